@@ -1,0 +1,393 @@
+"""Every way a command can fail, and what the user can do about it.
+
+One class per failure: the class *is* its stable code, exit code, message and hint. Scripts may
+rely on `code` and `exit_code`; wording may change. `schema/errors.json` and
+`docs/reference/errors.md` are generated from here.
+"""
+
+from __future__ import annotations
+
+import signal
+from string import Formatter
+from typing import ClassVar
+
+from scratchflow.model.text import printable
+
+
+class ScratchflowError(Exception):
+    """A failure that was foreseen: it has a code, an exit code, and a next step."""
+
+    code: ClassVar[str]
+    exit_code: int
+    message: ClassVar[str]
+    hint: ClassVar[str]
+    retryable: ClassVar[bool] = False
+    bug: ClassVar[bool] = False
+
+    def __init__(self, **fields: object) -> None:
+        # Fields hold foreign text (file names, Slurm's words): escaped once, here.
+        self.fields = {name: printable(value) for name, value in fields.items()}
+        super().__init__(self.message.format_map(self.fields))
+
+    @property
+    def shown_hint(self) -> str:
+        """The next step, with the fields of this failure filled in."""
+        return self.hint.format_map(self.fields)
+
+    @classmethod
+    def field_names(cls) -> set[str]:
+        """The fields that message and hint need."""
+        parsed = [*Formatter().parse(cls.message), *Formatter().parse(cls.hint)]
+        return {name for _, name, _, _ in parsed if name}
+
+
+class InternalBug(ScratchflowError):
+    """scratchflow itself failed in a way nobody foresaw."""
+
+    code = "internal.bug"
+    exit_code = 1
+    message = "internal error: {error}"
+    hint = "this is a bug in scratchflow; please report it with {report}"
+    bug = True
+
+
+class OutputFailed(ScratchflowError):
+    """Standard output could not be written (full disk, closed descriptor)."""
+
+    code = "output.failed"
+    exit_code = 1
+    message = "cannot write the output: {error}"
+    hint = "free some space, or send the output elsewhere"
+
+
+class UsageInvalid(ScratchflowError):
+    """The command line was not understood."""
+
+    code = "usage.invalid"
+    exit_code = 2
+    message = "{problem}"
+    hint = "`{command} --help` shows what is possible"
+
+
+class ConfigMissing(ScratchflowError):
+    """The configuration file that was asked for is not there."""
+
+    code = "config.missing"
+    exit_code = 10
+    message = "there is no configuration file at `{path}`"
+    hint = (
+        "check `--config` and SCRATCHFLOW_CONFIG; `scratchflow config path` shows the usual place"
+    )
+
+
+class ConfigUnreadable(ScratchflowError):
+    """The configuration file is there but cannot be read as text."""
+
+    code = "config.unreadable"
+    exit_code = 10
+    message = "cannot read the configuration file `{path}`: {reason}"
+    hint = "it has to be a TOML text file that you may read; `ls -ld {path}` shows what it is"
+
+
+class ConfigUnwritable(ScratchflowError):
+    """The configuration file cannot be written; it is unchanged."""
+
+    code = "config.unwritable"
+    exit_code = 10
+    message = "cannot write the configuration file `{path}`: {reason}"
+    hint = "the file is unchanged; check permissions and free space, then try again"
+
+
+class ConfigSyntax(ScratchflowError):
+    """The configuration file is not valid TOML."""
+
+    code = "config.syntax"
+    exit_code = 10
+    message = "`{path}`, line {line}, column {column}: {problem}"
+    hint = "correct that line; https://toml.io has the rules"
+
+
+class ConfigUnknownKey(ScratchflowError):
+    """A key in the configuration does not exist."""
+
+    code = "config.unknown_key"
+    exit_code = 10
+    message = 'unknown key "{key}" in {where}{suggestion}'
+    hint = "`scratchflow config show` lists every key with its value"
+
+
+class ConfigBadValue(ScratchflowError):
+    """A value in the configuration has the wrong type or form."""
+
+    code = "config.bad_value"
+    exit_code = 10
+    message = "`{key}` in {where}: {problem}"
+    hint = "correct it in the file, or with `scratchflow config set`"
+
+
+class ConfigNoProfile(ScratchflowError):
+    """The profile that was asked for does not exist."""
+
+    code = "config.no_profile"
+    exit_code = 10
+    message = 'there is no profile "{name}"{suggestion}'
+    hint = "profiles here: {known}"
+
+
+class ConfigProfileNeeded(ScratchflowError):
+    """Several profiles, none of them the default."""
+
+    code = "config.profile_needed"
+    exit_code = 10
+    message = "{path} has several profiles and no default"
+    hint = "choose with `--profile`, or `scratchflow config set default_profile NAME`; profiles here: {known}"
+
+
+class SshConfigRefused(ScratchflowError):
+    """The ssh configuration is in a state that must not be edited."""
+
+    code = "ssh_config.refused"
+    exit_code = 11
+    message = "`{path}` was left alone: {reason}"
+    hint = "{remedy}"
+
+
+class AuthNeeded(ScratchflowError):
+    """Logging in needs a password, a passphrase or a second factor."""
+
+    code = "auth.needed"
+    exit_code = 12
+    message = "`{host}` wants you to log in: {reason}"
+    hint = "run `{command}` in a terminal, then try again"
+    retryable = True
+
+
+class HostKeyChanged(ScratchflowError):
+    """The host shows another key than the one on record."""
+
+    code = "host_key.changed"
+    exit_code = 13
+    message = "the host key of `{host}` is not the one on record"
+    hint = "ask your cluster's staff whether it changed; if so, `ssh-keygen -R {host}` forgets the old one"
+
+
+class ConnectionLost(ScratchflowError):
+    """The host did not answer, or stopped answering."""
+
+    code = "connection.lost"
+    exit_code = 14
+    message = "no connection to `{host}`: {reason}"
+    hint = "check network and VPN; `ssh {host}` shows more"
+    retryable = True
+
+
+class SlurmUnreachable(ScratchflowError):
+    """Slurm's controller does not answer."""
+
+    code = "slurm.unreachable"
+    exit_code = 20
+    message = "Slurm on `{host}` does not answer: {reason}"
+    hint = "nothing was changed; try again in a minute, `scontrol ping` on `{host}` shows its state"
+    retryable = True
+
+
+class AllocationPending(ScratchflowError):
+    """The request was still waiting when the wait limit was reached."""
+
+    code = "allocation.pending"
+    exit_code = 21
+    message = "job {job_id} was still waiting after {waited}: {reason}"
+    hint = "the request was withdrawn; ask for less, or wait longer with `--wait`"
+    retryable = True
+
+
+class AllocationRefused(ScratchflowError):
+    """Slurm will never grant this request."""
+
+    code = "allocation.refused"
+    exit_code = 22
+    message = "Slurm refused the request: {reason}"
+    hint = "change the request under `[profiles.{profile}.slurm]`; `scratchflow nodes` shows what there is"
+
+
+class AllocationEnded(ScratchflowError):
+    """The allocation was revoked, cancelled or ran out of time."""
+
+    code = "allocation.ended"
+    exit_code = 23
+    message = "job {job_id} has ended: {reason}"
+    hint = "`scratchflow up` takes another node and restores the last snapshot"
+
+
+class NodeFailed(ScratchflowError):
+    """The compute node died or does not answer."""
+
+    code = "node.failed"
+    exit_code = 24
+    message = "node `{node}` failed: {reason}"
+    hint = "`scratchflow up` takes another node and restores the last snapshot"
+    retryable = True
+
+
+class AllocationMissing(ScratchflowError):
+    """The command needs a node and there is none."""
+
+    code = "allocation.missing"
+    exit_code = 25
+    message = 'there is no allocation for profile "{profile}"'
+    hint = "`scratchflow allocate` takes a node"
+
+
+class TmuxFailed(ScratchflowError):
+    """tmux on the login host is missing or refused."""
+
+    code = "tmux.failed"
+    exit_code = 26
+    message = "tmux on `{host}`: {reason}"
+    hint = 'install tmux there, or set `hold = "detached"` to do without'
+
+
+class SnapshotMissing(ScratchflowError):
+    """The store has no such snapshot."""
+
+    code = "snapshot.missing"
+    exit_code = 30
+    message = "no such snapshot: {wanted}"
+    hint = "{next_step}"
+
+
+class SnapshotDamaged(ScratchflowError):
+    """A snapshot does not read back as it was written."""
+
+    code = "snapshot.damaged"
+    exit_code = 31
+    message = "snapshot `{snapshot}` is damaged: {reason}"
+    hint = "`scratchflow snapshots verify` checks the others; restore an older one by its id"
+
+
+class UnsafeMember(ScratchflowError):
+    """An archive wants to write outside its target."""
+
+    code = "archive.unsafe_member"
+    exit_code = 32
+    message = "`{archive}` holds an unsafe member `{member}`: {reason}"
+    hint = "nothing outside the target was touched; do not trust this archive"
+
+
+class NoSpace(ScratchflowError):
+    """Disk or quota is full."""
+
+    code = "disk.no_space"
+    exit_code = 33
+    message = "no space left at `{path}`: {reason}"
+    hint = "earlier snapshots are intact; free some space (`scratchflow snapshots prune`), then try again"
+    retryable = True
+
+
+class StoreLocked(ScratchflowError):
+    """Another scratchflow is writing to the store."""
+
+    code = "store.locked"
+    exit_code = 34
+    message = "the store is in use by {owner}"
+    hint = (
+        "wait for it to finish; a lock whose owner died is taken over by itself after {stale_after}"
+    )
+    retryable = True
+
+
+class StoreUnusable(ScratchflowError):
+    """The store's directory is not there, not ours, or open to others: the profile must change."""
+
+    code = "store.unusable"
+    exit_code = 10
+    message = "the store `{path}` cannot be used: {reason}"
+    hint = "{remedy}"
+
+
+class TargetNotEmpty(ScratchflowError):
+    """The restore target holds files that scratchflow does not know."""
+
+    code = "restore.target_not_empty"
+    exit_code = 35
+    message = "`{target}` is not empty, and its content is in no snapshot known here"
+    hint = "`--replace` moves it aside first; `--to DIR` restores somewhere else"
+
+
+class ShrinkGuard(ScratchflowError):
+    """The workspace lost more than half since the last snapshot."""
+
+    code = "backup.shrink_guard"
+    exit_code = 36
+    message = "the workspace shrank from {before} to {after} since snapshot `{parent}`; nothing was written"
+    hint = "if that is right, run it again with `--allow-shrink`"
+
+
+class RestoreIncomplete(ScratchflowError):
+    """A restore was interrupted; the workspace is half of two states."""
+
+    code = "restore.incomplete"
+    exit_code = 37
+    message = "a restore of snapshot `{snapshot}` into `{target}` did not finish"
+    hint = "run `scratchflow restore` again: it continues where it stopped"
+
+
+class EnvironmentFailed(ScratchflowError):
+    """A module, conda environment or venv could not be set up."""
+
+    code = "environment.failed"
+    exit_code = 40
+    message = "the environment could not be set up: {reason}"
+    hint = "{remedy}"
+
+
+class SyncConflict(ScratchflowError):
+    """Both sides of a sync changed the same file."""
+
+    code = "sync.conflict"
+    exit_code = 41
+    message = "{count} paths changed on both sides"
+    hint = "`scratchflow sync` in a terminal lets you decide; both versions were kept"
+
+
+class EndedBySignal(ScratchflowError):
+    """A signal ended the command; the exit code is 128 plus its number."""
+
+    code = "signal.ended"
+    exit_code = 128
+    message = "ended by {signal}"
+    hint = "everything can be run again: the next run finishes or undoes what this one began"
+    retryable = True
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signal=signal.Signals(signum).name)
+        self.exit_code = 128 + signum
+
+
+# What a finished command exits with when it has something to say about the files it read.
+# A warning code that is not here (a skipped socket, say) leaves the exit code at 0.
+WARNING_EXIT_CODES = {
+    "files.changed": 101,
+    "files.vanished": 102,
+    "files.unreadable": 103,
+}
+MIXED_WARNINGS_EXIT_CODE = 100
+
+
+def exit_code_for(warning_codes: set[str]) -> int:
+    """0, the one code that all warnings share, or 100 when they differ."""
+    codes = {WARNING_EXIT_CODES[code] for code in warning_codes if code in WARNING_EXIT_CODES}
+    if len(codes) > 1:
+        return MIXED_WARNINGS_EXIT_CODE
+    return codes.pop() if codes else 0
+
+
+def all_errors() -> list[type[ScratchflowError]]:
+    """Every error class, by exit code, then by code."""
+    found: list[type[ScratchflowError]] = []
+    waiting = list(ScratchflowError.__subclasses__())
+    while waiting:
+        error = waiting.pop()
+        found.append(error)
+        waiting.extend(error.__subclasses__())
+    return sorted(found, key=lambda error: (error.exit_code, error.code))

@@ -1,0 +1,167 @@
+"""A profile: which cluster, which paths, which resources. Field names are the keys of the file.
+
+Cluster paths keep `$USER`, `$HOME` and `~` as written: they mean the cluster's, which expands them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from scratchflow.model.units import Duration, parse_size
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+
+Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
+Count = Annotated[int, Meta(ge=0)]
+AtLeastOne = Annotated[int, Meta(ge=1)]
+
+# Slurm: minutes, minutes:seconds, hours:minutes:seconds, and days- before hours.
+_SLURM_TIME = re.compile(
+    r"(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+(:\d+){0,2}|unlimited|infinite)", re.IGNORECASE
+)
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the configuration file."""
+
+
+class SlurmOptions(Section, frozen=True):
+    """What to ask of Slurm; an empty value or null is not asked for. Named as Slurm names it."""
+
+    partition: str = ""
+    account: str = ""
+    time: str = "8:00:00"
+    nodes: AtLeastOne = 1
+    ntasks: AtLeastOne = 1
+    cpus_per_task: AtLeastOne | None = None
+    mem: str = ""
+    gpus: Count = 0
+    gres: str = ""
+    qos: str = ""
+    constraint: str = ""
+    nodelist: str = ""
+    exclude: str = ""
+    exclusive: bool = False
+    extra: list[str] = []
+
+    def __post_init__(self) -> None:
+        if self.time and not _SLURM_TIME.fullmatch(self.time):
+            raise ValueError("`time` must be Slurm's kind, like `90`, `8:00:00` or `2-12`")
+        if self.mem:
+            try:
+                parse_size(self.mem)
+            except ValueError as error:
+                raise ValueError(f"`mem` must be {error}") from None
+
+
+class EnvironmentOptions(Section, frozen=True):
+    """Applied in this order in every shell, run, submit and serve."""
+
+    modules: list[str] = []
+    after_modules: str = ""
+    conda: str = ""
+    venv: str = ""
+    variables: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        for name in self.variables:
+            if not _VARIABLE_NAME.fullmatch(name):
+                raise ValueError(f"`variables`: `{name}` is not a variable name")
+
+
+class BackupOptions(Section, frozen=True):
+    """What goes into a snapshot, how often, and how long it is kept."""
+
+    every: Duration = Duration(30 * 60)
+    final_before: Duration = Duration(10 * 60)
+    also: list[str] = []
+    exclude: list[str] = []
+    level: Annotated[int, Meta(ge=0, le=12)] = 0
+    full_every: Duration = Duration(7 * 86400)
+    keep_last: AtLeastOne = 10
+    keep_hourly: Count = 24
+    keep_daily: Count = 7
+    keep_weekly: Count = 4
+
+    def __post_init__(self) -> None:
+        if self.every.seconds < 1:
+            raise ValueError("`every` must be at least 1s")
+        for directory in self.also:
+            require_beneath("also", directory)
+
+
+class Profile(Section, frozen=True):
+    """One named set-up."""
+
+    login: str = "local"
+    scheduler: Literal["slurm", "none"] = "slurm"
+    alias: Name = "compile_machine"
+    ssh_config: str = "~/.ssh/config"
+    scratch: str = "/scratch/$USER"
+    workspace: str = "work"
+    store: str = "~/scratchflow"
+    transport: Literal["auto", "paramiko", "openssh"] = "auto"
+    hold: Literal["detached", "tmux"] = "detached"
+    tmux_session: Name = "scratchflow"
+    wait: Duration = Duration(10 * 60)
+    slurm: SlurmOptions = SlurmOptions()
+    environment: EnvironmentOptions = EnvironmentOptions()
+    backup: BackupOptions = BackupOptions()
+
+    def __post_init__(self) -> None:
+        # A login that starts with `-` would be read as an option by ssh.
+        if not self.login or self.login.startswith("-") or " " in self.login:
+            raise ValueError("`login` must be an ssh host name, or `local`")
+        require_beneath("workspace", self.workspace)
+        for key in ("scratch", "store"):
+            if not getattr(self, key).startswith(("/", "~", "$")):
+                raise ValueError(f"`{key}` must be an absolute path, or start with `~` or `$`")
+
+
+class Config(Section, frozen=True):
+    """The whole configuration file."""
+
+    default_profile: str = ""
+    profiles: dict[Name, Profile] = {}
+
+
+def require_beneath(key: str, path: str) -> None:
+    """Refuses a path that is not a plain relative one: it must stay beneath scratch."""
+    parts = path.split("/")
+    if any(part in {"", ".", ".."} for part in parts):
+        raise ValueError(f"`{key}`: `{path}` must be a relative path beneath scratch, without `..`")
+
+
+def to_plain(section: Section) -> dict[str, Any]:
+    """The section as the plain values that a TOML file or JSON would hold; null keys left out."""
+    values = msgspec.to_builtins(section, enc_hook=str)
+    return _without_nulls(values)
+
+
+def _without_nulls(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: _without_nulls(value) if isinstance(value, dict) else value
+        for key, value in values.items()
+        if value is not None
+    }
+
+
+def decode_duration(kind: type, value: Any) -> Any:
+    """msgspec's hook for the one type it does not know."""
+    if kind is not Duration:
+        raise TypeError(f"no such configuration type: {kind}")
+    if not isinstance(value, str):
+        raise ValueError('expected a duration in quotes, like "30m"')  # noqa: TRY004 - msgspec adds the key to a ValueError
+    return _parsed_duration(value)
+
+
+def _parsed_duration(value: str) -> Duration:
+    try:
+        return Duration.parse(value)
+    except ValueError as error:
+        raise ValueError(f"expected {error}, got `{value}`") from None

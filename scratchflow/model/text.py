@@ -1,0 +1,32 @@
+"""Foreign text made safe to show, and guesses at what a mistyped word meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def printable(text: object) -> str:
+    r"""The text on one line, with control characters and non-UTF-8 bytes as escapes.
+
+    File names, node names and Slurm's words may hold newlines or terminal escape sequences;
+    shown raw they could forge a line of ours or drive the user's terminal. A backslash stays
+    a backslash, so the result is for reading, not for parsing back.
+    """
+    return "".join(_shown(character) for character in str(text))
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if character.isprintable():
+        return character
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that was not UTF-8 (surrogateescape)
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that a mistyped one most likely meant, if any comes near."""
+    import difflib  # only ever needed on the way to an error
+
+    matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None

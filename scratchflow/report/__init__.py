@@ -1,0 +1,1 @@
+"""Two readers of one event stream: people and programs."""
