@@ -112,7 +112,7 @@ class ConfigUnknownKey(ScratchflowError):
 
     code = "config.unknown_key"
     exit_code = 10
-    message = 'unknown key "{key}" in {where}{suggestion}'
+    message = 'unknown key "{key}" in {origin}{suggestion}'
     hint = "`scratchflow config show` lists every key with its value"
 
 
@@ -121,7 +121,7 @@ class ConfigBadValue(ScratchflowError):
 
     code = "config.bad_value"
     exit_code = 10
-    message = "`{key}` in {where}: {problem}"
+    message = "`{key}` ({origin}): {problem}"
     hint = "correct it in the file, or with `scratchflow config set`"
 
 
@@ -139,7 +139,7 @@ class ConfigProfileNeeded(ScratchflowError):
 
     code = "config.profile_needed"
     exit_code = 10
-    message = "{path} has several profiles and no default"
+    message = "`{path}` has several profiles and no default"
     hint = "choose with `--profile`, or `scratchflow config set default_profile NAME`; profiles here: {known}"
 
 

@@ -1,0 +1,101 @@
+"""The one error boundary: whatever happens, one outcome is reported and the exit code agrees."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from scratchflow import __version__
+from scratchflow.cli.call import Call
+from scratchflow.cli.flags import Flags, peek
+from scratchflow.cli.signals import Interrupted, SignalGate
+from scratchflow.model.errors import EndedBySignal, InternalBug, OutputFailed, ScratchflowError
+from scratchflow.model.results import VersionShown
+from scratchflow.report.output import OutputGone, claim_standard_descriptors, write_stdout
+from scratchflow.report.reporter import Reporter
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Parses, runs and reports one command line; returns the exit code."""
+    claim_standard_descriptors()
+    gate = SignalGate()
+    gate.install()
+    flags = peek(arguments)
+    try:
+        reporter = _reporter(flags, gate)
+        return _report(reporter, arguments, flags, gate)
+    except OutputGone as gone:
+        if gone.reader_left:
+            return 128 + signal.SIGPIPE
+        sys.stderr.write(f"error: {OutputFailed(error=gone)}\n")
+        return OutputFailed.exit_code
+    except Interrupted as interrupted:  # while the outcome of an earlier one was being written
+        return 128 + interrupted.signum
+
+
+def _report(reporter: Reporter, arguments: Sequence[str], flags: Flags, gate: SignalGate) -> int:
+    outcome: ScratchflowError
+    try:
+        call = _parse(arguments, flags)
+        reporter.begin(call.op)
+        result = call.flow(reporter.emit)
+        shown = list(call.show(result))
+        gate.close()
+        return reporter.succeed(result, shown)
+    except OutputGone:
+        raise
+    except ScratchflowError as error:
+        outcome = error
+    except Interrupted as interrupted:
+        outcome = EndedBySignal(interrupted.signum)
+    except Exception as error:  # noqa: BLE001 - the boundary: a crash is reported, never shown raw
+        outcome = _bug(error, arguments)
+    gate.close()
+    return reporter.fail(outcome)
+
+
+def _parse(arguments: Sequence[str], flags: Flags) -> Call[Any]:
+    if flags.version:
+        version = VersionShown(version=__version__)
+        return Call("version", lambda _: version, lambda shown: [f"scratchflow {shown.version}"])
+    from scratchflow.cli.verbs import parse
+
+    return parse(arguments)
+
+
+def _bug(error: Exception, arguments: Sequence[str]) -> InternalBug:
+    from scratchflow.report.crash import write_crash_report
+
+    return InternalBug(error=type(error).__name__, report=write_crash_report(error, arguments))
+
+
+def _reporter(flags: Flags, gate: SignalGate) -> Reporter:
+    if not flags.json:
+        from scratchflow.report.human import Human
+
+        return Human(quiet=flags.quiet, verbose=flags.verbose)
+    from scratchflow.cluster.whereami import role
+    from scratchflow.model.events import Hello
+    from scratchflow.report.jsonl import JsonLines
+
+    return JsonLines(
+        hello=Hello(
+            version=__version__, pid=os.getpid(), host=socket.gethostname(), role=role(os.environ)
+        ),
+        write=write_stdout,
+        timestamp=_utc_now,
+        monotonic=time.monotonic,
+        uninterrupted=gate.uninterrupted,
+        verbose=flags.verbose,
+    )
+
+
+def _utc_now() -> str:
+    now_s = time.time()
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now_s))
+    return f"{whole}.{int(now_s % 1 * 1000):03d}Z"

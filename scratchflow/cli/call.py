@@ -1,0 +1,21 @@
+"""A parsed command line: which flow to run, and how to say its result to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from scratchflow.model.events import Emit
+from scratchflow.model.results import Result
+
+R = TypeVar("R", bound=Result)
+
+
+@dataclass(frozen=True)
+class Call(Generic[R]):
+    """What a verb's function returns. Parsing is over when it exists; nothing has run yet."""
+
+    op: str
+    flow: Callable[[Emit], R]
+    show: Callable[[R], Iterable[str]]

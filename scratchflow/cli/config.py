@@ -1,0 +1,103 @@
+"""`scratchflow config`: show the settings in force, say where they are, change one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import VerbCommand, VerbGroup, asked
+from scratchflow.flows import config as flow
+from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown
+
+app = typer.Typer(
+    cls=VerbGroup,
+    rich_markup_mode=None,
+    add_completion=False,
+    help="Show and change settings.",
+)
+
+
+@app.command("show", cls=VerbCommand)
+def show(
+    context: typer.Context,
+    origin: Annotated[
+        bool, typer.Option("--origin", help="Say where each value came from.")
+    ] = False,
+) -> Call[ConfigShown]:
+    """Show the profile in force, complete with defaults."""
+    wanted = asked(context)
+    return Call(
+        "config show", lambda emit: flow.show(wanted, os.environ, emit, origin=origin), _shown
+    )
+
+
+@app.command("path", cls=VerbCommand)
+def path(context: typer.Context) -> Call[ConfigPath]:
+    """Print where the configuration file is."""
+    wanted = asked(context)
+    return Call("config path", lambda _: flow.path(wanted, os.environ), lambda found: [found.path])
+
+
+@app.command("set", cls=VerbCommand)
+def change(
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key, like `slurm.partition`.")],
+    value: Annotated[
+        str, typer.Argument(metavar="VALUE", help="Its value; lists as TOML writes them.")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change, make none.")] = False,
+) -> Call[ConfigChanged]:
+    """Set one key of the profile in force.
+
+    Comments and order of the file stay. `default_profile` and `profiles.NAME.KEY` work too.
+    """
+    wanted = asked(context)
+    return Call(
+        "config set",
+        lambda _: flow.change(wanted, os.environ, key, value, dry_run=dry_run),
+        _changed,
+    )
+
+
+def _shown(shown: ConfigShown) -> Iterator[str]:
+    yield f"# {shown.path}"
+    yield from _table(f"profiles.{shown.profile}", "", shown.values, shown.origins)
+
+
+def _table(
+    header: str, prefix: str, values: dict[str, Any], origins: dict[str, str] | None
+) -> Iterator[str]:
+    yield f"[{header}]"
+    tables = {key: value for key, value in values.items() if _is_section(key, value)}
+    lines = {key: f"{key} = {_toml(values[key])}" for key in values if key not in tables}
+    width = max(len(line) for line in lines.values())
+    for key, line in lines.items():
+        yield f"{line:<{width}}  # {origins.get(f'{prefix}{key}', 'default')}" if origins else line
+    for key, inner in tables.items():
+        yield ""
+        yield from _table(f"{header}.{key}", f"{prefix}{key}.", inner, origins)
+
+
+def _is_section(key: str, value: Any) -> bool:
+    return isinstance(value, dict) and key != "variables"
+
+
+def _toml(value: Any) -> str:
+    import tomlkit
+
+    if isinstance(value, dict):
+        inline = tomlkit.inline_table()
+        inline.update(value)
+        return str(inline.as_string())
+    return str(tomlkit.item(value).as_string())
+
+
+def _changed(changed: ConfigChanged) -> Iterator[str]:
+    if not changed.changed:
+        yield f"`{changed.key}` has that value already"
+    else:
+        yield changed.diff

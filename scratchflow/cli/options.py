@@ -1,0 +1,75 @@
+"""The global options: typed anywhere on the line, understood the same."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from scratchflow.config.settings import Asked
+from scratchflow.model.errors import UsageInvalid
+
+if TYPE_CHECKING:  # the mix-in always comes before a command
+    _Command = TyperCommand
+else:
+    _Command = object
+
+
+class GlobalOptions(_Command):
+    """Lets a command take the options of the top as its own, and remembers what they said."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        own: list[Any] = super().get_params(ctx)
+        if ctx.find_root().command is self:
+            return own
+        return [*own[:-1], *_global(ctx), *own[-1:]]  # `--help` stays last
+
+    def invoke(self, ctx: Any) -> Any:
+        remember(ctx)
+        return super().invoke(ctx)
+
+
+class VerbCommand(GlobalOptions, TyperCommand):
+    """A verb."""
+
+
+class VerbGroup(GlobalOptions, TyperGroup):
+    """A verb with verbs of its own; alone it shows what there is."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args:
+            sys.stderr.write(f"{ctx.get_help()}\n\n")
+            raise UsageInvalid(problem="a command is missing", command=ctx.command_path)
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+
+def remember(context: Any) -> None:
+    """Moves the global options given here to where the whole line's are kept: nearest the end wins."""
+    kept: dict[str, Any] = context.find_root().ensure_object(dict)
+    for parameter in _global(context):
+        value = context.params.get(parameter.name)
+        if context.find_root() is not context:
+            context.params.pop(parameter.name, None)
+        if value and parameter.name == "overrides":
+            kept.setdefault("overrides", []).extend(value)
+        elif value:
+            kept[parameter.name] = value
+
+
+def _global(context: Any) -> list[Any]:
+    """The options of the top, without those that set up the shell's completion."""
+    top = context.find_root().command
+    return [option for option in top.params if not option.name.endswith("_completion")]
+
+
+def asked(context: typer.Context) -> Asked:
+    """What the command line says about settings."""
+    kept: dict[str, Any] = context.find_root().ensure_object(dict)
+    return Asked(
+        config=kept.get("config"),
+        profile=kept.get("profile"),
+        overrides=tuple(kept.get("overrides", ())),
+    )

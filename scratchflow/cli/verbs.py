@@ -1,0 +1,123 @@
+"""The verbs and their one-line help; each verb's own module is imported when it is used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from typing import Annotated, Any
+
+import typer
+from typer.exceptions import TyperException
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import VerbGroup
+from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.results import HelpShown
+from scratchflow.model.text import closest
+from scratchflow.report.output import write_stdout
+
+PROGRAM = "scratchflow"
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One line of `--help`, and the module whose `app` it is."""
+
+    section: str
+    module: str
+    summary: str
+
+
+VERBS = {
+    "config": Verb("Settings", "scratchflow.cli.config", "Show and change settings"),
+}
+
+
+class Verbs(VerbGroup):
+    """The top of the command line."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        verb = VERBS.get(cmd_name)
+        if verb is None:
+            return None
+        app: typer.Typer = importlib.import_module(verb.module).app
+        command = typer.main.get_command(app)
+        command.name = cmd_name
+        return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if name not in VERBS and not name.startswith("-"):
+            guess = closest(name, VERBS)
+            suggestion = f"; did you mean `{PROGRAM} {guess}`?" if guess else ""
+            raise UsageInvalid(problem=f"no such command: {name}{suggestion}", command=PROGRAM)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for section in dict.fromkeys(verb.section for verb in VERBS.values()):
+            rows = [(name, verb.summary) for name, verb in VERBS.items() if verb.section == section]
+            with formatter.section(section):
+                formatter.write_dl(rows)
+
+
+app = typer.Typer(
+    cls=Verbs,
+    name=PROGRAM,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+@app.callback()
+def top(
+    profile: Annotated[
+        str, typer.Option("--profile", "-p", metavar="NAME", help="Use this profile.")
+    ] = "",
+    config: Annotated[
+        str, typer.Option("--config", metavar="PATH", help="Use this configuration file.")
+    ] = "",
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Use this value for one key, this once."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say less.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Fast node-local scratch for Slurm users, without losing a byte."""
+
+
+def parse(arguments: Sequence[str]) -> Call[Any]:
+    """The command line as a Call; what typer prints itself (help, completion) becomes its text."""
+    printed = StringIO()
+    try:
+        with redirect_stdout(printed):
+            command = typer.main.get_command(app)
+            parsed = command.main(list(arguments), PROGRAM, standalone_mode=False)
+    except TyperException as error:
+        raise _usage(error) from None
+    except SystemExit:  # shell completion ends the process itself
+        write_stdout(printed.getvalue().encode())
+        raise
+    if isinstance(parsed, Call):
+        return parsed
+    text = printed.getvalue().rstrip("\n")
+    return Call("help", lambda _: HelpShown(help=text), lambda shown: [shown.help])
+
+
+def _usage(error: TyperException) -> UsageInvalid:
+    context = getattr(error, "ctx", None)
+    # typer's "No such option: --x." the way our own messages read.
+    message = error.format_message().strip().rstrip(".")
+    return UsageInvalid(
+        problem=message[:1].lower() + message[1:],
+        command=context.command_path if context else PROGRAM,
+    )

@@ -1,0 +1,110 @@
+"""Changing one key of the user's file and nothing else: comments, order and spacing stay."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scratchflow.config.check import check_config
+from scratchflow.config.file import read_text, write_text
+from scratchflow.config.keys import is_known, require_known, typed_value
+from scratchflow.config.toml import parse_document
+from scratchflow.model.errors import ConfigBadValue, ConfigUnwritable
+
+if TYPE_CHECKING:
+    import tomlkit
+
+ORIGIN = "config set"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change to the file: its text before and after."""
+
+    key: str
+    before: str
+    after: str
+
+
+def full_key(key: str, profile: Callable[[], str]) -> str:
+    """The key from the top of the file down: a bare one belongs to the profile in force."""
+    if key == "default_profile" or key.startswith("profiles."):
+        return key
+    require_known(key, ORIGIN)
+    return f"profiles.{profile()}.{key}"
+
+
+def plan_edit(path: Path, key: str, text: str) -> Edit:
+    """The file's text with the key set; refused when the result would not load."""
+    import tomlkit
+
+    before = read_text(path, required=False) or ""
+    parse_document(before, str(path))
+    document = tomlkit.parse(before)
+    _assign(document, _parts(key), _value(key, text))
+    after = tomlkit.dumps(document)
+    check_config(parse_document(after, str(path)), ORIGIN)
+    return Edit(key=key, before=before, after=after)
+
+
+def apply_edit(path: Path, key: str, text: str) -> Edit:
+    """Plans and writes the change; two of us at once both get their key in."""
+    with _alone_in(path.parent, path):
+        edit = plan_edit(path, key, text)
+        if edit.after != edit.before:
+            write_text(path, edit.after)
+    return edit
+
+
+@contextmanager
+def _alone_in(directory: Path, path: Path) -> Iterator[None]:
+    """Holds off other scratchflows on this machine while the file is read, changed and replaced.
+
+    The lock is on the directory, since the file itself is replaced. It says nothing to other
+    programs: an editor that saves at the same moment wins or loses whole, never mixed.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise ConfigUnwritable(path=path, reason=error.strerror) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _parts(key: str) -> list[str]:
+    """`profiles.NAME.KEY` in parts; a profile's name may itself hold dots."""
+    if key == "default_profile":
+        return [key]
+    words = key.split(".")[1:]
+    for length in range(len(words) - 1, 0, -1):
+        if is_known(".".join(words[-length:])):
+            return ["profiles", ".".join(words[:-length]), *words[-length:]]
+    require_known(".".join(words[1:]), ORIGIN)
+    raise ConfigBadValue(key=key, origin=ORIGIN, problem="expected profiles.NAME.KEY")
+
+
+def _value(key: str, text: str) -> Any:
+    if key == "default_profile":
+        return text
+    return typed_value(".".join(_parts(key)[2:]), text, ORIGIN)
+
+
+def _assign(document: tomlkit.TOMLDocument, parts: list[str], value: Any) -> None:
+    import tomlkit
+
+    table: Any = document
+    for depth, part in enumerate(parts[:-1]):
+        if part not in table:
+            # `[profiles]` alone would be a heading with nothing in it.
+            table[part] = tomlkit.table(is_super_table=depth == 0)
+        table = table[part]
+    table[parts[-1]] = value

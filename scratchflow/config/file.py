@@ -1,0 +1,76 @@
+"""The configuration file on disk: where it is, its text in, its text out."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from scratchflow.disk.durable import replace_file
+from scratchflow.model.errors import ConfigMissing, ConfigUnreadable, ConfigUnwritable
+
+PATH_VARIABLE = "SCRATCHFLOW_CONFIG"
+# Far beyond any real file; keeps `--config /dev/zero` from eating the memory.
+MAX_BYTES = 1 << 20
+
+
+def config_path(flag: str | None, environment: Mapping[str, str]) -> tuple[Path, bool]:
+    """The file to use, and whether somebody asked for just this one."""
+    asked = flag or environment.get(PATH_VARIABLE)
+    if asked:
+        return Path(os.path.abspath(os.path.expanduser(asked))), True
+    import platformdirs
+
+    return platformdirs.user_config_path("scratchflow", appauthor=False) / "config.toml", False
+
+
+def read_text(path: Path, *, required: bool) -> str | None:
+    """The file's text; None when there is no file and none is required."""
+    try:
+        raw = _read_bytes(path)
+    except FileNotFoundError:
+        if required:
+            raise ConfigMissing(path=path) from None
+        return None
+    except OSError as error:
+        raise ConfigUnreadable(path=path, reason=_reason(error)) from None
+    if len(raw) > MAX_BYTES:
+        raise ConfigUnreadable(path=path, reason="it is larger than 1 MiB")
+    return _decode(raw, path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replaces the file durably; a symlink keeps pointing at it, its mode stays."""
+    target = Path(os.path.realpath(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(target, text.encode("utf-8"), mode=_mode_of(target))
+    except OSError as error:
+        raise ConfigUnwritable(path=path, reason=_reason(error)) from None
+
+
+def _mode_of(path: Path) -> int:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return 0o600
+
+
+def _read_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
+
+
+def _decode(raw: bytes, path: Path) -> str:
+    if b"\0" in raw:
+        raise ConfigUnreadable(path=path, reason="it is a binary file, not text")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        reason = f"it is not UTF-8 text (byte {error.start})"
+        raise ConfigUnreadable(path=path, reason=reason) from None
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()

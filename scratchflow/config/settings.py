@@ -1,0 +1,141 @@
+"""The settings in force: flag over environment over profile over default, and who said what."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scratchflow.config.check import check_config, check_profile
+from scratchflow.config.file import config_path, read_text
+from scratchflow.config.keys import require_known, typed_value
+from scratchflow.config.toml import parse_document
+from scratchflow.model.errors import (
+    ConfigBadValue,
+    ConfigNoProfile,
+    ConfigProfileNeeded,
+)
+from scratchflow.model.profile import Profile, to_plain
+from scratchflow.model.text import closest
+
+LOCAL = "local"
+PROFILE_VARIABLE = "SCRATCHFLOW_PROFILE"
+
+_Table = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says about settings."""
+
+    config: str | None = None
+    profile: str | None = None
+    overrides: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One profile, complete, with the origin of each value."""
+
+    path: Path
+    exists: bool
+    name: str
+    profile: Profile
+    origins: Mapping[str, str]
+    profiles: Sequence[str]
+
+
+def load_settings(asked: Asked, environment: Mapping[str, str]) -> Settings:
+    """Reads the file, picks the profile and lays the flags over it."""
+    path, required = config_path(asked.config, environment)
+    text = read_text(path, required=required)
+    document = parse_document(text, str(path)) if text is not None else {}
+    config = check_config(document, str(path))
+    tables: dict[str, _Table] = document.get("profiles", {})
+    name = _choose(asked, environment, config.default_profile, list(tables), path)
+    profile, origins = _layer(name, tables.get(name, {}), asked.overrides, str(path))
+    known = list(tables) if LOCAL in tables else [*tables, LOCAL]
+    return Settings(path, text is not None, name, profile, origins, known)
+
+
+def _choose(
+    asked: Asked, environment: Mapping[str, str], default: str, names: list[str], path: Path
+) -> str:
+    wanted = asked.profile or environment.get(PROFILE_VARIABLE) or default
+    known = [*names, LOCAL]
+    if wanted:
+        if wanted in known:
+            return wanted
+        guess = closest(wanted, known)
+        suggestion = f'; did you mean "{guess}"?' if guess else ""
+        raise ConfigNoProfile(name=wanted, suggestion=suggestion, known=", ".join(known))
+    if len(names) > 1:
+        raise ConfigProfileNeeded(path=path, known=", ".join(names))
+    return names[0] if names else LOCAL
+
+
+def _layer(
+    name: str, table: _Table, overrides: Sequence[str], path: str
+) -> tuple[Profile, dict[str, str]]:
+    merged = _merge(_defaults(name), table)
+    origins = dict.fromkeys(_flat(merged), "default") | dict.fromkeys(_flat(table), path)
+    for override in overrides:
+        key, value = _parse_override(override)
+        merged = _merge(merged, _nested(key, value))
+        origins[key] = "--set"
+    profile = check_profile(merged, {**origins, "": path})
+    return profile, origins
+
+
+def _defaults(name: str) -> _Table:
+    return to_plain(local_profile() if name == LOCAL else Profile())
+
+
+def local_profile() -> Profile:
+    """The built-in profile: no cluster, the node is this machine."""
+    import platformdirs
+
+    data = platformdirs.user_data_path("scratchflow", appauthor=False)
+    return Profile(
+        login="local",
+        scheduler="none",
+        scratch=os.fspath(data / "scratch"),
+        store=os.fspath(data / "store"),
+    )
+
+
+def _parse_override(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigBadValue(key=text, origin="--set", problem="expected KEY=VALUE")
+    require_known(key, "--set")
+    return key, typed_value(key, value, "--set")
+
+
+def _nested(key: str, value: Any) -> _Table:
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    table: _Table = value
+    return table
+
+
+def _merge(below: _Table, above: _Table) -> _Table:
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = (
+            _merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        )
+    return merged
+
+
+def _flat(table: _Table, prefix: str = "") -> list[str]:
+    keys: list[str] = []
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            keys += _flat(value, f"{prefix}{key}.")
+        else:
+            keys.append(f"{prefix}{key}")
+    return keys

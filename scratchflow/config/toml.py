@@ -1,0 +1,47 @@
+"""TOML in: the standard library's reader, or its twin `tomli` where Python has none yet."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from scratchflow.model.errors import ConfigSyntax
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# Both readers put the place into the message; only newer ones have it as attributes.
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+def loads(text: str) -> dict[str, Any]:
+    """The document as plain values; the reader's own error when it is not TOML."""
+    return tomllib.loads(text)
+
+
+def toml_error() -> type[ValueError]:
+    """The reader's error type."""
+    return tomllib.TOMLDecodeError
+
+
+def parse_document(text: str, path: str) -> dict[str, Any]:
+    """The document as plain values; a ConfigSyntax names line and column when it is not TOML."""
+    try:
+        return loads(text)
+    except tomllib.TOMLDecodeError as error:
+        problem, line, column = _place_of(str(error), text)
+        raise ConfigSyntax(path=path, line=line, column=column, problem=problem) from None
+    except RecursionError:
+        raise ConfigSyntax(path=path, line=1, column=1, problem="nested too deeply") from None
+
+
+def _place_of(message: str, text: str) -> tuple[str, int, int]:
+    match = _PLACE.search(message)
+    if match and match[1]:
+        return message[: match.start()], int(match[1]), int(match[2])
+    last_line = text.rpartition("\n")[2]
+    problem = message[: match.start()] if match else message
+    return f"{problem} (at the end of the file)", text.count("\n") + 1, len(last_line) + 1

@@ -1,0 +1,69 @@
+"""`config`: show the settings in force, say where they are, change one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+
+from scratchflow.config.edit import Edit, apply_edit, full_key, plan_edit
+from scratchflow.config.file import config_path
+from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Asked, load_settings
+from scratchflow.model.events import Emit, Log
+from scratchflow.model.profile import to_plain
+from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown
+
+
+def show(asked: Asked, environment: Mapping[str, str], emit: Emit, *, origin: bool) -> ConfigShown:
+    """The profile in force, complete."""
+    settings = load_settings(asked, environment)
+    if not settings.exists:
+        emit(
+            Log(
+                level="info",
+                message="no configuration file yet; using the built-in profile `local`",
+            )
+        )
+    return ConfigShown(
+        path=str(settings.path),
+        profile=settings.name,
+        profiles=list(settings.profiles),
+        values=to_plain(settings.profile),
+        origins=dict(settings.origins) if origin else None,
+    )
+
+
+def path(asked: Asked, environment: Mapping[str, str]) -> ConfigPath:
+    """Where the configuration file is or would be; works when the file itself is broken."""
+    place, _ = config_path(asked.config, environment)
+    return ConfigPath(path=str(place), exists=place.exists())
+
+
+def change(
+    asked: Asked, environment: Mapping[str, str], key: str, value: str, *, dry_run: bool
+) -> ConfigChanged:
+    """Sets one key in the file, or says what that would change. A profile may be new by it."""
+    place, _ = config_path(asked.config, environment)
+    whole_key = full_key(key, lambda: _profile_to_change(asked, environment, place))
+    edit = (plan_edit if dry_run else apply_edit)(place, whole_key, value)
+    return ConfigChanged(
+        path=str(place),
+        key=whole_key,
+        changed=edit.after != edit.before,
+        dry_run=dry_run,
+        diff=_diff(edit, place),
+    )
+
+
+def _profile_to_change(asked: Asked, environment: Mapping[str, str], place: Path) -> str:
+    named = asked.profile or environment.get(PROFILE_VARIABLE)
+    if named:
+        return named
+    return load_settings(asked, environment).name if place.exists() else LOCAL
+
+
+def _diff(edit: Edit, place: Path) -> str:
+    lines = difflib.unified_diff(
+        edit.before.splitlines(), edit.after.splitlines(), str(place), str(place), lineterm=""
+    )
+    return "\n".join(lines)

@@ -1,0 +1,137 @@
+"""For people: progress, warnings and errors on standard error, the result on standard output.
+
+Every word that comes from elsewhere is printed as plain text: never as rich markup, an emoji
+code or a terminal escape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from scratchflow.model.errors import ScratchflowError, exit_code_for
+from scratchflow.model.events import Event, Item, Log, Progress, State, Warned
+from scratchflow.model.results import Result
+from scratchflow.model.text import printable
+from scratchflow.model.units import format_size
+from scratchflow.report.output import OutputGone, write_stdout
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+
+class Human:
+    """Tells a person in a terminal; quiet about progress when nobody watches."""
+
+    def __init__(self, *, quiet: bool, verbose: bool, stderr: Console | None = None) -> None:
+        self._quiet = quiet
+        self._verbose = verbose
+        self._warning_codes: set[str] = set()
+        self._stderr = stderr
+        self._bars: Bars | None = None
+        self._phases: dict[str, TaskID] = {}
+
+    def begin(self, op: str) -> None:
+        """People know what they typed."""
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, Progress):
+            self._show_progress(event)
+        elif isinstance(event, Warned):
+            self._warning_codes.add(event.code)
+            where = f"`{printable(_path_of(event))}`: " if _path_of(event) else ""
+            self._say("warning", f"{where}{printable(event.message)}", "yellow")
+        elif isinstance(event, State) and not self._quiet:
+            reason = f" ({printable(event.reason)})" if event.reason else ""
+            self._say("", f"{printable(event.state)}{reason}")
+        elif isinstance(event, Log) and self._wants(event):
+            self._say("", printable(event.message))
+        elif isinstance(event, Item) and self._verbose:
+            self._say("", f"{event.action} {printable(_path_of(event))}")
+
+    def succeed(self, result: Result, shown: Iterable[str]) -> int:  # noqa: ARG002 - the lines say it
+        self.close()
+        text = "".join(f"{line}\n" for line in shown)
+        write_stdout(text.encode("utf-8", "surrogateescape"))
+        return exit_code_for(self._warning_codes)
+
+    def fail(self, error: ScratchflowError) -> int:
+        self.close()
+        self._say("error", str(error), "bold red")
+        self._say("hint", error.shown_hint, "cyan")
+        return error.exit_code
+
+    def close(self) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+    def _wants(self, event: Log) -> bool:
+        return self._verbose or (event.level == "info" and not self._quiet)
+
+    def _console(self) -> Console:
+        if self._stderr is None:
+            from rich.console import Console
+
+            self._stderr = Console(stderr=True, markup=False, emoji=False, highlight=False)
+        return self._stderr
+
+    def _say(self, label: str, text: str, style: str = "") -> None:
+        from rich.text import Text
+
+        line = Text()
+        if label:
+            line.append(f"{label}: ", style=style)
+        line.append(text)
+        try:
+            # soft_wrap: the terminal breaks lines, so that a copied path or command stays whole.
+            self._console().print(line, soft_wrap=True)
+        except OSError as error:
+            raise OutputGone(error) from None
+
+    def _show_progress(self, event: Progress) -> None:
+        if self._quiet or not self._console().is_terminal:
+            return
+        bars = self._bars or self._start_bars()
+        task = self._phases.get(event.phase)
+        if task is None:
+            task = self._phases[event.phase] = bars.add_task(printable(event.phase), amounts="")
+        total, done = event.bytes_total, event.bytes_done
+        if not total and not done:
+            total, done = event.files_total, event.files_done
+        bars.update(task, total=total, completed=done, amounts=_amounts(event))
+
+    def _start_bars(self) -> Bars:
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+
+        self._bars = Bars(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[amounts]}", markup=False),
+            TimeElapsedColumn(),
+            console=self._console(),
+            transient=True,
+        )
+        self._bars.start()
+        return self._bars
+
+
+def _path_of(event: Warned | Item) -> str:
+    if event.path_b64 is None:
+        return event.path or ""
+    import base64
+
+    return base64.b64decode(event.path_b64).decode("utf-8", "surrogateescape")
+
+
+def _amounts(event: Progress) -> str:
+    files = f"{event.files_done:,}"
+    if event.files_total is not None:
+        files += f" of {event.files_total:,}"
+    size = format_size(event.bytes_done)
+    if event.bytes_total is not None:
+        size += f" of {format_size(event.bytes_total)}"
+    return f"{files} files, {size}"

@@ -1,0 +1,47 @@
+"""Start-up stays short because nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = {"paramiko", "libtmux", "lz4", "pydantic", "cryptography"}
+TELL_IMPORTS = (
+    "import atexit, sys\n"
+    "atexit.register(lambda: print('IMPORTED', *sys.modules, file=sys.stderr))\n"
+    "from scratchflow.cli.main import main\n"
+    "main()"
+)
+
+
+def imported(*arguments: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", TELL_IMPORTS, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stderr.rpartition("IMPORTED")[2].split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], ["--version", "--json"], ["--help"], ["config", "path"]],
+    ids=" ".join,
+)
+def test_light_commands_import_nothing_heavy(arguments: list[str]) -> None:
+    assert imported(*arguments) & HEAVY == set()
+
+
+def test_the_version_needs_no_typer_and_no_rich() -> None:
+    assert imported("--version") & {"typer", "rich", "msgspec"} == set()
+    assert imported("--version", "--json") & {"typer", "rich"} == set()
+
+
+def test_help_needs_no_verb() -> None:
+    assert "scratchflow.cli.config" not in imported("--help")

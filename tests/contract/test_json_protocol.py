@@ -1,0 +1,237 @@
+"""Contract §3 on the real program: one outcome, always last, its exit code the process's."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "schema/events.schema.json").read_text())
+PROGRAM = [sys.executable, "-m", "scratchflow"]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A home of its own: no configuration, nothing of the user's is read or written."""
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+    }
+
+
+def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def checked(stdout: str, returncode: int) -> list[dict[str, Any]]:
+    """The lines, after every invariant of the contract has been checked on them."""
+    assert stdout.endswith("\n")
+    lines = [json.loads(line) for line in stdout.splitlines()]
+    for line in lines:
+        jsonschema.validate(line, SCHEMA)
+    assert [line["seq"] for line in lines] == list(range(len(lines)))
+    assert {line["v"] for line in lines} == {1}
+    assert lines[0]["type"] == "hello"
+    outcomes = [line for line in lines if line["type"] in {"summary", "error"}]
+    assert outcomes == lines[-1:]
+    assert lines[-1]["exit_code"] == returncode
+    if lines[-1]["type"] == "summary":
+        result = SCHEMA["x-results"][lines[-1]["op"]]
+        jsonschema.validate(lines[-1]["data"], {**result, "$defs": SCHEMA["$defs"]})
+    return lines
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--version", "--json"],
+        ["--json", "--version"],
+        ["--help", "--json"],
+        ["config", "--json", "show"],
+        ["config", "show", "--json", "--origin"],
+        ["--json", "config", "path"],
+        ["config", "set", "slurm.gpus", "1", "--json"],
+        ["config", "set", "slurm.gpus", "1", "--json", "--dry-run"],
+    ],
+)
+def test_what_works_ends_in_one_summary(environment: dict[str, str], arguments: list[str]) -> None:
+    done = run(environment, *arguments)
+    assert checked(done.stdout, done.returncode)[-1]["type"] == "summary"
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "exit_code"),
+    [
+        (["--json"], "usage.invalid", 2),
+        (["nosuchverb", "--json"], "usage.invalid", 2),
+        (["config", "--json"], "usage.invalid", 2),
+        (["config", "show", "--nosuch", "--json"], "usage.invalid", 2),
+        (["config", "set", "--json"], "usage.invalid", 2),
+        (["--json", "--profile"], "usage.invalid", 2),
+        (["config", "show", "--json", "-p", "nosuch"], "config.no_profile", 10),
+        (["config", "show", "--json", "--config", "/"], "config.unreadable", 10),
+        (["config", "show", "--json", "--set", "x=1"], "config.unknown_key", 10),
+    ],
+)
+def test_what_fails_ends_in_one_error(
+    environment: dict[str, str], arguments: list[str], code: str, exit_code: int
+) -> None:
+    done = run(environment, *arguments)
+    last = checked(done.stdout, done.returncode)[-1]
+    assert (last["type"], last["code"], done.returncode) == ("error", code, exit_code)
+    assert last["hint"]
+    assert "Traceback" not in done.stderr
+
+
+CRASHING = (
+    "from scratchflow.flows import config\n"
+    "def crash(*_): raise RuntimeError('secret=canary')\n"
+    "config.path = crash\n"
+    "from scratchflow.cli.main import main; main()\n"
+)
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_a_crash_is_an_error_with_a_report_and_no_traceback(
+    environment: dict[str, str], tmp_path: Path, flags: list[str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CRASHING, "config", "path", *flags],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    if flags:
+        assert checked(done.stdout, done.returncode)[-1]["code"] == "internal.bug"
+    (report,) = (tmp_path / "state/scratchflow/crashes").iterdir()
+    assert str(report) in done.stdout + done.stderr
+    assert report.stat().st_mode & 0o777 == 0o600
+    assert "in crash" in report.read_text()
+    assert "canary" not in report.read_text() + done.stdout + done.stderr
+
+
+@pytest.fixture
+def waiting(environment: dict[str, str], tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A command that has said hello and now waits for a configuration that never comes."""
+    fifo = tmp_path / "never.toml"
+    os.mkfifo(fifo)
+    process = subprocess.Popen(
+        [*PROGRAM, "config", "show", "--json", "--config", str(fifo)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_is_an_error_and_128_plus_its_number(
+    waiting: subprocess.Popen[str], signum: signal.Signals
+) -> None:
+    assert waiting.stdout is not None
+    hello = waiting.stdout.readline()
+    waiting.send_signal(signum)
+    rest = waiting.stdout.read()
+    assert waiting.wait() == 128 + signum
+    assert checked(hello + rest, 128 + signum)[-1]["code"] == "signal.ended"
+
+
+def test_a_closed_pipe_ends_quietly_as_sigpipe_would(waiting: subprocess.Popen[str]) -> None:
+    assert waiting.stdout is not None
+    waiting.stdout.readline()
+    waiting.stdout.close()
+    waiting.send_signal(signal.SIGTERM)
+    assert waiting.wait() == 141
+    waiting.stdout = None
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_a_full_disk_behind_stdout_is_said_on_stderr(
+    environment: dict[str, str], flags: list[str]
+) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*PROGRAM, "config", "path", *flags],
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "cannot write the output" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_stdout_never_lands_in_a_file_of_ours(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("")
+    done = subprocess.run(
+        [
+            "/bin/sh",
+            "-c",
+            'exec "$@" >&-',
+            "sh",
+            *PROGRAM,
+            "config",
+            "show",
+            "--config",
+            str(config),
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert config.read_text() == ""
+
+
+def test_options_mean_the_same_before_and_after_the_verb(environment: dict[str, str]) -> None:
+    places = [
+        ["-p", "local", "--set", "slurm.gpus=2", "config", "show"],
+        ["config", "-p", "local", "--set", "slurm.gpus=2", "show"],
+        ["config", "show", "-p", "local", "--set", "slurm.gpus=2"],
+        ["--set", "slurm.gpus=2", "config", "show", "--profile=local"],
+    ]
+    outputs = {run(environment, *place).stdout for place in places}
+    assert len(outputs) == 1
+    assert "gpus = 2" in outputs.pop()
+
+
+def test_people_get_text_on_stderr_and_data_on_stdout(environment: dict[str, str]) -> None:
+    done = run(environment, "config", "show", "-p", "nosuch")
+    assert done.stdout == ""
+    assert done.stderr.startswith('error: there is no profile "nosuch"\nhint: ')
+
+
+def test_completion_still_reaches_the_shell(environment: dict[str, str]) -> None:
+    environment |= {
+        "_SCRATCHFLOW_COMPLETE": "complete_bash",
+        "COMP_WORDS": "scratchflow con",
+        "COMP_CWORD": "1",
+    }
+    assert run(environment).stdout.strip() == "config"

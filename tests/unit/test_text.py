@@ -1,0 +1,41 @@
+"""Foreign text cannot forge a line or drive a terminal."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scratchflow.model.text import closest, printable
+
+
+def test_rich_markup_in_a_name_stays_as_it_is() -> None:
+    assert printable("data[/]train].bin") == "data[/]train].bin"
+
+
+def test_control_characters_are_shown_as_escapes() -> None:
+    assert printable("a\nb\x1b[31m\x9b") == r"a\nb\x1b[31m\x9b"
+
+
+def test_bytes_that_are_not_utf8_are_shown_as_bytes() -> None:
+    assert printable(os.fsdecode(b"caf\xe9.txt")) == r"caf\xe9.txt"
+
+
+def test_bidirectional_overrides_are_shown_as_escapes() -> None:
+    assert printable("exe\u202egpj") == r"exe\u202egpj"
+
+
+@given(st.text(alphabet=st.characters()))
+def test_whatever_comes_in_one_encodable_line_comes_out(text: str) -> None:
+    shown = printable(text)
+    assert shown.isprintable()
+    shown.encode("utf-8")
+
+
+def test_a_near_miss_finds_its_word() -> None:
+    assert closest("worksapce", ["workspace", "store", "scratch"]) == "workspace"
+
+
+def test_a_far_miss_finds_nothing() -> None:
+    assert closest("zebra", ["workspace", "store"]) is None
