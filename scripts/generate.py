@@ -116,7 +116,7 @@ def main() -> int:
     ]
     for name in stale:
         if check:
-            print(f"stale: {name}; run `scripts/generate.py`", file=sys.stderr)
+            print(f"stale: {name}; run `.venv/bin/python scripts/generate.py`", file=sys.stderr)
         else:
             (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
             (ROOT / name).write_text(GENERATED[name]())

@@ -39,7 +39,7 @@ class VerbGroup(GlobalOptions, TyperGroup):
     """A verb with verbs of its own; alone it shows what there is."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args:
+        if not args and not ctx.resilient_parsing:  # completion asks with none
             sys.stderr.write(f"{ctx.get_help()}\n\n")
             raise UsageInvalid(problem="a command is missing", command=ctx.command_path)
         parsed: list[str] = super().parse_args(ctx, args)

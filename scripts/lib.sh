@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# Sourced by the other scripts: saying things, Debian packages, our own venv.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck disable=SC2034  # used by whoever sources this
+VENV=${SCRATCHFLOW_VENV:-$ROOT/.venv}
+
+say() { printf '\n== %s\n' "$*" >&2; }
+die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# need COMMAND=PACKAGE...: installs the Debian packages whose commands are missing.
+need() {
+    local pair packages=()
+    for pair in "$@"; do
+        command -v "${pair%%=*}" >/dev/null || packages+=("${pair#*=}")
+    done
+    ((${#packages[@]})) || return 0
+    apt_install "${packages[@]}"
+}
+
+apt_install() {
+    command -v apt-get >/dev/null || die "please install: $*"
+    [[ $EUID == 0 ]] || die "please install: $* (or run this as root)"
+    say "installing $*"
+    export DEBIAN_FRONTEND=noninteractive
+    local log
+    log=$(mktemp)
+    # A fresh machine has no package lists yet; one that has them is spared the update.
+    apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1 ||
+        { apt-get update >"$log" 2>&1 &&
+            apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=300 "$@" >"$log" 2>&1; } ||
+        { cat "$log" >&2; die "apt-get could not install: $*"; }
+    rm -f "$log"
+}
+
+# make_venv DIRECTORY REQUIREMENT...: a venv with this project in it; made anew only when the
+# project's dependencies changed since.
+make_venv() {
+    local directory=$1 wanted
+    shift
+    wanted=$(cat "$ROOT/pyproject.toml" - <<<"$ROOT $*" | sha256sum)
+    [[ $(cat "$directory/.made-from" 2>/dev/null) != "$wanted" ]] || return 0
+    say "making ${directory#"$ROOT"/}"
+    rm -rf "$directory"
+    # Debian keeps venv in a package of its own.
+    "${PYTHON:-python3}" -m venv "$directory" >/dev/null 2>&1 || {
+        rm -rf "$directory"
+        apt_install python3-venv
+        "${PYTHON:-python3}" -m venv "$directory"
+    }
+    "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@" 2>&1 |
+        { grep -v '^WARNING: Location' >&2 || true; }
+    echo "$wanted" >"$directory/.made-from"
+}
