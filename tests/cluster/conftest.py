@@ -1,0 +1,62 @@
+"""Fixtures that start clusters for tests and leave the machine as they found it."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .minicluster import Minicluster, run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def root() -> None:
+    """What every test here needs; without it they fail rather than seem to have passed."""
+    if os.geteuid() != 0:
+        pytest.fail("tests/cluster needs root: it starts a Slurm cluster in namespaces. Use sudo.")
+
+
+@pytest.fixture(scope="session")
+def minicluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minicluster]:
+    """A running cluster of three nodes, shared by all tests; who breaks it heals it with `up`."""
+    cluster = Minicluster(tmp_path_factory.mktemp("minicluster") / "state")
+    try:
+        cluster.run("up")
+        yield cluster
+    finally:
+        cluster.run("down", "--purge")
+
+
+@pytest.fixture
+def restored_minicluster(minicluster: Minicluster) -> Iterator[Minicluster]:
+    """The shared cluster, healed and without jobs again after the test."""
+    yield minicluster
+    minicluster.run("up")
+    minicluster.exec("login", "scancel", "--user=alice")
+
+
+@pytest.fixture
+def private_laptop() -> Iterator[tuple[str, ...]]:
+    """A laptop of the test's own, as the command that leads onto it.
+
+    It has its own network, mounts and processes, so nobody else's change is mistaken for ours.
+    """
+    reaping_wait = "ip link set lo up; echo ready; while :; do sleep infinity & wait $!; done"
+    unshare = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    with subprocess.Popen(
+        [*unshare, "--", "bash", "-c", reaping_wait], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        pid = run(["pgrep", "--parent", str(process.pid)]).stdout.strip()
+        yield ("nsenter", "--target", pid, "--mount", "--net", "--pid", "--")
+        process.kill()
+
+
+@pytest.fixture
+def small_minicluster(private_laptop: tuple[str, ...], tmp_path: Path) -> Iterator[Minicluster]:
+    """A cluster of one node on a laptop of its own, not started yet."""
+    cluster = Minicluster(tmp_path / "state", {"MC_NODES": "1"}, private_laptop)
+    yield cluster
+    cluster.run("down", "--purge")

@@ -1,0 +1,105 @@
+"""A handle on one cluster of scripts/minicluster, and the waiting that goes with it."""
+
+import os
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "minicluster"
+
+
+def retry_until(condition: Callable[[], bool], what: str, *, deadline_s: float = 60) -> None:
+    """Wait until the condition holds; fail with `what` when it does not in time."""
+    end = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < end, f"not within {deadline_s:g} s: {what}"
+        time.sleep(0.02)
+
+
+def run(
+    argv: Sequence[str], *, env: Mapping[str, str] | None = None, check: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; with `check`, fail with all it said unless it exits 0."""
+    done = subprocess.run(
+        argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert not check or done.returncode == 0, (
+        f"{shlex.join(argv)} exited {done.returncode}\n{done.stdout}\n{done.stderr}"
+    )
+    return done
+
+
+@dataclass(frozen=True)
+class Minicluster:
+    """One cluster: its directory, its MC_* settings and how to get onto its laptop."""
+
+    state: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+    on_laptop: tuple[str, ...] = ()
+    """What to put before a command to run it on the laptop; nothing: it is this machine."""
+
+    @property
+    def ssh_config(self) -> Path:
+        return self.state / "laptop" / "ssh_config"
+
+    @property
+    def address(self) -> str:
+        """The address under which the laptop knows login."""
+        lines = run(["ssh", "-G", "-F", str(self.ssh_config), "login"]).stdout.splitlines()
+        return next(line.split()[1] for line in lines if line.startswith("hostname "))
+
+    def start(self, *verb: str) -> subprocess.Popen[str]:
+        """Begin a verb of the script, without waiting for it."""
+        return subprocess.Popen(
+            self._argv(verb),
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *verb: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a verb of the script, like `run("crash", "node-1")`."""
+        return run(self._argv(verb), env=self._environment(), check=check)
+
+    def exec(self, host: str, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command on a host as root, without ssh."""
+        return self.run("exec", host, *argv, check=check)
+
+    def ssh(self, host: str, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command on a host as alice, from the laptop, through its ssh config."""
+        ssh = ["ssh", "-F", str(self.ssh_config), host, shlex.join(argv)]
+        return run([*self.on_laptop, *ssh], check=check)
+
+    def login(self, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command on the login host as alice."""
+        return self.ssh("login", *argv, check=check)
+
+    def allocate(self, node: str, *options: str) -> str:
+        """Hold the node with a job of alice's; the job's number."""
+        said = self.login("salloc", "--no-shell", f"--nodelist={node}", *options).stderr
+        granted = re.search(r"Granted job allocation (\d+)", said)
+        assert granted, said
+        return granted[1]
+
+    def jobs(self) -> list[str]:
+        """The numbers of the jobs that run or wait."""
+        squeue = ["squeue", "--noheader", "--states=PENDING,RUNNING", "--format=%i"]
+        return self.exec("login", *squeue).stdout.split()
+
+    def node_states(self) -> dict[str, str]:
+        """What Slurm calls each node, like `{"node-1": "idle"}`."""
+        lines = self.exec("login", "sinfo", "--noheader", "-N", "--format=%N %T").stdout.split("\n")
+        return dict(line.split() for line in lines if line)
+
+    def _argv(self, verb: Sequence[str]) -> list[str]:
+        return [*self.on_laptop, str(SCRIPT), *verb]
+
+    def _environment(self) -> dict[str, str]:
+        mine = {name: value for name, value in os.environ.items() if not name.startswith("MC_")}
+        return {**mine, **self.settings, "MC_STATE": str(self.state)}
