@@ -14,6 +14,9 @@ from pathlib import Path
 
 TEMP_PREFIX = ".tmp-"
 
+# What `link` says on a file system that has no hard links.
+_NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+
 
 def replace_file(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     """Makes `path` hold `content`: readers see the old file or the new one, also after a power cut.
@@ -41,6 +44,49 @@ def write_new(path: Path, content: bytes, *, mode: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def publish_new(temp: Path, path: Path) -> None:
+    """Gives a finished file its final name, which must be free: FileExistsError otherwise.
+
+    On a file system without hard links the name is looked at first and then taken; two processes
+    that want the same name in the same instant are told apart only where links exist.
+    The name is durable after `fsync_directory`.
+    """
+    if link_new(temp, path):
+        os.unlink(temp)
+        return
+    if is_there(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    os.rename(temp, path)
+
+
+def link_new(temp: Path, path: Path) -> bool:
+    """Adds a free second name to a file, atomically; False where there are no hard links."""
+    try:
+        os.link(temp, path, follow_symlinks=False)
+    except FileExistsError:
+        # NFS may carry a request out, lose the answer and send it again: then the name is ours.
+        if not _is_same_file(temp, path):
+            raise
+    except OSError as error:
+        if error.errno in _NO_HARD_LINKS:
+            return False
+        raise
+    return True
+
+
+def is_there(path: Path) -> bool:
+    """Whether something has this name. Unlike `os.path.lexists`, an EIO is not a "no"."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    return os.path.samestat(os.lstat(one), os.lstat(other))
 
 
 def fsync_directory(directory: Path) -> None:

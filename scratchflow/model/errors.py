@@ -238,6 +238,15 @@ class AllocationMissing(ScratchflowError):
     hint = "`scratchflow allocate` takes a node"
 
 
+class WorkspaceElsewhere(ScratchflowError):
+    """The profile's workspace is on a compute node, and this machine is none."""
+
+    code = "workspace.elsewhere"
+    exit_code = 25
+    message = 'the workspace of profile "{profile}" is on a compute node, and `{scratch}` is not on this machine'
+    hint = "run this in a shell on the node; `-p local` works on this machine alone"
+
+
 class TmuxFailed(ScratchflowError):
     """tmux on the login host is missing or refused."""
 
@@ -254,6 +263,53 @@ class SnapshotMissing(ScratchflowError):
     exit_code = 30
     message = "no such snapshot: {wanted}"
     hint = "{next_step}"
+
+
+class WorkspaceMissing(ScratchflowError):
+    """There is no workspace to back up."""
+
+    code = "workspace.missing"
+    exit_code = 30
+    message = "there is no workspace at `{path}`"
+    hint = "`scratchflow restore` brings the last snapshot there; `scratchflow create` starts a new one"
+
+
+class WorkspaceKnown(ScratchflowError):
+    """A workspace of that name has snapshots already; a new one must not take its place."""
+
+    code = "workspace.known"
+    exit_code = 35
+    message = "the store already has snapshots of `{workspace}`, the last is `{snapshot}`"
+    hint = (
+        "`scratchflow restore` brings it back; for a second workspace set another `workspace` name"
+    )
+
+
+class WorkspaceFailed(ScratchflowError):
+    """The file system of the workspace refused."""
+
+    code = "workspace.failed"
+    exit_code = 1
+    message = "`{path}`: {reason}"
+    hint = "check that `{path}` is yours to write, and that its disk is well"
+
+
+class FileFailed(ScratchflowError):
+    """A file that was named on the command line cannot be read or written."""
+
+    code = "file.failed"
+    exit_code = 2
+    message = "`{path}`: {reason}"
+    hint = "check the path, its permissions and the free space there"
+
+
+class FileTaken(ScratchflowError):
+    """The file to be written exists; nothing is ever overwritten."""
+
+    code = "file.taken"
+    exit_code = 35
+    message = "`{path}` exists already"
+    hint = "choose another name, or remove it first"
 
 
 class SnapshotDamaged(ScratchflowError):
@@ -293,6 +349,16 @@ class StoreLocked(ScratchflowError):
     hint = (
         "wait for it to finish; a lock whose owner died is taken over by itself after {stale_after}"
     )
+    retryable = True
+
+
+class LockLost(ScratchflowError):
+    """This run held the store, fell silent for too long, and no longer holds it."""
+
+    code = "store.lock_lost"
+    exit_code = 34
+    message = "this run no longer holds the store: {reason}; no snapshot was committed"
+    hint = "earlier snapshots are intact; run it again"
     retryable = True
 
 

@@ -1,7 +1,6 @@
 """A snapshot: one committed, immutable backup of the workspace, as its manifest tells it."""
 
-from __future__ import annotations
-
+import hashlib
 import re
 from datetime import datetime, timezone
 from typing import Literal
@@ -41,6 +40,37 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     exclude: list[str] = []
     duration_s: float = 0.0
+
+
+# The manifest's last key: a digest of every byte before it, so that damage to the manifest itself
+# shows, in whatever key, also in one that only a newer scratchflow knows.
+_CHECKSUM = b',\n  "checksum": "'
+_BODY_END = b"\n}"
+_FILE_END = b'"\n}\n'
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """The manifest as the file's content."""
+    return seal_manifest(msgspec.json.encode(manifest))
+
+
+def seal_manifest(body: bytes) -> bytes:
+    """A manifest's JSON, made readable, with its checksum as the last key."""
+    readable = msgspec.json.format(body, indent=2)
+    return readable.removesuffix(_BODY_END) + _CHECKSUM + _digest(readable) + _FILE_END
+
+
+def checked_manifest(content: bytes) -> bytes:
+    """The JSON of a manifest's file, after its checksum was compared; ValueError when it differs."""
+    head, _, tail = content.rpartition(_CHECKSUM)
+    body = head + _BODY_END
+    if tail != _digest(body) + _FILE_END:
+        raise ValueError("its manifest is damaged: the checksum does not match")
+    return body
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
 
 
 def snapshot_id(now: datetime, token: str) -> str:

@@ -1,0 +1,46 @@
+"""Whole directory trees: removed, and moved into place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from scratchflow.disk.durable import fsync_directory, is_there
+
+
+def remove_tree(path: Path) -> None:
+    """Removes a tree of our own making, also directories that were made read-only meanwhile."""
+    if not is_there(path):
+        return
+    for directory, names, _ in os.walk(path):
+        for name in names:
+            _make_writable(os.path.join(directory, name))
+    shutil.rmtree(path)
+
+
+def rename_new(source: Path, target: Path) -> None:
+    """Renames to a name that is free or an empty directory's, durably."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if is_there(target):
+        os.rmdir(target)  # fails unless it is an empty directory
+    os.rename(source, target)
+    fsync_directory(target.parent)
+
+
+def is_empty_or_missing(path: Path) -> bool:
+    """Whether nothing would be lost by putting something else there."""
+    try:
+        with os.scandir(path) as entries:
+            return next(entries, None) is None
+    except FileNotFoundError:
+        return not is_there(path)  # a dangling symlink is something
+    except NotADirectoryError:
+        return False
+
+
+def _make_writable(path: str) -> None:
+    mode = os.lstat(path).st_mode
+    if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:
+        os.chmod(path, stat.S_IMODE(mode) | 0o700)

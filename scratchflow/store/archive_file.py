@@ -1,0 +1,103 @@
+"""The file an archive is written into: made on the first byte, never half.
+
+To the store an archive is bytes; who writes them sees `write` and `tell` and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import xxhash
+
+from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.store.failures import store_errors
+from scratchflow.store.place import FILE_MODE
+from scratchflow.store.read_back import ReadBack
+
+
+class ArchiveFile:
+    """An append-only file under a temporary name. Its errors are the store's, already translated.
+
+    One thread writes. Nothing exists on disk before the first byte, so that a backup which finds
+    nothing changed leaves nothing behind.
+    """
+
+    def __init__(self, temp: Path) -> None:
+        self._temp = temp
+        self._descriptor: int | None = None
+        self._created = False
+        self._written_bytes = 0
+        self._written_digest = xxhash.xxh3_128()
+        self._read_back: ReadBack | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether a first byte was written."""
+        return self._created
+
+    def tell(self) -> int:
+        """How many bytes were written."""
+        return self._written_bytes
+
+    def write(self, data: bytes | bytearray | memoryview) -> int:
+        """Writes all of it, or raises NoSpace or StoreUnusable."""
+        view = memoryview(data).cast("B")
+        if not view:
+            return 0
+        with store_errors(self._temp):
+            descriptor = self._descriptor if self._created else self._create()
+            if descriptor is None:
+                raise ValueError("write after the end")
+            rest = view
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        self._written_bytes += len(view)
+        self._written_digest.update(view)
+        if self._read_back is not None:
+            self._read_back.note_written(self._written_bytes)
+        return len(view)
+
+    def flush(self) -> None:
+        """Nothing is held back here; `finish` is what makes it durable."""
+
+    def finish(self) -> None:
+        """Makes the bytes durable and closes the file. A quota on NFS may speak up only here."""
+        if self._descriptor is None:
+            return
+        with store_errors(self._temp):
+            os.fsync(self._descriptor)
+            descriptor, self._descriptor = self._descriptor, None
+            os.close(descriptor)
+
+    def require_read_back(self, snapshot: str) -> None:
+        """Raises SnapshotDamaged unless the store gives back, byte for byte, what was written."""
+        if self._read_back is None:
+            raise ValueError("nothing was written")
+        with store_errors(self._temp):
+            found = self._read_back.finish(self._written_bytes)
+        if found != self._written_digest.hexdigest():
+            reason = "the archive does not read back as it was written"
+            raise SnapshotDamaged(snapshot=snapshot, reason=reason)
+
+    def abandon(self) -> None:
+        """Closes and removes what is there. Never fails: what stays is swept later."""
+        if self._read_back is not None:
+            with suppress(OSError):
+                self._read_back.close()
+        if self._descriptor is not None:
+            descriptor, self._descriptor = self._descriptor, None
+            with suppress(OSError):
+                os.close(descriptor)
+        if self._created:  # a file of that name that we did not make is not ours to remove
+            with suppress(OSError):
+                os.unlink(self._temp)
+
+    def _create(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = self._descriptor = os.open(self._temp, flags, FILE_MODE)
+        self._created = True
+        os.fchmod(descriptor, FILE_MODE)
+        self._read_back = ReadBack(descriptor)
+        return descriptor

@@ -1,0 +1,228 @@
+"""Which snapshots a place holds, read from their manifests; what cannot be used, and why.
+
+Reading takes no lock and changes nothing, so it may run beside a commit or a prune. `latest` is
+computed here and stored nowhere: a file or link that names it could be wrong after a crash.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+
+import msgspec
+
+from scratchflow.disk.durable import is_there
+from scratchflow.model.errors import SnapshotDamaged, SnapshotMissing
+from scratchflow.model.snapshot import (
+    MANIFEST_SCHEMA,
+    Manifest,
+    checked_manifest,
+    is_snapshot_id,
+    snapshot_id,
+)
+from scratchflow.model.text import closest
+from scratchflow.store.failures import store_errors
+from scratchflow.store.place import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
+
+LATEST = "latest"
+
+_MANIFEST_LIMIT_BYTES = 8 * 1024 * 1024
+_LISTED_MATCHES = 4
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A manifest that cannot be used. What it needs is unknown, so nothing may be deleted for it."""
+
+    snapshot: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The snapshots of a place, oldest first, as they were when it was read."""
+
+    snapshots: tuple[Manifest, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    # Why a listed snapshot will not restore, by its id. Sizes are compared, bytes are not.
+    damaged: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def latest(self) -> Manifest | None:
+        """The newest snapshot, damaged or not."""
+        return self.snapshots[-1] if self.snapshots else None
+
+    @property
+    def latest_whole(self) -> Manifest | None:
+        """The newest snapshot that is not damaged."""
+        whole = (one for one in reversed(self.snapshots) if one.id not in self.damaged)
+        return next(whole, None)
+
+    def find(self, wanted: str) -> Manifest:
+        """By `latest`, by id, or by the beginning of an id that no other shares."""
+        if wanted == LATEST and self.latest:
+            return self.latest
+        matches = [one for one in self.snapshots if wanted and one.id.startswith(wanted)]
+        if len(matches) == 1:
+            return matches[0]
+        raise SnapshotMissing(wanted=wanted, next_step=self._next_step(wanted, matches))
+
+    def require_whole(self, snapshot: Manifest) -> None:
+        """Raises SnapshotDamaged for a snapshot whose archives are not all there."""
+        if reason := self.damaged.get(snapshot.id):
+            raise SnapshotDamaged(snapshot=snapshot.id, reason=reason)
+
+    def _next_step(self, wanted: str, matches: list[Manifest]) -> str:
+        if matches:
+            shown = ", ".join(f"`{one.id}`" for one in matches[-_LISTED_MATCHES:])
+            more = f" and {len(matches) - _LISTED_MATCHES} more" * (len(matches) > _LISTED_MATCHES)
+            return f"several begin with that: {shown}{more}; write more of the id"
+        for one in self.skipped:
+            if wanted and (one.snapshot.startswith(wanted) or wanted == LATEST):
+                return f"`{one.snapshot}` cannot be used: {one.reason}"
+        if not self.snapshots:
+            return "there is no snapshot yet; `scratchflow backup` takes one"
+        guess = closest(wanted, (one.id for one in self.snapshots))
+        meant = f"did you mean `{guess}`? " if guess else ""
+        return f"{meant}`scratchflow snapshots list` shows them all"
+
+
+def read_catalogue(place: Place) -> Catalogue:
+    """Reads every manifest. A place that does not exist has no snapshots.
+
+    Junk is passed over. A manifest that is half, foreign, or of a newer scratchflow is skipped
+    with its reason; one whose archives are missing or of another size is listed as damaged.
+    """
+    with store_errors(place.directory):
+        manifests, skipped = _read_manifests(place)
+        damaged = _find_damage(place, manifests)
+        # Pruned while it was being looked at: not damaged, just no longer there.
+        gone = {one for one in damaged if not is_there(place.manifest(one))}
+    listed = [one for one in manifests.values() if one.id not in gone]
+    return Catalogue(
+        snapshots=tuple(sorted(listed, key=lambda one: one.id)),
+        skipped=tuple(sorted(skipped, key=lambda one: one.snapshot)),
+        damaged={one: reason for one, reason in damaged.items() if one not in gone},
+    )
+
+
+def fresh_id(catalogue: Catalogue, now: datetime, token: str) -> str:
+    """An id for a snapshot begun now that sorts after every other, also when clocks disagree."""
+    wanted = snapshot_id(now, token)
+    if catalogue.latest is None or wanted[:16] > catalogue.latest.id[:16]:
+        return wanted
+    return snapshot_id(begun_at(catalogue.latest.id) + timedelta(seconds=1), token)
+
+
+def begun_at(snapshot: str) -> datetime:
+    """The time that an id carries; ValueError when its digits are no time."""
+    date = int(snapshot[:4]), int(snapshot[4:6]), int(snapshot[6:8])
+    clock = int(snapshot[9:11]), int(snapshot[11:13]), int(snapshot[13:15])
+    return datetime(*date, *clock, tzinfo=timezone.utc)
+
+
+def _read_manifests(place: Place) -> tuple[dict[str, Manifest], list[Skipped]]:
+    found: dict[str, Manifest] = {}
+    skipped: list[Skipped] = []
+    for snapshot in _listed_ids(place):
+        one = _read_manifest(place, snapshot)
+        if isinstance(one, Skipped):
+            skipped.append(one)
+        elif one is not None:
+            found[snapshot] = one
+    return found, skipped
+
+
+def _read_manifest(place: Place, snapshot: str) -> Manifest | Skipped | None:
+    try:
+        return _decoded(snapshot, _read_small_file(place, snapshot))
+    except FileNotFoundError:  # pruned since the directory was listed
+        return None
+    except OSError as error:
+        return Skipped(snapshot, f"its manifest cannot be read: {error.strerror}")
+    except ValueError as error:
+        return Skipped(snapshot, str(error))
+
+
+def _listed_ids(place: Place) -> list[str]:
+    try:
+        names = os.listdir(place.directory)
+    except FileNotFoundError:
+        return []
+    stems = (name.removesuffix(MANIFEST_SUFFIX) for name in names if name.endswith(MANIFEST_SUFFIX))
+    return [stem for stem in stems if is_snapshot_id(stem)]
+
+
+def _read_small_file(place: Place, snapshot: str) -> bytes:
+    # Without O_NONBLOCK a FIFO of that name would hang the listing.
+    descriptor = os.open(place.manifest(snapshot), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _MANIFEST_LIMIT_BYTES:
+            raise ValueError("its manifest is not a file of a manifest's kind and size")
+        return _read_all(descriptor, found.st_size)
+    finally:
+        os.close(descriptor)
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    content = os.read(descriptor, size + 1)
+    while more := os.read(descriptor, size + 1):
+        content += more
+    return content
+
+
+def _decoded(snapshot: str, content: bytes) -> Manifest:
+    """The manifest, or a ValueError that says why it cannot be used."""
+    try:
+        body = checked_manifest(content)
+        schema = msgspec.json.decode(body, type=_Versioned).schema
+        if schema > MANIFEST_SCHEMA:
+            raise ValueError(
+                f"it was made by a newer scratchflow (schema {schema}); update this one"
+            )
+        manifest = msgspec.json.decode(body, type=Manifest)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"its manifest is damaged: {error}") from None
+    if manifest.id != snapshot:
+        raise ValueError("its manifest is that of another snapshot")
+    if not all(is_snapshot_id(one) for one in manifest.needs):
+        raise ValueError("its manifest is damaged: `needs` holds something that is no id")
+    begun_at(snapshot)
+    return manifest
+
+
+class _Versioned(msgspec.Struct):
+    schema: int
+
+
+def _find_damage(place: Place, manifests: Mapping[str, Manifest]) -> dict[str, str]:
+    """Why snapshots would not restore, by id. One `stat` for each archive, whoever needs it."""
+    problems: dict[str, str] = {}
+    for snapshot in {one for each in manifests.values() for one in needed_archives(each)}:
+        known = manifests.get(snapshot)
+        if problem := _archive_problem(place, snapshot, known.archive_bytes if known else None):
+            problems[snapshot] = problem
+    bad = {one.id: sorted(needed_archives(one) & problems.keys()) for one in manifests.values()}
+    return {snapshot: problems[archives[0]] for snapshot, archives in bad.items() if archives}
+
+
+def needed_archives(manifest: Manifest) -> set[str]:
+    """Every archive a restore reads from: `needs` is direct and complete, plus the snapshot's own."""
+    return {manifest.id, *manifest.needs}
+
+
+def _archive_problem(place: Place, snapshot: str, expected_bytes: int | None) -> str | None:
+    name = f"{snapshot}{ARCHIVE_SUFFIX}"
+    try:
+        found = os.lstat(place.archive(snapshot))
+    except FileNotFoundError:
+        return f"`{name}` is missing"
+    if not stat.S_ISREG(found.st_mode):
+        return f"`{name}` is not a file"
+    if expected_bytes is not None and found.st_size != expected_bytes:
+        return f"`{name}` has {found.st_size} bytes instead of {expected_bytes}"
+    return None

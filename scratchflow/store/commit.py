@@ -1,0 +1,117 @@
+"""Committing a snapshot: archive first, manifest last, nothing ever overwritten.
+
+Killed at any line, a reader sees the snapshots from before, or those and the new one, whole.
+What a killed run leaves is `.tmp-*` and at most one archive without a manifest; `sweep` takes both.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from types import TracebackType
+
+import msgspec
+
+from scratchflow.disk.durable import fsync_directory, is_there, publish_new, write_new
+from scratchflow.model.errors import LockLost
+from scratchflow.model.snapshot import Manifest, encode_manifest
+from scratchflow.store.archive_file import ArchiveFile
+from scratchflow.store.catalogue import needed_archives
+from scratchflow.store.failures import store_errors
+from scratchflow.store.lock import StoreLock
+from scratchflow.store.place import FILE_MODE
+
+
+class NewSnapshot:
+    """A snapshot in the making: write `file`, then `commit`. Left without a commit, it vanishes.
+
+    with NewSnapshot(lock, snapshot) as new:
+        write_archive(new.file)
+        manifest = new.commit(manifest)
+    """
+
+    def __init__(self, lock: StoreLock, snapshot: str) -> None:
+        self.snapshot = snapshot
+        self._lock = lock
+        self._place = lock.place
+        self._archive_is_ours = False
+        self.file = ArchiveFile(self._place.temp_archive(snapshot))
+
+    def __enter__(self) -> NewSnapshot:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.file.abandon()
+        self._remove_uncommitted_archive()
+
+    def commit(self, manifest: Manifest) -> Manifest:
+        """Makes the snapshot durable and visible, and returns its manifest as it was stored.
+
+        `archive_bytes` and `verified` are the store's to say and are filled in here;
+        `archive_sha256` comes from whoever wrote the bytes, so that the check covers the whole
+        way. The archive is read back before it counts: SnapshotDamaged when it is not what was
+        written. When this raises, the snapshot is not listed, except after an error once the
+        manifest has its name (the last fsync): then it is there, whole, and may not survive a
+        power cut.
+        """
+        if manifest.id != self.snapshot or not self.file.exists:
+            raise ValueError("a commit needs written bytes and a manifest of the same id")
+        stored = msgspec.structs.replace(manifest, archive_bytes=self.file.tell(), verified=True)
+        self._publish_archive()
+        self.file.require_read_back(self.snapshot)
+        self._lock.assert_held()
+        self._require_archives(stored)
+        self._publish_manifest(stored)
+        self._withdraw_if_swept(stored)
+        return stored
+
+    def _publish_archive(self) -> None:
+        self.file.finish()
+        with store_errors(self._place.archive(self.snapshot)):
+            publish_new(self._place.temp_archive(self.snapshot), self._place.archive(self.snapshot))
+            self._archive_is_ours = True
+            fsync_directory(self._place.directory)
+
+    def _publish_manifest(self, manifest: Manifest) -> None:
+        temp, final = self._place.temp_manifest(manifest.id), self._place.manifest(manifest.id)
+        content = encode_manifest(manifest)
+        with store_errors(final):
+            try:
+                write_new(temp, content, mode=FILE_MODE)
+                publish_new(temp, final)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temp)
+                raise
+            fsync_directory(self._place.directory)
+
+    def _require_archives(self, manifest: Manifest) -> None:
+        """Raises LockLost when an archive that this snapshot reads from is gone.
+
+        While the lock is held nobody removes one, so a missing one means that it was not.
+        """
+        for needed in sorted(needed_archives(manifest)):
+            with store_errors(self._place.archive(needed)):
+                if not is_there(self._place.archive(needed)):
+                    reason = f"the archive `{needed}` was removed meanwhile"
+                    raise LockLost(reason=reason)
+
+    def _withdraw_if_swept(self, manifest: Manifest) -> None:
+        """Looks once more after the rename: this run may have slept for hours just before it."""
+        try:
+            self._require_archives(manifest)
+        except LockLost:
+            with store_errors(self._place.manifest(manifest.id)):
+                os.unlink(self._place.manifest(manifest.id))
+            raise
+
+    def _remove_uncommitted_archive(self) -> None:
+        """Removes the archive we put there, unless a manifest names it or that cannot be known."""
+        with suppress(OSError):
+            if self._archive_is_ours and not is_there(self._place.manifest(self.snapshot)):
+                os.unlink(self._place.archive(self.snapshot))

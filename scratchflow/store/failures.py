@@ -1,0 +1,46 @@
+"""What the file system says about the store, in words a user can act on.
+
+Only errors of the store pass through here. An error while reading the workspace is a warning and
+has its own handler elsewhere: the two must never meet, or a full store would look like a file
+that could not be read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from scratchflow.model.errors import NoSpace, ScratchflowError, StoreUnusable
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+
+_REMEDIES = {
+    errno.EACCES: "it must be a directory that you may write to; `ls -ld {path}` shows its owner",
+    errno.EPERM: "it must be a directory that you may write to; `ls -ld {path}` shows its owner",
+    errno.EROFS: "it is mounted read-only here; set `store` in the profile to a place you may write to",
+    errno.ENOTDIR: "set `store` in the profile to a directory",
+    errno.EFBIG: "a file size limit stands in the way; `ulimit -f` shows it",
+}
+_OTHER_REMEDY = "try again; if it stays, tell your cluster's staff what is said above"
+
+
+@contextmanager
+def store_errors(path: Path) -> Iterator[None]:
+    """Turns any OSError of the block into NoSpace or StoreUnusable about `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise translated(error, path) from error
+
+
+def translated(error: OSError, path: Path) -> ScratchflowError:
+    """The same failure as the user's error: full disk or quota, or a store that does not work."""
+    number = error.errno or 0
+    reason = os.strerror(number) if number else str(error)
+    if number in _FULL:
+        return NoSpace(path=path, reason=reason)
+    remedy = _REMEDIES.get(number, _OTHER_REMEDY).replace("{path}", str(path))
+    return StoreUnusable(path=path, reason=reason, remedy=remedy)

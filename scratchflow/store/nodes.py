@@ -1,0 +1,84 @@
+"""Warm nodes: which node's scratch equals which snapshot, as `nodes/<node>.json` tells it.
+
+A record is a hint: it saves a full restore, and a restore compares before it believes. It says
+nothing about what was changed on that scratch since; only the node can know.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.disk.durable import replace_file
+from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.store.failures import store_errors
+from scratchflow.store.place import FILE_MODE, Place, make_private_directory
+
+_NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
+_SUFFIX = ".json"
+_RECORD_LIMIT_BYTES = 65536
+
+
+class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The copy that a node's scratch held when the record was written; unknown keys are passed over."""
+
+    node: str
+    snapshot: str
+    workspace_path: str
+    job_id: int | None
+    time: str
+    # True and False are what was seen at `time`; None is not known.
+    dirty: bool | None = None
+
+
+def is_node_name(text: str) -> bool:
+    """Whether the text may become a file name. Slurm's words are foreign text."""
+    return _NODE_NAME.fullmatch(text) is not None
+
+
+def record_node(place: Place, record: NodeRecord) -> None:
+    """Replaces the node's record: readers see the old one or the new one. Needs no lock."""
+    if not is_node_name(record.node) or not is_snapshot_id(record.snapshot):
+        raise ValueError(f"not a record of a node and a snapshot: {record!r}")
+    with store_errors(place.nodes):
+        make_private_directory(place.nodes)
+        replace_file(_file(place, record.node), msgspec.json.encode(record) + b"\n", mode=FILE_MODE)
+
+
+def forget_node(place: Place, node: str) -> None:
+    """Removes the node's record, if there is one."""
+    if not is_node_name(node):
+        return
+    with store_errors(place.nodes):
+        _file(place, node).unlink(missing_ok=True)
+
+
+def read_nodes(place: Place) -> list[NodeRecord]:
+    """Every record that can be read, by node name; what cannot be read is no loss and is passed over."""
+    with store_errors(place.nodes):
+        try:
+            names = sorted(os.listdir(place.nodes))
+        except FileNotFoundError:
+            return []
+    nodes = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+    records = (_read(place, node) for node in nodes if is_node_name(node))
+    return [record for record in records if record is not None]
+
+
+def _read(place: Place, node: str) -> NodeRecord | None:
+    try:
+        descriptor = os.open(_file(place, node), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            content = os.read(descriptor, _RECORD_LIMIT_BYTES)
+        finally:
+            os.close(descriptor)
+        record = msgspec.json.decode(content, type=NodeRecord)
+    except (OSError, msgspec.DecodeError):
+        return None
+    is_sound = record.node == node and is_snapshot_id(record.snapshot)
+    return record if is_sound else None
+
+
+def _file(place: Place, node: str) -> Path:
+    return place.nodes / f"{node}{_SUFFIX}"

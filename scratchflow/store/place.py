@@ -1,0 +1,190 @@
+"""Where the snapshots of one workspace lie: `<store>/<workspace>/`, ours alone, and its names.
+
+Directories are 0700 and files 0600 whatever the umask: a snapshot holds the user's secrets.
+Directories above the store may belong to anybody, like `/fsx` with its 1777.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there
+from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.store.failures import store_errors
+
+ARCHIVE_SUFFIX = ".tar.lz4"
+MANIFEST_SUFFIX = ".json"
+LOCK_NAME = "lock.d"
+NODES_NAME = "nodes"
+FILE_MODE = 0o600
+DIRECTORY_MODE = 0o700
+
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+@dataclass(frozen=True)
+class Place:
+    """The directory of one workspace's snapshots, and the names inside it. Touches no disk."""
+
+    directory: Path
+
+    def archive(self, snapshot: str) -> Path:
+        """`<id>.tar.lz4`."""
+        return self.directory / f"{_checked(snapshot)}{ARCHIVE_SUFFIX}"
+
+    def manifest(self, snapshot: str) -> Path:
+        """`<id>.json`."""
+        return self.directory / f"{_checked(snapshot)}{MANIFEST_SUFFIX}"
+
+    def temp_archive(self, snapshot: str) -> Path:
+        """`.tmp-<id>.tar.lz4`: an archive that is still being written."""
+        return self.directory / f"{TEMP_PREFIX}{_checked(snapshot)}{ARCHIVE_SUFFIX}"
+
+    def temp_manifest(self, snapshot: str) -> Path:
+        """`.tmp-<id>.json`."""
+        return self.directory / f"{TEMP_PREFIX}{_checked(snapshot)}{MANIFEST_SUFFIX}"
+
+    @property
+    def lock(self) -> Path:
+        """`lock.d`."""
+        return self.directory / LOCK_NAME
+
+    @property
+    def nodes(self) -> Path:
+        """`nodes`."""
+        return self.directory / NODES_NAME
+
+
+def find_place(store: Path, workspace: str) -> Place:
+    """The place as it is, for reading: nothing is created or changed, it need not exist.
+
+    A directory that exists but is not ours, or that others may write to, is refused: its
+    manifests could be anybody's.
+    """
+    place = Place(_root(store).joinpath(*_parts(store, workspace)))
+    for directory in _levels(store, workspace):
+        with store_errors(directory):
+            if not is_there(directory):
+                break
+        _require_safe(directory, is_store=directory == _root(store))
+    return place
+
+
+def open_place(store: Path, workspace: str) -> Place:
+    """The place for writing: made if it is missing, also when two processes make it at once."""
+    root = _root(store)
+    with store_errors(root):
+        _make_directories(root)
+    for directory in _levels(store, workspace):
+        with store_errors(directory):
+            make_private_directory(directory)
+        _require_safe(directory, is_store=directory == root)
+        if directory != root:
+            with store_errors(directory):
+                _close_to_others(directory)
+    return find_place(store, workspace)
+
+
+def make_private_directory(directory: Path) -> None:
+    """Makes one directory, 0700, durable; one that is there already is left as it is."""
+    try:
+        os.mkdir(directory, DIRECTORY_MODE)
+    except FileExistsError:
+        return
+    # mkdir subtracts the umask, which may take bits that the owner needs.
+    _close_to_others(directory)
+    fsync_directory(directory.parent)
+
+
+def _make_directories(directory: Path) -> None:
+    if is_there(directory):
+        return
+    _make_directories(directory.parent)
+    make_private_directory(directory)
+
+
+def _close_to_others(directory: Path) -> None:
+    mode = os.lstat(directory).st_mode
+    # A set-group-id bit decides which group's quota pays: it is the site's, and stays.
+    wanted = DIRECTORY_MODE | (mode & stat.S_ISGID)
+    if stat.S_IMODE(mode) != wanted:
+        os.chmod(directory, wanted)
+
+
+def _require_safe(directory: Path, *, is_store: bool) -> None:
+    with store_errors(directory):
+        found = os.lstat(directory)
+    if not stat.S_ISDIR(found.st_mode):
+        raise StoreUnusable(
+            path=directory,
+            reason="it is not a directory",
+            remedy=f"`ls -ld {directory}` shows what it is; set `store` in the profile to a directory",
+        )
+    _require_ours(directory, found, is_store=is_store)
+    _require_closed(directory, found, is_store=is_store)
+
+
+def _require_ours(directory: Path, found: os.stat_result, *, is_store: bool) -> None:
+    # A store of root's, shared with the sticky bit, is fine: what lies in it is checked to be ours.
+    owners = {os.geteuid(), 0} if is_store else {os.geteuid()}
+    if found.st_uid not in owners:
+        raise StoreUnusable(
+            path=directory,
+            reason=f"it belongs to user {found.st_uid}, not to you",
+            remedy="set `store` in the profile to a directory of your own, like `/fsx/users/$USER/scratchflow`",
+        )
+
+
+def _require_closed(directory: Path, found: os.stat_result, *, is_store: bool) -> None:
+    if not found.st_mode & _OTHERS_MAY_WRITE:
+        return
+    # With the sticky bit, others can add names to a shared store but not replace ours.
+    if is_store and found.st_mode & stat.S_ISVTX:
+        return
+    raise StoreUnusable(
+        path=directory,
+        reason="others may write to it, and so could replace your snapshots",
+        remedy=f"look at what is in it, then close it with `chmod go-w {directory}`",
+    )
+
+
+def _levels(store: Path, workspace: str) -> list[Path]:
+    """The store and every directory below it down to the place, outermost first."""
+    levels = [_root(store)]
+    for part in _parts(store, workspace):
+        levels.append(levels[-1] / part)
+    return levels
+
+
+def _root(store: Path) -> Path:
+    if not store.is_absolute():
+        raise StoreUnusable(
+            path=store,
+            reason="it is not an absolute path",
+            remedy="set `store` in the profile to an absolute path",
+        )
+    return Path(os.path.realpath(store))
+
+
+def _parts(store: Path, workspace: str) -> list[str]:
+    parts = workspace.split("/")
+    # `work/nodes` would lie inside what the workspace `work` keeps in its own place.
+    inner = {LOCK_NAME, NODES_NAME}.intersection(parts[1:])
+    if inner or "\0" in workspace or any(part in {"", ".", ".."} for part in parts):
+        raise StoreUnusable(
+            path=store / "…",
+            reason=f"the workspace's name `{workspace}` cannot be used in it",
+            remedy="set `workspace` in the profile to a plain relative path",
+        )
+    return parts
+
+
+def _checked(snapshot: str) -> str:
+    """The id, which becomes part of a path. Anything else here is a bug of the caller."""
+    if not is_snapshot_id(snapshot):
+        raise ValueError(f"not a snapshot id: {snapshot!r}")
+    return snapshot

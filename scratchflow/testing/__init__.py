@@ -1,0 +1,1 @@
+"""Fakes and makers for tests, shipped so that they stay true to what they stand for."""

@@ -1,0 +1,112 @@
+"""What tests of the store need: a clock that stands still, locks, manifests, and small snapshots."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import msgspec
+
+from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, snapshot_id
+from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.lock import Clock, LockTiming, StoreLock
+from scratchflow.store.owner import Process, this_process
+from scratchflow.store.place import Place
+
+EPOCH = datetime(2026, 11, 15, 9, 30, tzinfo=timezone.utc)
+
+
+class FakeClock:
+    """Time that passes only when told to, or when somebody sleeps."""
+
+    def __init__(self, start: float) -> None:
+        self.seconds = start
+        self.on_sleep: Callable[[], None] = lambda: None
+
+    def pass_by(self, seconds: float) -> None:
+        """Lets time pass."""
+        self.seconds += seconds
+
+    def sleep(self, seconds: float) -> None:
+        """Sleeps without waiting; `on_sleep` is what others do meanwhile."""
+        self.seconds += seconds
+        self.on_sleep()
+
+    @property
+    def clock(self) -> Clock:
+        """As the store wants it."""
+        return Clock(now=lambda: self.seconds, monotonic=lambda: self.seconds, sleep=self.sleep)
+
+
+def make_id(minutes: float = 0, token: str = "abcdef") -> str:  # noqa: S107 - part of an id
+    """An id of that many minutes after a fixed time."""
+    return snapshot_id(EPOCH + timedelta(minutes=minutes), token)
+
+
+def make_manifest(snapshot: str, **changes: Any) -> Manifest:
+    """A manifest with nothing special about it."""
+    plain = Manifest(
+        schema=MANIFEST_SCHEMA,
+        id=snapshot,
+        time="2026-11-15T09:30:00Z",
+        kind="full",
+        parent=None,
+        needs=[],
+        workspace="work",
+        also=[],
+        node="n1",
+        job_id=7,
+        host="n1",
+        tool_version="0",
+        files=3,
+        dirs=1,
+        links=0,
+        bytes=300,
+        archive_bytes=0,
+        archive_sha256="",
+        warnings=0,
+        verified=True,
+    )
+    return msgspec.structs.replace(plain, **changes)
+
+
+def make_lock(
+    place: Place,
+    *,
+    process: Process | None = None,
+    clock: Clock = Clock(),  # noqa: B008 - frozen
+    timing: LockTiming = LockTiming(),  # noqa: B008 - frozen
+    doing: str = "backup",
+) -> StoreLock:
+    """A lock with a token of its own, not yet acquired."""
+    token = secrets.token_hex(16)
+    process = process or this_process()
+    return StoreLock(place, process, token=token, doing=doing, timing=timing, clock=clock)
+
+
+def commit_bytes(
+    lock: StoreLock,
+    snapshot: str,
+    content: bytes,
+    **changes: Any,
+) -> Manifest:
+    """Commits a snapshot whose archive is these bytes, written in a few pieces."""
+    step = max(1, len(content) // 3)
+    with NewSnapshot(lock, snapshot) as new:
+        for start in range(0, len(content), step):
+            new.file.write(content[start : start + step])
+        sha256 = hashlib.sha256(content).hexdigest()
+        return new.commit(make_manifest(snapshot, archive_sha256=sha256, **changes))
+
+
+def verify_archive(place: Place, manifest: Manifest) -> None:
+    """Raises unless the snapshot's own archive is there, byte for byte."""
+    content = place.archive(manifest.id).read_bytes()
+    if len(content) != manifest.archive_bytes:
+        raise SnapshotDamaged(snapshot=manifest.id, reason="its archive has another size")
+    if hashlib.sha256(content).hexdigest() != manifest.archive_sha256:
+        raise SnapshotDamaged(snapshot=manifest.id, reason="its archive has another sha256")

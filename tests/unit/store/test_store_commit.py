@@ -1,0 +1,249 @@
+"""The commit: whole or not at all, and every error of the store reaches the user."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scratchflow.model.errors import (
+    LockLost,
+    NoSpace,
+    ScratchflowError,
+    SnapshotDamaged,
+    StoreUnusable,
+)
+from scratchflow.store import read_back
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.lock import StoreLock
+from scratchflow.store.place import Place, open_place
+from scratchflow.testing.store import (
+    commit_bytes,
+    make_id,
+    make_lock,
+    make_manifest,
+    verify_archive,
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return open_place(tmp_path / "store", "work")
+
+
+@pytest.fixture
+def lock(place: Place) -> Iterator[StoreLock]:
+    with make_lock(place).acquired() as lock:
+        yield lock
+
+
+def names(place: Place) -> set[str]:
+    return set(os.listdir(place.directory)) - {"lock.d"}
+
+
+def test_a_commit_is_listed_and_reads_back(place: Place, lock: StoreLock) -> None:
+    stored = commit_bytes(lock, make_id(), b"archive")
+    assert read_catalogue(place).snapshots == (stored,)
+    assert stored.archive_bytes == 7
+    assert stored.archive_sha256 == hashlib.sha256(b"archive").hexdigest()
+    assert stored.verified
+    assert place.archive(make_id()).read_bytes() == b"archive"
+    assert names(place) == {f"{make_id()}.tar.lz4", f"{make_id()}.json"}
+
+
+def test_an_unchanged_backup_leaves_nothing(place: Place, lock: StoreLock) -> None:
+    with NewSnapshot(lock, make_id()) as new:
+        new.file.write(b"")
+        assert names(place) == set()
+    assert names(place) == set()
+
+
+def test_a_failed_backup_leaves_nothing(place: Place, lock: StoreLock) -> None:
+    def fail() -> None:
+        with NewSnapshot(lock, make_id()) as new:
+            new.file.write(b"half")
+            assert names(place) == {f".tmp-{make_id()}.tar.lz4"}
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert names(place) == set()
+
+
+def test_an_error_of_the_source_passes_through_untranslated(place: Place, lock: StoreLock) -> None:
+    def fail() -> None:
+        with NewSnapshot(lock, make_id()) as new:
+            new.file.write(b"half")
+            raise OSError(errno.ENOSPC, "from the workspace, not from the store")
+
+    with pytest.raises(OSError, match="from the workspace"):
+        fail()
+    assert names(place) == set()
+
+
+def test_an_id_is_never_used_twice(place: Place, lock: StoreLock) -> None:
+    commit_bytes(lock, make_id(), b"first")
+    with pytest.raises(StoreUnusable, match="exists"):
+        commit_bytes(lock, make_id(), b"second")
+    assert place.archive(make_id()).read_bytes() == b"first"
+    assert len(read_catalogue(place).snapshots) == 1
+    assert names(place) == {f"{make_id()}.tar.lz4", f"{make_id()}.json"}
+
+
+@pytest.mark.parametrize("there", ["temp_archive", "archive", "manifest"])
+def test_a_file_in_the_way_is_neither_overwritten_nor_removed(
+    place: Place, lock: StoreLock, there: str
+) -> None:
+    path: Path = getattr(place, there)(make_id())
+    path.write_bytes(b"somebody else's")
+    with pytest.raises(StoreUnusable):
+        commit_bytes(lock, make_id(), b"mine")
+    assert path.read_bytes() == b"somebody else's"
+
+
+def test_bytes_that_do_not_read_back_are_not_committed(place: Place, lock: StoreLock) -> None:
+    with NewSnapshot(lock, make_id()) as new:
+        new.file.write(b"written")
+        place.temp_archive(make_id()).write_bytes(b"flipped")
+        with pytest.raises(SnapshotDamaged, match="does not read back"):
+            new.commit(make_manifest(make_id()))
+    assert names(place) == set()
+
+
+def test_damage_to_an_early_piece_of_a_large_archive_is_found(
+    place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read_back, "PIECE_BYTES", 1000)
+    with NewSnapshot(lock, make_id()) as new:
+        new.file.write(b"a" * 900)
+        with open(place.temp_archive(make_id()), "r+b") as file:
+            file.write(b"b")
+        for _ in range(50):
+            new.file.write(b"a" * 900)
+        with pytest.raises(SnapshotDamaged, match="does not read back"):
+            new.commit(make_manifest(make_id()))
+    assert names(place) == set()
+
+
+def test_a_large_archive_is_read_back_while_it_is_written(
+    place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read_back, "PIECE_BYTES", 1000)
+    stored = commit_bytes(lock, make_id(), os.urandom(300_000))
+    verify_archive(place, stored)
+
+
+def test_a_lost_lock_stops_the_commit(place: Place, lock: StoreLock) -> None:
+    with NewSnapshot(lock, make_id()) as new:
+        new.file.write(b"bytes")
+        place.lock.rename(place.directory / "taken")
+        with pytest.raises(LockLost):
+            new.commit(make_manifest(make_id()))
+    assert names(place) == {"taken"}
+
+
+def test_a_needed_archive_that_is_gone_stops_the_commit(place: Place, lock: StoreLock) -> None:
+    with pytest.raises(LockLost, match="removed meanwhile"):
+        commit_bytes(lock, make_id(30), b"bytes", needs=[make_id(0)])
+    assert names(place) == set()
+
+
+def test_a_commit_that_slept_before_its_rename_is_withdrawn_when_it_was_swept(
+    place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.link
+
+    def sleep_before(source: Path, target: Path, **options: Any) -> None:
+        if target == place.manifest(make_id()):
+            place.archive(make_id()).unlink()
+        real(source, target, **options)
+
+    monkeypatch.setattr(os, "link", sleep_before)
+    with pytest.raises(LockLost):
+        commit_bytes(lock, make_id(), b"bytes")
+    assert names(place) == set()
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOTSUP])
+def test_a_file_system_without_hard_links_works_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(os, "link", raising(number))
+    place = open_place(tmp_path / "linkless", "work")
+    with make_lock(place).acquired() as lock:
+        commit_bytes(lock, make_id(), b"bytes")
+        with pytest.raises(StoreUnusable):
+            commit_bytes(lock, make_id(), b"again")
+    assert len(read_catalogue(place).snapshots) == 1
+    assert names(place) == {f"{make_id()}.tar.lz4", f"{make_id()}.json"}
+    assert not place.lock.exists()
+
+
+def test_a_commit_needs_bytes_and_its_own_manifest(lock: StoreLock) -> None:
+    with NewSnapshot(lock, make_id()) as new:
+        with pytest.raises(ValueError, match="same id"):
+            new.commit(make_manifest(make_id()))
+        new.file.write(b"bytes")
+        with pytest.raises(ValueError, match="same id"):
+            new.commit(make_manifest(make_id(5)))
+
+
+def raising(number: int) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def error_of_commit(lock: StoreLock, snapshot: str) -> ScratchflowError | None:
+    try:
+        commit_bytes(lock, snapshot, b"content")
+    except (NoSpace, StoreUnusable) as error:
+        return error
+    return None
+
+
+STORE_CALLS = ("open", "write", "fsync", "fchmod", "link", "unlink", "close", "lstat")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+@pytest.mark.parametrize("name", STORE_CALLS)
+def test_no_error_of_the_store_is_swallowed_and_none_costs_a_snapshot(
+    place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+) -> None:
+    """Each call of each kind fails once, in its turn, until a commit gets through untouched."""
+    before = commit_bytes(lock, make_id(), b"before")
+    real = getattr(os, name)
+    for turn in range(1, 100):
+        seen = 0
+
+        def fail_once(*args: Any, _turn: int = turn, **options: Any) -> Any:
+            nonlocal seen
+            seen += 1
+            if seen == _turn:
+                raise OSError(number, os.strerror(number))
+            return real(*args, **options)
+
+        snapshot = make_id(turn)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, name, fail_once)
+            error = error_of_commit(lock, snapshot)
+        if error is not None:
+            assert isinstance(error, NoSpace) == (number in {errno.ENOSPC, errno.EDQUOT})
+        listed = read_catalogue(place)
+        assert listed.snapshots[0] == before
+        assert listed.damaged == {}
+        verify_archive(place, before)
+        if seen < turn:
+            assert error is None
+            return
+        if error is None:
+            # The call that failed was one whose failure harms nothing, like giving up a temp.
+            assert any(one.id == snapshot for one in listed.snapshots)
+    pytest.fail("no commit got through")

@@ -1,0 +1,281 @@
+"""The lock: who may take it, when a silent owner counts as dead, and how a loser finds out."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import LockLost, NoSpace, StoreLocked
+from scratchflow.store.lock import LockTiming, StoreLock
+from scratchflow.store.lock_chain import read_head, set_aside
+from scratchflow.store.owner import Process, this_process
+from scratchflow.store.place import Place, open_place
+from scratchflow.testing.store import FakeClock, make_lock
+
+ELSEWHERE = Process(host="n2", boot_id="b", pid_namespace="p", pid=77, start_ticks=5)
+START = 1_800_000_000.0
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return open_place(tmp_path / "store", "work")
+
+
+@pytest.fixture
+def time() -> FakeClock:
+    return FakeClock(START)
+
+
+def dead_process() -> Process:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return dataclasses.replace(this_process(), pid=child.pid, start_ticks=1)
+
+
+def test_only_one_holds_it_and_the_other_learns_who(place: Place, time: FakeClock) -> None:
+    with make_lock(place, process=ELSEWHERE, clock=time.clock, doing="prune").acquired():
+        with pytest.raises(StoreLocked) as caught:
+            make_lock(place, clock=time.clock).acquired()
+        assert str(caught.value) == (
+            "the store is in use by `prune` on n2 (process 77) since 2027-01-15T08:00:00Z"
+        )
+        assert "5m" in caught.value.shown_hint
+    make_lock(place).acquired().release()
+    assert not place.lock.exists()
+
+
+def test_waiting_ends_when_the_owner_releases(place: Place, time: FakeClock) -> None:
+    holder = make_lock(place, clock=time.clock).acquired()
+    time.on_sleep = lambda: holder.release() if time.seconds >= START + 5 else None
+    waiter = make_lock(place, clock=time.clock).acquired(wait_s=60)
+    waiter.assert_held()
+    assert START + 5 <= time.seconds < START + 10
+    waiter.release()
+
+
+def test_waiting_ends_at_the_deadline(place: Place, time: FakeClock) -> None:
+    with make_lock(place, clock=time.clock).acquired():
+        with pytest.raises(StoreLocked):
+            make_lock(place, clock=time.clock).acquired(wait_s=10.5)
+        assert time.seconds == START + 10.5
+
+
+def test_a_lock_is_not_stale_before_its_time(place: Place, time: FakeClock) -> None:
+    silent = make_lock(place, process=ELSEWHERE, clock=time.clock).acquired()
+    time.pass_by(299)
+    with pytest.raises(StoreLocked):
+        make_lock(place, clock=time.clock).acquired()
+    silent.release()
+
+
+def test_a_silent_owner_is_taken_over_and_finds_out(place: Place, time: FakeClock) -> None:
+    silent = make_lock(place, process=ELSEWHERE, clock=time.clock).acquired()
+    time.pass_by(301)
+    successor = make_lock(place, clock=time.clock, doing="backup").acquired()
+    assert not successor.took_over_from_dead
+    with pytest.raises(LockLost, match="taken over by `backup`"):
+        silent.assert_held()
+    silent.release()
+    successor.assert_held()
+    with pytest.raises(StoreLocked):
+        make_lock(place, clock=time.clock).acquired()
+    successor.release()
+    assert not place.lock.exists()
+
+
+def test_a_heartbeat_keeps_the_lock(place: Place, time: FakeClock) -> None:
+    holder = make_lock(place, process=ELSEWHERE, clock=time.clock).acquired()
+    for _ in range(10):
+        time.pass_by(200)
+        holder.assert_held()  # beats
+        with pytest.raises(StoreLocked):
+            make_lock(place, clock=time.clock).acquired()
+    holder.release()
+
+
+def test_the_heartbeat_thread_beats_by_itself(place: Place) -> None:
+    beaten = threading.Event()
+    time = FakeClock(START)
+    beats = 0
+
+    def now() -> float:
+        nonlocal beats
+        beats += 1
+        if beats > 5:
+            beaten.set()
+        return time.seconds + beats
+
+    clock = dataclasses.replace(time.clock, now=now)
+    with make_lock(place, clock=clock, timing=LockTiming(heartbeat_s=0.001)).acquired():
+        assert beaten.wait(60)
+    head_threads = [one for one in threading.enumerate() if "heartbeat" in one.name]
+    assert head_threads == []
+
+
+def test_a_dead_owner_on_this_host_is_taken_over_at_once(place: Place, time: FakeClock) -> None:
+    dead = make_lock(place, process=dead_process(), clock=time.clock).acquired()
+    with make_lock(place, clock=time.clock).acquired() as successor:
+        assert successor.took_over_from_dead
+    dead.release()
+
+
+def test_a_reused_pid_is_not_the_owner(place: Place, time: FakeClock) -> None:
+    former = dataclasses.replace(this_process(), start_ticks=this_process().start_ticks - 1)
+    first = make_lock(place, process=former, clock=time.clock).acquired()
+    make_lock(place, clock=time.clock).acquired().release()
+    first.release()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"host": "n9"}, {"boot_id": "other"}, {"pid_namespace": "other"}, {"start_ticks": 0}],
+)
+def test_a_pid_of_elsewhere_proves_nothing(
+    place: Place, time: FakeClock, change: dict[str, str]
+) -> None:
+    foreign = dataclasses.replace(dead_process(), **change)  # type: ignore[arg-type]
+    holder = make_lock(place, process=foreign, clock=time.clock).acquired()
+    with pytest.raises(StoreLocked):
+        make_lock(place, clock=time.clock).acquired()
+    holder.release()
+
+
+def test_a_zombie_is_dead(place: Place, time: FakeClock) -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    stat = Path(f"/proc/{child.pid}/stat")
+    ticks = int(stat.read_text().rpartition(")")[2].split()[19])
+    zombie = dataclasses.replace(this_process(), pid=child.pid, start_ticks=ticks)
+    held = make_lock(place, process=zombie, clock=time.clock).acquired()
+    with pytest.raises(StoreLocked):
+        make_lock(place, clock=time.clock).acquired()
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    make_lock(place, clock=time.clock).acquired().release()
+    child.communicate()
+    held.release()
+
+
+def test_ones_own_lock_is_never_stale(place: Place, time: FakeClock) -> None:
+    lock = make_lock(place, clock=time.clock).acquired()
+    time.pass_by(10_000)
+    lock.assert_held()
+    assert lock.acquired() is lock
+    lock.release()
+
+
+def test_a_lock_from_the_future_is_not_stale(place: Place, time: FakeClock) -> None:
+    ahead = FakeClock(START + 3600)
+    holder = make_lock(place, process=ELSEWHERE, clock=ahead.clock).acquired()
+    with pytest.raises(StoreLocked):
+        make_lock(place, clock=time.clock).acquired()
+    holder.release()
+
+
+def test_a_half_made_lock_becomes_stale_after_a_grace(place: Place, time: FakeClock) -> None:
+    place.lock.mkdir()
+    os.utime(place.lock, (START, START))
+    with pytest.raises(StoreLocked, match="just starting") as caught:
+        make_lock(place, clock=time.clock).acquired()
+    assert "1m" in caught.value.shown_hint
+    os.utime(place.lock, (START, START))
+    time.pass_by(61)
+    with make_lock(place, clock=time.clock).acquired() as lock:
+        lock.assert_held()
+    assert not place.lock.exists()
+
+
+def test_an_unreadable_owner_file_becomes_stale_after_a_grace(
+    place: Place, time: FakeClock
+) -> None:
+    place.lock.mkdir()
+    for content in (b"", b"{", b'{"token": "../../x"}'):
+        file = place.lock / "owner.json"
+        file.write_bytes(content)
+        os.utime(file, (time.seconds, time.seconds))
+        with pytest.raises(StoreLocked):
+            make_lock(place, clock=time.clock).acquired()
+        time.pass_by(61)
+        make_lock(place, clock=time.clock).acquired().release()
+        assert not place.lock.exists()
+        place.lock.mkdir()
+
+
+def test_a_removed_lock_is_noticed(place: Place) -> None:
+    lock = make_lock(place).acquired()
+    (place.lock / "owner.json").unlink()
+    place.lock.rmdir()
+    with pytest.raises(LockLost, match="removed"):
+        lock.assert_held()
+    with make_lock(place).acquired() as other:
+        lock.release()
+        other.assert_held()
+
+
+def test_release_puts_back_a_lock_that_was_taken_over_in_that_instant(
+    place: Place, time: FakeClock
+) -> None:
+    silent = make_lock(place, process=ELSEWHERE, clock=time.clock).acquired()
+    token = owner_token(place)
+    time.pass_by(301)
+    with make_lock(place, clock=time.clock).acquired() as successor:
+        set_aside(place.directory, place.lock, token)
+        successor.assert_held()
+    silent.release()
+
+
+def owner_token(place: Place) -> str:
+    head = read_head(place.lock)
+    assert head is not None
+    assert head.owner is not None
+    return head.owner.token
+
+
+def test_a_late_claim_on_a_lock_that_was_replaced_holds_nothing(
+    place: Place, time: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner it wanted to succeed is gone by then, and a new one holds the lock."""
+    old = make_lock(place, process=ELSEWHERE, clock=time.clock).acquired()
+    time.pass_by(301)
+    new: list[StoreLock] = []
+    late = make_lock(place, clock=time.clock)
+    owner_of_late = late._owner
+
+    def replaced_meanwhile() -> object:
+        if not new:
+            old.release()
+            new.append(make_lock(place, clock=time.clock).acquired())
+        return owner_of_late()
+
+    monkeypatch.setattr(late, "_owner", replaced_meanwhile)
+    with pytest.raises(StoreLocked):
+        late.acquired()
+    new[0].assert_held()
+    new[0].release()
+    assert not place.lock.exists()
+
+
+def test_a_full_disk_leaves_no_half_made_lock(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(NoSpace):
+        make_lock(place).acquired()
+    assert os.listdir(place.directory) == []
+
+
+def test_releasing_twice_is_harmless(place: Place) -> None:
+    lock = make_lock(place).acquired()
+    lock.release()
+    lock.release()
+    with pytest.raises(LockLost):
+        lock.assert_held()

@@ -1,0 +1,75 @@
+"""Warm-node records: robust to read, never a path that Slurm chose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.store.nodes import NodeRecord, forget_node, is_node_name, read_nodes, record_node
+from scratchflow.store.place import Place, find_place, open_place
+from scratchflow.store.space import free_bytes, shortfall_bytes
+from scratchflow.testing.store import make_id
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return open_place(tmp_path / "store", "work")
+
+
+def record(node: str, snapshot: str | None = None) -> NodeRecord:
+    return NodeRecord(
+        node=node,
+        snapshot=snapshot or make_id(),
+        workspace_path="/scratch/alice/work",
+        job_id=42,
+        time="2026-11-15T09:30:00Z",
+    )
+
+
+def test_the_last_record_of_a_node_counts(place: Place) -> None:
+    record_node(place, record("n2"))
+    record_node(place, record("n1.cluster.example"))
+    record_node(place, record("n2", make_id(30)))
+    assert read_nodes(place) == [record("n1.cluster.example"), record("n2", make_id(30))]
+    forget_node(place, "n2")
+    forget_node(place, "n2")
+    forget_node(place, "../n1")
+    assert read_nodes(place) == [record("n1.cluster.example")]
+
+
+@pytest.mark.parametrize("name", ["", "..", "../n1", "a/b", ".hidden", "a\n", "n" * 300, "-n", "ñ"])
+def test_a_name_that_is_no_node_name_never_becomes_a_file(place: Place, name: str) -> None:
+    assert not is_node_name(name)
+    with pytest.raises(ValueError, match="not a record"):
+        record_node(place, record(name))
+    assert not place.nodes.exists()
+
+
+def test_what_cannot_be_read_is_passed_over(place: Place) -> None:
+    record_node(place, record("good"))
+    bad = {
+        "half.json": b'{"node": "half"',
+        "other.json": msgspec.json.encode(record("another")),
+        "odd.json": msgspec.json.encode(record("odd", "../../etc")),
+        ".tmp-12-good.json": b"",
+        "notes.txt": b"",
+    }
+    for name, content in bad.items():
+        (place.nodes / name).write_bytes(content)
+    (place.nodes / "dir.json").mkdir()
+    assert read_nodes(place) == [record("good")]
+
+
+def test_a_store_without_records_has_no_warm_nodes(tmp_path: Path) -> None:
+    assert read_nodes(find_place(tmp_path / "nowhere", "work")) == []
+
+
+def test_free_space_is_asked_of_the_nearest_directory_that_exists(tmp_path: Path) -> None:
+    place = find_place(tmp_path / "not" / "yet", "work")
+    free = free_bytes(place)
+    assert free is not None
+    assert free > 0
+    assert shortfall_bytes(place, 1) == 0
+    assert shortfall_bytes(place, 1 << 62) > 0

@@ -1,0 +1,54 @@
+"""The shrink guard, as a user would expect it of small and large workspaces."""
+
+from __future__ import annotations
+
+import pytest
+
+from scratchflow.model.errors import ShrinkGuard
+from scratchflow.store.shrink import guard_shrink
+from scratchflow.testing.store import make_id, make_manifest
+
+MIB = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_guarded"),
+    [
+        ((1000, 100 * MIB), (499, 90 * MIB), True),
+        ((1000, 100 * MIB), (500, 90 * MIB), False),
+        ((1000, 100 * MIB), (1000, 49 * MIB), True),
+        ((1000, 100 * MIB), (1000, 50 * MIB), False),
+        ((1000, 100 * MIB), (5000, 900 * MIB), False),
+        ((1000, 100 * MIB), (0, 0), True),
+        ((1, 5), (0, 0), True),
+        ((1, 0), (0, 0), True),
+        ((2, 10), (1, 5), False),
+        ((2, 10), (0, 0), True),
+        ((3, 30), (1, 10), True),
+        # One small file was rewritten shorter: an edit.
+        ((1, 60_000), (1, 10), False),
+        ((1, 70_000), (1, 10), True),
+        # Every file is empty now: what a full disk does to an editor's files.
+        ((5, 3000), (5, 0), True),
+        ((0, 0), (0, 0), False),
+        ((0, 0), (3, 30), False),
+    ],
+)
+def test_less_than_half_is_guarded(
+    before: tuple[int, int], after: tuple[int, int], is_guarded: bool
+) -> None:
+    parent = make_manifest(make_id(), files=before[0], bytes=before[1])
+    files, size_bytes = after
+    if is_guarded:
+        with pytest.raises(ShrinkGuard):
+            guard_shrink(parent, files=files, size_bytes=size_bytes, allowed=False)
+    guard_shrink(parent, files=files, size_bytes=size_bytes, allowed=is_guarded)
+    guard_shrink(None, files=files, size_bytes=size_bytes, allowed=False)
+
+
+def test_the_message_says_what_was_lost() -> None:
+    parent = make_manifest(make_id(), files=12, bytes=3 * MIB)
+    with pytest.raises(ShrinkGuard) as caught:
+        guard_shrink(parent, files=1, size_bytes=100, allowed=False)
+    assert "from 12 files (3.00 MiB) to 1 file (100 B)" in str(caught.value)
+    assert make_id() in str(caught.value)
