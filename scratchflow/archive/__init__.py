@@ -1,0 +1,34 @@
+"""Bytes: scan a tree, write and read seekable tar.lz4 archives, extract safely.
+
+The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, from scratch down
+(`work/…`, `env/…`). `docs/format.md` describes the bytes.
+
+    scan.scan_tree(scratch, roots, ignore.IgnoreRules(exclude), warn) -> ScannedTree
+    reader.open_index(path) -> index.Index
+    cache.ScanCache.load(path, index) -> ScanCache | None;  .of(scanned, index);  .save(path)
+
+    writer.plan(scanned, parent, cache, warn=…, full=False) -> Plan
+        .unchanged: nothing to do; then .cache_if_unchanged() is worth saving
+        .changed_files, .changed_bytes, .gone
+    writer.write(plan, out, archive_id=…, warn=…, level=0, threads=None, progress=…, item=None)
+        -> Written(index, cache, archive_bytes, sha256, counts, needs, full, …)
+    index.Index: .counts(), .needs, .uses() (live and stored bytes by archive), .find(path)
+
+    extract.extract(index, open_archive, target, warn=…, select=None, threads=None, progress=…)
+        -> Extracted(files, bytes)
+    selection.Selection(index, patterns)   .unmatched says which patterns chose nothing
+    reader.read_file(index, entry, open_archive) -> pieces
+
+    delta.changes_since(base, scanned, cache, warn) -> Changes, true if there are any
+    delta.find_delta(scanned, base, cache, wanted, warn) -> Delta
+    delta.apply(delta, scanned, wanted, open_archive, warn=…, …) -> Applied
+
+    verify.verify_archive(path, sha256=None, open_archive=None) -> list of problems
+    verify.file_sha256(path)
+    foreign.import_archive(path, out, archive_id=…, warn=…, under="", …) -> Imported
+
+`warn(code, path, message)` hears of files that changed (`files.changed`), vanished
+(`files.vanished`), could not be read (`files.unreadable`) or are not saved (`files.skipped`).
+`progress(phase, files_done, files_total, bytes_done, bytes_total)` is called once a frame.
+`open_archive(id)` returns where the archive with that id lies.
+"""

@@ -1,0 +1,124 @@
+"""What only this disk knows about a snapshot: inodes and change times, kept beside the workspace.
+
+An index says what a file held; the cache says that this very file on this disk has not been
+touched since. It belongs to one snapshot and one tree; without it files are compared by size,
+mtime and mode alone, which misses a file rewritten with its size and mtime kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import sys
+from array import array
+from pathlib import Path
+
+from scratchflow.archive.index import RECHECK, Index
+from scratchflow.archive.scan import ScannedTree
+from scratchflow.disk.durable import replace_file
+
+_WORD = b"SCRCACH1"
+_HEADER = struct.Struct("<8sHQ")  # word, length of the id, entries
+# How far behind the clock a fresh timestamp can be: the kernel's tick, and for file systems that
+# keep whole seconds (or, as FAT, even ones) up to two of them.
+_TICK_NS = 50_000_000
+_COARSE_NS = 2_000_000_000
+_SECOND_NS = 1_000_000_000
+
+
+class ScanCache:
+    """Inode, change time and recheck flag of every entry of one snapshot's index, in its order."""
+
+    def __init__(self, snapshot: str) -> None:
+        self.snapshot = snapshot
+        self.inode = array("Q")
+        self.ctime_ns = array("q")
+        self.flags = array("B")
+
+    @classmethod
+    def of(cls, scanned: ScannedTree, index: Index) -> ScanCache:
+        """The cache for a tree that has just been found equal to an index, entry for entry."""
+        if len(scanned) != len(index):
+            raise ValueError("a cache needs a tree with the very entries of the index")
+        cache = cls(index.id)
+        cache.inode = scanned.inode
+        cache.ctime_ns = scanned.ctime_ns
+        cache.flags = recheck_flags(scanned)
+        return cache
+
+    @classmethod
+    def load(cls, path: Path, index: Index) -> ScanCache | None:
+        """The cache at `path` if it is whole and belongs to this index; None otherwise."""
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        return _decode(content, index)
+
+    def save(self, path: Path) -> None:
+        """Writes the cache; readers see the old one or the new one."""
+        replace_file(path, _encode(self))
+
+
+def _encode(cache: ScanCache) -> bytes:
+    snapshot = cache.snapshot.encode()
+    columns = [_little_endian(column) for column in (cache.inode, cache.ctime_ns, cache.flags)]
+    body = b"".join(
+        [_HEADER.pack(_WORD, len(snapshot), len(cache.inode)), snapshot]
+        + [column.tobytes() for column in columns]
+    )
+    return body + hashlib.sha256(body).digest()
+
+
+def _decode(content: bytes, index: Index) -> ScanCache | None:
+    body = content[:-32]
+    if len(body) < _HEADER.size or hashlib.sha256(body).digest() != content[-32:]:
+        return None
+    word, id_bytes, count = _HEADER.unpack_from(body)
+    snapshot = body[_HEADER.size : _HEADER.size + id_bytes]
+    if word != _WORD or snapshot != index.id.encode() or count != len(index):
+        return None
+    cache = ScanCache(index.id)
+    position = _HEADER.size + id_bytes
+    if len(body) != position + 17 * count:
+        return None
+    for column in (cache.inode, cache.ctime_ns, cache.flags):
+        column.frombytes(body[position : position + column.itemsize * count])
+        position += column.itemsize * count
+    if sys.byteorder == "big":
+        cache.inode.byteswap()
+        cache.ctime_ns.byteswap()
+    return cache
+
+
+def _little_endian(column: array[int]) -> array[int]:
+    if sys.byteorder == "big" and column.itemsize > 1:
+        column = column[:]
+        column.byteswap()
+    return column
+
+
+def recheck_flags(scanned: ScannedTree) -> array[int]:
+    """Flags entries touched so shortly before the scan that a later write could look the same.
+
+    A file written, scanned and written again within one tick of the file system's clock keeps
+    size and timestamps: only reading it again can tell.
+    """
+    flags = array("B", bytes(len(scanned)))
+    limit_ns = scanned.started_ns - _COARSE_NS
+    if max(scanned.ctime_ns, default=limit_ns) < limit_ns and (
+        max(scanned.mtime_ns, default=limit_ns) < limit_ns
+    ):
+        return flags
+    for entry, (mtime_ns, ctime_ns) in enumerate(
+        zip(scanned.mtime_ns, scanned.ctime_ns, strict=True)
+    ):
+        if ctime_ns >= limit_ns or mtime_ns >= limit_ns:
+            flags[entry] = RECHECK * is_racy(max(mtime_ns, ctime_ns), scanned.started_ns)
+    return flags
+
+
+def is_racy(touched_ns: int, started_ns: int) -> bool:
+    """Whether a timestamp is too close to the start of the scan to be trusted."""
+    slack_ns = _TICK_NS if touched_ns % _SECOND_NS else _COARSE_NS
+    return touched_ns >= started_ns - slack_ns

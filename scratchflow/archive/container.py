@@ -1,0 +1,197 @@
+"""The bytes around the tar stream: LZ4 data frames, skippable frames and the footer."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+import xxhash
+from lz4 import block as lz4_block
+from lz4 import frame as lz4_frame
+
+from scratchflow.archive.malformed import Malformed
+
+DATA_MAGIC = b"\x04\x22\x4d\x18"
+SKIPPABLE_MAGICS = range(0x184D2A50, 0x184D2A60)
+INDEX_MAGIC = 0x184D2A53
+FOOTER_MAGIC = 0x184D2A5F
+FOOTER_WORD = b"SCRFLOW1"
+FORMAT_VERSION = 1
+
+_SKIPPABLE = struct.Struct("<II")
+# word, version, index offset, index length, sha256 of the index, sha256 of all bytes before
+_FOOTER = struct.Struct("<8sIQQ32s32s")
+_CHECK = struct.Struct("<I")
+FOOTER_BYTES = _SKIPPABLE.size + _FOOTER.size + _CHECK.size
+
+# FLG: version 1, independent blocks, content size and content checksum. BD: blocks up to 256 KiB.
+_DATA_START = DATA_MAGIC + b"\x6c\x50"
+_UNCOMPRESSED = 1 << 31  # in a block's size: the block is stored as it is
+MAX_FRAME_BYTES = 4 << 20
+BLOCK_BYTES = 256 << 10
+_DATA_HEADER = struct.Struct("<6sQB")  # start, content size, header checksum
+_BLOCK_SIZE = struct.Struct("<I")
+_DATA_TRAILER = struct.Struct("<II")  # end mark, content checksum
+# An LZ4 block expands to at most 255 times its size: a claim beyond that is a lie.
+MAX_EXPANSION = 255
+
+
+@dataclass(frozen=True)
+class Footer:
+    """Where the index lies, and what everything must hash to."""
+
+    index_offset: int
+    index_bytes: int
+    index_sha256: bytes
+    content_sha256: bytes
+
+
+def compress_frame(raw: memoryview, level: int) -> tuple[bytes, memoryview, bytes]:
+    """One independent data frame, in three parts to be written one after the other.
+
+    The checksum is added here because the library takes twice as long for it.
+    """
+    packed = lz4_frame.compress(
+        raw,
+        compression_level=level,
+        block_size=lz4_frame.BLOCKSIZE_MAX256KB,
+        block_linked=False,
+        content_checksum=False,
+        store_size=True,
+    )
+    header = _DATA_HEADER.pack(_DATA_START, len(raw), _header_check(len(raw)))
+    blocks = memoryview(packed)[_DATA_HEADER.size : -_BLOCK_SIZE.size]
+    return header, blocks, _DATA_TRAILER.pack(0, xxhash.xxh32_intdigest(raw))
+
+
+def decompress_frame(packed: bytes, raw_bytes: int) -> bytes:
+    """The content of one data frame, checked; Malformed says what is wrong with it."""
+    raw = b"".join(FrameBlocks(packed, raw_bytes).all())
+    if _DATA_TRAILER.unpack_from(packed, len(packed) - 8)[1] != xxhash.xxh32_intdigest(raw):
+        raise Malformed("a frame's content does not match its checksum")
+    return raw
+
+
+class FrameBlocks:
+    """A data frame whose blocks are decompressed when they are needed.
+
+    Nothing is checked against the frame's checksum, which only the whole frame has: whoever
+    takes a part knows a digest for it.
+    """
+
+    def __init__(self, packed: bytes, raw_bytes: int) -> None:
+        self._view = memoryview(packed)
+        self.raw_bytes = raw_bytes
+        self._places = _find_blocks(packed, raw_bytes)
+        self._blocks: dict[int, bytes] = {}
+
+    def part(self, start: int, length: int) -> memoryview:
+        """A part of the content."""
+        first, last = start // BLOCK_BYTES, (start + length - 1) // BLOCK_BYTES
+        offset = start - first * BLOCK_BYTES
+        if first == last:
+            content = self._block(first)
+        else:
+            content = b"".join([self._block(number) for number in range(first, last + 1)])
+        return memoryview(content)[offset : offset + length]
+
+    def all(self) -> list[bytes]:
+        """The whole content, block by block."""
+        return [self._block(number) for number in range(len(self._places))]
+
+    def _block(self, number: int) -> bytes:
+        if number not in self._blocks:
+            start, size = self._places[number]
+            block = self._view[start : start + (size & ~_UNCOMPRESSED)]
+            raw_bytes = min(BLOCK_BYTES, self.raw_bytes - number * BLOCK_BYTES)
+            raw = bytes(block) if size & _UNCOMPRESSED else _decompress_block(block, raw_bytes)
+            if len(raw) != raw_bytes:
+                raise Malformed("a block is not as long as it should be")
+            self._blocks[number] = raw
+        return self._blocks[number]
+
+
+def _find_blocks(packed: bytes, raw_bytes: int) -> list[tuple[int, int]]:
+    """Where each block lies and its size field; Malformed if they do not fill the frame."""
+    end = len(packed) - _DATA_TRAILER.size
+    if end <= _DATA_HEADER.size or not 0 < raw_bytes <= MAX_FRAME_BYTES:
+        raise Malformed("a frame has an impossible length")
+    start, claimed, check = _DATA_HEADER.unpack_from(packed)
+    if start != _DATA_START or check != _header_check(claimed):
+        raise Malformed("a frame does not begin as one, or lacks its checksum")
+    places = []
+    position = _DATA_HEADER.size
+    while position + _BLOCK_SIZE.size <= end:
+        size = _BLOCK_SIZE.unpack_from(packed, position)[0]
+        places.append((position + _BLOCK_SIZE.size, size))
+        position += _BLOCK_SIZE.size + (size & ~_UNCOMPRESSED)
+    count = -(-raw_bytes // BLOCK_BYTES)
+    end_mark = _DATA_TRAILER.unpack_from(packed, end)[0]
+    if claimed != raw_bytes or position != end or len(places) != count or end_mark:
+        raise Malformed("a frame is not as long as the index says")
+    return places
+
+
+def _decompress_block(block: memoryview, raw_bytes: int) -> bytes:
+    try:
+        return bytes(lz4_block.decompress(block, uncompressed_size=raw_bytes))
+    except lz4_block.LZ4BlockError as error:
+        raise Malformed(f"a frame cannot be decompressed: {error}") from None
+
+
+def _header_check(raw_bytes: int) -> int:
+    descriptor = _DATA_START[4:] + raw_bytes.to_bytes(8, "little")
+    return xxhash.xxh32_intdigest(descriptor) >> 8 & 0xFF
+
+
+def skippable_frame(magic: int, content: bytes) -> bytes:
+    """A frame that plain `lz4` passes over."""
+    return _SKIPPABLE.pack(magic, len(content)) + content
+
+
+def split_skippable(region: memoryview, magic: int) -> list[memoryview]:
+    """The contents of the skippable frames that fill a region exactly, or Malformed."""
+    contents = []
+    position = 0
+    while position < len(region):
+        if position + _SKIPPABLE.size > len(region):
+            raise Malformed("the index is cut short")
+        found, length = _SKIPPABLE.unpack_from(region, position)
+        position += _SKIPPABLE.size
+        if found != magic or position + length > len(region):
+            raise Malformed("the index is not a sequence of skippable frames")
+        contents.append(region[position : position + length])
+        position += length
+    return contents
+
+
+def pack_footer(footer: Footer) -> bytes:
+    """The last frame of an archive; its size is fixed, so it is found from the end."""
+    body = _FOOTER.pack(
+        FOOTER_WORD,
+        FORMAT_VERSION,
+        footer.index_offset,
+        footer.index_bytes,
+        footer.index_sha256,
+        footer.content_sha256,
+    )
+    return skippable_frame(FOOTER_MAGIC, body + _CHECK.pack(zlib.crc32(body)))
+
+
+def unpack_footer(tail: bytes, archive_bytes: int) -> Footer:
+    """Reads the last FOOTER_BYTES of an archive, or Malformed that says why not."""
+    if len(tail) != FOOTER_BYTES:
+        raise Malformed("it is too short to be an archive")
+    magic, length = _SKIPPABLE.unpack_from(tail)
+    body = tail[_SKIPPABLE.size : -_CHECK.size]
+    if magic != FOOTER_MAGIC or length != len(tail) - _SKIPPABLE.size or body[:8] != FOOTER_WORD:
+        raise Malformed("it does not end as an archive does: it is cut short, or not one of ours")
+    if _CHECK.unpack(tail[-_CHECK.size :])[0] != zlib.crc32(body):
+        raise Malformed("its last bytes are damaged")
+    _, version, offset, index_bytes, index_sha256, content_sha256 = _FOOTER.unpack(body)
+    if version != FORMAT_VERSION:
+        raise Malformed(f"it has format version {version}; this scratchflow reads {FORMAT_VERSION}")
+    if offset + index_bytes != archive_bytes - FOOTER_BYTES:
+        raise Malformed("index and footer do not meet")
+    return Footer(offset, index_bytes, index_sha256, content_sha256)

@@ -1,0 +1,127 @@
+"""Restores an index, or a part of it, into a directory."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+
+from scratchflow.archive.contents import FileRestorer, Progress, usable_cores
+from scratchflow.archive.index import Index
+from scratchflow.archive.placing import Placer, translated
+from scratchflow.archive.reader import Archives, OpenArchive
+from scratchflow.archive.scan import Warn
+from scratchflow.archive.selection import Selection
+from scratchflow.archive.tree import DIRECTORY, REGULAR, SYMLINK
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What was restored."""
+
+    files: int
+    bytes: int
+
+
+def no_progress(_phase: str, _files: int, _of: int, _bytes: int, _of_bytes: int) -> None:
+    """For callers that do not watch."""
+
+
+def extract(
+    index: Index,
+    open_archive: OpenArchive,
+    target: Path | int,
+    *,
+    warn: Warn,
+    select: Selection | None = None,
+    threads: int | None = None,
+    progress: Progress = no_progress,
+) -> Extracted:
+    """Creates everything the index lists beneath `target`, an existing directory.
+
+    Nothing that exists is overwritten: TargetNotEmpty. A full disk is NoSpace, content that does
+    not match what was stored is SnapshotDamaged. Links come after all files; modes and mtimes of
+    directories come last, deepest first.
+    """
+    chosen = select.entries if select else bytearray(b"\1") * len(index)
+    with _Target(target) as descriptor, Archives(index, open_archive) as archives:
+        restorer = FileRestorer(
+            archives,
+            lambda: Placer(index, descriptor, warn),
+            threads=threads or usable_cores(),
+            progress=progress,
+        )
+        placer = Placer(index, descriptor, warn)
+        try:
+            links = _place_all(index, chosen, placer, restorer)
+        except OSError as error:
+            raise translated(error, target) from error
+        finally:
+            placer.close()
+    return Extracted(restorer.files + links, restorer.bytes)
+
+
+def _place_all(index: Index, chosen: bytearray, placer: Placer, restorer: FileRestorer) -> int:
+    """Places everything in the order that is safe; returns how many hardlinks there were."""
+    directories = _chosen(index, chosen, DIRECTORY)
+    for entry in directories:
+        placer.directory(entry)
+    files, links = _files_and_links(index, chosen)
+    late_links: list[tuple[int, int]] = []
+
+    def link_small(large: set[int]) -> None:
+        for entry, first in links:
+            if first in large:
+                late_links.append((entry, first))
+            else:
+                placer.hardlink(entry, first)
+
+    restorer.restore(files, link_small)
+    for entry, first in late_links:
+        placer.hardlink(entry, first)
+    for entry in _chosen(index, chosen, SYMLINK):
+        placer.symlink(entry)
+    for entry in reversed(directories):
+        placer.directory_metadata(entry)
+    return len(links)
+
+
+class _Target:
+    """The target as a descriptor that is ours to close."""
+
+    def __init__(self, target: Path | int) -> None:
+        self._target = target
+
+    def __enter__(self) -> int:
+        if isinstance(self._target, int):
+            self._descriptor = os.dup(self._target)
+        else:
+            self._descriptor = os.open(self._target, os.O_RDONLY | os.O_DIRECTORY)
+        return self._descriptor
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+
+def _chosen(index: Index, chosen: bytearray, kind: int) -> array[int]:
+    return array("I", [entry for entry in index.of_kind(kind) if chosen[entry]])
+
+
+def _files_and_links(index: Index, chosen: bytearray) -> tuple[array[int], list[tuple[int, int]]]:
+    """The files whose content is to be restored, and the further names of some of them.
+
+    When only the second name of a file was chosen, it is restored as the file.
+    """
+    files = array("I")
+    links: list[tuple[int, int]] = []
+    stand_ins: dict[int, int] = {}
+    for entry in _chosen(index, chosen, REGULAR):
+        first = index.hardlinks.get(entry)
+        if first is not None and not chosen[first]:
+            first = stand_ins.setdefault(first, entry)
+        if first is None or first == entry:
+            files.append(entry)
+        else:
+            links.append((entry, first))
+    return files, links

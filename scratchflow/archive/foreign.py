@@ -1,0 +1,218 @@
+"""Takes any `.tar.lz4`, also one made by `tar | lz4`, and writes it as an archive of ours.
+
+Whatever is to be done with a foreign archive goes this way, so that one reader, one set of
+rules and one extractor stand between its bytes and the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from scratchflow.archive import tar_headers
+from scratchflow.archive.contents import Progress, usable_cores
+from scratchflow.archive.digest import StreamDigest
+from scratchflow.archive.extract import no_progress
+from scratchflow.archive.frame_sink import FRAME_BYTES, FrameSink, Out
+from scratchflow.archive.index import Index
+from scratchflow.archive.lz4_stream import decompressed
+from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.member_tree import MemberTree, Stored, UnsafePath, safe_path
+from scratchflow.archive.reader import with_holes
+from scratchflow.archive.scan import Warn
+from scratchflow.archive.stream import PieceReader
+from scratchflow.archive.tar_headers import END_OF_ARCHIVE, member_header, padding
+from scratchflow.archive.tar_reader import Member, read_members
+from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK, Counts
+from scratchflow.archive.writer import append_index
+from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
+
+_SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The archive that was written."""
+
+    index: Index
+    archive_bytes: int
+    sha256: str
+    counts: Counts
+
+
+def import_archive(
+    path: Path,
+    out: Out | int,
+    *,
+    archive_id: str,
+    warn: Warn,
+    under: str = "",
+    level: int = 0,
+    threads: int | None = None,
+    progress: Progress = no_progress,
+) -> Imported:
+    """Writes the foreign archive at `path` to `out` as a full archive of ours.
+
+    `under` is put before every name, for archives made inside the workspace (`tar -C work .`).
+    A name that could lead out of a target is UnsafeMember; whatever else is wrong with the file
+    is SnapshotDamaged. What a snapshot cannot hold (devices, FIFOs) is left out with a warning.
+    """
+    sink = FrameSink(out, archive_id=archive_id, level=level, threads=threads or usable_cores())
+    importer = _Importer(sink, under, warn)
+    unchecked: list[str] = []
+    total = path.stat().st_size
+    try:
+        with path.open("rb") as file:
+            stream = PieceReader(decompressed(file, lambda: unchecked.append("frame")))
+            sink.on_frame = lambda: progress("import", importer.files, 0, file.tell(), total)
+            for member in read_members(stream):
+                importer.add(member, stream)
+            stream.drain()
+            index = importer.finish()
+    except UnsafePath as error:
+        reason, name = error.args
+        sink.abort()
+        raise UnsafeMember(archive=path, member=os.fsdecode(name), reason=reason) from None
+    except Malformed as error:
+        sink.abort()
+        raise SnapshotDamaged(snapshot=path.name, reason=error) from error
+    except BaseException:
+        sink.abort()
+        raise
+    if unchecked:
+        warn("archive.unchecked", b"", "has no checksums: damage to it would go unnoticed")
+    append_index(index, sink)
+    return Imported(index, sink.written, sink.sha256.hexdigest(), index.counts())
+
+
+def first_name(path: Path) -> bytes:
+    """The name of the first member of the foreign archive at `path`; empty for `./` or none."""
+    try:
+        with path.open("rb") as file:
+            stream = PieceReader(decompressed(file, lambda: None))
+            for member in read_members(stream):
+                return safe_path(member.path)
+    except UnsafePath as error:
+        reason, name = error.args
+        raise UnsafeMember(archive=path, member=os.fsdecode(name), reason=reason) from None
+    except Malformed as error:
+        raise SnapshotDamaged(snapshot=path.name, reason=error) from error
+    return b""
+
+
+class _Importer:
+    """Writes files as they come; directories and links when all files are there."""
+
+    def __init__(self, sink: FrameSink, under: str, warn: Warn) -> None:
+        self._sink = sink
+        self._prefix = safe_path(os.fsencode(under)) if under else b""
+        self._warn = warn
+        self._seed = secrets.randbits(64)
+        self._tree = MemberTree()
+        self.files = 0
+
+    def add(self, member: Member, stream: PieceReader) -> None:
+        path = self._path(member.path)
+        stored = Stored(
+            mode=member.mode, mtime_ns=member.mtime_ns, size=member.size, xattrs=member.xattrs
+        )
+        if not path:
+            if member.kind != "directory":
+                raise UnsafePath("it has no name", member.path)
+            return  # `./`: the directory that everything is restored into
+        if member.kind == "file":
+            self._put_file(path, member, stored, stream)
+            self.files += 1
+        elif member.kind == "directory":
+            stored.mode |= DIRECTORY
+        elif member.kind == "symlink":
+            stored.mode |= SYMLINK
+            stored.target = member.link
+        elif member.kind == "hardlink":
+            self._tree.add_link(path, self._path(member.link))
+            return
+        else:
+            self._warn("files.skipped", path, f"is {member.kind}, which is not saved")
+            return
+        self._tree.add(path, stored)
+
+    def _path(self, name: bytes) -> bytes:
+        path = safe_path(name)
+        return b"/".join(part for part in (self._prefix, path) if part)
+
+    def _put_file(self, path: bytes, member: Member, stored: Stored, stream: PieceReader) -> None:
+        stored.mode |= REGULAR
+        stored.extents = member.extents
+        header = _file_header(path, member)
+        sink = self._sink
+        whole = len(header) + member.stored + padding(member.stored)
+        sink.make_room(min(whole, FRAME_BYTES))
+        sink.put(header)
+        stored.position = sink.position
+        digest = StreamDigest(seed=self._seed)
+        pieces = _putting(sink, stream, member.stored)
+        for piece in with_holes(pieces, member.extents, member.size):
+            digest.update(piece)
+        sink.put(bytes(padding(member.stored)))
+        stored.digest = digest.digest()
+
+    def finish(self) -> Index:
+        index = self._tree.to_index(self._sink.frames.id)
+        index.seed = self._seed
+        index.archives = [self._sink.frames]
+        index.members = self.files
+        kinds = index.kinds()
+        chosen = bytearray(kind != REGULAR >> 12 for kind in kinds)
+        for entry in index.hardlinks:
+            chosen[entry] = 1
+        for entry, _, path, _ in index.in_tar_order(chosen):
+            self._put_header(index, entry, path)
+        self._sink.put(END_OF_ARCHIVE)
+        self._sink.close()
+        return index
+
+    def _put_header(self, index: Index, entry: int, path: bytes) -> None:
+        kind, link = tar_headers.DIRECTORY, b""
+        if entry in index.hardlinks:
+            kind, link = tar_headers.HARDLINK, index.path(index.hardlinks[entry])
+        elif index.mode[entry] & KIND_MASK == SYMLINK:
+            kind, link = tar_headers.SYMLINK, index.target(entry)
+        header = member_header(
+            path + b"/" * (kind == tar_headers.DIRECTORY),
+            kind=kind,
+            mode=index.mode[entry],
+            mtime_s=index.mtime_ns[entry] // _SECOND_NS,
+            link=link,
+            owner=(os.getuid(), os.getgid()),
+        )
+        self._sink.make_room(len(header))
+        self._sink.put(header)
+        index.members += 1
+
+
+def _putting(sink: FrameSink, stream: PieceReader, count: int) -> Iterator[memoryview]:
+    for piece in stream.pieces(count):
+        sink.put(piece)
+        yield piece
+
+
+def _file_header(path: bytes, member: Member) -> bytes:
+    """The member's header as we write it, with the map of a sparse file behind it."""
+    prefix = b""
+    records = tar_headers.xattr_records(member.xattrs)
+    if member.extents is not None:
+        prefix = tar_headers.sparse_map(member.size, member.extents)
+        records |= tar_headers.sparse_records(path, member.size)
+    header = member_header(
+        path if member.extents is None else tar_headers.sparse_stand_in(path),
+        kind=tar_headers.FILE,
+        mode=member.mode,
+        mtime_s=member.mtime_ns // _SECOND_NS,
+        size=len(prefix) + member.stored,
+        owner=(os.getuid(), os.getgid()),
+        records=records,
+    )
+    return header + prefix

@@ -1,0 +1,7 @@
+"""The one error for bytes that are not what they should be; readers turn it into the user's."""
+
+from __future__ import annotations
+
+
+class Malformed(ValueError):
+    """Damaged or hostile input. The message says what is wrong, without naming the archive."""

@@ -1,0 +1,294 @@
+"""Reads files of the workspace into the tar stream, whatever happens to them meanwhile."""
+
+from __future__ import annotations
+
+import os
+
+from scratchflow.archive.digest import StreamDigest, digest_of_bytes
+from scratchflow.archive.frame_sink import FRAME_BYTES, FrameSink
+from scratchflow.archive.index import DIGEST_BYTES, Index
+from scratchflow.archive.planning import OPEN_FILE
+from scratchflow.archive.scan import ScannedTree, Warn, clamped_ns
+from scratchflow.archive.source_file import (
+    SourceError,
+    file_header,
+    stats_of_file,
+    still_the_same,
+)
+from scratchflow.archive.sparse import MIN_SPARSE_BYTES, data_extents
+from scratchflow.archive.tar_headers import (
+    BLOCK,
+    DIRECTORY,
+    FILE,
+    HARDLINK,
+    SYMLINK,
+    member_header,
+    padding,
+    sparse_map,
+    xattr_records,
+)
+from scratchflow.archive.xattrs import read_xattrs
+
+_SECOND_NS = 1_000_000_000
+_ZEROS = bytes(1 << 16)
+
+
+class MemberWriter:
+    """Appends members to a sink, and notes in the index where their content went.
+
+    A member is always complete: its header says how long it is, and a file that turns out
+    shorter is filled up with zeros. `unsettled` are entries that the next backup must read again;
+    `dropped` are those that could not be stored at all.
+    """
+
+    def __init__(self, scanned: ScannedTree, index: Index, sink: FrameSink, warn: Warn) -> None:
+        self._scanned = scanned
+        self._index = index
+        self._sink = sink
+        self._warn = warn
+        self._handles = scanned.handles()
+        self._directory = (-1, -1)  # the group of the last file, and its descriptor
+        self._archive_number = len(index.archives)
+        assert isinstance(index.digest, bytearray)  # noqa: S101 - an index under construction
+        self._digests = index.digest
+        self.unsettled: set[int] = set()
+        self.dropped: set[int] = set()
+        self.count = 0
+        self.files_done = 0
+        self.bytes_done = 0
+
+    def close(self) -> None:
+        """Closes the directories that are still open."""
+        self._handles.close()
+
+    def add_directory(self, entry: int, group: int, path: bytes, name: bytes) -> None:
+        """A directory: its header only."""
+        xattrs = self._directory_xattrs(group, name)
+        self._put_header(entry, path + b"/", DIRECTORY, xattrs=xattrs)
+
+    def add_symlink(self, entry: int, path: bytes) -> None:
+        """A symlink: its target as it stands."""
+        self._put_header(entry, path, SYMLINK, link=self._scanned.target(entry))
+
+    def add_file(self, entry: int, group: int, path: bytes, name: bytes) -> None:
+        """A regular file; a further link to one that is stored already is only a header."""
+        self.files_done += 1
+        first = self._scanned.hardlinks.get(entry)
+        if first is not None and self._add_hardlink(entry, first, path):
+            return
+        try:
+            if self._directory[0] != group:
+                self._directory = (group, self._handles.get(group))
+            descriptor = os.open(name, OPEN_FILE, dir_fd=self._directory[1])
+        except OSError as error:
+            self._drop(entry, path, error)
+            return
+        try:
+            if self._scanned.size[entry] < MIN_SPARSE_BYTES:
+                stored = self._add_small(entry, path, descriptor)
+            else:
+                stored = self._add_streamed(entry, path, descriptor)
+        except SourceError as error:
+            self._drop(entry, path, error.cause)
+            return
+        finally:
+            os.close(descriptor)
+        self.bytes_done += stored
+
+    def _add_hardlink(self, entry: int, first: int, path: bytes) -> bool:
+        if first in self.dropped:
+            # The name we meant to link to is gone; this one becomes the file the others link to.
+            links = self._scanned.hardlinks
+            del links[entry]
+            for other in [key for key, value in links.items() if value == first]:
+                links[other] = entry
+            return False
+        self._put_header(entry, path, HARDLINK, link=self._scanned.path(first))
+        return True
+
+    def _add_small(self, entry: int, path: bytes, descriptor: int) -> int:
+        """The hot path: a small file that has not changed since it was scanned, in five calls."""
+        scanned, sink = self._scanned, self._sink
+        size = scanned.size[entry]
+        whole = BLOCK + size + -size % BLOCK
+        sink.make_room(whole)
+        fill, view = sink.fill, sink.view
+        start = fill + BLOCK
+        content = view[start : start + size]
+        try:
+            got = os.readv(descriptor, [content]) if size else 0
+            stats = os.fstat(descriptor)
+        except OSError as error:
+            raise SourceError(error) from None
+        mtime_ns = stats.st_mtime_ns
+        if (
+            got != size
+            or stats.st_size != size
+            or stats.st_ctime_ns != scanned.ctime_ns[entry]
+            or mtime_ns != scanned.mtime_ns[entry]
+            or stats.st_mode != scanned.mode[entry]
+            or read_xattrs(descriptor)
+        ):
+            return self._add_streamed(entry, path, descriptor)
+        header = member_header(
+            path,
+            kind=FILE,
+            mode=stats.st_mode,
+            mtime_s=mtime_ns // _SECOND_NS,
+            size=size,
+            owner=(stats.st_uid, stats.st_gid),
+        )
+        if len(header) != BLOCK:  # a pax header pushes the content back
+            return self._add_streamed(entry, path, descriptor)
+        view[fill:start] = header
+        view[start + size : fill + whole] = _ZEROS[: -size % BLOCK]
+        self._note(entry, sink.position + BLOCK, digest_of_bytes(content, self._index.seed))
+        sink.fill = fill + whole
+        return size
+
+    def _add_streamed(self, entry: int, path: bytes, descriptor: int) -> int:
+        """Any file: large, sparse, with attributes, or changed since it was scanned."""
+        before = stats_of_file(descriptor)
+        extents = data_extents(descriptor, before)
+        xattrs = read_xattrs(descriptor)
+        self._refresh(entry, before)
+        sparse_prefix = b"" if extents is None else sparse_map(before.st_size, extents)
+        stored = before.st_size if extents is None else sum(extents[1::2])
+        header = file_header(path, before, xattrs, sparse_prefix, stored)
+        sink = self._sink
+        whole = len(header) + len(sparse_prefix) + stored + padding(stored)
+        sink.make_room(min(whole, FRAME_BYTES))
+        sink.put(header)
+        sink.put(sparse_prefix)
+        position = sink.position
+        digest, problem = self._stream(descriptor, before.st_size, extents)
+        sink.put(_ZEROS[: padding(stored)])
+        self._note(entry, position, digest)
+        if extents is not None:
+            self._index.sparse[entry] = extents
+        if xattrs:
+            self._index.xattrs[entry] = xattrs
+        self._warn_if_moving(entry, path, before, descriptor, problem)
+        return before.st_size
+
+    def _stream(
+        self, descriptor: int, size: int, extents: list[int] | None
+    ) -> tuple[bytes, OSError | None]:
+        """Copies the content into frames; returns its digest and what went wrong, if anything."""
+        digest = StreamDigest(seed=self._index.seed)
+        problem: OSError | None = None
+        end = 0
+        pairs = extents or []
+        if extents is None:
+            pairs = [0, size]
+        for offset, length in zip(pairs[::2], pairs[1::2], strict=True):
+            _update_with_zeros(digest, offset - end)
+            end = offset + length
+            problem = self._copy(descriptor, offset, length, digest) or problem
+        _update_with_zeros(digest, size - end)
+        return digest.digest(), problem
+
+    def _copy(
+        self, descriptor: int, offset: int, length: int, digest: StreamDigest
+    ) -> OSError | None:
+        sink = self._sink
+        problem: OSError | None = None
+        left = length
+        while left:
+            if sink.fill == FRAME_BYTES:
+                sink.flush()
+            room = sink.view[sink.fill : sink.fill + min(left, FRAME_BYTES - sink.fill)]
+            got = 0
+            if problem is None:
+                try:
+                    got = os.preadv(descriptor, [room], offset)
+                except OSError as error:
+                    problem = error
+            if got == 0:  # shorter than its header says, or unreadable from here: zeros
+                got = len(room)
+                room[:] = bytes(got)
+            digest.update(room[:got])
+            sink.fill += got
+            offset += got
+            left -= got
+        return problem
+
+    def _refresh(self, entry: int, stats: os.stat_result) -> None:
+        """The entry says what the file was when it was read, not when it was scanned."""
+        scanned = self._scanned
+        scanned.size[entry] = stats.st_size
+        scanned.mode[entry] = stats.st_mode
+        scanned.mtime_ns[entry] = clamped_ns(stats.st_mtime_ns)
+        scanned.ctime_ns[entry] = clamped_ns(stats.st_ctime_ns)
+        scanned.inode[entry] = stats.st_ino
+
+    def _warn_if_moving(
+        self,
+        entry: int,
+        path: bytes,
+        before: os.stat_result,
+        descriptor: int,
+        problem: OSError | None,
+    ) -> None:
+        after = os.fstat(descriptor)
+        if problem:
+            self.unsettled.add(entry)
+            self._warn("files.unreadable", path, f"could be read only in part: {problem.strerror}")
+        elif not still_the_same(before, after):
+            self.unsettled.add(entry)
+            self._warn("files.changed", path, "changed while it was read")
+
+    def _note(self, entry: int, position: int, digest: bytes) -> None:
+        self._index.archive[entry] = self._archive_number
+        self._index.position[entry] = position
+        self._digests[entry * DIGEST_BYTES : (entry + 1) * DIGEST_BYTES] = digest
+        self.count += 1
+
+    def _put_header(
+        self,
+        entry: int,
+        path: bytes,
+        kind: bytes,
+        *,
+        link: bytes = b"",
+        xattrs: dict[bytes, bytes] | None = None,
+    ) -> None:
+        scanned = self._scanned
+        header = member_header(
+            path,
+            kind=kind,
+            mode=scanned.mode[entry],
+            mtime_s=scanned.mtime_ns[entry] // _SECOND_NS,
+            link=link,
+            owner=(os.getuid(), os.getgid()),
+            records=xattr_records(xattrs or {}),
+        )
+        if xattrs:
+            self._index.xattrs[entry] = xattrs
+        self._sink.make_room(len(header))
+        self._sink.put(header)
+        self.count += 1
+
+    def _directory_xattrs(self, group: int, name: bytes) -> dict[bytes, bytes]:
+        try:
+            directory = self._handles.get(group)
+            descriptor = os.open(name, OPEN_FILE | os.O_DIRECTORY, dir_fd=directory)
+        except OSError:
+            return {}
+        try:
+            return read_xattrs(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _drop(self, entry: int, path: bytes, error: OSError) -> None:
+        self.dropped.add(entry)
+        if isinstance(error, FileNotFoundError):
+            self._warn("files.vanished", path, "vanished before it was read")
+        else:
+            self._warn("files.unreadable", path, f"cannot be read: {error.strerror}")
+
+
+def _update_with_zeros(digest: StreamDigest, count: int) -> None:
+    while count > 0:
+        digest.update(_ZEROS[: min(count, len(_ZEROS))])
+        count -= len(_ZEROS)

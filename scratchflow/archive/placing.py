@@ -1,0 +1,248 @@
+"""Puts files, links and directories of an index into a directory, and never anywhere else.
+
+Everything is made relative to directory descriptors that were opened component by component
+without following symlinks. A file appears under its name only when its content is known to be
+right.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+
+from scratchflow.archive.digest import StreamDigest, digest_of_bytes
+from scratchflow.archive.dirfds import DirectoryHandles
+from scratchflow.archive.index import Index
+from scratchflow.archive.reader import damaged_content, placed, zero_pieces
+from scratchflow.archive.scan import Warn
+from scratchflow.archive.xattrs import set_xattrs
+from scratchflow.disk.durable import TEMP_PREFIX
+from scratchflow.model.errors import NoSpace, ScratchflowError, TargetNotEmpty
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PERMISSIONS = 0o777  # of a file: set-uid and set-gid are never given back
+_DIRECTORY_PERMISSIONS = 0o3777  # of a directory: set-gid and sticky only say who shares it
+
+
+class Placer:
+    """Creates the entries of one index beneath one target. One for each thread.
+
+    With `replace` a file that is already there is replaced by rename, old or new at any moment;
+    without, it is an error.
+    """
+
+    def __init__(
+        self, index: Index, target: int | bytes, warn: Warn, *, replace: bool = False
+    ) -> None:
+        self.index = index
+        self._replace = replace
+        self._warn = warn
+        self.handles = DirectoryHandles(index, target)
+        self._group = (-1, 0, 0)  # first entry and end of the last directory, and its descriptor
+        self._umask = _current_umask()
+
+    def close(self) -> None:
+        """Closes the directories that are still open."""
+        self.handles.close()
+
+    def directory_of(self, entry: int) -> int:
+        """The descriptor of the directory that holds an entry."""
+        first, end, descriptor = self._group
+        if not first <= entry < end:
+            group = self.index.group_of(entry)
+            descriptor = self.handles.get(group)
+            self._group = (self.index.first[group], self.index.first[group + 1], descriptor)
+        return descriptor
+
+    def small_file(self, entry: int, content: memoryview) -> None:
+        """A file whose whole stored content is at hand: it is checked before anything is created."""
+        index = self.index
+        if entry in index.sparse:
+            self.large_file(entry, iter([content]))
+            return
+        if digest_of_bytes(content, index.seed) != index.digest_of(entry):
+            raise damaged_content(index, entry)
+        directory, name = self.directory_of(entry), index.names[entry]
+        created = _temporary_name() if self._replace else name
+        descriptor = os.open(created, _CREATE, index.mode[entry] & _PERMISSIONS, dir_fd=directory)
+        try:
+            written = os.write(descriptor, content) if content else 0
+            if written < len(content):
+                _write_all(descriptor, content[written:])
+            self._finish(entry, descriptor)
+        except BaseException:
+            _unlink(created, directory)
+            raise
+        finally:
+            os.close(descriptor)
+        if self._replace:
+            os.replace(created, name, src_dir_fd=directory, dst_dir_fd=directory)
+
+    def large_file(self, entry: int, stored: Iterator[memoryview]) -> None:
+        """A file whose content comes in pieces: it gets its name when the last one was right."""
+        index = self.index
+        directory, name = self.directory_of(entry), index.names[entry]
+        if not self._replace and _exists(name, directory):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        temporary = _temporary_name()
+        descriptor = os.open(temporary, _CREATE, 0o600, dir_fd=directory)
+        try:
+            self._fill(entry, descriptor, stored)
+            os.fchmod(descriptor, index.mode[entry] & _PERMISSIONS)
+            self._finish(entry, descriptor)
+            os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+        except BaseException:
+            _unlink(temporary, directory)
+            raise
+        finally:
+            os.close(descriptor)
+
+    def _fill(self, entry: int, descriptor: int, stored: Iterator[memoryview]) -> None:
+        """Writes the content, holes as holes; SnapshotDamaged if it was not the right one."""
+        index = self.index
+        digest = StreamDigest(seed=index.seed)
+        extents = index.sparse.get(entry)
+        if extents is None:
+            for piece in stored:
+                digest.update(piece)
+                _write_all(descriptor, piece)
+        else:
+            self._fill_sparse(descriptor, placed(stored, extents), index.size[entry], digest)
+        if digest.digest() != index.digest_of(entry):
+            raise damaged_content(index, entry)
+
+    def _fill_sparse(
+        self,
+        descriptor: int,
+        pieces: Iterator[tuple[int, memoryview]],
+        size: int,
+        digest: StreamDigest,
+    ) -> None:
+        os.ftruncate(descriptor, size)
+        end = 0
+        for offset, piece in pieces:
+            for zeros in zero_pieces(offset - end):
+                digest.update(zeros)
+            digest.update(piece)
+            _pwrite_all(descriptor, piece, offset)
+            end = offset + len(piece)
+        for zeros in zero_pieces(size - end):
+            digest.update(zeros)
+
+    def _finish(self, entry: int, descriptor: int) -> None:
+        index = self.index
+        permissions = index.mode[entry] & _PERMISSIONS
+        if permissions & self._umask:
+            os.fchmod(descriptor, permissions)
+        xattrs = index.xattrs.get(entry)
+        if xattrs and not set_xattrs(descriptor, xattrs):
+            self._warn("files.xattrs", index.path(entry), "its extended attributes were not kept")
+        mtime_ns = index.mtime_ns[entry]
+        os.utime(descriptor, ns=(mtime_ns, mtime_ns))
+
+    def file_metadata(self, entry: int) -> None:
+        """Mode and mtime of a file whose content is right already."""
+        directory, name = self.directory_of(entry), self.index.names[entry]
+        flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            descriptor = os.open(name, os.O_RDONLY | flags, dir_fd=directory)
+        except PermissionError:
+            os.chmod(name, 0o600, dir_fd=directory)
+            descriptor = os.open(name, os.O_RDONLY | flags, dir_fd=directory)
+        try:
+            os.fchmod(descriptor, self.index.mode[entry] & _PERMISSIONS)
+            self._finish(entry, descriptor)
+        finally:
+            os.close(descriptor)
+
+    def directory(self, entry: int) -> None:
+        """A directory, open to us alone until `directory_metadata`."""
+        try:
+            os.mkdir(self.index.names[entry], 0o700, dir_fd=self.directory_of(entry))
+        except FileExistsError:
+            # A real directory may stay; opening it refuses whatever else it is.
+            self.handles.get(self.index.group_at(entry))
+
+    def hardlink(self, entry: int, first: int) -> None:
+        """A second name for a file that this restore has put in place."""
+        source, name = self.handles.get(self.index.group_of(first)), self.index.names[entry]
+        target = self.directory_of(entry)
+        created = _temporary_name() if self._replace else name
+        os.link(
+            self.index.names[first],
+            created,
+            src_dir_fd=source,
+            dst_dir_fd=target,
+            follow_symlinks=False,
+        )
+        if self._replace:
+            os.replace(created, name, src_dir_fd=target, dst_dir_fd=target)
+            _unlink(created, target)  # rename does nothing when both are the same file already
+
+    def symlink(self, entry: int) -> None:
+        """A symlink, verbatim. Made last, so that nothing is ever written through one."""
+        index = self.index
+        directory, name = self.directory_of(entry), index.names[entry]
+        created = _temporary_name() if self._replace else name
+        os.symlink(index.target(entry), created, dir_fd=directory)
+        mtime_ns = index.mtime_ns[entry]
+        os.utime(created, ns=(mtime_ns, mtime_ns), dir_fd=directory, follow_symlinks=False)
+        if self._replace:
+            os.replace(created, name, src_dir_fd=directory, dst_dir_fd=directory)
+
+    def directory_metadata(self, entry: int) -> None:
+        """Mode, attributes and mtime of a directory, once nothing inside changes any more."""
+        descriptor = self.handles.get(self.index.group_at(entry))
+        xattrs = self.index.xattrs.get(entry)
+        if xattrs:
+            set_xattrs(descriptor, xattrs)
+        os.fchmod(descriptor, self.index.mode[entry] & _DIRECTORY_PERMISSIONS)
+        mtime_ns = self.index.mtime_ns[entry]
+        os.utime(descriptor, ns=(mtime_ns, mtime_ns))
+
+
+def translated(error: OSError, target: object) -> ScratchflowError | OSError:
+    """An error of the target as the user should see it."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return NoSpace(path=target, reason=error.strerror)
+    if error.errno in {errno.EEXIST, errno.ENOTDIR, errno.ELOOP}:
+        return TargetNotEmpty(target=target)
+    return error
+
+
+def _current_umask() -> int:
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
+
+
+def _temporary_name() -> bytes:
+    return TEMP_PREFIX.encode() + secrets.token_hex(8).encode()
+
+
+def _exists(name: bytes, directory: int) -> bool:
+    try:
+        os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _unlink(name: bytes, directory: int) -> None:
+    try:
+        os.unlink(name, dir_fd=directory)
+    except OSError:
+        return
+
+
+def _write_all(descriptor: int, content: memoryview) -> None:
+    while content:
+        content = content[os.write(descriptor, content) :]
+
+
+def _pwrite_all(descriptor: int, content: memoryview, offset: int) -> None:
+    while content:
+        count = os.pwrite(descriptor, content, offset)
+        content, offset = content[count:], offset + count

@@ -1,0 +1,214 @@
+"""The shape that a scanned tree and an index share: columns over entries, grouped by directory.
+
+Entries lie in groups, one group per directory, sorted by name inside the group. Group 0 is the
+scratch directory itself; the groups follow each other depth first, so a directory's entry always
+comes before its content. Columns cost about 45 bytes an entry; a list of objects would cost 400.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.names import PackedNames
+
+KIND_MASK = 0o170000
+DIRECTORY = stat.S_IFDIR
+REGULAR = stat.S_IFREG
+SYMLINK = stat.S_IFLNK
+_KIND_OF_HIGH_BYTE = bytes(high >> 4 for high in range(256))
+_HIGH_BYTE = 1 if sys.byteorder == "little" else 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a tree holds; `bytes` are those of its files, each hardlinked file once."""
+
+    files: int
+    dirs: int
+    links: int
+    bytes: int
+
+
+class Tree:
+    """Names, modes, sizes and times of every entry, and which directory holds it."""
+
+    def __init__(self) -> None:
+        self.names = PackedNames()
+        self.mode = array("H")  # st_mode: kind and permission bits
+        self.size = array("Q")  # bytes of a regular file; 0 for everything else
+        self.mtime_ns = array("q")
+        self.children = array("I")  # how many entries each group has
+        self.symlinks = array("I")  # entry numbers of the symlinks, ascending
+        self.targets = PackedNames()  # their targets, in the same order
+        self.hardlinks: dict[int, int] = {}  # entry -> the entry whose file it is another name of
+        # Derived from `mode` and `children` by `connect`.
+        self.first = array("I")  # group -> its first entry; one more at the end
+        self.entry_of = array("I")  # group -> the entry of its directory (group 0 has none)
+        self.dir_entries = array("I")  # entry numbers of the directories, ascending
+        self.dir_groups = array("I")  # their groups, in the same order
+
+    def __len__(self) -> int:
+        return len(self.mode)
+
+    @property
+    def group_count(self) -> int:
+        """How many groups there are: the directories, and group 0."""
+        return len(self.children)
+
+    def kinds(self) -> bytes:
+        """The kind of every entry as one byte: `stat`'s, shifted down by 12 bits."""
+        return self.mode.tobytes()[_HIGH_BYTE::2].translate(_KIND_OF_HIGH_BYTE)
+
+    def of_kind(self, kind: int) -> array[int]:
+        """The entries of one kind, ascending."""
+        pattern = re.escape(bytes([kind >> 12]))
+        return array("I", [found.start() for found in re.finditer(pattern, self.kinds())])
+
+    def counts(self) -> Counts:
+        """Files, directories, symlinks and bytes."""
+        kinds = self.kinds()
+        files, dirs = kinds.count(REGULAR >> 12), kinds.count(DIRECTORY >> 12)
+        doubled = sum(self.size[entry] for entry in self.hardlinks)
+        return Counts(files, dirs, len(self.symlinks), sum(self.size) - doubled)
+
+    def top_names(self) -> list[bytes]:
+        """The names at the top: what lies in scratch itself."""
+        return self.names.slice(self.first[0], self.first[1])
+
+    def regular_files(self) -> Iterator[int]:
+        """The entries of the regular files, hardlinks included."""
+        return (entry for entry, mode in enumerate(self.mode) if mode & KIND_MASK == REGULAR)
+
+    def connect(self) -> None:
+        """Derives the directory tables; Malformed says that modes and groups do not agree."""
+        self.dir_entries = self.of_kind(DIRECTORY)
+        if len(self.dir_entries) + 1 != len(self.children):
+            raise Malformed("directories and groups differ in number")
+        if sum(self.children) != len(self):
+            raise Malformed("the groups do not hold all entries")
+        self.dir_groups = array("I", bytes(4 * len(self.dir_entries)))
+        self.first = array("I", [0])
+        self.entry_of = array("I")
+        self._walk_groups()
+
+    def _walk_groups(self) -> None:
+        # Depth first: a group's directories wait on the stack until their own group's turn.
+        waiting = [-1]
+        seen = end = 0
+        for group, count in enumerate(self.children):
+            if not waiting:
+                raise Malformed("a group belongs to no directory")
+            ordinal = waiting.pop()
+            self.entry_of.append(self.dir_entries[ordinal] if ordinal >= 0 else 0)
+            if ordinal >= 0:
+                self.dir_groups[ordinal] = group
+            end += count
+            self.first.append(end)
+            here = bisect_left(self.dir_entries, end, seen)
+            waiting.extend(range(here - 1, seen - 1, -1))
+            seen = here
+        if waiting:
+            raise Malformed("a directory has no group")
+
+    def subdirectories(self, group: int) -> tuple[array[int], array[int]]:
+        """Entry numbers and groups of the directories directly inside a group."""
+        low = bisect_left(self.dir_entries, self.first[group])
+        high = bisect_left(self.dir_entries, self.first[group + 1], low)
+        return self.dir_entries[low:high], self.dir_groups[low:high]
+
+    def group_at(self, entry: int) -> int:
+        """The group of the directory that this entry is."""
+        return self.dir_groups[bisect_left(self.dir_entries, entry)]
+
+    def group_of(self, entry: int) -> int:
+        """The group that holds this entry."""
+        low, high = 0, len(self.children)
+        while high - low > 1:  # the last group that starts at or before the entry and is not empty
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.first[middle] <= entry else (low, middle)
+        return low
+
+    def parent_group(self, group: int) -> int:
+        """The group that holds the directory of this group."""
+        return self.group_of(self.entry_of[group])
+
+    def group_path(self, group: int) -> bytes:
+        """The path of a group's directory from scratch down; empty for group 0."""
+        parts = []
+        while group:
+            parts.append(self.names[self.entry_of[group]])
+            group = self.parent_group(group)
+        return b"/".join(reversed(parts))
+
+    def path(self, entry: int) -> bytes:
+        """The path of an entry from scratch down."""
+        directory = self.group_path(self.group_of(entry))
+        return directory + b"/" + self.names[entry] if directory else self.names[entry]
+
+    def target(self, entry: int) -> bytes:
+        """Where a symlink points."""
+        return self.targets[bisect_left(self.symlinks, entry)]
+
+    def groups(self) -> Iterator[tuple[int, bytes]]:
+        """Every group with the path prefix of its entries (empty, or ending in `/`)."""
+        open_directories: list[tuple[int, bytes]] = [(0, b"")]  # (group, prefix), innermost last
+        parents = self._parents()
+        for group in range(self.group_count):
+            if group:
+                while open_directories[-1][0] != parents[group]:
+                    open_directories.pop()
+                prefix = open_directories[-1][1] + self.names[self.entry_of[group]] + b"/"
+                open_directories.append((group, prefix))
+            yield group, open_directories[-1][1]
+
+    def in_tar_order(self, chosen: bytearray) -> Iterator[tuple[int, int, bytes, bytes]]:
+        """Every chosen entry as (entry, its group, path, name), each directory before its content.
+
+        Right before it, not beside its siblings: tar sets a directory's mtime when it meets the
+        first member outside, and would not set it again after filling it later.
+        """
+        for group, prefix in self.groups():
+            if group and chosen[self.entry_of[group]]:
+                entry = self.entry_of[group]
+                yield entry, self.group_of(entry), prefix[:-1], self.names[entry]
+            entry = chosen.find(1, self.first[group], self.first[group + 1])
+            while entry >= 0:
+                if self.mode[entry] & KIND_MASK != DIRECTORY:
+                    name = self.names[entry]
+                    yield entry, group, prefix + name, name
+                entry = chosen.find(1, entry + 1, self.first[group + 1])
+
+    def _parents(self) -> array[int]:
+        parents = array("I", bytes(4 * self.group_count))
+        for group in range(self.group_count):
+            for child in self.subdirectories(group)[1]:
+                parents[child] = group
+        return parents
+
+    def find(self, path: bytes) -> int | None:
+        """The entry at this path, or None."""
+        group, entry = 0, None
+        for name in path.split(b"/"):
+            if entry is not None:
+                if self.mode[entry] & KIND_MASK != DIRECTORY:
+                    return None
+                group = self.group_at(entry)
+            entry = self._find_in(group, name)
+            if entry is None:
+                return None
+        return entry
+
+    def _find_in(self, group: int, name: bytes) -> int | None:
+        low, high = self.first[group], self.first[group + 1]
+        end = high
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self.names[middle] < name else (low, middle)
+        return low if low < end and self.names[low] == name else None

@@ -1,0 +1,38 @@
+"""Extended attributes of the `user.` namespace; others belong to the system, not to the work."""
+
+from __future__ import annotations
+
+import os
+
+_PREFIX = "user."
+_SUPPORTED = hasattr(os, "listxattr")
+
+
+def read_xattrs(descriptor: int) -> dict[bytes, bytes]:
+    """The user's attributes of an open file; none where the file system or the system has none."""
+    if not _SUPPORTED:
+        return {}
+    try:
+        names = os.listxattr(descriptor)
+        if not names:
+            return {}
+        return {
+            os.fsencode(name): os.getxattr(descriptor, name)
+            for name in names
+            if name.startswith(_PREFIX)
+        }
+    except OSError:
+        return {}
+
+
+def set_xattrs(descriptor: int, xattrs: dict[bytes, bytes]) -> bool:
+    """Sets attributes on an open file; False when the file system does not take them."""
+    if not _SUPPORTED:
+        return False
+    try:
+        for name, value in xattrs.items():
+            if name.startswith(_PREFIX.encode()):
+                os.setxattr(descriptor, name, value)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,161 @@
+"""A scratch directory, a place for archives, and a way to compare trees."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from scratchflow.archive import delta, extract, reader, writer
+from scratchflow.archive.cache import ScanCache
+from scratchflow.archive.ignore import IgnoreRules
+from scratchflow.archive.index import Index
+from scratchflow.archive.scan import ScannedTree, scan_tree
+
+
+@dataclass
+class Bench:
+    """Backs up `scratch` into `store` and restores from there, the way a flow would."""
+
+    home: Path
+    roots: list[str] = field(default_factory=lambda: ["work"])
+    exclude: list[str] = field(default_factory=list)
+    warnings: list[tuple[str, bytes, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.scratch = self.home / "scratch"
+        self.store = self.home / "store"
+        self.work = self.scratch / "work"
+        self.work.mkdir(parents=True)
+        self.store.mkdir()
+        self.cache: ScanCache | None = None
+
+    def warn(self, code: str, path: bytes, message: str) -> None:
+        self.warnings.append((code, path, message))
+
+    def scan(self) -> ScannedTree:
+        return scan_tree(self.scratch, self.roots, IgnoreRules(self.exclude), self.warn)
+
+    def settled(self) -> ScannedTree:
+        """A scan that takes everything for older than it is, so that nothing is racy."""
+        scanned = self.scan()
+        scanned.started_ns += 10_000_000_000
+        return scanned
+
+    def plan(self, parent: Index | None = None, *, cache: bool = True) -> writer.Plan:
+        known = self.cache if cache else None
+        return writer.plan(self.settled(), parent, known, warn=self.warn)
+
+    def write(self, planned: writer.Plan, archive_id: str) -> Index:
+        with self.path(archive_id).open("wb", buffering=0) as out:
+            written = writer.write(planned, out, archive_id=archive_id, warn=self.warn)
+        self.cache = written.cache
+        loaded = reader.open_index(self.path(archive_id))
+        assert list(loaded.names) == list(written.index.names)
+        return loaded
+
+    def backup(self, archive_id: str, parent: Index | None = None, *, cache: bool = True) -> Index:
+        return self.write(self.plan(parent, cache=cache), archive_id)
+
+    def path(self, archive_id: str) -> Path:
+        return self.store / f"{archive_id}.tar.lz4"
+
+    def restore(self, index: Index, name: str = "restored") -> Path:
+        target = self.home / name
+        target.mkdir()
+        extract.extract(index, self.path, target, warn=self.warn)
+        return target
+
+    def restore_plain(self, archive_id: str, name: str = "plain") -> Path:
+        target = self.home / name
+        target.mkdir()
+        with subprocess.Popen(["lz4", "-dc", self.path(archive_id)], stdout=subprocess.PIPE) as lz4:
+            subprocess.run(["tar", "-xpf", "-", "-C", target], stdin=lz4.stdout, check=True)
+        assert lz4.returncode == 0
+        return target
+
+    def delta_to(self, wanted: Index, base: Index | None) -> delta.Applied:
+        scanned = self.settled()
+        found = delta.find_delta(scanned, base, self.cache, wanted, self.warn)
+        return delta.apply(found, scanned, wanted, self.path, warn=self.warn)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    old = os.umask(0o022)
+    yield Bench(tmp_path)
+    os.umask(old)
+
+
+State = dict[bytes, tuple[object, ...]]
+
+
+def tree_state(top: Path, *, whole_seconds: bool = False) -> State:
+    """Everything that must come back: kind, mode, mtime, content, targets and shared inodes."""
+    state: State = {}
+    inodes: dict[int, bytes] = {}
+    _collect(os.fsencode(top), b"", state, inodes, 1_000_000_000 if whole_seconds else 1)
+    return state
+
+
+def _collect(
+    top: bytes, prefix: bytes, state: State, inodes: dict[int, bytes], unit_ns: int
+) -> None:
+    descriptor = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
+    _collect_inside(descriptor, prefix, state, inodes, unit_ns)
+    os.close(descriptor)
+
+
+def _collect_inside(
+    directory: int, prefix: bytes, state: State, inodes: dict[int, bytes], unit_ns: int
+) -> None:
+    for name in sorted(os.fsencode(name) for name in os.listdir(directory)):
+        stats = os.stat(name, dir_fd=directory, follow_symlinks=False)
+        path = prefix + name
+        content: object = None
+        if stat.S_ISDIR(stats.st_mode):
+            inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY, dir_fd=directory)
+            _collect_inside(inside, path + b"/", state, inodes, unit_ns)
+            os.close(inside)
+        elif stat.S_ISLNK(stats.st_mode):
+            content = os.readlink(name, dir_fd=directory)
+        elif stat.S_ISREG(stats.st_mode):
+            descriptor = os.open(name, os.O_RDONLY, dir_fd=directory)
+            with open(descriptor, "rb") as file:
+                content = file.read()
+            if stats.st_nlink > 1:
+                content = (content, inodes.setdefault(stats.st_ino, path))
+        mode = stats.st_mode if not stat.S_ISLNK(stats.st_mode) else 0
+        state[path] = (stat.S_IFMT(stats.st_mode), mode, stats.st_mtime_ns // unit_ns, content)
+
+
+def fill(work: Path) -> None:
+    """A small tree with one of everything that a workspace usually holds."""
+    (work / "src").mkdir()
+    (work / "src" / "main.c").write_bytes(b"int main(void) { return 0; }\n")
+    (work / "src" / "empty").write_bytes(b"")
+    (work / "bin").mkdir(mode=0o755)
+    (work / "bin" / "tool").write_bytes(b"#!/bin/sh\nexit 0\n")
+    (work / "bin" / "tool").chmod(0o755)
+    (work / "bin" / "python").symlink_to("/usr/bin/python3")
+    (work / "loop").symlink_to("loop")
+    os.link(work / "src" / "main.c", work / "linked.c")
+    (work / "nothing").mkdir()
+    (work / "data").write_bytes(os.urandom(300_000))
+    os.utime(work / "data", ns=(0, 1_234_567_890_123_456_789))
+    (work / "shared").mkdir()
+    (work / "shared").chmod(0o2775)
+    (work / "src" / "deeper").mkdir()
+    (work / "src" / "deeper" / "leaf").write_bytes(b"leaf")
+    age_directories(work)
+
+
+def age_directories(top: Path) -> None:
+    """Gives every directory an mtime that nothing would restore by accident."""
+    for number, (path, _, _) in enumerate(os.walk(os.fsencode(top))):
+        os.utime(path, ns=(0, 1_000_000_000_000_000_000 + number * 3_000_000_001))
