@@ -1,0 +1,299 @@
+"""Backup and restore against tar, restic and borg: one table, ratios of one interleaved run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tree import change_some, make_small_files, make_tree
+
+PROGRAM = str(Path(sys.executable).with_name("scratchflow"))
+OURS = "scratchflow"
+Sample = tuple[float, float, float]  # wall seconds, CPU seconds, peak MiB
+
+
+def run(command: list[str], environment: dict[str, str] | None = None) -> Sample:
+    """Runs to the end and measures the process and all it waited for."""
+    started = time.perf_counter()
+    pid = os.posix_spawnp(
+        command[0],
+        command,
+        {**os.environ, **(environment or {})},
+        file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
+    )
+    _, status, usage = os.wait4(pid, 0)
+    wall = time.perf_counter() - started
+    code = os.waitstatus_to_exitcode(status)
+    if code not in {0, 101, 102}:
+        raise SystemExit(f"exit {code}: {' '.join(command)}")
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def shell(script: str, *arguments: object) -> Sample:
+    """A pipeline as a user would type it; arguments are $1, $2, …"""
+    return run(["bash", "-o", "pipefail", "-c", script, "bash", *map(str, arguments)])
+
+
+@dataclass
+class Bench:
+    """One tree, one directory for everybody's output, and what was measured."""
+
+    root: Path
+    samples: dict[tuple[str, str], list[Sample]] = field(default_factory=dict)
+
+    @property
+    def scratch(self) -> Path:
+        return self.root / "scratch"
+
+    @property
+    def work(self) -> Path:
+        return self.scratch / "work"
+
+    def out(self, name: str) -> Path:
+        return self.root / "out" / name
+
+    def fresh(self, name: str) -> Path:
+        path = self.out(name)
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        return path
+
+    def note(self, operation: str, tool: str, sample: Sample) -> None:
+        self.samples.setdefault((operation, tool), []).append(sample)
+
+    def ours(self, *arguments: str) -> Sample:
+        config = ["--config", str(self.root / "config.toml")]
+        return run([PROGRAM, *arguments, *config, "--quiet"])
+
+    def write_config(self) -> None:
+        (self.root / "config.toml").write_text(
+            "[profiles.bench]\n"
+            'scheduler = "none"\n'
+            f'scratch = "{self.scratch}"\n'
+            f'store = "{self.out("store")}"\n'
+        )
+
+    def forget_ours(self) -> None:
+        """A first backup again: no store, no scan cache."""
+        shutil.rmtree(self.out("store"), ignore_errors=True)
+        for entry in self.scratch.iterdir():
+            if entry != self.work:
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+RESTIC = {"RESTIC_PASSWORD": "bench"}
+BORG = {
+    "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK": "yes",
+    "BORG_RELOCATED_REPO_ACCESS_IS_OK": "yes",
+}
+
+
+def restic(bench: Bench, *arguments: str) -> Sample:
+    cache = str(bench.out("restic-cache"))
+    base = ["restic", "-q", "-r", str(bench.out("restic")), "--cache-dir", cache]
+    return run([*base, *arguments], RESTIC)
+
+
+def borg_create(bench: Bench) -> Sample:
+    os.chdir(bench.scratch)
+    name = f"{bench.out('borg')}::{time.monotonic_ns()}"
+    base = {**BORG, "BORG_BASE_DIR": str(bench.out("borg-base"))}
+    return run(["borg", "create", "--compression", "lz4", name, "work"], base)
+
+
+def tar_lz4(bench: Bench) -> Sample:
+    return shell(
+        'tar -C "$1" -cf - work | lz4 -q > "$2"', bench.scratch, bench.out("plain.tar.lz4")
+    )
+
+
+def tar_g(bench: Bench) -> Sample:
+    listing, target = bench.out("tar-g.snar"), bench.out("tar-g.tar.lz4")
+    return shell('tar -C "$1" -g "$2" -cf - work | lz4 -q > "$3"', bench.scratch, listing, target)
+
+
+def tar_zstd(bench: Bench) -> Sample:
+    target = bench.out("plain.tar.zst")
+    return shell('tar -C "$1" -cf - work | zstd -q -T0 > "$2"', bench.scratch, target)
+
+
+def full_backups(bench: Bench) -> None:
+    bench.forget_ours()
+    bench.note("full backup", OURS, bench.ours("backup"))
+    bench.note("full backup", "tar | lz4", tar_lz4(bench))
+    bench.out("tar-g.snar").unlink(missing_ok=True)
+    bench.note("full backup", "tar -g | lz4", tar_g(bench))
+    bench.note("full backup", "tar | zstd -T0", tar_zstd(bench))
+    bench.fresh("restic")
+    bench.fresh("restic-cache")
+    restic(bench, "init")
+    bench.note("full backup", "restic", restic(bench, "backup", str(bench.work)))
+    bench.fresh("borg-base")
+    shutil.rmtree(bench.out("borg"), ignore_errors=True)
+    base = {**BORG, "BORG_BASE_DIR": str(bench.out("borg-base"))}
+    run(["borg", "init", "--encryption", "none", str(bench.out("borg"))], base)
+    bench.note("full backup", "borg", borg_create(bench))
+
+
+def repeated_backups(bench: Bench, operation: str) -> None:
+    bench.note(operation, OURS, bench.ours("backup"))
+    bench.note(operation, "tar -g | lz4", tar_g(bench))
+    bench.note(operation, "restic", restic(bench, "backup", str(bench.work)))
+    bench.note(operation, "borg", borg_create(bench))
+
+
+def restores(bench: Bench) -> None:
+    """Everything into an empty place. Ours replaces the workspace, which is then the same again."""
+    kept = bench.root / "kept"
+    bench.work.rename(kept)
+    bench.note("full restore", OURS, bench.ours("restore"))
+    shutil.rmtree(bench.work)
+    kept.rename(bench.work)
+    target = bench.fresh("untar")
+    plain = bench.out("plain.tar.lz4")
+    bench.note(
+        "full restore", "tar | lz4", shell('lz4 -dc "$1" | tar -xf - -C "$2"', plain, target)
+    )
+    bench.note(
+        "full restore",
+        "restic",
+        restic(bench, "restore", "latest", "--target", str(bench.fresh("x"))),
+    )
+    bench.fresh("x")
+    bench.fresh("untar")
+
+
+def delta_restores(bench: Bench, seed: int) -> None:
+    """Back to the snapshot before a change of 1 %."""
+    bench.ours("restore", "--replace")
+    bench.ours("backup")
+    change_some(bench.work, share=0.01, seed=seed)
+    bench.ours("backup")
+    previous = _snapshot_ids(bench)[-2]
+    bench.note("delta restore", OURS, bench.ours("restore", previous))
+    bench.ours("restore")
+    for aside in bench.scratch.glob("work.before-*"):
+        shutil.rmtree(aside)
+
+
+def one_file(bench: Bench) -> None:
+    names = sorted(p for p in bench.work.rglob("*.h") if p.is_file() and not p.is_symlink())
+    wanted = names[len(names) // 2].relative_to(bench.scratch)
+    target = bench.fresh("one")
+    bench.note("one file", OURS, bench.ours("restore", "--path", str(wanted), "--to", str(target)))
+    if not (target / wanted).is_file():
+        raise SystemExit(f"one file: {wanted} did not come back")
+    plain = bench.out("plain.tar.lz4")
+    script = 'lz4 -dc "$1" | tar -xf - -C "$2" "$3"'
+    bench.note("one file", "tar | lz4", shell(script, plain, bench.fresh("one"), wanted))
+    bench.note("one file", "scratchflow --version", run([PROGRAM, "--version"]))
+
+
+def _snapshot_ids(bench: Bench) -> list[str]:
+    return sorted(path.stem for path in bench.out("store").glob("work/*Z-*.json"))
+
+
+def growth(bench: Bench, counts: list[int]) -> None:
+    """Full and unchanged backup of ever more small files: seconds per file should not grow."""
+    print(
+        f"\n{'files':>9} {'full s':>8} {'µs/file':>8} {'MiB':>6} {'unchanged s':>12} {'µs/file':>8} {'MiB':>6}"
+    )
+    for count in counts:
+        shutil.rmtree(bench.work, ignore_errors=True)
+        bench.work.mkdir(parents=True)
+        make_small_files(bench.work, files=count)
+        os.sync()
+        bench.forget_ours()
+        full = bench.ours("backup")
+        again = min(bench.ours("backup") for _ in range(3))
+        per_file = [sample[0] / count * 1e6 for sample in (full, again)]
+        print(
+            f"{count:>9,} {full[0]:>8.2f} {per_file[0]:>8.1f} {full[2]:>6.0f}"
+            f" {again[0]:>12.2f} {per_file[1]:>8.1f} {again[2]:>6.0f}"
+        )
+
+
+def table(bench: Bench) -> None:
+    """Best of all rounds; `ratio` is the tool's time over ours."""
+    print(f"{'operation':<18} {'tool':<22} {'best s':>8} {'CPU s':>8} {'MiB':>6} {'ratio':>7}")
+    for (operation, tool), samples in bench.samples.items():
+        wall = min(sample[0] for sample in samples)
+        ours = min(sample[0] for sample in bench.samples[operation, OURS])
+        cpu, peak = min(s[1] for s in samples), max(s[2] for s in samples)
+        print(
+            f"{operation:<18} {tool:<22} {wall:>8.3f} {cpu:>8.2f} {peak:>6.0f} {wall / ours:>7.2f}"
+        )
+    plain = bench.out("plain.tar.lz4").stat().st_size
+    mine = min(path.stat().st_size for path in bench.out("first").glob("*.tar.lz4"))
+    print(f"archive: ours {mine:,} bytes, tar | lz4 {plain:,}, ratio {mine / plain:.3f}")
+
+
+def measure(bench: Bench, rounds: int) -> None:
+    for number in range(rounds):
+        step(f"round {number + 1} of {rounds}: full")
+        full_backups(bench)
+        if number == 0:
+            shutil.copytree(bench.out("store") / "work", bench.fresh("first"), dirs_exist_ok=True)
+            step("restores, one file")
+        restores(bench)
+        one_file(bench)
+        step("unchanged")
+        for _ in range(3):
+            repeated_backups(bench, "unchanged backup")
+        step("1 % changed")
+        change_some(bench.work, share=0.01, seed=number)
+        repeated_backups(bench, "1 % changed backup")
+        step("delta restore")
+        delta_restores(bench, seed=1000 + number)
+
+
+def step(text: str) -> None:
+    print(f"… {text}", file=sys.stderr, flush=True)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/bench archive", description=__doc__)
+    parser.add_argument("--tree", type=Path, help="copy this directory instead of making one")
+    parser.add_argument("--files", type=int, default=30_000)
+    parser.add_argument("--bytes", type=int, default=1_000_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--growth", nargs="*", type=int, metavar="FILES", help="measure growth instead of the table"
+    )
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = arguments()
+    with tempfile.TemporaryDirectory(prefix="scratchflow-bench-") as directory:
+        bench = Bench(Path(directory))
+        bench.fresh(".")
+        bench.write_config()
+        if options.growth is not None:
+            growth(bench, options.growth or [10_000, 100_000, 1_000_000])
+            return
+        prepare(bench, options)
+        measure(bench, options.rounds)
+        table(bench)
+
+
+def prepare(bench: Bench, options: argparse.Namespace) -> None:
+    step("making the tree")
+    bench.scratch.mkdir()
+    if options.tree:
+        shutil.copytree(options.tree, bench.work, symlinks=True)
+    else:
+        make_tree(bench.work, files=options.files, size_bytes=options.bytes)
+    files = [path for path in bench.work.rglob("*") if path.is_file() and not path.is_symlink()]
+    print(f"tree: {len(files):,} files, {sum(path.stat().st_size for path in files):,} bytes")
+    os.sync()
+
+
+if __name__ == "__main__":
+    main()
