@@ -1,7 +1,5 @@
 """`scratchflow config`: show the settings in force, say where they are, change one."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -9,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import VerbCommand, VerbGroup, asked
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked
 from scratchflow.flows import config as flow
 from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown
 
@@ -49,7 +47,7 @@ def change(
     value: Annotated[
         str, typer.Argument(metavar="VALUE", help="Its value; lists as TOML writes them.")
     ],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change, make none.")] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[ConfigChanged]:
     """Set one key of the profile in force.
 

@@ -11,6 +11,8 @@ from typer.core import TyperCommand, TyperGroup
 from scratchflow.config.settings import Asked
 from scratchflow.model.errors import UsageInvalid
 
+DRY_RUN = typer.Option("--dry-run", help="Say what would happen, change nothing.")
+
 if TYPE_CHECKING:  # the mix-in always comes before a command
     _Command = TyperCommand
 else:
@@ -57,6 +59,12 @@ def remember(context: Any) -> None:
             kept.setdefault("overrides", []).extend(value)
         elif value:
             kept[parameter.name] = value
+
+
+def is_verbose(context: typer.Context) -> bool:
+    """Whether each path is to be told."""
+    kept: dict[str, Any] = context.find_root().ensure_object(dict)
+    return bool(kept.get("verbose"))
 
 
 def _global(context: Any) -> list[Any]:

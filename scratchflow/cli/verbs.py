@@ -1,7 +1,5 @@
 """The verbs and their one-line help; each verb's own module is imported when it is used."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -32,6 +30,14 @@ class Verb:
 
 
 VERBS = {
+    "create": Verb(
+        "Workspace", "scratchflow.cli.create", "Make the workspace, take a first snapshot"
+    ),
+    "backup": Verb("Workspace", "scratchflow.cli.backup", "Take a snapshot of the workspace"),
+    "restore": Verb("Workspace", "scratchflow.cli.restore", "Bring the workspace back"),
+    "snapshots": Verb(
+        "Workspace", "scratchflow.cli.snapshots", "Look at, check and move snapshots"
+    ),
     "config": Verb("Settings", "scratchflow.cli.config", "Show and change settings"),
 }
 

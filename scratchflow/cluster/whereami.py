@@ -1,8 +1,9 @@
-"""Which of the three places this process runs in: laptop, login host or compute node."""
+"""Where this process runs: laptop, login host or compute node, which node, and for which job."""
 
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping
 
 from scratchflow.model.events import Role
@@ -17,6 +18,17 @@ def role(environment: Mapping[str, str]) -> Role:
     if environment.get("SLURMD_NODENAME"):
         return "node"
     return "login" if _on_path("salloc", environment.get("PATH", "")) else "laptop"
+
+
+def node_name(environment: Mapping[str, str]) -> str:
+    """The node as Slurm calls it, or this machine's own short name."""
+    return environment.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
+
+
+def job_id(environment: Mapping[str, str]) -> int | None:
+    """The job this process belongs to, if Slurm started it."""
+    text = environment.get("SLURM_JOB_ID", "")
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _on_path(program: str, path: str) -> bool:

@@ -4,8 +4,6 @@
 the writer (`scratchflow.report.jsonl`), so flows only say what happened.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 from typing import Any, Literal

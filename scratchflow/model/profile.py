@@ -3,8 +3,6 @@
 Cluster paths keep `$USER`, `$HOME` and `~` as written: they mean the cluster's, which expands them.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, Literal
 

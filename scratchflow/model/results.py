@@ -1,14 +1,18 @@
 """What each verb hands back when it worked: the `data` of its `summary` line."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+
+from scratchflow.model.snapshot import Manifest, SnapshotKind
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all results."""
+
+    def exit_code(self) -> int:
+        """What the process exits with when no warning says otherwise."""
+        return 0
 
 
 class VersionShown(Result, frozen=True):
@@ -50,6 +54,159 @@ class ConfigChanged(Result, frozen=True):
     diff: str
 
 
+class BackupTaken(Result, frozen=True):
+    """`backup`: the snapshot that holds the workspace now; `unchanged` names the one before."""
+
+    snapshot: str | None
+    kind: Literal["full", "incremental", "unchanged"]
+    parent: str | None
+    files: int
+    bytes: int
+    changed_files: int
+    changed_bytes: int
+    stored_bytes: int
+    duration_s: float
+    dry_run: bool = False
+
+
+class WorkspaceCreated(Result, frozen=True):
+    """`create`: the workspace and its first snapshot."""
+
+    path: str
+    snapshot: str | None
+    dry_run: bool = False
+
+
+class Restored(Result, frozen=True):
+    """`restore`: what the target equals now.
+
+    `safety_snapshot` holds what it was before;
+
+    `committed_as` is the newest snapshot by which an older one became the present again.
+    """
+
+    snapshot: str
+    mode: Literal["full", "delta", "nothing"]
+    target: str
+    files: int
+    bytes: int
+    written_files: int
+    written_bytes: int
+    duration_s: float
+    safety_snapshot: str | None = None
+    committed_as: str | None = None
+    moved_aside: list[str] = []
+    dry_run: bool = False
+
+
+class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of `snapshots list`."""
+
+    id: str
+    time: str
+    kind: SnapshotKind
+    parent: str | None
+    node: str
+    files: int
+    bytes: int
+    stored_bytes: int
+    verified: bool
+    message: str
+    damaged: str | None
+
+
+class SnapshotsListed(Result, frozen=True):
+    """`snapshots list`, oldest first."""
+
+    snapshots: list[SnapshotRow]
+
+
+class PathEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A path inside a snapshot."""
+
+    kind: Literal["file", "directory", "link"]
+    mode: str
+    size: int
+    mtime: str
+    path: str | None = None
+    path_b64: str | None = None
+    target: str | None = None
+
+
+class SnapshotShown(Result, frozen=True):
+    """`snapshots show`: the manifest, and with a path the content of a directory in it."""
+
+    manifest: Manifest
+    damaged: str | None
+    entries: list[PathEntry]
+
+
+class PathChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A path that differs between two snapshots, or a snapshot and the workspace."""
+
+    action: Literal["added", "removed", "changed"]
+    path: str | None = None
+    path_b64: str | None = None
+
+
+class SnapshotsDiffed(Result, frozen=True):
+    """`snapshots diff`."""
+
+    older: str
+    newer: str
+    added: int
+    removed: int
+    changed: int
+    paths: list[PathChange]
+
+
+class BadSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A snapshot that would not restore, and why."""
+
+    id: str
+    reason: str
+
+
+class SnapshotsVerified(Result, frozen=True):
+    """`snapshots verify`."""
+
+    checked: int
+    bad: list[BadSnapshot]
+
+    def exit_code(self) -> int:
+        """31 as soon as one is damaged, though the check itself worked."""
+        return 31 if self.bad else 0
+
+
+class SnapshotsPruned(Result, frozen=True):
+    """`snapshots prune`."""
+
+    kept: dict[str, list[str]]
+    removed: list[str]
+    freed_bytes: int
+    blocked: str | None
+    dry_run: bool
+
+
+class SnapshotExported(Result, frozen=True):
+    """`snapshots export`: one plain full `.tar.lz4`."""
+
+    snapshot: str
+    path: str
+    bytes: int
+    dry_run: bool = False
+
+
+class SnapshotImported(Result, frozen=True):
+    """`snapshots import`: a foreign `.tar.lz4` as a snapshot."""
+
+    snapshot: str | None
+    source: str
+    files: int
+    bytes: int
+    dry_run: bool = False
+
+
 # The schema lists these by verb; a verb without an entry here has no machine-readable result.
 RESULTS_BY_OP: dict[str, type[Result]] = {
     "version": VersionShown,
@@ -57,4 +214,14 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "config show": ConfigShown,
     "config path": ConfigPath,
     "config set": ConfigChanged,
+    "create": WorkspaceCreated,
+    "backup": BackupTaken,
+    "restore": Restored,
+    "snapshots list": SnapshotsListed,
+    "snapshots show": SnapshotShown,
+    "snapshots diff": SnapshotsDiffed,
+    "snapshots verify": SnapshotsVerified,
+    "snapshots prune": SnapshotsPruned,
+    "snapshots export": SnapshotExported,
+    "snapshots import": SnapshotImported,
 }

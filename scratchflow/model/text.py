@@ -24,6 +24,20 @@ def _shown(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
+def shown_path(path: str | None, path_b64: str | None) -> str:
+    """The path of an event or result for reading, whichever of its two fields carries it."""
+    if path_b64 is None:
+        return printable(path or "")
+    import base64
+
+    return printable(base64.b64decode(path_b64).decode("utf-8", "surrogateescape"))
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 file`, `30,000 files`."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
 def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word that a mistyped one most likely meant, if any comes near."""
     import difflib  # only ever needed on the way to an error

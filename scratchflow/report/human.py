@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from scratchflow.model.errors import ScratchflowError, exit_code_for
 from scratchflow.model.events import Event, Item, Log, Progress, State, Warned
 from scratchflow.model.results import Result
-from scratchflow.model.text import printable
+from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
 from scratchflow.report.output import OutputGone, write_stdout
 
@@ -41,7 +41,8 @@ class Human:
             self._show_progress(event)
         elif isinstance(event, Warned):
             self._warning_codes.add(event.code)
-            where = f"`{printable(_path_of(event))}`: " if _path_of(event) else ""
+            path = shown_path(event.path, event.path_b64)
+            where = f"`{path}`: " if path else ""
             self._say("warning", f"{where}{printable(event.message)}", "yellow")
         elif isinstance(event, State) and not self._quiet:
             reason = f" ({printable(event.reason)})" if event.reason else ""
@@ -49,13 +50,13 @@ class Human:
         elif isinstance(event, Log) and self._wants(event):
             self._say("", printable(event.message))
         elif isinstance(event, Item) and self._verbose:
-            self._say("", f"{event.action} {printable(_path_of(event))}")
+            self._say("", f"{event.action} {shown_path(event.path, event.path_b64)}")
 
-    def succeed(self, result: Result, shown: Iterable[str]) -> int:  # noqa: ARG002 - the lines say it
+    def succeed(self, result: Result, shown: Iterable[str]) -> int:
         self.close()
         text = "".join(f"{line}\n" for line in shown)
         write_stdout(text.encode("utf-8", "surrogateescape"))
-        return exit_code_for(self._warning_codes)
+        return result.exit_code() or exit_code_for(self._warning_codes)
 
     def fail(self, error: ScratchflowError) -> int:
         self.close()
@@ -97,6 +98,8 @@ class Human:
         bars = self._bars or self._start_bars()
         task = self._phases.get(event.phase)
         if task is None:
+            for earlier in self._phases.values():  # one bar at a time: what is done is done
+                bars.update(earlier, visible=False)
             task = self._phases[event.phase] = bars.add_task(printable(event.phase), amounts="")
         total, done = event.bytes_total, event.bytes_done
         if not total and not done:
@@ -119,15 +122,9 @@ class Human:
         return self._bars
 
 
-def _path_of(event: Warned | Item) -> str:
-    if event.path_b64 is None:
-        return event.path or ""
-    import base64
-
-    return base64.b64decode(event.path_b64).decode("utf-8", "surrogateescape")
-
-
 def _amounts(event: Progress) -> str:
+    if event.files_total is None and not event.files_done and not event.bytes_done:
+        return ""  # a step whose size nobody knows yet
     files = f"{event.files_done:,}"
     if event.files_total is not None:
         files += f" of {event.files_total:,}"

@@ -63,7 +63,7 @@ class JsonLines:
             self._line(event)
 
     def succeed(self, result: Result, shown: Iterable[str]) -> int:  # noqa: ARG002 - the lines are for people
-        exit_code = exit_code_for(set(self._warning_codes))
+        exit_code = result.exit_code() or exit_code_for(set(self._warning_codes))
         data = msgspec.to_builtins(result)
         self._line(Summary(data=data, warnings=len(self._warning_codes), exit_code=exit_code))
         return exit_code

@@ -43,5 +43,14 @@ def test_the_version_needs_no_typer_and_no_rich() -> None:
     assert imported("--version", "--json") & {"typer", "rich"} == set()
 
 
+def test_backup_needs_no_ssh_and_no_tmux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "scratchflow/scratch/work").mkdir(parents=True)
+    found = imported("backup", "--quiet")
+    assert found & {"paramiko", "libtmux", "pydantic", "rich"} == set()
+    assert "lz4" in found
+
+
 def test_help_needs_no_verb() -> None:
     assert "scratchflow.cli.config" not in imported("--help")

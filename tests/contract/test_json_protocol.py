@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import signal
@@ -97,6 +98,64 @@ def test_what_fails_ends_in_one_error(
     assert (last["type"], last["code"], done.returncode) == ("error", code, exit_code)
     assert last["hint"]
     assert "Traceback" not in done.stderr
+
+
+WHOLE_LIFE = [
+    (["create"], "create"),
+    (["backup", "--dry-run"], "backup"),
+    (["backup"], "backup"),
+    (["backup", "--verbose", "--full", "-m", "note [/]"], "backup"),
+    (["restore"], "restore"),
+    (["restore", "--dry-run", "--path", "work"], "restore"),
+    (["snapshots", "list"], "snapshots list"),
+    (["snapshots", "show", "latest", "work"], "snapshots show"),
+    (["snapshots", "diff", "latest"], "snapshots diff"),
+    (["snapshots", "verify"], "snapshots verify"),
+    (["snapshots", "prune", "--dry-run"], "snapshots prune"),
+    (["snapshots", "prune"], "snapshots prune"),
+    (["snapshots", "export", "out.tar.lz4"], "snapshots export"),
+    (["snapshots", "import", "out.tar.lz4"], "snapshots import"),
+]
+
+
+def test_a_whole_life_on_one_machine_speaks_the_protocol(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    for arguments, op in WHOLE_LIFE:
+        done = subprocess.run(
+            [*PROGRAM, *arguments, "--json"],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        lines = checked(done.stdout, done.returncode)
+        assert (done.returncode, lines[-1]["op"]) == (0, op), done.stdout
+        if arguments == ["create"]:
+            work = Path(lines[-1]["data"]["path"])
+            (work / "data[").mkdir()
+            (work / "data[/]train].bin").write_bytes(b"x" * 5000)
+            (work / os.fsdecode(b"caf\xe9\n")).write_bytes(b"y")
+
+
+def test_a_name_that_is_not_utf8_travels_as_base64(environment: dict[str, str]) -> None:
+    work = Path(environment["XDG_DATA_HOME"]) / "scratchflow/scratch/work"
+    work.mkdir(parents=True)
+    (work / os.fsdecode(b"caf\xe9")).write_bytes(b"y")
+    done = run(environment, "backup", "--json", "--verbose")
+    items = [line for line in checked(done.stdout, 0) if line["type"] == "item"]
+    assert base64.b64encode(b"work/caf\xe9").decode() in [item.get("path_b64") for item in items]
+
+
+def test_a_skipped_socket_is_a_warning_and_still_exit_0(environment: dict[str, str]) -> None:
+    work = Path(environment["XDG_DATA_HOME"]) / "scratchflow/scratch/work"
+    work.mkdir(parents=True)
+    os.mkfifo(work / "pipe")
+    done = run(environment, "backup", "--json")
+    lines = checked(done.stdout, done.returncode)
+    assert [line["path"] for line in lines if line["type"] == "warning"] == ["work/pipe"]
+    assert (done.returncode, lines[-1]["warnings"]) == (0, 1)
 
 
 CRASHING = (

@@ -146,6 +146,14 @@ def test_progress_is_shown_in_a_terminal_only() -> None:
         assert ("read [/]" in text.getvalue()) == terminal
 
 
+def test_a_step_of_unknown_size_shows_no_numbers() -> None:
+    reporter, text = human(terminal=True)
+    reporter.emit(Progress(phase="scan"))
+    reporter.close()
+    assert "scan" in text.getvalue()
+    assert "files" not in text.getvalue()
+
+
 def test_quiet_keeps_warnings_and_errors() -> None:
     reporter, text = human(quiet=True)
     reporter.emit(Log(level="info", message="chatter"))

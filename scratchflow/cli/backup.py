@@ -1,0 +1,67 @@
+"""`scratchflow backup`: take a snapshot of the workspace."""
+
+import os
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import DRY_RUN, VerbCommand, asked, is_verbose
+from scratchflow.model.events import Emit
+from scratchflow.model.results import BackupTaken
+from scratchflow.model.text import counted
+from scratchflow.model.units import format_size
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def backup(
+    context: typer.Context,
+    full: Annotated[
+        bool, typer.Option("--full", help="Store everything, also what the last snapshot has.")
+    ] = False,
+    allow_shrink: Annotated[
+        bool,
+        typer.Option(
+            "--allow-shrink", help="Go on though most of the workspace is gone since last time."
+        ),
+    ] = False,
+    message: Annotated[
+        str, typer.Option("--message", "-m", metavar="TEXT", help="A note to find it by.")
+    ] = "",
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[BackupTaken]:
+    """Take a snapshot of the workspace.
+
+    Stores what changed since the last snapshot, or everything when that is better. When nothing
+    changed, nothing is stored.
+    """
+    wanted, verbose = asked(context), is_verbose(context)
+
+    def run(emit: Emit) -> BackupTaken:
+        from scratchflow.flows import backup as flow
+        from scratchflow.flows.here import find_here
+        from scratchflow.flows.snapshotting import Wish
+        from scratchflow.flows.telling import Teller
+
+        here = find_here(wanted, os.environ, emit)
+        wish = Wish(full=full, allow_shrink=allow_shrink, message=message)
+        take = flow.foretell_backup if dry_run else flow.backup
+        return take(here, Teller(emit, wants_items=verbose), wish)
+
+    return Call("backup", run, _shown)
+
+
+def _shown(taken: BackupTaken) -> Iterator[str]:
+    if taken.kind == "unchanged":
+        yield f"nothing changed since snapshot {taken.snapshot}"
+        return
+    changed = f"{counted(taken.changed_files, 'file')} ({format_size(taken.changed_bytes)}) changed"
+    total = f"{counted(taken.files, 'file')}, {format_size(taken.bytes)}"
+    if taken.dry_run:
+        yield f"would take a snapshot: {taken.kind}, {changed}, {total} in all"
+    else:
+        stored = f"{format_size(taken.stored_bytes)} stored in {taken.duration_s:.1f} s"
+        yield f"snapshot {taken.snapshot}: {taken.kind}, {changed}, {total} in all, {stored}"

@@ -1,0 +1,83 @@
+"""`scratchflow restore`: bring the workspace, or a part of it, back."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import DRY_RUN, VerbCommand, asked, is_verbose
+from scratchflow.model.events import Emit
+from scratchflow.model.results import Restored
+from scratchflow.model.text import counted, printable
+from scratchflow.model.units import format_size
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def restore(
+    context: typer.Context,
+    snapshot: Annotated[
+        str, typer.Argument(metavar="SNAPSHOT", help="An id, the beginning of one, or `latest`.")
+    ] = "latest",
+    paths: Annotated[
+        list[str] | None,
+        typer.Option("--path", metavar="PATH", help="Only this path or glob; may be repeated."),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="DIR", help="Into this directory instead.")
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="From this `.tar.lz4` instead of the store."),
+    ] = None,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Move an unknown workspace aside instead of refusing."),
+    ] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[Restored]:
+    """Bring the workspace back from a snapshot.
+
+    Into an empty place everything is restored. A workspace that came from a snapshot gets only
+    the difference, after a safety snapshot of whatever no snapshot holds yet.
+    """
+    wanted, verbose = asked(context), is_verbose(context)
+
+    def run(emit: Emit) -> Restored:
+        from scratchflow.flows import restore as flow
+        from scratchflow.flows.here import find_here
+        from scratchflow.flows.telling import Teller
+
+        wish = flow.RestoreWish(
+            snapshot=snapshot,
+            paths=tuple(paths or ()),
+            to=to.absolute() if to else None,
+            source=source,
+            replace=replace,
+            dry_run=dry_run,
+        )
+        here = find_here(wanted, os.environ, emit)
+        return flow.restore(here, Teller(emit, wants_items=verbose), wish)
+
+    return Call("restore", run, _shown)
+
+
+def _shown(restored: Restored) -> Iterator[str]:
+    if restored.safety_snapshot:
+        yield f"what was there is safe in snapshot {restored.safety_snapshot}"
+    for path in restored.moved_aside:
+        yield f"what was there is now `{printable(path)}`"
+    target = printable(restored.target)
+    if restored.mode == "nothing":
+        yield f"`{target}` equals snapshot {restored.snapshot} already"
+        return
+    written = f"{counted(restored.written_files, 'file')} ({format_size(restored.written_bytes)})"
+    if restored.dry_run:
+        yield f"would write {written} to `{target}` from snapshot {restored.snapshot}"
+    else:
+        took = f"{restored.duration_s:.1f} s"
+        yield f"`{target}` from snapshot {restored.snapshot}: {written} written in {took}"

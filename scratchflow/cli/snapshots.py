@@ -1,0 +1,259 @@
+"""`scratchflow snapshots`: look at, check and move snapshots."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked, is_verbose
+from scratchflow.model.events import Emit
+from scratchflow.model.results import (
+    PathChange,
+    PathEntry,
+    Result,
+    SnapshotExported,
+    SnapshotImported,
+    SnapshotsDiffed,
+    SnapshotShown,
+    SnapshotsListed,
+    SnapshotsPruned,
+    SnapshotsVerified,
+)
+from scratchflow.model.text import counted, printable, shown_path
+from scratchflow.model.units import format_size
+
+if TYPE_CHECKING:
+    from scratchflow.flows.here import Here
+    from scratchflow.flows.telling import Teller
+
+app = typer.Typer(
+    cls=VerbGroup,
+    rich_markup_mode=None,
+    add_completion=False,
+    help="Look at, check and move snapshots.",
+)
+
+R = TypeVar("R", bound=Result)
+SNAPSHOT = typer.Argument(metavar="SNAPSHOT", help="An id, the beginning of one, or `latest`.")
+
+
+@app.command("list", cls=VerbCommand)
+def list_snapshots(context: typer.Context) -> Call[SnapshotsListed]:
+    """List the snapshots, oldest first."""
+    from scratchflow.flows import snapshots as flow
+
+    return _call(context, "snapshots list", flow.list_snapshots, _listed)
+
+
+@app.command("show", cls=VerbCommand)
+def show(
+    context: typer.Context,
+    snapshot: Annotated[str, SNAPSHOT] = "latest",
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="[PATH]", help="List what lies there.", show_default=False),
+    ] = None,
+) -> Call[SnapshotShown]:
+    """Show one snapshot, and what lies at a path inside it."""
+    from scratchflow.flows import snapshots as flow
+
+    def run(here: "Here", teller: "Teller") -> SnapshotShown:
+        return flow.show_snapshot(here, teller, snapshot, path)
+
+    return _call(context, "snapshots show", run, _shown)
+
+
+@app.command("diff", cls=VerbCommand)
+def diff(
+    context: typer.Context,
+    older: Annotated[str, SNAPSHOT],
+    newer: Annotated[str, SNAPSHOT] = "latest",
+) -> Call[SnapshotsDiffed]:
+    """Say which paths differ between two snapshots."""
+    from scratchflow.flows import snapshots as flow
+
+    def run(here: "Here", teller: "Teller") -> SnapshotsDiffed:
+        return flow.diff_snapshots(here, teller, older, newer)
+
+    return _call(context, "snapshots diff", run, _diffed)
+
+
+@app.command("verify", cls=VerbCommand)
+def verify(
+    context: typer.Context,
+    snapshots: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SNAPSHOT]...", help="These only.", show_default=False),
+    ] = None,
+) -> Call[SnapshotsVerified]:
+    """Read snapshots back from the store, every byte; exit 31 when one is damaged."""
+    from scratchflow.flows import snapshots as flow
+
+    def run(here: "Here", teller: "Teller") -> SnapshotsVerified:
+        return flow.verify_snapshots(here, teller, snapshots or [])
+
+    return _call(context, "snapshots verify", run, _verified)
+
+
+@app.command("prune", cls=VerbCommand)
+def prune(
+    context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
+) -> Call[SnapshotsPruned]:
+    """Remove the snapshots that the profile's `keep_*` do not keep."""
+    from scratchflow.flows import snapshots as flow
+
+    def run(here: "Here", _: "Teller") -> SnapshotsPruned:
+        return flow.prune_snapshots(here, dry_run=dry_run)
+
+    return _call(context, "snapshots prune", run, _pruned)
+
+
+@app.command("export", cls=VerbCommand)
+def export(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; must not exist.")],
+    snapshot: Annotated[str, SNAPSHOT] = "latest",
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[SnapshotExported]:
+    """Write one plain full `.tar.lz4` that `lz4` and `tar` read."""
+    from scratchflow.flows import moving as flow
+
+    def run(here: "Here", teller: "Teller") -> SnapshotExported:
+        return flow.export_snapshot(here, teller, snapshot, file, dry_run=dry_run)
+
+    return _call(context, "snapshots export", run, _exported)
+
+
+@app.command("import", cls=VerbCommand)
+def import_file(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Any `.tar.lz4`.")],
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[SnapshotImported]:
+    """Take a `.tar.lz4` into the store as a snapshot.
+
+    When it has a directory of the workspace's name at its top, that is the workspace; otherwise
+    all of it becomes the workspace's content.
+    """
+    from scratchflow.flows import moving as flow
+
+    def run(here: "Here", teller: "Teller") -> SnapshotImported:
+        return flow.import_snapshot(here, teller, file, dry_run=dry_run)
+
+    return _call(context, "snapshots import", run, _imported)
+
+
+def _call(
+    context: typer.Context,
+    op: str,
+    flow: "Callable[[Here, Teller], R]",
+    show: Callable[[R], Iterator[str]],
+) -> Call[R]:
+    wanted, verbose = asked(context), is_verbose(context)
+
+    def run(emit: Emit) -> R:
+        from scratchflow.flows.here import find_here
+        from scratchflow.flows.telling import Teller
+
+        return flow(find_here(wanted, os.environ, emit), Teller(emit, wants_items=verbose))
+
+    return Call(op, run, show)
+
+
+def _listed(listed: SnapshotsListed) -> Iterator[str]:
+    if not listed.snapshots:
+        yield "no snapshots yet"
+        return
+    yield f"{'snapshot':<23} {'kind':<11} {'files':>9} {'size':>9} {'stored':>9}  node"
+    for one in listed.snapshots:
+        notes = [
+            one.node,
+            f'"{one.message}"' if one.message else "",
+            _condition(one.damaged, one.verified),
+        ]
+        yield (
+            f"{one.id:<23} {one.kind:<11} {one.files:>9,} {format_size(one.bytes):>9}"
+            f" {format_size(one.stored_bytes):>9}  {printable('  '.join(filter(None, notes)))}"
+        )
+
+
+def _condition(damaged: str | None, verified: bool) -> str:
+    if damaged:
+        return f"DAMAGED: {damaged}"
+    return "" if verified else "not verified"
+
+
+def _shown(shown: SnapshotShown) -> Iterator[str]:
+    if shown.entries:
+        for entry in shown.entries:
+            yield _entry_line(entry)
+        return
+    one = shown.manifest
+    rows = {
+        "snapshot": one.id,
+        "kind": one.kind,
+        "parent": one.parent or "-",
+        "needs": ", ".join(one.needs) or "-",
+        "files": f"{one.files:,} files, {one.dirs:,} directories, {one.links:,} links",
+        "size": f"{format_size(one.bytes)}, {format_size(one.archive_bytes)} stored here",
+        "workspace": " ".join([one.workspace, *one.also]),
+        "taken": f"on {one.node}, job {one.job_id or '-'}, with scratchflow {one.tool_version}",
+        "sha256": one.archive_sha256,
+        "state": _condition(shown.damaged, one.verified) or "verified",
+        "warnings": str(one.warnings),
+        "message": one.message or "-",
+    }
+    for name, value in rows.items():
+        yield f"{name:<10} {printable(value)}"
+
+
+def _entry_line(entry: PathEntry) -> str:
+    mark = {"directory": "d", "link": "l", "file": "-"}[entry.kind]
+    target = f" -> {entry.target}" if entry.target is not None else ""
+    path = shown_path(entry.path, entry.path_b64)
+    return f"{mark}{entry.mode} {format_size(entry.size):>9} {entry.mtime} {path}{target}"
+
+
+def _diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
+    for change in diffed.paths:
+        yield _change_line(change)
+    yield f"{diffed.added:,} added, {diffed.changed:,} changed, {diffed.removed:,} removed"
+
+
+def _change_line(change: PathChange) -> str:
+    mark = {"added": "+", "removed": "-", "changed": "M"}[change.action]
+    return f"{mark} {shown_path(change.path, change.path_b64)}"
+
+
+def _verified(verified: SnapshotsVerified) -> Iterator[str]:
+    for one in verified.bad:
+        yield f"DAMAGED {one.id}: {printable(one.reason)}"
+    yield f"{verified.checked:,} checked, {len(verified.bad):,} damaged"
+
+
+def _pruned(pruned: SnapshotsPruned) -> Iterator[str]:
+    if pruned.blocked:
+        yield f"nothing removed: {printable(pruned.blocked)}"
+        return
+    word = "would remove" if pruned.dry_run else "removed"
+    for snapshot in pruned.removed:
+        yield f"{word} {snapshot}"
+    for snapshot, reasons in pruned.kept.items():
+        yield f"kept {snapshot} ({', '.join(reasons)})"
+    yield f"{word} {len(pruned.removed)}, {format_size(pruned.freed_bytes)}"
+
+
+def _exported(exported: SnapshotExported) -> Iterator[str]:
+    word = "would write" if exported.dry_run else "wrote"
+    yield f"{word} `{printable(exported.path)}` ({format_size(exported.bytes)}) from {exported.snapshot}"
+
+
+def _imported(imported: SnapshotImported) -> Iterator[str]:
+    size = f"{counted(imported.files, 'file')}, {format_size(imported.bytes)}"
+    if imported.dry_run:
+        yield f"would take in `{printable(imported.source)}`"
+    else:
+        yield f"snapshot {imported.snapshot}: {size} from `{printable(imported.source)}`"

@@ -1,0 +1,51 @@
+"""`backup`: take a snapshot, full or incremental, whichever is right."""
+
+from __future__ import annotations
+
+import time
+
+from scratchflow.flows.here import Here
+from scratchflow.flows.snapshotting import (
+    Wish,
+    find_parent,
+    plan_snapshot,
+    require_backupable,
+    take_snapshot,
+)
+from scratchflow.flows.telling import Teller
+from scratchflow.model.results import BackupTaken
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.place import find_place, open_place
+from scratchflow.store.sweep import sweep
+
+
+def backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
+    """Takes a snapshot under the store's lock, after clearing away what killed runs left."""
+    require_backupable(here)
+    place = open_place(here.store, here.workspace.name)
+    with here.lock(place, "scratchflow backup") as lock:
+        sweep(lock, time.time())
+        return take_snapshot(here, lock, teller, wish)
+
+
+def foretell_backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
+    """What a backup would store now. Takes no lock and writes nothing."""
+    require_backupable(here)
+    started_s = here.monotonic()
+    place = find_place(here.store, here.workspace.name)
+    parent = find_parent(here, place, read_catalogue(place), teller)
+    planned = plan_snapshot(here, parent, teller, wish)
+    counts = planned.scanned.counts()
+    unchanged = planned.unchanged and parent is not None
+    return BackupTaken(
+        snapshot=parent.manifest.id if unchanged and parent else None,
+        kind="unchanged" if unchanged else "full" if planned.full else "incremental",
+        parent=parent.manifest.id if parent else None,
+        files=counts.files,
+        bytes=counts.bytes,
+        changed_files=planned.changed_files,
+        changed_bytes=planned.changed_bytes,
+        stored_bytes=0,
+        duration_s=round(here.monotonic() - started_s, 3),
+        dry_run=True,
+    )

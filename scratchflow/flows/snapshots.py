@@ -1,0 +1,214 @@
+"""`snapshots list|show|diff|verify|prune`: the history, looked at and looked after."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from datetime import datetime, timezone
+
+from scratchflow.archive.difference import difference
+from scratchflow.archive.index import Index
+from scratchflow.archive.reader import open_index
+from scratchflow.archive.tree import DIRECTORY, KIND_MASK, SYMLINK
+from scratchflow.archive.verify import verify_archive
+from scratchflow.flows.here import Here
+from scratchflow.flows.telling import Teller
+from scratchflow.model.errors import SnapshotMissing
+from scratchflow.model.events import path_fields
+from scratchflow.model.results import (
+    BadSnapshot,
+    PathChange,
+    PathEntry,
+    SnapshotRow,
+    SnapshotsDiffed,
+    SnapshotShown,
+    SnapshotsListed,
+    SnapshotsPruned,
+    SnapshotsVerified,
+)
+from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import printable
+from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
+from scratchflow.store.place import Place, find_place, open_place
+from scratchflow.store.prune import prune as prune_store
+from scratchflow.store.retention import Retention, plan_retention
+from scratchflow.store.sweep import sweep
+
+_KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
+
+
+def list_snapshots(here: Here, teller: Teller) -> SnapshotsListed:
+    """Every snapshot, oldest first; what cannot be read is a warning."""
+    catalogue = _catalogue(here, teller)
+    return SnapshotsListed(
+        snapshots=[_row(one, catalogue.damaged.get(one.id)) for one in catalogue.snapshots]
+    )
+
+
+def show_snapshot(here: Here, teller: Teller, wanted: str, path: str | None) -> SnapshotShown:
+    """One snapshot; with a path also what lies there."""
+    place = find_place(here.store, here.workspace.name)
+    catalogue = _catalogue(here, teller)
+    manifest = catalogue.find(wanted)
+    entries: list[PathEntry] = []
+    if path is not None:
+        entries = _entries_at(open_index(place.archive(manifest.id)), path, manifest.id)
+    return SnapshotShown(
+        manifest=manifest, damaged=catalogue.damaged.get(manifest.id), entries=entries
+    )
+
+
+def diff_snapshots(here: Here, teller: Teller, older: str, newer: str) -> SnapshotsDiffed:
+    """Which paths differ between two snapshots."""
+    place = find_place(here.store, here.workspace.name)
+    catalogue = _catalogue(here, teller)
+    first, second = catalogue.find(older), catalogue.find(newer)
+    changes = list(
+        difference(open_index(place.archive(first.id)), open_index(place.archive(second.id)))
+    )
+    counts = Counter(action for action, _ in changes)
+    return SnapshotsDiffed(
+        older=first.id,
+        newer=second.id,
+        added=counts["added"],
+        removed=counts["removed"],
+        changed=counts["changed"],
+        paths=[PathChange(action=action, **path_fields(path)) for action, path in changes],
+    )
+
+
+def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> SnapshotsVerified:
+    """Reads every archive that the wanted snapshots need back from the store, each once."""
+    place = find_place(here.store, here.workspace.name)
+    catalogue = _catalogue(here, teller)
+    chosen = [catalogue.find(one) for one in wanted] or list(catalogue.snapshots)
+    archives = sorted({archive for one in chosen for archive in needed_archives(one)})
+    reasons = _verify_archives(place, archives, catalogue, teller)
+    bad = [
+        BadSnapshot(id=one.snapshot, reason=one.reason) for one in catalogue.skipped if not wanted
+    ]
+    for one in chosen:
+        problems = [
+            reasons[archive] for archive in sorted(needed_archives(one)) if archive in reasons
+        ]
+        bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
+    return SnapshotsVerified(checked=len(chosen), bad=bad)
+
+
+def prune_snapshots(here: Here, *, dry_run: bool) -> SnapshotsPruned:
+    """Removes what the profile's `keep_*` do not keep, and what killed runs left."""
+    if dry_run:
+        place = find_place(here.store, here.workspace.name)
+        plan = plan_retention(read_catalogue(place), here.profile.backup)
+        return _pruned(plan, _size_of(place, plan), dry_run=True)
+    place = open_place(here.store, here.workspace.name)
+    with here.lock(place, "scratchflow snapshots prune") as lock:
+        swept = sweep(lock, time.time())
+        before = _size_of(place, plan_retention(read_catalogue(place), here.profile.backup))
+        plan = prune_store(lock, here.profile.backup)
+    return _pruned(plan, before + swept.freed_bytes, dry_run=False)
+
+
+def _catalogue(here: Here, teller: Teller) -> Catalogue:
+    catalogue = read_catalogue(find_place(here.store, here.workspace.name))
+    for one in catalogue.skipped:
+        teller.warn("snapshots.unreadable", b"", f"{one.snapshot}: {one.reason}")
+    return catalogue
+
+
+def _row(manifest: Manifest, damaged: str | None) -> SnapshotRow:
+    return SnapshotRow(
+        id=manifest.id,
+        time=manifest.time,
+        kind=manifest.kind,
+        parent=manifest.parent,
+        node=manifest.node,
+        files=manifest.files,
+        bytes=manifest.bytes,
+        stored_bytes=manifest.archive_bytes,
+        verified=manifest.verified,
+        message=manifest.message,
+        damaged=damaged,
+    )
+
+
+def _entries_at(index: Index, path: str, snapshot: str) -> list[PathEntry]:
+    """The path itself, or for a directory what is in it; the empty path is the top."""
+    wanted = os.fsencode(path.strip("/"))
+    if not wanted:
+        return [_entry(index, entry) for entry in range(index.first[0], index.first[1])]
+    entry = index.find(wanted)
+    if entry is None:
+        next_step = f"`scratchflow snapshots show {snapshot} ''` lists the top"
+        raise SnapshotMissing(wanted=f"{path} in {snapshot}", next_step=next_step)
+    if index.mode[entry] & KIND_MASK != DIRECTORY:
+        return [_entry(index, entry)]
+    group = index.group_at(entry)
+    return [_entry(index, one) for one in range(index.first[group], index.first[group + 1])]
+
+
+def _entry(index: Index, entry: int) -> PathEntry:
+    mode = index.mode[entry]
+    kind = _KINDS.get(mode & KIND_MASK, "file")
+    target = printable(os.fsdecode(index.target(entry))) if kind == "link" else None
+    seconds = index.mtime_ns[entry] // 10**9
+    return PathEntry(
+        kind=kind,  # type: ignore[arg-type]  # one of the three words above
+        mode=f"{mode & 0o7777:04o}",
+        size=index.size[entry],
+        mtime=_time_in_words(seconds),
+        target=target,
+        **path_fields(index.path(entry)),
+    )
+
+
+def _time_in_words(seconds: int) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+    except (ValueError, OverflowError, OSError):  # a year that the calendar does not have
+        return f"@{seconds}"
+
+
+def _verify_archives(
+    place: Place, archives: list[str], catalogue: Catalogue, teller: Teller
+) -> dict[str, str]:
+    """Why archives are bad, by id."""
+    manifests = {one.id: one for one in catalogue.snapshots}
+    reasons: dict[str, str] = {}
+    total = sum(_archive_bytes(place, one) for one in archives)
+    done = 0
+    for number, archive in enumerate(archives):
+        teller.progress("verify", number, len(archives), done, total)
+        known = manifests.get(archive)
+        problems = verify_archive(
+            place.archive(archive),
+            sha256=known.archive_sha256 if known else None,
+            open_archive=place.archive,
+        )
+        if problems:
+            reasons[archive] = problems[0]
+        done += _archive_bytes(place, archive)
+    teller.progress("verify", len(archives), len(archives), total, total)
+    return reasons
+
+
+def _archive_bytes(place: Place, archive: str) -> int:
+    try:
+        return os.stat(place.archive(archive)).st_size
+    except OSError:
+        return 0
+
+
+def _size_of(place: Place, plan: Retention) -> int:
+    return sum(_archive_bytes(place, archive) for archive in plan.unneeded_archives)
+
+
+def _pruned(plan: Retention, freed_bytes: int, *, dry_run: bool) -> SnapshotsPruned:
+    return SnapshotsPruned(
+        kept={snapshot: list(reasons) for snapshot, reasons in plan.kept.items()},
+        removed=list(plan.removed),
+        freed_bytes=freed_bytes,
+        blocked=plan.blocked,
+        dry_run=dry_run,
+    )

@@ -1,0 +1,258 @@
+"""Taking one snapshot under the store's lock: what `backup`, `create` and a safety copy share."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+
+from scratchflow import __version__
+from scratchflow.archive.cache import ScanCache
+from scratchflow.archive.ignore import IgnoreRules
+from scratchflow.archive.index import Index
+from scratchflow.archive.planning import Plan, plan
+from scratchflow.archive.reader import open_index
+from scratchflow.archive.scan import ScannedTree, scan_tree
+from scratchflow.archive.tree import Counts
+from scratchflow.archive.writer import Written, write
+from scratchflow.flows.here import Here
+from scratchflow.flows.telling import Teller
+from scratchflow.model.errors import RestoreIncomplete, SnapshotDamaged, WorkspaceMissing
+from scratchflow.model.results import BackupTaken
+from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest
+from scratchflow.store.catalogue import Catalogue, begun_at, fresh_id, read_catalogue
+from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.lock import StoreLock
+from scratchflow.store.nodes import NodeRecord, is_node_name, record_node
+from scratchflow.store.place import Place
+from scratchflow.store.prune import prune
+from scratchflow.store.shrink import guard_shrink
+from scratchflow.workspace.notes import cache_path, read_base, read_restoring, write_base
+
+# A chain of incrementals of which less than this is still in use is not worth keeping.
+MIN_LIVE_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How the user wants the snapshot taken."""
+
+    full: bool = False
+    allow_shrink: bool = False
+    message: str = ""
+    # Also when nothing changed: to make a state that was restored the newest one.
+    even_unchanged: bool = False
+    # Not while a restore is about to read a snapshot that the rules no longer keep.
+    prune: bool = True
+
+
+@dataclass(frozen=True)
+class Parent:
+    """The snapshot that the workspace came from, and what is known about each of its files."""
+
+    manifest: Manifest
+    index: Index
+    cache: ScanCache | None
+
+
+def require_backupable(here: Here) -> None:
+    """A workspace that is not there, or is half of two states, is not backed up."""
+    interrupted = read_restoring(here.workspace)
+    if interrupted:
+        raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
+    if not here.workspace.path.is_dir():
+        raise WorkspaceMissing(path=here.workspace.path)
+
+
+def take_snapshot(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> BackupTaken:
+    """One snapshot, committed and noted, or the word that none was needed."""
+    started_s = here.monotonic()
+    catalogue = read_catalogue(lock.place)
+    parent = find_parent(here, lock.place, catalogue, teller)
+    planned = plan_snapshot(here, parent, teller, wish)
+    if planned.unchanged and parent is not None and not wish.even_unchanged:
+        note_equal(here, lock.place, parent.manifest.id, planned.cache_if_unchanged(), teller)
+        return _unchanged(parent.manifest, here.monotonic() - started_s)
+    guard_shrink(
+        parent.manifest if parent else None,
+        files=planned.scanned.counts().files,
+        size_bytes=planned.scanned.counts().bytes,
+        allowed=wish.allow_shrink,
+    )
+    snapshot = fresh_id(catalogue, here.now(), here.token(3))
+    with NewSnapshot(lock, snapshot) as new:
+        written = _write(planned, new, here, teller)
+        teller.phase("verify")
+        manifest = new.commit(
+            msgspec.structs.replace(
+                _manifest(here, parent, written, wish, snapshot),
+                warnings=teller.warnings,
+                duration_s=round(here.monotonic() - started_s, 3),
+            )
+        )
+    note_equal(here, lock.place, snapshot, written.cache, teller)
+    if wish.prune:
+        prune(lock, here.profile.backup)
+    return _taken(manifest, written, here.monotonic() - started_s)
+
+
+def find_parent(here: Here, place: Place, catalogue: Catalogue, teller: Teller) -> Parent | None:
+    """The workspace's base if the store still has it, else the newest whole snapshot.
+
+    A wrong guess costs nothing but room: every file is compared before it is believed.
+    """
+    base = read_base(here.workspace, here.store)
+    known = {one.id: one for one in catalogue.snapshots if one.id not in catalogue.damaged}
+    manifest = known.get(base or "") or catalogue.latest_whole
+    if manifest is None:
+        return None
+    try:
+        index = open_index(place.archive(manifest.id))
+    except SnapshotDamaged as error:
+        teller.warn("snapshots.damaged", b"", f"{error}; storing everything anew")
+        return None
+    return Parent(manifest, index, ScanCache.load(cache_path(here.workspace), index))
+
+
+def plan_snapshot(here: Here, parent: Parent | None, teller: Teller, wish: Wish) -> Plan:
+    """Scans the workspace and decides what has to be stored."""
+    teller.phase("scan")
+    scanned = scan_workspace(here, teller)
+    if parent is None:
+        return plan(scanned, None, warn=teller.warn)
+    planned = plan(scanned, parent.index, parent.cache, warn=teller.warn, full=wish.full)
+    # Asked only now: an unchanged workspace is the common case and should cost no more than a look.
+    if planned.full or planned.unchanged or not _is_due_for_full(here, parent):
+        return planned
+    return plan(scanned, parent.index, parent.cache, warn=teller.warn, full=True)
+
+
+def scan_workspace(here: Here, teller: Teller, roots: Sequence[str] | None = None) -> ScannedTree:
+    """The workspace and what is saved with it, or the given roots, as they are on disk now."""
+    rules = IgnoreRules(here.profile.backup.exclude)
+    wanted = here.workspace.roots if roots is None else roots
+    return scan_tree(here.workspace.scratch, wanted, rules, teller.warn)
+
+
+def _is_due_for_full(here: Here, parent: Parent) -> bool:
+    oldest = min([parent.manifest.id, *parent.manifest.needs])
+    age = here.now() - begun_at(oldest)
+    if age >= timedelta(seconds=here.profile.backup.full_every.seconds):
+        return True
+    uses = parent.index.uses()
+    stored = sum(use.stored_bytes for use in uses)
+    return sum(use.live_bytes for use in uses) < stored * MIN_LIVE_SHARE
+
+
+def _write(planned: Plan, new: NewSnapshot, here: Here, teller: Teller) -> Written:
+    return write(
+        planned,
+        new.file,
+        archive_id=new.snapshot,
+        level=here.profile.backup.level,
+        warn=teller.warn,
+        progress=teller.progress,
+        item=teller.item if teller.wants_items else None,
+    )
+
+
+def _manifest(
+    here: Here, parent: Parent | None, written: Written, wish: Wish, snapshot: str
+) -> Manifest:
+    plain = plain_manifest(here, snapshot, written.counts, written.archive_bytes, written.sha256)
+    return msgspec.structs.replace(
+        plain,
+        kind="full" if written.full else "incremental",
+        parent=parent.manifest.id if parent else None,
+        needs=written.needs,
+        also=list(here.workspace.also),
+        message=wish.message,
+        exclude=list(here.profile.backup.exclude),
+    )
+
+
+def plain_manifest(
+    here: Here, snapshot: str, counts: Counts, archive_bytes: int, sha256: str
+) -> Manifest:
+    """The manifest of a full snapshot taken here, with nothing special about it."""
+    return Manifest(
+        schema=MANIFEST_SCHEMA,
+        id=snapshot,
+        time=f"{begun_at(snapshot):%Y-%m-%dT%H:%M:%SZ}",
+        kind="full",
+        parent=None,
+        needs=[],
+        workspace=here.workspace.name,
+        also=[],
+        node=here.node,
+        job_id=here.job_id,
+        host=os.uname().nodename,
+        tool_version=__version__,
+        files=counts.files,
+        dirs=counts.dirs,
+        links=counts.links,
+        bytes=counts.bytes,
+        archive_bytes=archive_bytes,
+        archive_sha256=sha256,
+        warnings=0,
+        verified=False,
+    )
+
+
+def note_equal(
+    here: Here, place: Place, snapshot: str, cache: ScanCache | None, teller: Teller
+) -> None:
+    """Notes what the workspace equals now. The snapshot is safe by then: trouble here is a warning."""
+    try:
+        write_base(here.workspace, here.store, snapshot)
+        if cache is not None:
+            cache.save(cache_path(here.workspace))
+    except OSError as error:
+        path = os.fsencode(error.filename or here.workspace.state)
+        teller.warn(
+            "notes.failed", path, f"cannot write: {error.strerror}; the next backup takes longer"
+        )
+    if is_node_name(here.node):
+        record_node(
+            place,
+            NodeRecord(
+                node=here.node,
+                snapshot=snapshot,
+                workspace_path=str(here.workspace.path),
+                job_id=here.job_id,
+                time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                dirty=False,
+            ),
+        )
+
+
+def _unchanged(manifest: Manifest, took_s: float) -> BackupTaken:
+    return BackupTaken(
+        snapshot=manifest.id,
+        kind="unchanged",
+        parent=manifest.parent,
+        files=manifest.files,
+        bytes=manifest.bytes,
+        changed_files=0,
+        changed_bytes=0,
+        stored_bytes=0,
+        duration_s=round(took_s, 3),
+    )
+
+
+def _taken(manifest: Manifest, written: Written, took_s: float) -> BackupTaken:
+    return BackupTaken(
+        snapshot=manifest.id,
+        kind=manifest.kind,
+        parent=manifest.parent,
+        files=manifest.files,
+        bytes=manifest.bytes,
+        changed_files=written.changed_files,
+        changed_bytes=written.changed_bytes,
+        stored_bytes=manifest.archive_bytes,
+        duration_s=round(took_s, 3),
+    )

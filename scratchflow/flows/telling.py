@@ -1,0 +1,46 @@
+"""The engine's callbacks as events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scratchflow.model.events import Emit, Item, Progress, Warned, path_fields
+from scratchflow.model.text import printable
+
+
+@dataclass
+class Teller:
+    """Turns what the engine says while it works into events, and counts the warnings."""
+
+    emit: Emit
+    wants_items: bool = False
+    warnings: int = 0
+
+    def phase(self, name: str) -> None:
+        """A step begins whose size is not known yet."""
+        self.emit(Progress(phase=name))
+
+    def progress(
+        self, phase: str, files_done: int, files_total: int, bytes_done: int, bytes_total: int
+    ) -> None:
+        """How far a step has come."""
+        self.emit(
+            Progress(
+                phase=phase,
+                files_done=files_done,
+                files_total=files_total,
+                bytes_done=bytes_done,
+                bytes_total=bytes_total,
+            )
+        )
+
+    def warn(self, code: str, path: bytes, message: str) -> None:
+        """Something the user should know."""
+        self.warnings += 1
+        self.emit(
+            Warned(code=code, message=printable(message), **(path_fields(path) if path else {}))
+        )
+
+    def item(self, action: str, path: bytes) -> None:
+        """One path was handled."""
+        self.emit(Item(action=action, **path_fields(path)))

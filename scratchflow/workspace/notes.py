@@ -1,0 +1,95 @@
+"""Two notes beside the workspace: which snapshot it came from, and a restore that is under way.
+
+A note is a hint with a date: the workspace may have changed since. What must never be wrong is
+the absence of a restore note while a restore is half done, so it is written first and removed last.
+"""
+
+import os
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+
+from scratchflow.disk.durable import fsync_directory, replace_file
+from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.workspace.place import Workspace
+
+_BASE = "base.json"
+_RESTORING = "restoring.json"
+_CACHE = "scan-cache"
+
+
+class Base(msgspec.Struct, frozen=True, kw_only=True):
+    """The snapshot that the workspace equalled when it was last backed up or restored."""
+
+    snapshot: str
+    store: str
+
+
+class Restoring(msgspec.Struct, frozen=True, kw_only=True):
+    """A restore that has begun to change the workspace."""
+
+    snapshot: str
+    mode: Literal["full", "delta"]
+
+
+_N = TypeVar("_N", Base, Restoring)
+
+
+def read_base(workspace: Workspace, store: Path) -> str | None:
+    """The snapshot the workspace came from, if it came from this store."""
+    base = _read(workspace.state / _BASE, Base)
+    if base is None or base.store != str(store) or not is_snapshot_id(base.snapshot):
+        return None
+    return base.snapshot
+
+
+def write_base(workspace: Workspace, store: Path, snapshot: str) -> None:
+    """Notes that the workspace equals this snapshot now."""
+    _write(workspace.state / _BASE, Base(snapshot=snapshot, store=str(store)))
+
+
+def forget_base(workspace: Workspace) -> None:
+    """The workspace is about to become something that no note describes."""
+    _remove(workspace.state / _BASE)
+    _remove(cache_path(workspace))
+
+
+def read_restoring(workspace: Workspace) -> Restoring | None:
+    """The restore that is under way or was interrupted, if there is one."""
+    return _read(workspace.state / _RESTORING, Restoring)
+
+
+def begin_restoring(workspace: Workspace, note: Restoring) -> None:
+    """From here on the workspace is half of two states."""
+    _write(workspace.state / _RESTORING, note)
+
+
+def end_restoring(workspace: Workspace) -> None:
+    """The workspace is whole again."""
+    _remove(workspace.state / _RESTORING)
+
+
+def cache_path(workspace: Workspace) -> Path:
+    """Where the scan cache lies; losing it costs time, never data."""
+    return workspace.state / _CACHE
+
+
+def _read(path: Path, kind: type[_N]) -> _N | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def _write(path: Path, note: Base | Restoring) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    replace_file(path, msgspec.json.encode(note) + b"\n")
+
+
+def _remove(path: Path) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    fsync_directory(path.parent)

@@ -1,0 +1,63 @@
+"""A store or a scratch that fills up: exit 33, and everything that was there is still there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Runs as root of a private mount namespace: the small file systems vanish with it.
+SCRIPT = r"""
+set -eu
+top=$1; python=$2
+run() { "$python" -m scratchflow "$@" --json --config "$top/config.toml" | tail -n 1; }
+mkdir -p "$top/scratch" "$top/store"
+mount -t tmpfs -o size=8m,mode=755 small "$top/store"
+mkdir -p "$top/scratch/work"
+head -c 3000000 /dev/urandom > "$top/scratch/work/one"
+run backup
+for try in 1 2 3; do
+    head -c 6000000 /dev/urandom > "$top/scratch/work/two"
+    run backup
+done
+ls -A "$top/store/work" >&2
+rm "$top/scratch/work/two"
+run snapshots verify
+echo 'a small change' > "$top/scratch/work/three"
+run backup
+mount -t tmpfs -o size=1m,mode=755 tiny "$top/other"
+printf '[profiles.test]\nscheduler = "none"\nscratch = "%s"\nstore = "%s"\n' \
+    "$top/other" "$top/store" > "$top/config.toml"
+run restore
+ls -A "$top/other" >&2
+"""
+
+
+def test_a_full_disk_is_exit_33_and_costs_nothing_that_was_there(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "config.toml").write_text(
+        '[profiles.test]\nscheduler = "none"\n'
+        f'scratch = "{tmp_path}/scratch"\nstore = "{tmp_path}/store"\n'
+    )
+    private = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
+    done = subprocess.run(
+        [*private, "sh", "-c", SCRIPT, "sh", str(tmp_path), sys.executable],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    first, *full, verified, after, restore = outcomes
+    assert (first["type"], first["exit_code"]) == ("summary", 0)
+    assert [(one["code"], one["exit_code"]) for one in full] == [("disk.no_space", 33)] * 3
+    assert verified["data"] == {"checked": 1, "bad": []}
+    assert (after["type"], after["data"]["kind"]) == ("summary", "incremental")
+    assert (restore["code"], restore["exit_code"]) == ("disk.no_space", 33)
+    assert ".tmp-" not in done.stderr
+    assert done.stderr.splitlines()[-1] == ".scratchflow"

@@ -1,0 +1,115 @@
+"""A profile of its own for each test, its workspace and store in a temporary directory."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from scratchflow.config.settings import Asked
+from scratchflow.flows.backup import backup
+from scratchflow.flows.here import Here, find_here
+from scratchflow.flows.restore import RestoreWish, restore
+from scratchflow.flows.snapshotting import Wish
+from scratchflow.flows.telling import Teller
+from scratchflow.model.events import Event, Warned
+from scratchflow.model.results import BackupTaken, Restored
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.place import Place, find_place
+
+
+@dataclass
+class Desk:
+    """The flows as a test calls them, and everything they said."""
+
+    here: Here
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def work(self) -> Path:
+        return self.here.workspace.path
+
+    @property
+    def scratch(self) -> Path:
+        return self.here.workspace.scratch
+
+    @property
+    def place(self) -> Place:
+        return find_place(self.here.store, self.here.workspace.name)
+
+    @property
+    def teller(self) -> Teller:
+        return Teller(self.events.append)
+
+    @property
+    def warnings(self) -> list[str]:
+        return [event.code for event in self.events if isinstance(event, Warned)]
+
+    @property
+    def ids(self) -> list[str]:
+        return [one.id for one in read_catalogue(self.place).snapshots]
+
+    def write(self, path: str, content: str | bytes = "x") -> Path:
+        file = self.scratch / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return file
+
+    def backup(self, **wish: object) -> BackupTaken:
+        return backup(self.here, self.teller, Wish(**wish))  # type: ignore[arg-type]  # by name
+
+    def restore(self, snapshot: str = "latest", **wish: object) -> Restored:
+        return restore(self.here, self.teller, RestoreWish(snapshot, **wish))  # type: ignore[arg-type]  # by name
+
+    def content(self, top: Path | None = None) -> dict[str, bytes]:
+        """Every file beneath, by its path."""
+        top = top or self.work
+        return {
+            str(path.relative_to(top)): path.read_bytes()
+            for path in sorted(top.rglob("*"))
+            if path.is_file() and not path.is_symlink()
+        }
+
+
+def unpack_plainly(archive: Path, target: Path) -> None:
+    """The way out that needs no scratchflow."""
+    _pipe(["lz4", "-dc", str(archive)], ["tar", "-xf", "-", "-C", str(target)])
+
+
+def pack_plainly(top: Path, name: str, archive: Path) -> None:
+    """A `.tar.lz4` as people made them before."""
+    with archive.open("wb") as out:
+        _pipe(["tar", "-C", str(top), "-cf", "-", name], ["lz4", "-q"], out)
+
+
+def _pipe(first: list[str], second: list[str], out: IO[bytes] | None = None) -> None:
+    with subprocess.Popen(first, stdout=subprocess.PIPE) as source:
+        subprocess.run(second, stdin=source.stdout, stdout=out, check=True)
+    assert source.returncode == 0
+
+
+def make_desk(directory: Path, more: str = "") -> Desk:
+    config = directory / "config.toml"
+    config.write_text(
+        "[profiles.test]\n"
+        'scheduler = "none"\n'
+        f'scratch = "{directory}/scratch"\n'
+        f'store = "{directory}/store"\n{more}'
+    )
+    desk = Desk(find_here(Asked(config=str(config)), {"USER": "u", "HOME": "/h"}, lambda _: None))
+    desk.work.mkdir(parents=True)
+    return desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A desk with three files in the workspace."""
+    desk = make_desk(tmp_path)
+    desk.write("work/README", "hello")
+    desk.write("work/src/main.py", "print()")
+    desk.write("work/data/big.bin", random.Random(1).randbytes(1_000_000))  # noqa: S311 - data
+    return desk
