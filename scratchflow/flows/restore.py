@@ -132,7 +132,7 @@ def _restore(
 ) -> Restored:
     if wish.to is not None:
         return _restore_elsewhere(here, teller, wish, source, wish.to)
-    interrupted = read_restoring(here.workspace)
+    interrupted = _interrupted(here)
     if wish.paths:
         if interrupted:
             raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
@@ -145,6 +145,15 @@ def _restore(
     if occupied and not wish.replace and not interrupted:
         raise TargetNotEmpty(target=here.workspace.scratch / occupied[0])
     return _restore_everything(here, teller, wish, source)
+
+
+def _interrupted(here: Here) -> Restoring | None:
+    """The restore that has still to be finished. One that was noted as done needs only its note removed."""
+    found = read_restoring(here.workspace)
+    if found and found.mode == "full" and read_base(here.workspace, here.store) == found.snapshot:
+        end_restoring(here.workspace)
+        return None
+    return found
 
 
 def _is_known(here: Here, catalogue: Catalogue) -> bool:
@@ -164,10 +173,10 @@ def _restore_everything(here: Here, teller: Teller, wish: RestoreWish, source: S
         begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="full"))
         forget_base(here.workspace)
         moved = swap_in(incoming, here.workspace.scratch, source.roots, source.id)
+        _note_restored(here, teller, source)
         end_restoring(here.workspace)
     finally:
         remove_tree(incoming)
-    _note_restored(here, teller, source)
     return _restored(here, source, "full", extracted.files, extracted.bytes, moved_aside=moved)
 
 
@@ -183,8 +192,8 @@ def _restore_difference(
     delta = deltas.find_delta(scanned, base, cache, source.index, teller.warn)
     if not delta or wish.dry_run:
         if not wish.dry_run:
-            end_restoring(here.workspace)
             _note_restored(here, teller, source)
+            end_restoring(here.workspace)
         size = sum(source.index.size[entry] for entry in delta.files)
         mode: Mode = "delta" if delta else "nothing"
         return _restored(
@@ -200,8 +209,8 @@ def _restore_difference(
         warn=teller.warn,
         progress=teller.progress,
     )
-    end_restoring(here.workspace)
     _note_restored(here, teller, source)
+    end_restoring(here.workspace)
     return _restored(
         here, source, "delta", applied.written_files, applied.written_bytes, safety_snapshot=safety
     )

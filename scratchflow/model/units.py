@@ -75,5 +75,6 @@ def format_size(size_bytes: int) -> str:
         # 999.5 and more would round to a fourth digit.
         if abs(value) < 999.5 or unit == "PiB":
             break
-    digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+    limits = ((0.9995, 3), (9.995, 2), (99.95, 1))
+    digits = next((digits for limit, digits in limits if abs(value) < limit), 0)
     return f"{value:.{digits}f} {unit}"

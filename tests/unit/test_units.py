@@ -61,7 +61,8 @@ def test_anything_else_says_what_a_size_looks_like(text: str) -> None:
         (1024, "1.00 KiB"),
         (10_234, "9.99 KiB"),
         (1_333_000_000, "1.24 GiB"),
-        (1023 * 1024, "1.00 MiB"),
+        (1023 * 1024, "0.999 MiB"),
+        (1024 * 1024 - 1, "1.00 MiB"),
         (5 << 60, "5120 PiB"),
     ],
 )

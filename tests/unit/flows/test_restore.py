@@ -22,7 +22,7 @@ from scratchflow.model.errors import (
     SnapshotMissing,
     TargetNotEmpty,
 )
-from scratchflow.workspace.notes import read_base, read_restoring
+from scratchflow.workspace.notes import Restoring, begin_restoring, read_base, read_restoring
 
 from .conftest import Desk, make_desk, pack_plainly, unpack_plainly
 
@@ -109,6 +109,16 @@ def test_an_unknown_workspace_is_refused_or_moved_aside(desk: Desk, tmp_path: Pa
 def _made(path: Path) -> Path:
     path.mkdir()
     return path
+
+
+def test_a_restore_that_died_after_its_last_step_counts_as_done(desk: Desk) -> None:
+    taken = desk.backup()
+    before = desk.content()
+    begin_restoring(desk.here.workspace, Restoring(snapshot=str(taken.snapshot), mode="full"))
+    restored = desk.restore()
+    assert (restored.mode, restored.moved_aside) == ("nothing", [])
+    assert desk.content() == before
+    assert read_restoring(desk.here.workspace) is None
 
 
 def test_one_path_comes_back_into_the_workspace_and_the_rest_stays(desk: Desk) -> None:
