@@ -7,7 +7,6 @@ files are there: that moment is told as phase `usable`.
 
 from __future__ import annotations
 
-import os
 import threading
 from array import array
 from collections import deque
@@ -17,9 +16,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from scratchflow.archive.index import NOWHERE, Index
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.placing import Placer
+from scratchflow.archive.progress import Progress
 from scratchflow.archive.reader import Archives
-
-Progress = Callable[[str, int, int, int, int], None]  # phase, files done/total, bytes done/total
 
 _EMPTY = (NOWHERE, 0)
 _EMPTY_FILES_A_UNIT = 512
@@ -166,10 +164,3 @@ def _units(archives: Archives, entries: Iterable[int]) -> tuple[list[_Unit], lis
 
 def _newest(index: Index, entries: array[int]) -> int:
     return max(index.mtime_ns[entry] for entry in entries)
-
-
-def usable_cores() -> int:
-    """The cores this process may use: a Slurm job often has fewer than the node."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1

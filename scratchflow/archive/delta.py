@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scratchflow.archive.cache import ScanCache
-from scratchflow.archive.contents import FileRestorer, Progress, usable_cores
+from scratchflow.archive.contents import FileRestorer
 from scratchflow.archive.differences import Delta, find_delta
 from scratchflow.archive.dirfds import DirectoryHandles
-from scratchflow.archive.extract import no_progress
 from scratchflow.archive.index import Index
 from scratchflow.archive.placing import Placer, translated
 from scratchflow.archive.planning import Plan, plan
+from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.reader import Archives, OpenArchive
 from scratchflow.archive.scan import ScannedTree, Warn
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR

@@ -7,9 +7,10 @@ from array import array
 from dataclasses import dataclass
 from pathlib import Path
 
-from scratchflow.archive.contents import FileRestorer, Progress, usable_cores
+from scratchflow.archive.contents import FileRestorer
 from scratchflow.archive.index import Index
 from scratchflow.archive.placing import Placer, translated
+from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.reader import Archives, OpenArchive
 from scratchflow.archive.scan import Warn
 from scratchflow.archive.selection import Selection
@@ -22,10 +23,6 @@ class Extracted:
 
     files: int
     bytes: int
-
-
-def no_progress(_phase: str, _files: int, _of: int, _bytes: int, _of_bytes: int) -> None:
-    """For callers that do not watch."""
 
 
 def extract(

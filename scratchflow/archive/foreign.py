@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scratchflow.archive import tar_headers
-from scratchflow.archive.contents import Progress, usable_cores
 from scratchflow.archive.digest import StreamDigest
-from scratchflow.archive.extract import no_progress
 from scratchflow.archive.frame_sink import FRAME_BYTES, FrameSink, Out
 from scratchflow.archive.index import Index
 from scratchflow.archive.lz4_stream import decompressed
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.member_tree import MemberTree, Stored, UnsafePath, safe_path
+from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.reader import with_holes
 from scratchflow.archive.scan import Warn
 from scratchflow.archive.stream import PieceReader

@@ -10,10 +10,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from scratchflow.archive.container import FOOTER_BYTES, Footer
-from scratchflow.archive.contents import usable_cores
 from scratchflow.archive.digest import StreamDigest
 from scratchflow.archive.index import Index
 from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.reader import (
     Archives,
     OpenArchive,

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.container import Footer, pack_footer
-from scratchflow.archive.contents import Progress, usable_cores
-from scratchflow.archive.extract import no_progress
 from scratchflow.archive.frame_sink import FrameSink, Out
 from scratchflow.archive.index import Index
 from scratchflow.archive.index_build import begin_index, finish_index, without
 from scratchflow.archive.index_codec import dump_index
 from scratchflow.archive.member_writer import MemberWriter
 from scratchflow.archive.planning import Plan, plan
+from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.scan import Warn
 from scratchflow.archive.tar_headers import END_OF_ARCHIVE
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, Counts
