@@ -5,7 +5,8 @@ The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, fr
 
     scan.scan_tree(scratch, roots, ignore.IgnoreRules(exclude), warn) -> ScannedTree
     reader.open_index(path) -> index.Index
-    cache.ScanCache.load(path, index) -> ScanCache | None;  .of(scanned, index);  .save(path)
+    cache.ScanCache.load(path, index) -> ScanCache | None
+        .if_equal(scanned, index) -> ScanCache | None, after a restore;  .save(path)
 
     writer.plan(scanned, parent, cache, warn=…, full=False) -> Plan
         .unchanged: nothing to do; then .cache_if_unchanged() is worth saving

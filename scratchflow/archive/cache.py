@@ -37,14 +37,23 @@ class ScanCache:
 
     @classmethod
     def of(cls, scanned: ScannedTree, index: Index) -> ScanCache:
-        """The cache for a tree that has just been found equal to an index, entry for entry."""
-        if len(scanned) != len(index):
+        """The cache for a tree with the very entries of an index; see `if_equal` when in doubt."""
+        if not _same_entries(scanned, index):
             raise ValueError("a cache needs a tree with the very entries of the index")
         cache = cls(index.id)
         cache.inode = scanned.inode
         cache.ctime_ns = scanned.ctime_ns
         cache.flags = recheck_flags(scanned)
         return cache
+
+    @classmethod
+    def if_equal(cls, scanned: ScannedTree, index: Index) -> ScanCache | None:
+        """The cache for a workspace that has just been restored; None if it is not the same tree.
+
+        Entries that somebody has changed meanwhile differ in size or mtime from the index, which
+        the next backup compares as well.
+        """
+        return cls.of(scanned, index) if _same_entries(scanned, index) else None
 
     @classmethod
     def load(cls, path: Path, index: Index) -> ScanCache | None:
@@ -58,6 +67,14 @@ class ScanCache:
     def save(self, path: Path) -> None:
         """Writes the cache; readers see the old one or the new one."""
         replace_file(path, _encode(self))
+
+
+def _same_entries(scanned: ScannedTree, index: Index) -> bool:
+    return (
+        len(scanned) == len(index)
+        and scanned.children == index.children
+        and scanned.names.blob == index.names.blob
+    )
 
 
 def _encode(cache: ScanCache) -> bytes:

@@ -42,8 +42,8 @@ class Plan:
 
     def cache_if_unchanged(self) -> ScanCache | None:
         """A fresh cache for the parent when nothing changed: what was reread need not be again."""
-        if self.unchanged and self.parent and len(self.parent) == len(self.scanned):
-            return ScanCache.of(self.scanned, self.parent)
+        if self.unchanged and self.parent:
+            return ScanCache.if_equal(self.scanned, self.parent)
         return None
 
 

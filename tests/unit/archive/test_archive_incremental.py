@@ -218,11 +218,19 @@ def test_cache_round_trips_and_belongs_to_one_snapshot(bench: Bench, tmp_path: P
     assert ScanCache.load(tmp_path / "none", first) is None
 
 
+def test_a_tree_that_differs_has_no_cache(bench: Bench) -> None:
+    fill(bench.work)
+    first = bench.backup("A")
+    (bench.work / "data").rename(bench.work / "date")
+    assert ScanCache.if_equal(bench.settled(), first) is None
+
+
 def test_first_backup_after_a_restore_is_unchanged(bench: Bench) -> None:
     fill(bench.work)
     first = bench.backup("A")
     shutil.rmtree(bench.scratch)
     bench.scratch = bench.restore(first)
     scanned = bench.settled()
-    cache = ScanCache.of(scanned, first)
+    cache = ScanCache.if_equal(scanned, first)
+    assert cache is not None
     assert writer.plan(scanned, first, cache, warn=bench.warn).unchanged
