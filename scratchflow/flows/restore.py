@@ -303,8 +303,7 @@ def _note_restored(here: Here, teller: Teller, source: Source) -> None:
     if source.manifest is None:
         return
     scanned = scan_workspace(here, teller, source.roots)
-    same_shape = len(scanned) == len(source.index)
-    cache = ScanCache.of(scanned, source.index) if same_shape else None
+    cache = ScanCache.if_equal(scanned, source.index)
     note_equal(here, open_place(here.store, here.workspace.name), source.id, cache, teller)
 
 
