@@ -152,6 +152,15 @@ class SshConfigRefused(ScratchflowError):
     hint = "{remedy}"
 
 
+class SshUnusable(ScratchflowError):
+    """ssh cannot say, or cannot do, what reaching this host takes."""
+
+    code = "ssh_config.unusable"
+    exit_code = 11
+    message = "ssh cannot be used for `{host}`: {reason}"
+    hint = "{remedy}"
+
+
 class AuthNeeded(ScratchflowError):
     """Logging in needs a password, a passphrase or a second factor."""
 
@@ -171,6 +180,15 @@ class HostKeyChanged(ScratchflowError):
     hint = "ask your cluster's staff whether it changed; if so, `ssh-keygen -R {host}` forgets the old one"
 
 
+class HostKeyUnknown(ScratchflowError):
+    """The host has no key on record, and the ssh config does not allow taking it as it comes."""
+
+    code = "host_key.unknown"
+    exit_code = 13
+    message = "the host key of `{host}` is not known yet"
+    hint = "run `{command}` once in a terminal and compare the fingerprint, then try again"
+
+
 class ConnectionLost(ScratchflowError):
     """The host did not answer, or stopped answering."""
 
@@ -178,6 +196,26 @@ class ConnectionLost(ScratchflowError):
     exit_code = 14
     message = "no connection to `{host}`: {reason}"
     hint = "check network and VPN; `ssh {host}` shows more"
+    retryable = True
+
+
+class CommandTimedOut(ScratchflowError):
+    """A command on another machine did not finish in the time it was given; it was given up."""
+
+    code = "connection.timeout"
+    exit_code = 14
+    message = "`{command}` on `{host}` did not finish within {seconds} s"
+    hint = "the host may be overloaded: try again in a minute; `ssh {host}` shows more"
+    retryable = True
+
+
+class UploadFailed(ScratchflowError):
+    """A file could not be written on another machine; what was there before is unchanged."""
+
+    code = "connection.upload_failed"
+    exit_code = 14
+    message = "cannot write `{path}` on `{host}`: {reason}"
+    hint = "check permissions and free space there, then try again"
     retryable = True
 
 

@@ -12,6 +12,8 @@ from msgspec import Meta
 from scratchflow.model.units import Duration, parse_size
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+# A host as ssh knows it, with or without `user@`. Starting with `-` it would be an option.
+LOGIN_PATTERN = r"^([A-Za-z0-9_][A-Za-z0-9._+-]{0,63}@)?[A-Za-z0-9_][A-Za-z0-9._-]{0,252}$"
 
 Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
 Count = Annotated[int, Meta(ge=0)]
@@ -112,8 +114,7 @@ class Profile(Section, frozen=True):
     backup: BackupOptions = BackupOptions()
 
     def __post_init__(self) -> None:
-        # A login that starts with `-` would be read as an option by ssh.
-        if not self.login or self.login.startswith("-") or " " in self.login:
+        if not re.fullmatch(LOGIN_PATTERN, self.login):
             raise ValueError("`login` must be an ssh host name, or `local`")
         require_beneath("workspace", self.workspace)
         for key in ("scratch", "store"):

@@ -1,0 +1,310 @@
+"""The user's ssh config: touched once, byte-exact elsewhere, given back whole, or left alone."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import SshConfigRefused
+from scratchflow.ssh import sacred
+from scratchflow.ssh.include import BEGIN, END, apply, is_installed, plan_install, plan_remove
+from scratchflow.ssh.places import SshPlaces
+from tests.unit.ssh.conftest import ssh_view
+
+
+def install(places: SshPlaces) -> None:
+    apply(plan_install(places))
+
+
+def remove(places: SshPlaces) -> None:
+    apply(plan_remove(places))
+
+
+def test_planning_changes_nothing_and_the_diff_shows_three_lines(places: SshPlaces) -> None:
+    places.config.write_bytes(b"Host a\n  User \x1b[2Jb\n")
+    diff = plan_install(places).diff
+    assert places.config.read_bytes() == b"Host a\n  User \x1b[2Jb\n"
+    assert len([line for line in diff.splitlines() if line.startswith("+")]) == 4
+    assert places.include_line in diff
+    assert "\x1b" not in diff
+    assert list(places.config.parent.iterdir()) == [places.config]
+
+
+def test_the_block_is_at_byte_0_and_installing_twice_changes_nothing(places: SshPlaces) -> None:
+    places.config.write_bytes(b"Host a\n  User b")
+    install(places)
+    once = places.config.read_bytes()
+    assert once.startswith(BEGIN)
+    assert once.endswith(END + b"\nHost a\n  User b")
+    assert is_installed(places)
+    install(places)
+    assert places.config.read_bytes() == once
+    assert plan_install(places).diff == ""
+
+
+def test_the_block_has_the_files_line_ends(places: SshPlaces) -> None:
+    places.config.write_bytes(b"Host a\r\n  User b\r\n")
+    install(places)
+    assert places.config.read_bytes().count(b"\r\n") == 5
+    assert places.config.read_bytes().count(b"\n") == 5
+
+
+def test_a_byte_order_mark_stays_first(places: SshPlaces) -> None:
+    places.config.write_bytes(b"\xef\xbb\xbfHost a\n")
+    install(places)
+    assert places.config.read_bytes().startswith(b"\xef\xbb\xbf" + BEGIN)
+    assert is_installed(places)
+    remove(places)
+    assert places.config.read_bytes() == b"\xef\xbb\xbfHost a\n"
+
+
+def test_a_file_that_we_made_goes_and_an_empty_one_that_was_there_stays(places: SshPlaces) -> None:
+    install(places)
+    assert stat.S_IMODE(places.config.stat().st_mode) == 0o600
+    remove(places)
+    assert not places.config.exists()
+    places.config.touch(mode=0o600)
+    install(places)
+    remove(places)
+    assert places.config.read_bytes() == b""
+
+
+def test_edits_made_meanwhile_survive_the_removal(places: SshPlaces) -> None:
+    install(places)
+    places.config.write_bytes(b"# mine\n" + places.config.read_bytes() + b"Host later")
+    remove(places)
+    assert places.config.read_bytes() == b"# mine\nHost later"
+
+
+def test_a_block_below_a_host_is_brought_back_to_the_top(places: SshPlaces) -> None:
+    places.config.write_bytes(b"Host a\n  User b\n")
+    install(places)
+    block = places.config.read_bytes().removesuffix(b"Host a\n  User b\n")
+    places.config.write_bytes(b"Host a\n  User b\n" + block)
+    assert not is_installed(places)
+    install(places)
+    assert places.config.read_bytes() == block + b"Host a\n  User b\n"
+
+
+def test_comments_above_the_block_do_no_harm(places: SshPlaces) -> None:
+    install(places)
+    places.config.write_bytes(b"# top\n\n" + places.config.read_bytes())
+    assert is_installed(places)
+
+
+def test_a_missing_directory_is_made_for_us_alone(tmp_path: Path, any_umask: int) -> None:
+    places = SshPlaces(tmp_path / "fresh" / "config")
+    install(places)
+    assert stat.S_IMODE(places.config.parent.stat().st_mode) == 0o700 & ~any_umask
+    assert stat.S_IMODE(places.config.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o640, 0o755])
+def test_the_mode_stays(places: SshPlaces, mode: int) -> None:
+    places.config.write_bytes(b"Host a\n")
+    places.config.chmod(mode)
+    install(places)
+    assert stat.S_IMODE(places.config.stat().st_mode) == mode
+    assert stat.S_IMODE(places.backup.stat().st_mode) == 0o600
+
+
+def test_a_symlink_stays_and_its_target_changes(places: SshPlaces, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles"
+    real.write_bytes(b"Host a\n")
+    places.config.symlink_to("../dotfiles")
+    install(places)
+    assert os.readlink(places.config) == "../dotfiles"
+    assert real.read_bytes().startswith(BEGIN)
+    assert places.backup.read_bytes() == b"Host a\n"
+    remove(places)
+    assert real.read_bytes() == b"Host a\n"
+    assert places.config.is_symlink()
+
+
+def test_the_backup_is_taken_once(places: SshPlaces) -> None:
+    places.config.write_bytes(b"first\n")
+    install(places)
+    remove(places)
+    places.config.write_bytes(b"second\n")
+    install(places)
+    assert places.backup.read_bytes() == b"first\n"
+    remove(places)
+    sacred.drop_needless_backup(places)
+    assert places.backup.exists()
+    places.config.write_bytes(b"first\n")
+    sacred.drop_needless_backup(places)
+    assert not places.backup.exists()
+
+
+def broken_begin(config: Path) -> None:
+    config.write_bytes(BEGIN + b"\nHost mine\n")
+
+
+def broken_end(config: Path) -> None:
+    config.write_bytes(b"Host mine\n" + END + b"\n")
+
+
+def two_blocks(config: Path) -> None:
+    block = BEGIN + b'\nInclude "/x/scratchflow.d/*.conf"\n' + END + b"\n"
+    config.write_bytes(block + b"Host mine\n" + block)
+
+
+def wrong_order(config: Path) -> None:
+    config.write_bytes(END + b"\nHost mine\n" + BEGIN + b"\n")
+
+
+def something_inside(config: Path) -> None:
+    block = BEGIN + b'\nInclude "/x/scratchflow.d/*.conf"\nHost mine\n' + END + b"\n"
+    config.write_bytes(block)
+
+
+def directory(config: Path) -> None:
+    config.mkdir()
+
+
+def pipe(config: Path) -> None:
+    os.mkfifo(config)
+
+
+def loop(config: Path) -> None:
+    config.symlink_to(config.name)
+
+
+def under_a_file(config: Path) -> None:
+    config.parent.rmdir()
+    config.parent.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        broken_begin,
+        broken_end,
+        two_blocks,
+        wrong_order,
+        something_inside,
+        directory,
+        pipe,
+        loop,
+        under_a_file,
+    ],
+    ids=lambda spoil: spoil.__name__,
+)
+def test_what_cannot_be_edited_safely_is_left_alone(places: SshPlaces, spoil: object) -> None:
+    assert callable(spoil)
+    spoil(places.config)
+    before = places.config.read_bytes() if places.config.is_file() else None
+    for plan in (plan_install, plan_remove):
+        with pytest.raises(SshConfigRefused) as caught:
+            plan(places)
+        assert caught.value.shown_hint
+    assert before is None or places.config.read_bytes() == before
+
+
+def read_only(config: Path) -> None:
+    config.chmod(0o444)
+
+
+def hard_linked(config: Path) -> None:
+    os.link(config, config.with_name("other"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_somebody_elses_file_is_left_alone(places: SshPlaces) -> None:
+    places.config.write_bytes(b"Host a\n")
+    os.chown(places.config, 12345, -1)
+    with pytest.raises(SshConfigRefused, match="somebody else"):
+        plan_install(places)
+
+
+@pytest.mark.parametrize("spoil", [read_only, hard_linked], ids=lambda spoil: spoil.__name__)
+def test_a_managed_file_is_left_alone_and_the_line_to_add_is_said(
+    places: SshPlaces, spoil: object
+) -> None:
+    places.config.write_bytes(b"Host a\n")
+    assert callable(spoil)
+    spoil(places.config)
+    with pytest.raises(SshConfigRefused) as caught:
+        plan_install(places)
+    assert places.include_line in caught.value.shown_hint
+    assert places.config.read_bytes() == b"Host a\n"
+
+
+def test_the_line_added_by_hand_is_enough_in_a_read_only_file(places: SshPlaces) -> None:
+    install(places)
+    places.config.chmod(0o444)
+    assert is_installed(places)
+
+
+@pytest.mark.parametrize("mode", [0o664, 0o622, 0o666])
+def test_a_file_that_ssh_would_refuse_is_left_alone(places: SshPlaces, mode: int) -> None:
+    places.config.write_bytes(b"Host a\n")
+    places.config.chmod(mode)
+    with pytest.raises(SshConfigRefused) as caught:
+        plan_install(places)
+    assert f"chmod go-w {places.config}" in caught.value.shown_hint
+
+
+@pytest.mark.parametrize("name", ['qu"ote', "st*r", "per%cent", "dol$lar", "li\nne", "back\\slash"])
+def test_a_path_that_ssh_would_change_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(SshConfigRefused, match="literally"):
+        plan_install(SshPlaces(tmp_path / name / "config"))
+
+
+def test_a_path_with_spaces_works_in_ssh(tmp_path: Path) -> None:
+    places = SshPlaces(tmp_path / "with space é" / "config")
+    install(places)
+    places.directory.mkdir()
+    (places.directory / "a.conf").write_text("Host a\n  HostName found\n")
+    assert "hostname found\n" in ssh_view(places.config, "a")[1]
+
+
+def test_an_edit_between_reading_and_renaming_is_kept(
+    places: SshPlaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places.config.write_bytes(b"Host a\n")
+    real, edits = sacred._still_the_same, iter([b"Host b\n", b"Host c\n"])
+
+    def edited_meanwhile(seen: sacred.Sacred) -> bool:
+        if edit := next(edits, None):
+            places.config.write_bytes(edit)
+        return real(seen)
+
+    monkeypatch.setattr(sacred, "_still_the_same", edited_meanwhile)
+    install(places)
+    assert places.config.read_bytes().endswith(END + b"\nHost c\n")
+
+
+def test_a_file_that_never_rests_is_given_up(
+    places: SshPlaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places.config.write_bytes(b"Host a\n")
+    monkeypatch.setattr(sacred, "_still_the_same", lambda _: False)
+    with pytest.raises(SshConfigRefused, match="keeps changing"):
+        install(places)
+    assert places.config.read_bytes() == b"Host a\n"
+    assert {file.name for file in places.config.parent.iterdir()} == {
+        "config",
+        "config.scratchflow-bak",
+    }
+
+
+@pytest.mark.parametrize("call", ["write_new", "fsync_directory", "os.replace", "os.link"])
+def test_a_failing_disk_leaves_the_old_file_or_the_new_one(
+    places: SshPlaces, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    places.config.write_bytes(b"Host a\n")
+    plan = plan_install(places)
+
+    def fails(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(f"scratchflow.ssh.sacred.{call}", fails)
+    with pytest.raises(SshConfigRefused, match="no space left"):
+        apply(plan)
+    assert places.config.read_bytes() in {b"Host a\n", plan.after}
+    assert not list(places.config.parent.glob(".tmp-*"))
