@@ -16,6 +16,9 @@ class LocalTransport(Transport):
         self.host = host
         self.reason = reason
 
+    def connect(self) -> None:
+        """We are there."""
+
     def run(
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
     ) -> Completed:

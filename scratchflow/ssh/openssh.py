@@ -56,17 +56,15 @@ class OpenSshTransport(Transport):
         self._master = live_master_of_user(self._target) or self._fallback
 
     def connect(self) -> None:
-        """Logs in, unless a shared connection lives; each command does so by itself."""
+        """Logs in, unless a shared connection lives."""
         if self._lives_on():
             return
         self._master = self._fallback  # one of the user's that ended is theirs to start again
         if self._master is None or self._master.is_alive(self._target):
             return
         log_in(
-            [
-                *self._options(batch=not self._interactive),
-                *_master_options(self._master, self._keep_s or 60),
-            ],
+            self._options(batch=not self._interactive),
+            _master_options(self._master, self._keep_s or 60),
             self._target,
             self._environment,
             interactive=self._interactive,

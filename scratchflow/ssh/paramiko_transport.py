@@ -50,7 +50,7 @@ class ParamikoTransport(Transport):
         self.reason = reason or "as set"
 
     def connect(self) -> None:
-        """Connects and logs in, unless it is done; each command does so by itself."""
+        """Connects hop by hop, unless that is done."""
         self._connected()
 
     def run(

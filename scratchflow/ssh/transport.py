@@ -90,6 +90,10 @@ class Transport(ABC):
     reason: str = ""
 
     @abstractmethod
+    def connect(self) -> None:
+        """Logs in now rather than with the first command, which does so by itself."""
+
+    @abstractmethod
     def run(
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
     ) -> Completed:

@@ -69,6 +69,13 @@ class Sshd:
         self.process.wait()
         self.process = None
 
+    def freeze(self) -> None:
+        """Stops it in its tracks: connections stay up and nobody answers."""
+        assert self.process
+        for pid in [*_descendants(self.process.pid), self.process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
     def new_host_key(self) -> None:
         """Gives it another host key; in force after a restart."""
         self.host_key.unlink()
