@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
 from scratchflow.model.errors import UploadFailed
 
@@ -140,7 +141,7 @@ class Transport(ABC):
                 path=path, host=self.host, reason=said[-1] if said else "it arrived incomplete"
             )
 
-    def __enter__(self) -> Transport:
+    def __enter__(self: AnyTransport) -> AnyTransport:
         return self
 
     def __exit__(
@@ -150,6 +151,9 @@ class Transport(ABC):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+AnyTransport = TypeVar("AnyTransport", bound=Transport)
 
 
 def check_argv(argv: Sequence[str]) -> list[str]:
