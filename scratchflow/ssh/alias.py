@@ -113,7 +113,7 @@ def _replace_checked(
     make_private_directory(file.parent)
     temp = file.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}-{file.name}")
     try:
-        write_new(temp, text.encode(), mode=0o600)
+        write_new(temp, text.encode("utf-8", "surrogateescape"), mode=0o600)
         if not is_right(resolve(alias, config=temp)):
             raise _refusal(file, "ssh reads it in another way than was meant", _REPORT)
         os.replace(temp, file)

@@ -143,17 +143,17 @@ def _only_tokens(host: ResolvedHost, environment: Mapping[str, str]) -> bool:
     kinds = [file.kind for file in key_files_of(host)]
     if any(kind and not kind.startswith("sk-") for kind in kinds):
         return False
-    kinds += _kinds_in_agent(agent_socket(host, environment))
+    kinds += _kinds_in_agent(agent_socket(host, environment), environment)
     return bool(kinds) and all(kind.startswith("sk-") for kind in kinds)
 
 
-def _kinds_in_agent(path: str | None) -> list[str]:
+def _kinds_in_agent(path: str | None, environment: Mapping[str, str]) -> list[str]:
     if path is None:
         return []
     try:
         done = subprocess.run(
             ["ssh-add", "-L"],
-            env={"SSH_AUTH_SOCK": path, "PATH": os.defpath},
+            env={**environment, "SSH_AUTH_SOCK": path},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=5,

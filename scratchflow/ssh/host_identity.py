@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
 from scratchflow.model.errors import HostKeyChanged, HostKeyUnknown
-from scratchflow.ssh.known_hosts import HostKey, KnownKeys, append_key, known_keys
+from scratchflow.ssh.known_hosts import HostKey, KnownKeys, append_key, hashed_name, known_keys
 from scratchflow.ssh.resolve import ResolvedHost
 
 # One kind of key, several ways to sign with it; the names differ.
@@ -43,4 +44,7 @@ def verify(host: ResolvedHost, shown: HostKey, known: KnownKeys) -> None:
         raise HostKeyChanged(host=host.lookup_name)
     if host.strict_host_key_checking != "accept-new" or not host.user_known_hosts:
         raise HostKeyUnknown(host=host.name, command=f"ssh {host.name}")
-    append_key(Path(host.user_known_hosts[0]), host.lookup_name, shown)
+    name = host.lookup_name
+    if host.hash_known_hosts:
+        name = hashed_name(name, secrets.token_bytes(20))
+    append_key(Path(host.user_known_hosts[0]), name, shown)

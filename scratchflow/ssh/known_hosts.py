@@ -40,7 +40,8 @@ class HostKey:
 
     def line_for(self, name: str) -> str:
         """The key as a line of a known-hosts file, without its end."""
-        return f"{name.lower()} {self.kind} {base64.b64encode(self.blob).decode()}"
+        shown = name if name.startswith("|1|") else name.lower()
+        return f"{shown} {self.kind} {base64.b64encode(self.blob).decode()}"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def has_authority(files: Iterable[str | Path]) -> bool:
 
 
 def append_key(file: Path, name: str, key: HostKey) -> None:
-    """Adds a key that was new, as ssh does with `accept-new`."""
+    """Adds a key that was new, as ssh does with `accept-new`; the name may be a hashed one."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     try:
@@ -78,6 +79,15 @@ def append_key(file: Path, name: str, key: HostKey) -> None:
         os.write(descriptor, f"{start}{key.line_for(name)}\n".encode())
     finally:
         os.close(descriptor)
+
+
+def hashed_name(name: str, salt: bytes) -> str:
+    """The name as ssh writes it where HashKnownHosts is on.
+
+    SHA-1 is what the format says; it hides names, it does not vouch for anything.
+    """
+    digest = hmac.new(salt, name.lower().encode(), hashlib.sha1).digest()
+    return f"|1|{base64.b64encode(salt).decode()}|{base64.b64encode(digest).decode()}"
 
 
 def remember_node(places: SshPlaces, profile: str, node: str, scanned: Iterable[str]) -> bool:
@@ -160,11 +170,9 @@ def _names_match(patterns: str, name: str) -> bool:
 
 def _is_hash_of(hashed: str, name: str) -> bool:
     try:
-        _, _, salt, digest = hashed.split("|")
-        # SHA-1 is what the file's format says; it hides names, it does not vouch for anything.
-        found = hmac.new(base64.b64decode(salt), name.encode(), hashlib.sha1).digest()
-        return hmac.compare_digest(found, base64.b64decode(digest))
-    except ValueError:
+        salt = base64.b64decode(hashed.split("|")[2])
+        return hmac.compare_digest(hashed_name(name, salt), hashed)
+    except (ValueError, IndexError, TypeError):
         return False
 
 

@@ -13,7 +13,7 @@ from scratchflow.ssh.child import ChildStream, ChildTimedOut, run_child
 from scratchflow.ssh.masters import Master, live_master_of_user, our_master
 from scratchflow.ssh.openssh_login import log_in
 from scratchflow.ssh.resolve import ResolvedHost
-from scratchflow.ssh.ssh_words import failure, told_signal, told_status
+from scratchflow.ssh.ssh_words import failure, got_through, told_signal, told_status
 from scratchflow.ssh.transport import (
     ALIVE_COUNT,
     ALIVE_INTERVAL_S,
@@ -164,7 +164,9 @@ class OpenSshTransport(Transport):
         # Over a shared connection nobody reports a signal: the connection living on is the sign.
         if told_signal(said) or ("mux_client" in said and self._lives_on()):
             return ENDED_BY_SIGNAL
-        raise failure(self._target, said, stderr.decode("utf-8", "replace"))
+        # Once a command runs, stderr is its own, and could say anything.
+        hops = "" if got_through(said) else stderr.decode("utf-8", "replace")
+        raise failure(self._target, said, hops)
 
     def _lives_on(self) -> bool:
         return self._master is not None and self._master.is_alive(self._target)

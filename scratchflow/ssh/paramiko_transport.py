@@ -57,8 +57,8 @@ class ParamikoTransport(Transport):
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
     ) -> Completed:
         words = far_command(argv)
-        deadline = time.monotonic() + timeout_s
         chain = self._connected()
+        deadline = time.monotonic() + timeout_s
         with told_as_ours(self._hosts[-1]):
             command = FarCommand(chain, words, self.host, stdin=stdin or b"", hold_stdin=False)
             try:

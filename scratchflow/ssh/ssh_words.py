@@ -29,6 +29,7 @@ _AUTH = re.compile(
 )
 _TOLD_STATUS = re.compile(r"rtype exit-status|Received exit status from master")
 _TOLD_SIGNAL = re.compile(r"rtype exit-signal")
+_GOT_THROUGH = re.compile(r"Sending command:|master session id:")
 _NAMED_KEY = re.compile(r"Host key for (\S+) has changed")
 # Closing remarks that follow the reason.
 _NOISE = re.compile(r"^(Connection closed by UNKNOWN|kex_exchange_identification|banner exchange)")
@@ -42,6 +43,11 @@ def told_status(log: str) -> bool:
 def told_signal(log: str) -> bool:
     """Whether ssh was told that a signal ended the far command."""
     return bool(_TOLD_SIGNAL.search(log))
+
+
+def got_through(log: str) -> bool:
+    """Whether the command was handed to the host."""
+    return bool(_GOT_THROUGH.search(log))
 
 
 def failure(host: ResolvedHost, log: str, stderr: str) -> ScratchflowError:

@@ -100,6 +100,7 @@ class Transport(ABC):
     ) -> Completed:
         """Runs a command to its end; `CommandTimedOut` when it takes longer.
 
+        Logging in, where it comes first, has limits of its own (10 s to connect to each hop).
         A command given up on is cut off as a closed `Stream` is: it may go on for a while.
         """
 

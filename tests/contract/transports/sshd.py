@@ -114,25 +114,10 @@ class Sshd:
         raise AssertionError(f"sshd does not answer: {self.log()}")
 
 
-def make_key(path: Path, *, passphrase: str = "", kind: str = "ed25519") -> None:
+def make_key(path: Path, *, passphrase: str = "", kind: str = "ed25519", bits: int = 256) -> None:
     """A key pair; a few rounds only, since nothing depends on the passphrase's strength."""
-    subprocess.run(
-        [
-            "ssh-keygen",
-            "-q",
-            "-t",
-            kind,
-            "-a",
-            "2",
-            "-N",
-            passphrase,
-            "-C",
-            "test",
-            "-f",
-            str(path),
-        ],
-        check=True,
-    )
+    form = ["-t", kind, "-b", str(bits), "-a", "2", "-C", "test"]
+    subprocess.run(["ssh-keygen", "-q", *form, "-N", passphrase, "-f", str(path)], check=True)
 
 
 def free_port() -> int:

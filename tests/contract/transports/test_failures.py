@@ -91,6 +91,17 @@ def test_an_unknown_host_key_is_recorded_where_the_config_says_accept_new(
 
 
 @KINDS
+def test_a_recorded_name_is_hashed_where_the_config_says_so(lab: Lab, kind: str) -> None:
+    lab.known_hosts.write_text("")
+    lab.write_config("Host *\n  StrictHostKeyChecking accept-new\n  HashKnownHosts yes\n")
+    assert connect(lab, kind, "login") == b"in\n"
+    assert lab.known_hosts.read_text().startswith("|1|")
+    lab.write_config("Host *\n  StrictHostKeyChecking yes\n")
+    for other in ("paramiko", "openssh"):
+        assert connect(lab, other, "login") == b"in\n"
+
+
+@KINDS
 def test_a_revoked_host_key_is_refused(lab: Lab, kind: str) -> None:
     with lab.known_hosts.open("a") as file:
         file.write(f"@revoked * {lab.login.public_key}\n")
@@ -108,7 +119,7 @@ def test_hashed_names_and_aliases_are_honoured(lab: Lab, kind: str) -> None:
 
 @KINDS
 def test_a_host_with_several_keys_shows_the_one_on_record(lab: Lab, kind: str) -> None:
-    make_key(lab.directory / "rsa_host_key", kind="rsa")
+    make_key(lab.directory / "rsa_host_key", kind="rsa", bits=2048)
     lab.login.kill()
     lab.login.options = [f"HostKey {lab.directory / 'rsa_host_key'}", "PasswordAuthentication no"]
     lab.login.start()
@@ -171,7 +182,7 @@ def test_a_connection_killed_while_a_command_runs_is_lost(lab: Lab, kind: str, h
 
 @KINDS
 def test_a_connection_killed_while_lines_come_is_lost(lab: Lab, kind: str) -> None:
-    command = ["sh", "-c", "echo one; echo -n hal; exec sleep 40"]
+    command = ["sh", "-c", "echo Permission denied >&2; echo one; echo -n hal; exec sleep 40"]
     with lab.transport(kind, "node") as transport, transport.stream(command) as lines:
         assert next(lines) == b"one"
         lab.login.kill()
@@ -252,7 +263,10 @@ def test_a_passphrase_nobody_knows_is_exit_12(lab: Lab, answer: str | None, time
     assert len(asked) == times
 
 
-@pytest.mark.parametrize("form", [["-t", "rsa"], ["-t", "ecdsa"], ["-t", "rsa", "-m", "PEM"]])
+RSA = ["-t", "rsa", "-b", "2048"]
+
+
+@pytest.mark.parametrize("form", [RSA, ["-t", "ecdsa"], [*RSA, "-m", "PEM"]])
 @pytest.mark.parametrize("passphrase", ["", PASSPHRASE])
 def test_every_common_kind_of_key_file_opens_the_door(
     shared_lab: Lab, form: list[str], passphrase: str, tmp_path: Path

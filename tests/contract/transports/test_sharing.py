@@ -19,7 +19,7 @@ from scratchflow.ssh.resolve import resolve_chain
 from tests.contract.transports.lab import Lab
 
 LIMIT_S = 60
-CYCLES = 200 if os.environ.get("SCRATCHFLOW_THOROUGH") else 40
+CYCLES = 200 if os.environ.get("SCRATCHFLOW_THOROUGH") else 50
 
 
 def logins(lab: Lab) -> int:
