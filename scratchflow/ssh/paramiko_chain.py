@@ -65,6 +65,8 @@ class Chain:
         while self._links:
             transport, carrier = self._links.pop()
             with contextlib.suppress(Exception):
+                # The clock of a handshake that failed ticks on, and holds up the program's end.
+                transport.packetizer.complete_handshake()
                 transport.close()
             # paramiko leaves the socket open when its thread has ended before.
             with contextlib.suppress(Exception):
