@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scratchflow.model.errors import AuthNeeded
+from scratchflow.model.errors import AuthNeeded, ConnectionLost
 from scratchflow.ssh.key_files import KeyFile, key_files_of
 from scratchflow.ssh.paramiko_library import load_paramiko
 from scratchflow.ssh.resolve import ResolvedHost
@@ -18,6 +18,8 @@ from scratchflow.ssh.transport import LOGIN_COMMAND
 PASSPHRASE_TRIES = 3
 AGENT_TIMEOUT_S = 30.0
 MAX_FACTORS = 4
+# No host hangs up after so few.
+FEW_KEYS = 2
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,17 @@ class Login:
 
     def authenticate(self, transport: Any, host: ResolvedHost) -> None:
         """Goes through factor after factor until the host is satisfied; AuthNeeded otherwise."""
-        allowed = self._first_answer(transport, host)
-        for _ in range(MAX_FACTORS):
-            if not allowed:
-                return
-            allowed = self._one_factor(transport, host, allowed)
+        try:
+            allowed = self._first_answer(transport, host)
+            for _ in range(MAX_FACTORS):
+                if not allowed:
+                    return
+                allowed = self._one_factor(transport, host, allowed)
+        except load_paramiko().AuthenticationException:
+            # paramiko calls a connection that broke just now a refusal.
+            if transport.is_active():
+                raise
+            raise _cut(host) from None
         raise _needed(host, "it wants more factors than anybody has")
 
     def leave_agents(self) -> None:
@@ -68,11 +76,15 @@ class Login:
         """The factors still missing after one more was given."""
         locked: list[KeyFile] = []
         if "publickey" in allowed and host.pubkey:
-            for key in self._keys(host, locked):
+            for refused, key in enumerate(self._keys(host, locked)):
                 with contextlib.suppress(load_paramiko().AuthenticationException):
                     return list(transport.auth_publickey(host.user, key))
-                if not transport.is_active():
+                if transport.is_active():
+                    continue
+                # A host that has had enough hangs up, as a broken connection does.
+                if refused >= FEW_KEYS:
                     raise _needed(host, "it has heard of too many keys that do not fit")
+                raise _cut(host)
         if locked:
             path = locked[0].path
             reason = f"the key `{path}` is locked with a passphrase"
@@ -92,6 +104,8 @@ class Login:
                 if password is not None:
                     return list(transport.auth_password(host.user, password, fallback=False))
         except load_paramiko().AuthenticationException:
+            if not transport.is_active():
+                raise
             raise _needed(host, "the answer was not accepted") from None
         raise _needed(host, f"no key fits (it takes {wants})")
 
@@ -193,6 +207,10 @@ def _read(file: KeyFile, passphrase: str | None) -> Any | None:
         return kind.from_private_key_file(str(file.path), passphrase) if kind else None
     except (paramiko.SSHException, OSError, ValueError):
         return None
+
+
+def _cut(host: ResolvedHost) -> ConnectionLost:
+    return ConnectionLost(host=host.name, reason="it was cut while logging in")
 
 
 def _needed(host: ResolvedHost, reason: str) -> AuthNeeded:

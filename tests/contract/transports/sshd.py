@@ -63,6 +63,7 @@ class Sshd:
         """Ends it and every connection it serves, as a power cut would: nobody is told goodbye."""
         if self.process is None:
             return
+        self.process.send_signal(signal.SIGSTOP)  # no new child while we look for them
         for pid in [*_descendants(self.process.pid), self.process.pid]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -94,6 +95,9 @@ class Sshd:
             "StrictModes no",
             "UsePAM no",
             "PermitRootLogin yes",
+            # bash takes itself for a deeper shell and leaves the user's start-up files alone: they
+            # are slow, and may hold locks when a test kills them.
+            "SetEnv SHLVL=5",
             "MaxStartups 200",
             "MaxSessions 200",
             *(self.options or ["PasswordAuthentication no", "KbdInteractiveAuthentication no"]),
