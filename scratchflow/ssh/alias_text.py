@@ -64,13 +64,21 @@ def _faults(alias: str, target: AliasTarget) -> Iterator[str]:
         yield f"`{target.user}` is not a user name that ssh could be given safely"
     if not is_port(target.port):
         yield f"{target.port} is not a port"
-    if target.login is not None and not is_login(target.login):
-        yield f"`{target.login}` is not a login host that ssh could be given safely"
-    if target.login and target.login.rpartition("@")[2].lower() == alias.lower():
-        yield f"`{alias}` is the login host itself"
+    yield from _login_faults(alias, target)
     for file in target.identity_files:
         if not is_quotable(file):
             yield f"the path of the key `{file}` has characters that ssh would not take literally"
+
+
+def _login_faults(alias: str, target: AliasTarget) -> Iterator[str]:
+    if target.login is not None and not is_login(target.login):
+        yield f"`{target.login}` is not a login host that ssh could be given safely"
+    login = (target.login or "").rpartition("@")[2].lower()
+    if login == alias.lower():
+        yield f"`{alias}` is the login host itself"
+    if login == target.node.lower():
+        # ssh calls that a loop. A node that is the login host has no login host before it.
+        yield f"the node `{target.node}` has the name of the login host"
 
 
 def target_text(alias: str, target: AliasTarget, places: SshPlaces) -> str:

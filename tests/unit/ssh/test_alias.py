@@ -223,6 +223,8 @@ def test_a_login_host_may_be_an_address(places: SshPlaces, login: str) -> None:
 def test_an_alias_cannot_jump_through_itself(places: SshPlaces) -> None:
     with pytest.raises(SshConfigRefused, match="login host itself"):
         point_alias(places, "login", AliasTarget("p", "n", "u", "me@LOGIN"))
+    with pytest.raises(SshConfigRefused, match="name of the login host"):
+        point_alias(places, ALIAS, AliasTarget("p", "Head", "u", "head"))
 
 
 WORDS = st.text(
