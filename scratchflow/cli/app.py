@@ -12,7 +12,7 @@ from typing import Any
 
 from scratchflow import __version__
 from scratchflow.cli.call import Call
-from scratchflow.cli.flags import Flags, peek
+from scratchflow.cli.flags import Flags, is_agent, peek
 from scratchflow.cli.signals import Interrupted, SignalGate
 from scratchflow.model.errors import EndedBySignal, InternalBug, OutputFailed, ScratchflowError
 from scratchflow.model.results import VersionShown
@@ -63,6 +63,10 @@ def _parse(arguments: Sequence[str], flags: Flags) -> Call[Any]:
     if flags.version:
         version = VersionShown(version=__version__)
         return Call("version", lambda _: version, lambda shown: [f"scratchflow {shown.version}"])
+    if is_agent(arguments):
+        from scratchflow.cli.agent import receive
+
+        return receive(arguments[1:])
     from scratchflow.cli.verbs import parse
 
     return parse(arguments)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# The verb that no person types: it answers in JSON Lines, whatever the flags.
+AGENT = "agent"
+
 _WITH_VALUE = {"--profile", "-p", "--config", "--set"}
 
 
@@ -20,6 +23,8 @@ class Flags:
 
 def peek(arguments: Sequence[str]) -> Flags:
     """Looks for the flags anywhere before `--`; what follows is the user's own command."""
+    if is_agent(arguments):  # its request says how verbose it is
+        return Flags(json=True, quiet=False, verbose=True, version=False)
     words = set(_options(arguments))
     return Flags(
         json="--json" in words,
@@ -27,6 +32,11 @@ def peek(arguments: Sequence[str]) -> Flags:
         verbose=bool(words & {"--verbose", "-v"}),
         version="--version" in words,
     )
+
+
+def is_agent(arguments: Sequence[str]) -> bool:
+    """Whether another scratchflow started us to answer a request."""
+    return list(arguments[:1]) == [AGENT]
 
 
 def _options(arguments: Sequence[str]) -> list[str]:

@@ -44,6 +44,12 @@ def check_profile(table: Any, origins: Mapping[str, str], prefix: str = "") -> P
     return _convert(table, Profile, prefix, origins)
 
 
+def check_given_profile(table: Mapping[str, Any], origin: str) -> Profile:
+    """A table that did not come from a file of this machine, as a Profile."""
+    _refuse_control_characters(table, origin)
+    return check_profile(table, {"": origin})
+
+
 def _convert(
     values: Mapping[str, Any], kind: type[_S], prefix: str, origins: Mapping[str, str]
 ) -> _S:

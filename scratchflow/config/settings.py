@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scratchflow.config.check import check_config, check_profile
+from scratchflow.config.check import check_config, check_given_profile, check_profile
 from scratchflow.config.file import config_path, read_text
 from scratchflow.config.keys import require_known, typed_value
 from scratchflow.config.toml import parse_document
@@ -58,6 +58,20 @@ def load_settings(asked: Asked, environment: Mapping[str, str]) -> Settings:
     profile, origins = _layer(name, tables.get(name, {}), asked.overrides, str(path))
     known = list(tables) if LOCAL in tables else [*tables, LOCAL]
     return Settings(path, text is not None, name, profile, origins, known)
+
+
+def given_settings(name: str, table: Mapping[str, Any], origin: str) -> Settings:
+    """A profile that came from elsewhere, complete: no file of this machine has a say in it."""
+    profile = check_given_profile(table, origin)
+    origins = dict.fromkeys(_flat(to_plain(profile)), origin)
+    return Settings(
+        path=Path(os.devnull),
+        exists=True,
+        name=name,
+        profile=profile,
+        origins=origins,
+        profiles=[name],
+    )
 
 
 def _choose(

@@ -53,7 +53,6 @@ class Here:
 def find_here(asked: Asked, environment: Mapping[str, str], emit: Emit) -> Here:
     """The profile on this machine; refused when its workspace lies on another one."""
     settings = load_settings(asked, environment)
-    workspace = find_workspace(settings.profile, environment)
     if not settings.exists:
         emit(
             Log(
@@ -61,6 +60,12 @@ def find_here(asked: Asked, environment: Mapping[str, str], emit: Emit) -> Here:
                 message="no configuration file yet; using the built-in profile `local`",
             )
         )
+    return here_with(settings, environment)
+
+
+def here_with(settings: Settings, environment: Mapping[str, str]) -> Here:
+    """These settings on this machine; refused when their workspace lies on another one."""
+    workspace = find_workspace(settings.profile, environment)
     if not _is_on_this_machine(settings.profile, workspace, environment):
         raise WorkspaceElsewhere(profile=settings.name, scratch=workspace.scratch)
     return Here(

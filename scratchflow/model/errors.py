@@ -17,12 +17,13 @@ from scratchflow.model.text import printable
 class ScratchflowError(Exception):
     """A failure that was foreseen: it has a code, an exit code, and a next step."""
 
-    code: ClassVar[str]
+    code: str
     exit_code: int
     message: ClassVar[str]
     hint: ClassVar[str]
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
     bug: ClassVar[bool] = False
+    _told_hint: str | None = None
 
     def __init__(self, **fields: object) -> None:
         # Fields hold foreign text (file names, Slurm's words): escaped once, here.
@@ -32,6 +33,8 @@ class ScratchflowError(Exception):
     @property
     def shown_hint(self) -> str:
         """The next step, with the fields of this failure filled in."""
+        if self._told_hint is not None:
+            return self._told_hint
         return self.hint.format_map(self.fields)
 
     @classmethod
@@ -445,6 +448,70 @@ class EnvironmentFailed(ScratchflowError):
     hint = "{remedy}"
 
 
+class AgentMissing(ScratchflowError):
+    """The host has no agent of this scratchflow, or it cannot be started there."""
+
+    code = "agent.missing"
+    exit_code = 40
+    message = "the agent on `{host}` does not answer: {reason}"
+    hint = "`scratchflow setup` installs it"
+
+
+class AgentMismatch(ScratchflowError):
+    """The agent is of another version than the scratchflow that asks it; it did nothing."""
+
+    code = "agent.mismatch"
+    exit_code = 40
+    message = "the agent on `{host}` is scratchflow {agent}, and scratchflow {asking} asked it"
+    hint = "`scratchflow setup` installs the one that fits, beside the other"
+
+
+class AgentGarbled(ScratchflowError):
+    """What came from the agent is not what an agent says."""
+
+    code = "agent.garbled"
+    exit_code = 14
+    message = "the agent on `{host}` cannot be understood: {reason}"
+    hint = "run it again; if it stays so, something on `{host}` writes between the agent's lines, or `scratchflow setup` has to install it anew"
+
+
+class RequestRefused(ScratchflowError):
+    """An agent was asked for something that it does not know, or not like this."""
+
+    code = "agent.request_refused"
+    exit_code = 2
+    message = "the agent cannot do this: {reason}"
+    hint = "`scratchflow setup` brings the agent to this version"
+
+
+class PythonMissing(ScratchflowError):
+    """The host has no Python that the agent can run with."""
+
+    code = "agent.no_python"
+    exit_code = 40
+    message = "no Python on `{host}` can run the agent: {reasons}"
+    hint = 'it needs Python 3.10 or newer; name the module that brings one in `[profiles.{profile}.environment]`, like `modules = ["python/3.11"]`'
+
+
+class BundleFailed(ScratchflowError):
+    """The agent for a cluster's platform could not be put together on this machine."""
+
+    code = "agent.bundle_failed"
+    exit_code = 40
+    message = "cannot put the agent for {platform} together: {reason}"
+    hint = "{remedy}"
+
+
+class InstallFailed(ScratchflowError):
+    """The agent could not be installed; one that was there before still works."""
+
+    code = "agent.install_failed"
+    exit_code = 40
+    message = "cannot install the agent on `{host}`: {reason}"
+    hint = "run it again: it starts afresh; `ssh {host}` and a look at `~/.local/share/scratchflow` shows more"
+    retryable = True
+
+
 class SyncConflict(ScratchflowError):
     """Both sides of a sync changed the same file."""
 
@@ -466,6 +533,34 @@ class EndedBySignal(ScratchflowError):
     def __init__(self, signum: int) -> None:
         super().__init__(signal=signal.Signals(signum).name)
         self.exit_code = 128 + signum
+
+
+class FarError(ScratchflowError):
+    """An agent failed in a way that only its own, newer scratchflow has a code for."""
+
+    code = "agent.far_error"
+    exit_code = 1
+    message = "{problem}"
+    hint = "{next_step}"
+
+
+def told_error(
+    code: str, message: str, hint: str, *, retryable: bool, exit_code: int
+) -> ScratchflowError:
+    """The error that an agent reported, as its class here, in the agent's own words.
+
+    A code that is not known here keeps everything as told, as a `FarError`.
+    """
+    kind = next((known for known in all_errors() if known.code == code), FarError)
+    error = kind.__new__(kind)
+    Exception.__init__(error, printable(message))
+    error.fields = {}
+    error.code = printable(code)
+    error.retryable = retryable
+    # Other numbers are not for an error, or not for a process.
+    error.exit_code = exit_code if 1 <= exit_code <= 255 else kind.exit_code
+    error._told_hint = printable(hint)  # noqa: SLF001 - made here, instead of by __init__
+    return error
 
 
 # What a finished command exits with when it has something to say about the files it read.

@@ -50,7 +50,7 @@ class Human:
         elif isinstance(event, Log) and self._wants(event):
             self._say("", printable(event.message))
         elif isinstance(event, Item) and self._verbose:
-            self._say("", f"{event.action} {shown_path(event.path, event.path_b64)}")
+            self._say("", f"{printable(event.action)} {shown_path(event.path, event.path_b64)}")
 
     def succeed(self, result: Result, shown: Iterable[str]) -> int:
         self.close()

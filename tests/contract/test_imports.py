@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -18,10 +19,11 @@ TELL_IMPORTS = (
 )
 
 
-def imported(*arguments: str) -> set[str]:
+def imported(*arguments: str, stdin: IO[bytes] | None = None) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", TELL_IMPORTS, *arguments],
         cwd=ROOT,
+        stdin=stdin,
         capture_output=True,
         text=True,
         check=True,

@@ -1,0 +1,130 @@
+"""Asking: one request to an agent, its events passed on, its outcome as a value or an error.
+
+The other end is not trusted to be whole: a login shell talks before it, a crash cuts it short, and
+whatever else comes is refused with a reason. Time is the transport's: it notices a dead connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scratchflow.agent.far import Far, FarStream, last_words
+from scratchflow.agent.lines import Garbled, Line, Preamble, parse_line
+from scratchflow.agent.request import Request, encode
+from scratchflow.model.errors import (
+    AgentGarbled,
+    AgentMismatch,
+    AgentMissing,
+    ConnectionLost,
+    ScratchflowError,
+    told_error,
+)
+from scratchflow.model.events import PROTOCOL_VERSION, Emit, Failure, Hello, Summary
+
+# Puts an agent of ours there and gives the command that starts it.
+Heal = Callable[[ScratchflowError], Sequence[str]]
+
+
+def call(far: Far, request: Request, emit: Emit, *, command: Sequence[str]) -> dict[str, Any]:
+    """Asks once; returns the `data` of the summary, or raises what the agent reported.
+
+    Interrupted here, the stream is closed, and a request with `hold_stdin` ends over there too.
+    """
+    stream = far.stream(command, stdin=encode(request), hold_stdin=request.hold_stdin)
+    try:
+        return _Listener(far.host, request, emit).hear(stream)
+    finally:
+        stream.close()
+
+
+def call_healed(
+    far: Far, request: Request, emit: Emit, *, command: Sequence[str], heal: Heal
+) -> dict[str, Any]:
+    """Asks; where there is no agent, or it refused for its version, heals that and asks once more.
+
+    In both cases nothing was done yet, so nothing is done twice.
+    """
+    try:
+        return call(far, request, emit, command=command)
+    except (AgentMissing, AgentMismatch) as error:
+        healed = heal(error)
+    return call(far, request, emit, command=healed)
+
+
+class _Listener:
+    def __init__(self, host: str, request: Request, emit: Emit) -> None:
+        self._host = host
+        self._request = request
+        self._emit = emit
+        self._preamble = Preamble()
+        self._next_seq = 0
+        self._stranger = ""
+
+    def hear(self, stream: FarStream) -> dict[str, Any]:
+        for raw in stream:
+            try:
+                line = self._understand(raw)
+                data = self._take(line) if line else None
+            except Garbled as garbled:
+                raise AgentGarbled(host=self._host, reason=garbled) from None
+            if data is not None:
+                return data
+        raise self._cut_short(stream)
+
+    def _understand(self, raw: bytes) -> Line | None:
+        if self._next_seq:
+            line: Line | None = parse_line(raw)
+        else:
+            line = self._preamble.look_for_hello(raw)
+        if line is None:
+            return None
+        if line.seq != self._next_seq:
+            raise Garbled(f"line {self._next_seq} is missing, {line.seq} came instead")
+        self._next_seq += 1
+        return line
+
+    def _take(self, line: Line) -> dict[str, Any] | None:
+        """The data when this line is the end of it."""
+        event = line.event
+        if isinstance(event, Failure):
+            raise told_error(
+                event.code,
+                event.message,
+                event.hint,
+                retryable=event.retryable,
+                exit_code=event.exit_code,
+            )
+        if isinstance(event, Hello):
+            self._meet(line, event)
+            return None
+        if self._stranger:
+            raise Garbled(f"it is scratchflow {self._stranger} and took a request of another one")
+        if isinstance(event, Summary):
+            return event.data
+        if event is not None:
+            self._emit(event)
+        return None
+
+    def _meet(self, line: Line, hello: Hello) -> None:
+        if line.seq:
+            raise Garbled("a second agent answers in the same stream")
+        if line.v != PROTOCOL_VERSION:
+            raise AgentMismatch(host=self._host, agent=hello.version, asking=self._request.version)
+        if hello.version != self._request.version:  # its next line has to be a refusal
+            self._stranger = hello.version
+
+    def _cut_short(self, stream: FarStream) -> ScratchflowError:
+        said = last_words(stream.stderr_tail)
+        if self._next_seq:
+            reason = f"its agent ended before it was done ({_ending(stream.returncode)})"
+            return ConnectionLost(host=self._host, reason=f"{reason}: {said}" if said else reason)
+        said = said or self._preamble.last_words()
+        reason = _ending(stream.returncode)
+        return AgentMissing(host=self._host, reason=f"{reason}: {said}" if said else reason)
+
+
+def _ending(returncode: int | None) -> str:
+    if returncode is None:
+        return "no exit code"
+    return "killed by a signal" if returncode < 0 else f"exit code {returncode}"

@@ -1,0 +1,96 @@
+"""One request, as it travels: a line of JSON that says everything the far end has to know.
+
+The profile comes along as plain values, so that the cluster needs no configuration of its own and
+cannot disagree with the laptop's.
+"""
+
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from scratchflow import __version__
+from scratchflow.model.errors import RequestRefused
+from scratchflow.model.events import PROTOCOL_VERSION
+from scratchflow.model.profile import NAME_PATTERN
+
+# Far beyond any real request; keeps a broken asker from filling the agent's memory.
+MAX_REQUEST_BYTES = 1 << 20
+
+ShortText = Annotated[str, Meta(max_length=64)]
+Do = Annotated[str, Meta(max_length=64, pattern=r"^[a-z][a-z -]*$(?!\n)")]
+ProfileName = Annotated[str, Meta(pattern=NAME_PATTERN)]
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one scratchflow asks of another."""
+
+    v: int
+    version: ShortText
+    do: Do
+    arguments: dict[str, Any] = {}
+    profile_name: ProfileName = "local"
+    profile: dict[str, Any] = {}
+    verbose: bool = False
+    # The asker keeps our stdin open as long as it listens.
+    hold_stdin: bool = False
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of what each `do` takes. An argument that is not known is refused, never passed over."""
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+def asking(
+    do: str,
+    arguments: dict[str, Any],
+    *,
+    profile_name: str,
+    profile: dict[str, Any],
+    verbose: bool = False,
+    hold_stdin: bool = True,
+) -> Request:
+    """A request of this scratchflow; by default the far end stops when we stop listening."""
+    return Request(
+        v=PROTOCOL_VERSION,
+        version=__version__,
+        do=do,
+        arguments=arguments,
+        profile_name=profile_name,
+        profile=profile,
+        verbose=verbose,
+        hold_stdin=hold_stdin,
+    )
+
+
+def encode(request: Request) -> bytes:
+    """The request as one line."""
+    try:
+        line = msgspec.json.encode(request) + b"\n"
+    except UnicodeEncodeError:
+        raise RequestRefused(reason="a path in it is not UTF-8") from None
+    if len(line) > MAX_REQUEST_BYTES:
+        raise RequestRefused(reason="the request is larger than 1 MiB")
+    return line
+
+
+def decode(line: bytes) -> Request:
+    """The line as a request; another protocol's is told apart from a broken one."""
+    try:
+        plain = msgspec.json.decode(line)
+        if isinstance(plain, dict) and plain.get("v", PROTOCOL_VERSION) != PROTOCOL_VERSION:
+            reason = f"it speaks protocol {PROTOCOL_VERSION}, and was asked in another one"
+            raise RequestRefused(reason=reason)
+        return msgspec.convert(plain, Request)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise RequestRefused(reason=f"this is not a request ({error})") from None
+
+
+def typed_arguments(request: Request, kind: type[A]) -> A:
+    """The request's arguments as the ones that its `do` takes."""
+    try:
+        return msgspec.convert(request.arguments, kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise RequestRefused(reason=f"`{request.do}`: {error}") from None

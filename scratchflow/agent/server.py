@@ -1,0 +1,73 @@
+"""Answering: one request from standard input, checked before anything is done.
+
+How the answer is written, and what becomes of an error, is the command line's: an agent's lines
+are those of `--json`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+
+from scratchflow import __version__
+from scratchflow.agent.request import MAX_REQUEST_BYTES, Request, decode
+from scratchflow.model.errors import AgentMismatch, RequestRefused
+from scratchflow.model.events import Emit, Event, Item, Log
+from scratchflow.model.results import Result
+
+Dispatch = Callable[[Request, Emit], Result]
+
+
+def read_request(descriptor: int) -> Request:
+    """Reads up to the end of the line, or of the input; never more than a request may have."""
+    line = bytearray()
+    while b"\n" not in line:
+        chunk = os.read(descriptor, 1 << 16)
+        if not chunk:
+            break
+        line += chunk
+        if len(line) > MAX_REQUEST_BYTES:
+            raise RequestRefused(reason="the request is larger than 1 MiB")
+    if not line:
+        raise RequestRefused(reason="no request came")
+    return decode(bytes(line.partition(b"\n")[0]))
+
+
+def serve(request: Request, dispatch: Dispatch, emit: Emit, *, stdin: int) -> Result:
+    """Does what is asked, if the asker is of our version: another one may mean something else."""
+    if request.version != __version__:
+        raise AgentMismatch(host=socket.gethostname(), agent=__version__, asking=request.version)
+    if request.hold_stdin:
+        hang_up_at_end_of(stdin)
+    return dispatch(request, emit if request.verbose else _without_details(emit))
+
+
+def hang_up_at_end_of(descriptor: int) -> None:
+    """From here on the end of the input is a SIGHUP: whoever asked does not listen any more.
+
+    ssh sends no signal when its other end dies; a closed input is all there is to notice.
+    """
+    main = threading.main_thread().ident
+
+    def watch() -> None:
+        try:
+            while os.read(descriptor, 1 << 16):
+                pass
+        except OSError:  # as good as its end
+            pass
+        if main is not None:  # to that thread, so that a call it waits in is broken off
+            signal.pthread_kill(main, signal.SIGHUP)
+
+    threading.Thread(target=watch, name="hang-up", daemon=True).start()
+
+
+def _without_details(emit: Emit) -> Emit:
+    def told(event: Event) -> None:
+        is_detail = isinstance(event, Item) or (isinstance(event, Log) and event.level == "debug")
+        if not is_detail:
+            emit(event)
+
+    return told

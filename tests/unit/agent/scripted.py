@@ -1,0 +1,87 @@
+"""A far end that says what the test wrote down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from scratchflow import __version__
+from scratchflow.agent.request import Request, asking
+
+
+class ScriptedStream:
+    def __init__(
+        self,
+        lines: Iterable[bytes],
+        *,
+        returncode: int = 0,
+        stderr: bytes = b"",
+        breaks_with: Exception | None = None,
+    ) -> None:
+        self._lines = lines
+        self._ends_with = returncode
+        self._breaks_with = breaks_with
+        self.stderr_tail = stderr
+        self.returncode: int | None = None
+        self.closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._lines
+        if self._breaks_with:
+            raise self._breaks_with
+        self.returncode = self._ends_with
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class ScriptedFar:
+    """Gives one stream after the other, and remembers what it was asked."""
+
+    host = "login"
+
+    def __init__(self, *streams: ScriptedStream) -> None:
+        self._streams = list(streams)
+        self.asked: list[tuple[list[str], bytes, bool]] = []
+
+    def stream(
+        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+    ) -> ScriptedStream:
+        self.asked.append((list(argv), stdin, hold_stdin))
+        return self._streams[len(self.asked) - 1]
+
+    def run(self, argv: Sequence[str], **_: Any) -> Any:
+        raise AssertionError(f"{argv}: an agent is streamed")
+
+
+def hello(version: str = __version__, **changed: Any) -> dict[str, Any]:
+    return {"type": "hello", "version": version, "pid": 7, "host": "n1", "role": "node"} | changed
+
+
+def summary(**data: Any) -> dict[str, Any]:
+    return {"type": "summary", "data": data, "warnings": 0, "exit_code": 0}
+
+
+def failure(code: str, **changed: Any) -> dict[str, Any]:
+    return {
+        "type": "error",
+        "code": code,
+        "message": "it {broke}",
+        "hint": "mend {it}",
+        "retryable": True,
+        "exit_code": 34,
+    } | changed
+
+
+def said(*events: dict[str, Any]) -> list[bytes]:
+    """The events in their envelopes, as an agent writes them."""
+    envelope = {"v": 1, "ts": "2026-11-15T09:30:00.000Z", "op": "backup"}
+    return [
+        json.dumps({"v": 1, "seq": seq, **envelope, **event}, separators=(",", ":")).encode()
+        for seq, event in enumerate(events)
+    ]
+
+
+def a_request(**changed: Any) -> Request:
+    return asking("backup", {}, profile_name="p", profile={}, **changed)
