@@ -94,7 +94,7 @@ def test_without_stderr_the_noise_itself_is_the_reason() -> None:
 def test_endless_noise_is_cut_off() -> None:
     def noise() -> Iterator[bytes]:
         while True:
-            yield b"y"
+            yield b"y" * 100
 
     with pytest.raises(AgentGarbled, match="MiB"):
         call(ScriptedFar(ScriptedStream(noise())), a_request(), print, command=["agent"])
