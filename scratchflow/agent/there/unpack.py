@@ -7,6 +7,7 @@ Killed at any line, it leaves what was there before; the next run clears its tra
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import hashlib
 import io
@@ -72,6 +73,7 @@ def _options(words: list[str]) -> argparse.Namespace:
 
 def check(options: argparse.Namespace) -> dict[str, object]:
     """Whether this very agent is here and runs; if so, it becomes the current one."""
+    _sweep(options.base)
     if not os.path.isfile(os.path.join(options.home, "start")) or _try_out(options, options.part):
         return {"state": "absent"}
     _add_python(options, options.part)
@@ -269,10 +271,8 @@ def _remove(entry: os.DirEntry[str]) -> None:
     if entry.is_dir(follow_symlinks=False):
         shutil.rmtree(entry.path, ignore_errors=True)
         return
-    try:
+    with contextlib.suppress(FileNotFoundError):  # another run was faster
         os.unlink(entry.path)
-    except FileNotFoundError:  # another run was faster
-        pass
 
 
 def _host() -> str:
