@@ -119,6 +119,7 @@ def _complaint(said: bytes) -> str:
 
 def _pip_options(target: Target) -> list[str]:
     options = ["--disable-pip-version-check", "--no-compile", "--implementation", "cp"]
+    options += ["--retries", "1"]  # offline, the user should not wait for each way in turn
     for abi in (target.python_tag, "abi3", "none"):
         options += ["--abi", abi]
     for platform in target.platforms:

@@ -78,7 +78,7 @@ def requirements(lines: Iterable[str], target: Target) -> list[Requirement]:
 def is_wanted(path: str) -> bool:
     """Whether a file of a distribution has a use on the cluster."""
     parts = path.split("/")
-    if ".." in parts or "__pycache__" in parts or path.startswith(("/", "bin/")):
+    if ".." in parts or "__pycache__" in parts or path.startswith(("/", "bin/", ".lock")):
         return False
     if parts[0].endswith(".dist-info") and parts[-1] in _INSTALLER_NOTES:
         return False

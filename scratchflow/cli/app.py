@@ -16,7 +16,12 @@ from scratchflow.cli.flags import Flags, is_agent, peek
 from scratchflow.cli.signals import Interrupted, SignalGate
 from scratchflow.model.errors import EndedBySignal, InternalBug, OutputFailed, ScratchflowError
 from scratchflow.model.results import VersionShown
-from scratchflow.report.output import OutputGone, claim_standard_descriptors, write_stdout
+from scratchflow.report.output import (
+    OutputGone,
+    claim_standard_descriptors,
+    keep_stdout_to_ourselves,
+    write_stdout,
+)
 from scratchflow.report.reporter import Reporter
 
 
@@ -26,6 +31,8 @@ def run(arguments: Sequence[str]) -> int:
     gate = SignalGate()
     gate.install()
     flags = peek(arguments)
+    if is_agent(arguments):
+        keep_stdout_to_ourselves()
     try:
         reporter = _reporter(flags, gate)
         return _report(reporter, arguments, flags, gate)

@@ -155,6 +155,36 @@ def test_a_mismatch_over_there_is_one_here(environment: dict[str, str]) -> None:
         call(ProcessTransport(environment), request("version"), print, command=command)
 
 
+CHATTY = """
+import os, subprocess
+from scratchflow.cli import agent
+from scratchflow.model.results import VersionShown
+def chatty(request, emit):
+    print("a library talks", flush=True)
+    os.write(1, b"a part in C too")
+    subprocess.Popen(["sh", "-c", "echo so does a child; exec sleep 60 2>/dev/null"])
+    return VersionShown(version="x")
+agent.dispatch = chatty
+from scratchflow.cli.main import main; main()
+"""
+
+
+def test_nothing_but_events_reaches_stdout_and_no_child_holds_it(
+    environment: dict[str, str],
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHATTY, "agent"],
+        input=encode(request("version")),
+        env=environment,
+        capture_output=True,
+        timeout=30,  # the child that lives on must not be waited for
+        check=False,
+    )
+    lines = checked(done.stdout.decode(), done.returncode)
+    assert [line["type"] for line in lines] == ["hello", "summary"]
+    assert b"so does a child" in done.stderr
+
+
 def test_a_terminal_gets_a_hint_instead_of_a_wait(environment: dict[str, str]) -> None:
     terminal, side = os.openpty()
     try:

@@ -92,7 +92,11 @@ def test_the_pip_inside_python_fetches_too(tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "into/xxhash/__init__.py").exists()
 
 
-def test_what_does_not_exist_is_a_clear_error(tmp_path: Path) -> None:
+def test_what_does_not_exist_is_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "_ensurepip_wheel", lambda: None)
+    monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(BundleFailed, match=r"xxhash==0\.0\.0\.1") as caught:
         fetch.fetch(["xxhash==0.0.0.1"], this_target(), tmp_path / "into")
     assert "://" not in str(caught.value)
