@@ -162,7 +162,7 @@ from scratchflow.model.results import VersionShown
 def chatty(request, emit):
     print("a library talks", flush=True)
     os.write(1, b"a part in C too")
-    subprocess.Popen(["sh", "-c", "echo so does a child; exec sleep 60 2>/dev/null"])
+    subprocess.Popen(["sh", "-c", "echo so does a child; exec cat until-released"])
     return VersionShown(version="x")
 agent.dispatch = chatty
 from scratchflow.cli.main import main; main()
@@ -170,19 +170,23 @@ from scratchflow.cli.main import main; main()
 
 
 def test_nothing_but_events_reaches_stdout_and_no_child_holds_it(
-    environment: dict[str, str],
+    environment: dict[str, str], tmp_path: Path
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CHATTY, "agent"],
-        input=encode(request("version")),
-        env=environment,
-        capture_output=True,
-        timeout=30,  # the child that lives on must not be waited for
-        check=False,
-    )
+    os.mkfifo(tmp_path / "until-released")
+    with (tmp_path / "stderr").open("wb") as stderr:
+        done = subprocess.run(
+            [sys.executable, "-c", CHATTY, "agent"],
+            input=encode(request("version")),
+            env=environment,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,  # read to its end, though the child lives on
+            stderr=stderr,
+            check=False,
+        )
+    (tmp_path / "until-released").write_bytes(b"")
     lines = checked(done.stdout.decode(), done.returncode)
     assert [line["type"] for line in lines] == ["hello", "summary"]
-    assert b"so does a child" in done.stderr
+    assert "so does a child" in (tmp_path / "stderr").read_text()
 
 
 def test_a_terminal_gets_a_hint_instead_of_a_wait(environment: dict[str, str]) -> None:
