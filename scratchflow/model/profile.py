@@ -11,9 +11,10 @@ from msgspec import Meta
 
 from scratchflow.model.units import Duration, parse_size
 
-NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"
+# `$` alone would allow a newline at the end.
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$(?!\n)"
 # A host as ssh knows it, with or without `user@`. Starting with `-` it would be an option.
-LOGIN_PATTERN = r"^([A-Za-z0-9_][A-Za-z0-9._+-]{0,63}@)?[A-Za-z0-9_][A-Za-z0-9._-]{0,252}$"
+LOGIN_PATTERN = r"^([A-Za-z0-9_][A-Za-z0-9._+-]{0,63}@)?[A-Za-z0-9_][A-Za-z0-9._-]{0,252}$(?!\n)"
 
 Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
 Count = Annotated[int, Meta(ge=0)]
