@@ -365,7 +365,7 @@ def test_a_full_home_is_said_before_anything_is_sent(
 ) -> None:
     host = msgspec.structs.replace(this_host(str(home)), home_free_kib=1000)
     monkeypatch.setattr(installing, "probe", lambda *_: host)
-    with pytest.raises(NoSpace, match=r"0\.98 MiB are free"):
+    with pytest.raises(NoSpace, match=r"0\.977 MiB are free"):
         put(far, cache)
     assert not (home / ".local").exists()
 
