@@ -238,7 +238,7 @@ class AllocationPending(ScratchflowError):
     code = "allocation.pending"
     exit_code = 21
     message = "job {job_id} was still waiting after {waited}: {reason}"
-    hint = "the request was withdrawn; ask for less, or wait longer with `--wait`"
+    hint = "{next_step}"
     retryable = True
 
 

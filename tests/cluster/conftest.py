@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from .minicluster import Minicluster, run
+from .login import LoginHost, install
+from .minicluster import Minicluster, retry_until, run
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -34,6 +35,27 @@ def restored_minicluster(minicluster: Minicluster) -> Iterator[Minicluster]:
     yield minicluster
     minicluster.run("up")
     minicluster.exec("login", "scancel", "--user=alice")
+
+
+@pytest.fixture(scope="session")
+def installed(minicluster: Minicluster) -> Minicluster:
+    """The shared cluster, with scratchflow on it."""
+    install(minicluster)
+    return minicluster
+
+
+@pytest.fixture
+def login(installed: Minicluster) -> Iterator[LoginHost]:
+    """Its login host as alice uses it, without jobs, sessions and drained nodes before and after."""
+    host = LoginHost(installed)
+    yield host
+    for socket in ("scratchflow", "default"):
+        host.tmux("kill-server", socket=socket)
+    installed.exec("login", "scancel", "--user=alice")
+    if set(installed.node_states().values()) != {"idle"}:
+        installed.run("up")
+    idle = {"idle"}
+    retry_until(lambda: set(installed.node_states().values()) == idle, "all nodes are idle again")
 
 
 @pytest.fixture

@@ -1,0 +1,96 @@
+"""The seam to the outside: one function that runs a command to its end, within a time limit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+# Filters and formats that a user may have set for his own eyes would change what we read, and the
+# variables of a job would turn our request into a part of that job.
+_DROPPED = ("SQUEUE_", "SINFO_", "SCONTROL_", "SACCT_", "SLURM_", "SALLOC_NO_SHELL", "SALLOC_IMMED")
+_KEPT = {"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"}
+
+
+class CommandMissing(Exception):
+    """There is no such program on this host."""
+
+
+class CommandTimedOut(Exception):
+    """The command did not end within its limit and was killed."""
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a command ended. Bytes that are not UTF-8 arrive as surrogate escapes."""
+
+    exit_code: int
+    stdout: str = ""
+    stderr: str = ""
+
+
+class Run(Protocol):
+    """Runs a command on the login host; raises CommandMissing or CommandTimedOut."""
+
+    def __call__(self, argv: Sequence[str], timeout_s: float) -> Completed: ...
+
+
+def command_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment for Slurm's commands: English, and times as seconds since 1970.
+
+    The seconds make an end time right in every time zone and across a change of the clocks.
+    """
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if name in _KEPT or not name.startswith(_DROPPED)
+    }
+    return {**kept, "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s"}
+
+
+def local_run(environment: Mapping[str, str]) -> Run:
+    """Runs commands on this machine with exactly this environment."""
+
+    def run(argv: Sequence[str], timeout_s: float) -> Completed:
+        return _run_here(argv, timeout_s, environment)
+
+    return run
+
+
+def _run_here(argv: Sequence[str], timeout_s: float, environment: Mapping[str, str]) -> Completed:
+    try:
+        # A session of its own: a Ctrl-C is ours to handle, and a time-out ends its children too.
+        process = subprocess.Popen(
+            argv,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            start_new_session=True,
+        )
+    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+        raise CommandMissing(argv[0]) from error
+    with process:
+        try:
+            stdout, stderr = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            _kill_group(process)
+            raise CommandTimedOut(f"`{argv[0]}` gave no answer within {timeout_s:g} s") from None
+        except BaseException:
+            _kill_group(process)
+            raise
+    return Completed(process.returncode, stdout, stderr)
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()

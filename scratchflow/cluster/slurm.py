@@ -1,0 +1,76 @@
+"""How Slurm is asked: every question is bounded, and no answer is never mistaken for one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Completed, Run
+from scratchflow.model.errors import SlurmUnreachable
+
+ASK_TIMEOUT_S = 20.0
+"""Above the 18 s that `squeue` was seen to take before it gave up on a missing slurmctld."""
+
+# What the library says when the controller, munge or the configuration is out of reach. In
+# `salloc` they stand beside refusals that have the same exit code, hence the words.
+_OUT_OF_REACH = (
+    "unable to contact slurm controller",
+    "unable to establish control machine address",
+    "unable to establish controller machine",
+    "socket timed out on send/recv",
+    "zero bytes were transmitted or received",
+    "communication connection failure",
+    "communication shutdown failure",
+    "message receive failure",
+    "message send failure",
+    "unexpected message received",
+    "controller is in standby mode",
+    "backup controller in standby",
+    "could not establish a configuration source",
+    "protocol authentication error",
+    "invalid authentication credential",
+    "munge encode failed",
+    "unable to connect to munge",
+    "slurm temporarily unable to accept job",
+    "resource temporarily unavailable",
+)
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """Slurm as one user sees it from one login host. `host` is only for messages."""
+
+    run: Run
+    user: str
+    host: str
+
+    def ask(self, argv: Sequence[str], timeout_s: float = ASK_TIMEOUT_S) -> Completed:
+        """Runs one of Slurm's commands; SlurmUnreachable when it cannot run or is not answered.
+
+        Any other failure is the caller's to read: an exit code above 0 may be an answer.
+        """
+        try:
+            done = self.run(argv, timeout_s)
+        except CommandTimedOut as error:
+            raise self.unreachable(str(error)) from error
+        except CommandMissing as error:
+            raise self.unreachable(f"there is no `{argv[0]}` on its PATH") from error
+        if done.exit_code != 0 and out_of_reach(done.stderr):
+            raise self.unreachable(last_words(done))
+        return done
+
+    def unreachable(self, reason: str) -> SlurmUnreachable:
+        """The error that says so, with this host."""
+        return SlurmUnreachable(host=self.host, reason=reason)
+
+
+def out_of_reach(said: str) -> bool:
+    """Whether these words mean that nobody answered, rather than that the answer was no."""
+    lower = said.lower()
+    return any(words in lower for words in _OUT_OF_REACH)
+
+
+def last_words(done: Completed) -> str:
+    """The last line of what a failed command said."""
+    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+    return lines[-1] if lines else f"exit code {done.exit_code} without a word"

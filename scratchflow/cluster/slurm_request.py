@@ -1,0 +1,93 @@
+"""The request as arguments of `salloc`, from a profile's `[slurm]` table. Nothing here is a shell string."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from scratchflow.model.profile import SlurmOptions
+from scratchflow.model.units import parse_size
+
+NAME_PREFIX = "scratchflow"
+
+_OURS = re.compile(r"scratchflow:(?P<profile>[A-Za-z0-9._-]+):(?P<token>[A-Za-z0-9]+)", re.ASCII)
+_SLURM_SIZE = re.compile(r"\d+[KMGT]?", re.ASCII | re.IGNORECASE)
+
+
+def job_name(profile: str, token: str) -> str:
+    """The name by which an interrupted run finds its job again; the token tells two runs apart."""
+    name = f"{NAME_PREFIX}:{profile}:{token}"
+    if not _OURS.fullmatch(name):
+        raise ValueError(f"not a job name: {name!r}")
+    return name
+
+
+def profile_of(name: str) -> str | None:
+    """The profile a job of ours belongs to; None for anybody else's job."""
+    match = _OURS.fullmatch(name)
+    return match["profile"] if match else None
+
+
+def salloc_argv(
+    options: SlurmOptions,
+    name: str,
+    *,
+    detached: bool,
+    node: str = "",
+    command: Sequence[str] = (),
+) -> list[str]:
+    """`salloc` for these options; `node` overrides `nodelist`.
+
+    Detached, the job has no process of its own and outlives `salloc`. Otherwise it lives as long
+    as `command`, and without one as long as the shell that `salloc` starts.
+    """
+    named = f"--job-name={name}"
+    # `extra` is the user's and goes through as it is. The name stands on both sides of it: after
+    # it, so that it wins; before it, so that it holds even when `extra` ends the options.
+    held = ["--no-shell"] if detached else []
+    options_argv = [*_options(options, node), *options.extra]
+    return ["salloc", named, *held, *options_argv, named, *([] if detached else command)]
+
+
+def _options(options: SlurmOptions, node: str) -> list[str]:
+    values = {
+        "partition": options.partition,
+        "account": options.account,
+        "time": options.time,
+        "nodes": str(options.nodes),
+        "ntasks": str(options.ntasks),
+        "cpus-per-task": str(options.cpus_per_task or ""),
+        "mem": _memory(options.mem),
+        "gpus": str(options.gpus or ""),
+        "gres": options.gres,
+        "qos": options.qos,
+        "constraint": options.constraint,
+        "nodelist": node or options.nodelist,
+        "exclude": options.exclude,
+    }
+    # One argument each: a value that starts with `-` stays a value.
+    given = [f"--{key}={value}" for key, value in values.items() if value]
+    return [*given, "--exclusive"] if options.exclusive else given
+
+
+def _memory(text: str) -> str:
+    """Slurm reads `4000` as megabytes and knows neither `1.5T` nor `32GiB`."""
+    compact = text.replace(" ", "")
+    if not compact or _SLURM_SIZE.fullmatch(compact):
+        return compact
+    return f"{-(-parse_size(text) // 1024**2)}M"
+
+
+def shell_on_node_argv(job_id: int, node: str, shell: str) -> list[str]:
+    """A login shell as a step of the job, beside its other steps; needs a terminal."""
+    return [*_srun(), f"--jobid={job_id}", f"--nodelist={node}", "--pty", shell, "-l"]
+
+
+def shell_inside_argv(shell: str) -> list[str]:
+    """The same for a command of `salloc` itself, which hands the job over in the environment."""
+    return [*_srun(), "--pty", shell, "-l"]
+
+
+def _srun() -> list[str]:
+    # `--overlap`: without it every further step, the auto-backup too, waits until the shell ends.
+    return ["srun", "--overlap", "--nodes=1", "--ntasks=1"]

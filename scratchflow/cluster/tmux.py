@@ -1,0 +1,214 @@
+"""Our tmux server on the login host: one session a profile, with the window `node`.
+
+The server has a socket of its own (`tmux -L scratchflow`), so nothing here can see or end the user's
+other sessions. It reads his `~/.tmux.conf`, as he works in it.
+
+Commands are given to tmux as arguments, never typed into a shell and never as one string, which tmux
+would hand to a shell. `remain-on-exit` keeps a window after its command ended: what `salloc` said
+stays on the screen for the user, and is read from there by us. That needs no file, no wrapper and
+no pipe, and `salloc` and the shell under it keep a terminal as stderr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Run
+from scratchflow.model.errors import TmuxFailed
+
+if TYPE_CHECKING:
+    from libtmux import Server
+
+SOCKET = "scratchflow"
+WINDOW = "node"
+
+_PROBE_S = 10.0
+_PROFILE_OPTION = "@scratchflow_profile"
+# The window's name is last: the user may name his own windows as he likes.
+_FIELDS = ("session_name", _PROFILE_OPTION, "pane_id", "pane_pid", "pane_dead", "pane_dead_status")
+_FORMAT = "|".join(f"#{{{field}}}" for field in (*_FIELDS, "window_name"))
+_NO_SERVER = (
+    "no server running",
+    "error connecting to",
+    "no sessions",
+    "server exited",
+    "no current",
+)
+
+
+@dataclass(frozen=True)
+class Pane:
+    """The pane in which a profile's `salloc` or shell runs."""
+
+    session: str
+    profile: str
+    pane_id: str
+    pid: int
+    dead: bool
+    exit_code: int | None
+    window: str
+
+
+class Tmux:
+    """tmux on this host. TmuxFailed wherever it is missing or refuses; `host` is for messages.
+
+    `run` asks the server for a sign of life first: libtmux itself would wait for ever.
+    """
+
+    def __init__(self, run: Run, host: str, socket: str = SOCKET) -> None:
+        self._run = run
+        self._host = host
+        self._socket = socket
+        self._server: Server | None = None
+
+    def pane(self, profile: str) -> Pane | None:
+        """The profile's pane `node`, or None; the oldest one if the user has split the window."""
+        ours = [pane for pane in self._panes() if (pane.profile, pane.window) == (profile, WINDOW)]
+        return min(ours, key=lambda pane: int(pane.pane_id[1:]), default=None)
+
+    def session(self, profile: str) -> str | None:
+        """The name of the profile's session, if it lives."""
+        found = [pane.session for pane in self._panes() if pane.profile == profile]
+        return found[0] if found else None
+
+    def ensure(self, profile: str, session: str, argv: Sequence[str]) -> Pane:
+        """The profile's window with a live command in it: the one that runs, or else this one."""
+        pane = self.pane(profile)
+        if pane is None:
+            return self.start(profile, session, argv)
+        if pane.dead:
+            return self.restart(pane, argv)
+        return pane
+
+    def start(self, profile: str, session: str, argv: Sequence[str]) -> Pane:
+        """Runs the command in a window `node` of its own, in place of an earlier one."""
+        before = self.pane(profile)
+        name = self.session(profile)
+        if name is None:
+            self._new_session(profile, session, argv)
+        else:
+            where = ["-t", f"={name}:", "-n", WINDOW]
+            self._cmd("new-window", *where, "--", *_quoted(argv), *_window_options(f"={name}:"))
+        if before is not None:
+            self.kill_pane(before.pane_id)
+        pane = self.pane(profile)
+        if pane is None:
+            raise self._failed("the window was closed as soon as it was opened")
+        return pane
+
+    def restart(self, pane: Pane, argv: Sequence[str]) -> Pane:
+        """Runs another command in the same window; whatever still runs there is ended."""
+        self._cmd("respawn-pane", "-k", "-t", pane.pane_id, "--", *_quoted(argv))
+        return self.pane(pane.profile) or pane
+
+    def text(self, pane: Pane) -> str:
+        """What stands in the pane, with its wrapped lines joined."""
+        return "\n".join(self._cmd("capture-pane", "-p", "-J", "-S", "-", "-t", pane.pane_id))
+
+    def kill_pane(self, pane_id: str) -> None:
+        """Closes one pane; with its last pane a window goes, and with that a session."""
+        if any(pane.pane_id == pane_id for pane in self._panes()):
+            self._cmd("kill-pane", "-t", pane_id)
+
+    def kill(self, profile: str) -> bool:
+        """Ends the profile's session and what runs in it; False when there was none."""
+        name = self.session(profile)
+        if name is not None:
+            self._cmd("kill-session", "-t", f"={name}")
+        return name is not None
+
+    def attach_argv(self, profile: str) -> list[str]:
+        """What a terminal runs to show the session."""
+        name = self.session(profile)
+        if name is None:
+            raise self._failed(f'profile "{profile}" has no session')
+        return ["tmux", "-L", self._socket, "attach-session", "-t", f"={name}"]
+
+    def _new_session(self, profile: str, session: str, argv: Sequence[str]) -> None:
+        name = self._free_name(profile, session)
+        target = f"={name}:"
+        # The user's configuration may end what nobody looks at; ours is looked at now and then.
+        lasting = ["set-option", "-s", "exit-unattached", "off", ";"]
+        lasting += ["set-option", "-g", "destroy-unattached", "off", ";"]
+        # tmux runs one list of commands without a break, so a command that fails at once still
+        # finds `remain-on-exit` set when it is buried.
+        opened = ["new-session", "-d", "-s", name, "-n", WINDOW, "-x", "200", "-y", "50"]
+        owned = [";", "set-option", "-t", target, _PROFILE_OPTION, profile]
+        command = ["--", *_quoted(argv), *owned, *_window_options(target)]
+        self._cmd("start-server", ";", *lasting, *opened, *command)
+
+    def _free_name(self, profile: str, session: str) -> str:
+        """The session's name; with the profile's beside it when another profile has it already."""
+        taken = {pane.session for pane in self._panes()}
+        name, longer = (text.replace(".", "_") for text in (session, f"{session}-{profile}"))
+        return longer if name in taken else name
+
+    def _panes(self) -> list[Pane]:
+        done = self._ask("list-panes", "-a", "-F", _FORMAT)
+        if done is None:
+            return []
+        return [_pane(fields) for line in done if len(fields := line.split("|", 6)) == 7]
+
+    def _cmd(self, *arguments: str) -> list[str]:
+        done = self._ask(*arguments)
+        if done is None:
+            raise self._failed("its server has gone")
+        return done
+
+    def _ask(self, *arguments: str) -> list[str] | None:
+        """The lines of the answer; None when no server runs."""
+        done = self._connected().cmd(*arguments)
+        if done.returncode == 0:
+            return list(done.stdout)
+        said = " ".join(done.stderr) or f"exit code {done.returncode}"
+        if any(words in said for words in _NO_SERVER):
+            return None
+        raise self._failed(said)
+
+    def _connected(self) -> Server:
+        try:
+            self._run(["tmux", "-L", self._socket, "list-sessions"], _PROBE_S)
+        except CommandMissing as error:
+            raise self._failed("there is no `tmux` on its PATH") from error
+        except CommandTimedOut as error:
+            raise self._failed(str(error)) from error
+        if self._server is None:
+            from libtmux import Server
+
+            self._server = Server(socket_name=self._socket)
+        return self._server
+
+    def _failed(self, reason: str) -> TmuxFailed:
+        return TmuxFailed(host=self._host, reason=reason)
+
+
+def _window_options(target: str) -> list[str]:
+    kept = [";", "set-option", "-w", "-t", target, "remain-on-exit", "on"]
+    return [*kept, ";", "set-option", "-w", "-t", target, "allow-rename", "off"]
+
+
+def _quoted(argv: Sequence[str]) -> list[str]:
+    """The command as tmux's arguments: to tmux a `;` at an argument's end separates two commands.
+
+    Two arguments at least: a single one is a shell's to interpret.
+    """
+    if len(argv) < 2:
+        raise ValueError("tmux would give a single word to a shell")
+    return [f"{word[:-1]}\\;" if word.endswith(";") else word for word in argv]
+
+
+def _pane(fields: list[str]) -> Pane:
+    session, profile, pane_id, pid, dead, status, window = fields
+    ended = dead == "1"
+    return Pane(
+        session=session,
+        profile=profile,
+        pane_id=pane_id,
+        pid=int(pid),
+        dead=ended,
+        # No status: it was ended by a signal.
+        exit_code=(int(status) if status.isdigit() else 128) if ended else None,
+        window=window,
+    )

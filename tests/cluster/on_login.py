@@ -1,0 +1,90 @@
+"""Runs on the login host, as the agent will: `python3 on_login.py '{"do": "allocate", …}'`.
+
+Prints JSON lines: its process id, every state it sees, and last the allocation or the error.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+import msgspec
+
+from scratchflow.cluster import none
+from scratchflow.cluster.command import command_environment, local_run
+from scratchflow.cluster.salloc_process import DirectHolder, Holder
+from scratchflow.cluster.slurm import Slurm
+from scratchflow.cluster.slurm_submit import Request, Submission, allocate
+from scratchflow.cluster.slurm_wait import Patience
+from scratchflow.cluster.tmux import Tmux
+from scratchflow.cluster.tmux_window import WindowHolder, show_node
+from scratchflow.model.allocation import Allocation
+from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.profile import SlurmOptions
+
+ENVIRONMENT = command_environment(os.environ)
+RUN = local_run(ENVIRONMENT)
+HOST = socket.getfqdn()
+SHELL = "/bin/bash"
+
+
+def tell(**fields: object) -> None:
+    sys.stdout.write(json.dumps(msgspec.to_builtins(fields)) + "\n")
+    sys.stdout.flush()
+
+
+def do_allocate(asked: dict[str, Any]) -> Allocation:
+    profile, hold, session = asked["profile"], asked["hold"], asked["session"]
+    tmux = Tmux(RUN, HOST)
+    holder: Holder = DirectHolder(ENVIRONMENT)
+    if hold != "direct":
+        holder = WindowHolder(tmux, profile, session)
+    request = Request(
+        profile=profile,
+        options=msgspec.convert(asked["options"], SlurmOptions),
+        token=asked["token"],
+        detached=hold != "tmux",
+        node=asked["node"],
+        shell=SHELL,
+    )
+    patience = Patience(asked["wait_s"], asked["keep_waiting"])
+    slurm = Slurm(RUN, os.environ["USER"], HOST)
+    submission = Submission(slurm, holder, patience, watch=lambda seen: tell(seen=seen))
+    got = allocate(request, submission)
+    if hold == "window":
+        show_node(tmux, profile, session, got, SHELL)
+    return got
+
+
+def do_show(asked: dict[str, Any]) -> str:
+    got = msgspec.convert(asked["allocation"], Allocation)
+    return show_node(Tmux(RUN, HOST), asked["profile"], asked["session"], got, SHELL).pane_id
+
+
+def do_kill(asked: dict[str, Any]) -> bool:
+    return Tmux(RUN, HOST).kill(asked["profile"])
+
+
+def do_none(asked: dict[str, Any]) -> list[Any]:
+    tmux, profile = Tmux(RUN, HOST), asked["profile"]
+    first = none.allocate(tmux, profile, asked["session"], "login", SHELL)
+    second = none.allocation(tmux, profile, "login")
+    return [first, second, none.release(tmux, profile), none.allocation(tmux, profile, "login")]
+
+
+def main() -> int:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    tell(pid=os.getpid())
+    asked = json.loads(sys.argv[1])
+    try:
+        tell(done=globals()[f"do_{asked['do']}"](asked))
+    except ScratchflowError as error:
+        tell(error=error.code, fields=error.fields)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
