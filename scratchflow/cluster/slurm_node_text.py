@@ -17,7 +17,10 @@ _NOTHING = {"", "(null)", "N/A", "n/a", "none"}
 _MIB = 1024**2
 # A value ends where the next ` Key=` begins: `OS=Linux 6.1 #1 SMP` has spaces of its own.
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:]*)=(.*?)(?=\s+[A-Za-z][A-Za-z0-9_/:]*=|\s*$)")
-_GPU = re.compile(r"\bgpu(?::(?P<type>[A-Za-z][\w.-]*))?:(?P<count>\d+)", re.ASCII)
+# A type may begin with a digit, `gpu:1g.5gb:7`, but has a letter somewhere.
+_GPU = re.compile(
+    r"(?:^|,)gpu(?::(?P<type>[\w.+-]*[A-Za-z_][\w.+-]*))?:(?P<count>\d+)(?![\w.])", re.ASCII
+)
 _TRES_GPU = re.compile(r"\bgres/gpu=(\d+)", re.ASCII)
 
 _BASES = {"IDLE": "idle", "MIXED": "partly used", "ALLOCATED": "in use"}
@@ -64,10 +67,10 @@ def state_in_words(state: str) -> tuple[str, bool]:
     """`IDLE+DRAIN`, `DOWN*+CLOUD` or `mixed~` in words, and whether a job could start there."""
     parts = state.upper().split("+")
     flags = {_SUFFIXES[part[-1]] for part in parts if part and part[-1] in _SUFFIXES}
-    words = [part.rstrip("".join(_SUFFIXES)) for part in parts]
-    words = [word for part in words for word in _SINFO_WORDS.get(part, part).split("+")]
-    base = _SHORT_BASES.get(words[0], words[0])
-    flags |= {word for word in words[1:] if word}
+    first, *rest = (part.rstrip("".join(_SUFFIXES)) for part in parts)
+    base, *more = _SINFO_WORDS.get(first, first).split("+")
+    flags |= {*more, *rest} - {""}
+    base = _SHORT_BASES.get(base, base)
     return _described(base, flags)
 
 

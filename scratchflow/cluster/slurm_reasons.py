@@ -116,9 +116,3 @@ def _limit(match: re.Match[str]) -> Reason:
         return Reason(f"your account would use more than the {owner} allows", "clears")
     # What is left is per job or per node: AssocMaxWallDurationPerJob, QOSMaxCpuPerNode, QOSMaxGRESPerJob.
     return Reason(f"it asks for more than the {owner} allows a job", "never")
-
-
-def is_permanent(reason: str, *, has_other_jobs: bool) -> bool:
-    """Whether waiting is in vain."""
-    permanence = explain(reason).permanence
-    return permanence == "never" or (permanence == "never_alone" and not has_other_jobs)

@@ -52,9 +52,12 @@ CAUSE_TEXTS: dict[EndCause, str] = {
 
 
 def base_state(text: str) -> str:
-    """The state's one word: `CANCELLED+` and `CANCELLED by 20001` are both CANCELLED."""
-    words = text.split()
-    return words[0].rstrip("+").upper() if words else ""
+    """The state's one word: `CANCELLED by 20001` is CANCELLED, a cut `OUT_OF_ME+` OUT_OF_MEMORY."""
+    word = (text.split() or [""])[0].upper()
+    if not word.endswith("+"):
+        return word
+    start = word.rstrip("+")
+    return next((known for known in (*_CAUSES, *_OPEN_STATES) if known.startswith(start)), start)
 
 
 def state_of(text: str) -> tuple[AllocationState, EndCause | None]:

@@ -14,7 +14,13 @@ from scratchflow.cluster.slurm_jobs import cancel, job_named
 from scratchflow.cluster.slurm_request import job_name, salloc_argv, shell_inside_argv
 from scratchflow.cluster.slurm_wait import Clock, Patience, Wait, Watch
 from scratchflow.model.allocation import OPEN, Allocation
-from scratchflow.model.errors import AllocationMissing, AllocationPending, SlurmUnreachable
+from scratchflow.model.errors import (
+    AllocationMissing,
+    AllocationPending,
+    AllocationRefused,
+    ScratchflowError,
+    SlurmUnreachable,
+)
 from scratchflow.model.profile import SlurmOptions
 
 WITHDRAW_S = 30.0
@@ -77,38 +83,29 @@ def allocate(request: Request, submission: Submission) -> Allocation:
         allocation = wait.until_running(submission.watch, holder, detached=request.detached)
         if request.detached:
             _let_finish(holder, submission.clock)
-    except AllocationPending:
-        if submission.patience.keep_waiting:
+    except BaseException as error:
+        if isinstance(error, AllocationPending) and submission.patience.keep_waiting:
             holder.leave()
         else:
-            _withdraw_quietly(request.name, request.profile, submission)
-        raise
-    except SlurmUnreachable:
-        # It has been waited for long enough; one try for an order that did get through.
-        _withdraw_quietly(request.name, request.profile, submission, within_s=0)
-        raise
-    except BaseException:
-        _withdraw_quietly(request.name, request.profile, submission)
+            _withdraw_after(error, request.name, request.profile, submission)
         raise
     holder.leave()
     return allocation
 
 
-def resume(
-    name: str, profile: str, submission: Submission, *, withdraw_at_limit: bool = False
-) -> Allocation:
-    """Waits on for a job that is in the queue already; an interruption leaves it there.
+def resume(name: str, profile: str, submission: Submission) -> Allocation:
+    """Waits on for a job that is in the queue already.
 
-    The one who asked for it may still want it, so only a refusal for good, or the wait limit with
-    `withdraw_at_limit`, ends it. `submission.holder` is not used.
+    The wait limit without `keep_waiting` and a refusal for good withdraw it. An interruption does
+    not: whoever asked for it may still be waiting. A `holder` that was not started does here.
     """
     patience = submission.patience
     wait = Wait(submission.slurm, name, profile, patience, submission.clock)
     try:
         return wait.until_running(submission.watch, None, detached=True)
-    except AllocationPending:
-        if withdraw_at_limit and not patience.keep_waiting:
-            _withdraw_quietly(name, profile, submission)
+    except (AllocationPending, AllocationRefused) as error:
+        if isinstance(error, AllocationRefused) or not patience.keep_waiting:
+            _withdraw_after(error, name, profile, submission)
         raise
 
 
@@ -132,22 +129,30 @@ def _let_finish(holder: Holder, clock: Clock) -> None:
         clock.sleep(0.05)
 
 
-def _withdraw_quietly(
-    name: str, profile: str, submission: Submission, within_s: float = WITHDRAW_S
-) -> None:
-    """Withdraws, and lets the error that is already on its way pass."""
+def _withdraw_after(error: BaseException, name: str, profile: str, submission: Submission) -> None:
+    """Withdraws, and lets the error that is on its way pass."""
+    # Slurm has been waited for long enough already: one try, for an order that did get through.
+    within_s = 0.0 if isinstance(error, SlurmUnreachable) else WITHDRAW_S
+    # When Slurm itself has spoken, no order is on its way any more.
+    empty_looks = 1 if isinstance(error, ScratchflowError) else _EMPTY_LOOKS
     with held_back(), suppress(SlurmUnreachable):
-        withdraw(name, profile, submission, within_s)
+        withdraw(name, profile, submission, within_s=within_s, empty_looks=empty_looks)
 
 
-def withdraw(name: str, profile: str, submission: Submission, within_s: float = WITHDRAW_S) -> None:
-    """Ends the `salloc`, then every job of that name, and looks again until none is left.
+def withdraw(
+    name: str,
+    profile: str,
+    submission: Submission,
+    *,
+    within_s: float = WITHDRAW_S,
+    empty_looks: int = _EMPTY_LOOKS,
+) -> None:
+    """Ends the `salloc`, then the job of that name, and looks again until it is over.
 
     SlurmUnreachable when that cannot be made sure in time.
     """
     slurm, clock = submission.slurm, submission.clock
     deadline = clock.monotonic() + within_s
-    empty_looks = 0
     while True:
         failed = slurm.unreachable(f"job `{name}` was cancelled, but does not end")
         submission.holder.stop()
@@ -157,9 +162,8 @@ def withdraw(name: str, profile: str, submission: Submission, within_s: float = 
         except SlurmUnreachable as error:
             failed = error
         else:
-            empty_looks = empty_looks + 1 if found is None else 0
-            over = found is not None and found.state not in OPEN
-            if over or empty_looks == _EMPTY_LOOKS:
+            empty_looks -= found is None
+            if empty_looks == 0 or (found is not None and found.state not in OPEN):
                 return
         if clock.monotonic() >= deadline:
             raise failed

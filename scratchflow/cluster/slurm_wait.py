@@ -9,11 +9,12 @@ from scratchflow.cluster import salloc_text
 from scratchflow.cluster.salloc_process import Holder
 from scratchflow.cluster.slurm import Slurm
 from scratchflow.cluster.slurm_jobs import has_other_jobs, job_named
-from scratchflow.cluster.slurm_reasons import explain, is_permanent
+from scratchflow.cluster.slurm_reasons import explain
 from scratchflow.cluster.slurm_states import CAUSE_TEXTS
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import HELD, Allocation
 from scratchflow.model.errors import (
     AllocationEnded,
+    AllocationMissing,
     AllocationPending,
     AllocationRefused,
     NodeFailed,
@@ -81,7 +82,12 @@ class Wait:
                 watch(seen)
             if seen is not None and seen.state == "running":
                 return seen
-            self._refuse_the_hopeless(seen, gone=gone and (seen is None or not detached))
+            if gone and (seen is None or not detached):
+                raise _vanished(seen)
+            if seen is None:
+                self._give_up_if_forgotten(holder)
+            else:
+                self._give_up_if_hopeless(seen)
             self._mind_the_limit()
             self._listen(holder, interval_s)
             interval_s = min(interval_s * 1.5, _LAST_LOOK_S)
@@ -106,27 +112,30 @@ class Wait:
         left = f"; job {job_id} may still be in its queue" if job_id else ""
         return self._slurm.unreachable(f"{error.fields['reason']}{left}")
 
-    def _refuse_the_hopeless(self, seen: Allocation | None, *, gone: bool) -> None:
-        if seen is None or (gone and seen.state in {"pending", "configuring"}):
-            if gone:
-                raise AllocationEnded(
-                    job_id=seen.job_id if seen else "?",
-                    reason="`salloc` ended before a node was granted",
-                )
-        elif seen.state in {"ended", "completing"}:
+    def _give_up_if_forgotten(self, holder: Holder | None) -> None:
+        """A slurmctld that was killed may forget a young job, whose `salloc` then waits for ever."""
+        if self._last is not None and self._last.job_id is not None:
+            raise AllocationEnded(job_id=self._last.job_id, reason=CAUSE_TEXTS["forgotten"])
+        if holder is None:
+            raise AllocationMissing(profile=self._profile)
+
+    def _give_up_if_hopeless(self, seen: Allocation) -> None:
+        if seen.state in {"ended", "completing"}:
             raise ended_error(seen)
-        elif seen.state == "pending" and self._in_vain(seen):
+        if seen.state == "pending" and self._in_vain(seen):
             reason = f"{explain(seen.reason).text} ({seen.reason})"
             raise AllocationRefused(reason=reason, profile=self._profile)
-        elif seen.state in {"configuring", "suspended"} and self._granted_at is None:
+        if seen.state in HELD and self._granted_at is None:
             self._granted_at = self._clock.monotonic()
 
     def _in_vain(self, seen: Allocation) -> bool:
-        if not is_permanent(seen.reason, has_other_jobs=False):
-            return False
-        # Asked only when it decides.
-        others = has_other_jobs(self._slurm, seen.job_id or 0)
-        return is_permanent(seen.reason, has_other_jobs=others)
+        permanence = explain(seen.reason).permanence
+        if permanence != "never_alone":
+            return permanence == "never"
+        try:
+            return not has_other_jobs(self._slurm, seen.job_id or 0)
+        except SlurmUnreachable:
+            return False  # the next look decides
 
     def _mind_the_limit(self) -> None:
         since = self._began if self._granted_at is None else self._granted_at
@@ -160,6 +169,13 @@ def ended_error(seen: Allocation) -> AllocationEnded | NodeFailed:
         return NodeFailed(node=seen.node or "?", reason=CAUSE_TEXTS[seen.cause])
     reason = CAUSE_TEXTS[seen.cause] if seen.cause else "it is being cleaned up"
     return AllocationEnded(job_id=seen.job_id, reason=reason)
+
+
+def _vanished(seen: Allocation | None) -> AllocationEnded:
+    return AllocationEnded(
+        job_id=(seen.job_id if seen else None) or "?",
+        reason="`salloc` was ended before a node was granted",
+    )
 
 
 def _gone(holder: Holder | None, slurm: Slurm, profile: str) -> bool:

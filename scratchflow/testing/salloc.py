@@ -38,8 +38,9 @@ class FakeSalloc:
         return 0 if "Granted" in self._said else None
 
     def stop(self) -> None:
-        if not self.stopped and self.exit_code() is None and self.job_id:
-            self._slurm.jobs[self.job_id].state = "CANCELLED"
+        job = self._slurm.jobs.get(self.job_id)
+        if not self.stopped and self.exit_code() is None and job is not None:
+            job.state = "CANCELLED"
         self.stopped = True
 
     def leave(self) -> None:

@@ -1,0 +1,233 @@
+"""A real tmux server of the test's own: what is promised about sessions, windows and words."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from scratchflow.cluster import none
+from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Completed, local_run
+from scratchflow.cluster.tmux import Tmux
+from scratchflow.cluster.tmux_window import WindowHolder, show_node
+from scratchflow.model.allocation import Allocation
+from scratchflow.model.errors import TmuxFailed
+
+SLEEP = ["sleep", "1000"]
+
+
+def retry_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of a server that nobody else has, in a directory and with a home of the test's own."""
+    name = f"sf-{secrets.token_hex(4)}"
+    directory = Path(f"/tmp/{name}")  # short: a socket's path has a limit
+    directory.mkdir(mode=0o700)
+    monkeypatch.setenv("TMUX_TMPDIR", str(directory))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("TMUX", raising=False)
+    yield name
+    for server in (name, "default"):
+        subprocess.run(["tmux", "-L", server, "kill-server"], check=False, capture_output=True)
+    subprocess.run(["rm", "-r", str(directory)], check=True)
+
+
+@pytest.fixture
+def tmux(socket: str) -> Tmux:
+    return Tmux(local_run(os.environ), "login", socket)
+
+
+def listed(socket: str, *arguments: str) -> list[str]:
+    argv = ["tmux", "-L", socket, *arguments]
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)
+    return done.stdout.splitlines()
+
+
+def test_nothing_runs_before_the_first_start(tmux: Tmux) -> None:
+    assert tmux.pane("aws") is None
+    assert tmux.session("aws") is None
+    assert tmux.kill("aws") is False
+    with pytest.raises(TmuxFailed, match='profile "aws" has no session'):
+        tmux.attach_argv("aws")
+
+
+def test_ensure_starts_once(tmux: Tmux, socket: str) -> None:
+    first = tmux.ensure("aws", "scratchflow", SLEEP)
+    assert (first.session, first.window, first.dead) == ("scratchflow", "node", False)
+    assert tmux.ensure("aws", "scratchflow", ["true", "x"]) == first
+    assert listed(socket, "list-windows", "-a", "-F", "#{window_name}") == ["node"]
+    attach = ["tmux", "-L", socket, "attach-session", "-t", "=scratchflow"]
+    assert tmux.attach_argv("aws") == attach
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_words_and_exit_code_stay_when_the_command_ends(tmux: Tmux, code: int) -> None:
+    # At once: tmux must not bury it before it was told to keep it.
+    pane = tmux.start("aws", "s", ["sh", "-c", f"echo oops >&2; exit {code}"])
+    retry_until(lambda: (tmux.pane("aws") or pane).dead)
+    ended = tmux.pane("aws")
+    assert ended is not None
+    assert ended.exit_code == code
+    assert "oops" in tmux.text(ended)
+
+
+def test_a_long_line_is_read_as_one(tmux: Tmux) -> None:
+    long = "x" * 700
+    pane = tmux.start("aws", "s", ["printf", "%s\n", long])
+    retry_until(lambda: long in tmux.text(pane))
+
+
+def test_start_takes_the_place_of_what_ran_before_and_its_words(tmux: Tmux, socket: str) -> None:
+    tmux.start("aws", "s", ["sh", "-c", "echo Granted job allocation 5; exec sleep 1000"])
+    second = tmux.start("aws", "s", SLEEP)
+    assert "Granted" not in tmux.text(second)
+    assert listed(socket, "list-panes", "-a", "-F", "#{pane_id}") == [second.pane_id]
+
+
+def test_a_dead_window_is_filled_again(tmux: Tmux, socket: str) -> None:
+    first = tmux.start("aws", "s", ["true", "x"])
+    retry_until(lambda: (tmux.pane("aws") or first).dead)
+    second = tmux.ensure("aws", "s", SLEEP)
+    assert (second.pane_id, second.dead) == (first.pane_id, False)
+    assert len(listed(socket, "list-panes", "-a")) == 1
+
+
+def test_the_users_own_windows_and_sessions_live_on(tmux: Tmux, socket: str) -> None:
+    listed("default", "new-session", "-d", "-s", "scratchflow", *SLEEP)
+    listed(socket, "new-session", "-d", "-s", "scratch", *SLEEP)  # a prefix of ours
+    tmux.start("aws", "scratchflow", SLEEP)
+    listed(socket, "new-window", "-t", "=scratchflow:", "-n", "mine | too", *SLEEP)
+    tmux.start("aws", "scratchflow", SLEEP)
+    windows = listed(socket, "list-windows", "-t", "=scratchflow", "-F", "#{window_name}")
+    assert sorted(windows) == ["mine | too", "node"]
+    assert tmux.kill("aws")
+    assert listed(socket, "list-sessions", "-F", "#{session_name}") == ["scratch"]
+    assert listed("default", "list-sessions", "-F", "#{session_name}") == ["scratchflow"]
+
+
+def test_a_taken_session_name_is_left_to_its_owner(tmux: Tmux) -> None:
+    assert tmux.start("cpu", "my.work", SLEEP).session == "my_work"
+    assert tmux.start("gpu", "my.work", SLEEP).session == "my_work-gpu"
+    assert tmux.kill("cpu")
+    assert tmux.session("gpu") == "my_work-gpu"
+
+
+def test_a_window_that_was_closed_is_opened_again_in_the_session(tmux: Tmux, socket: str) -> None:
+    pane = tmux.start("aws", "s", SLEEP)
+    listed(socket, "new-window", "-t", "=s:", *SLEEP)
+    tmux.kill_pane(pane.pane_id)
+    tmux.kill_pane(pane.pane_id)
+    assert (tmux.pane("aws"), tmux.session("aws")) == (None, "s")
+    assert tmux.ensure("aws", "s", SLEEP).session == "s"
+
+
+def test_settings_of_the_user_do_not_end_the_session(tmux: Tmux, tmp_path: Path) -> None:
+    settings = "set -g destroy-unattached on\nset -s exit-unattached on\nset -g base-index 7\n"
+    settings += "set -g default-command 'exit 9'\nset -g allow-rename on\nset -g history-limit 0\n"
+    (tmp_path / ".tmux.conf").write_text(settings)
+    tmux.start("aws", "s", ["sh", "-c", r"printf '\033kother\033\\'; exec sleep 1000"])
+    for _ in range(10):
+        pane = tmux.pane("aws")
+        assert pane is not None
+        assert (pane.dead, pane.window) == (False, "node")
+
+
+HOSTILE = [
+    "a;",
+    ";",
+    "a\\;",
+    "$(touch CANARY)",
+    "`touch CANARY`",
+    "'\"",
+    "#(touch CANARY)",
+    "#{pid}",
+]
+HOSTILE += ["two\nlines", "-x", "run-shell", "~", "%1", "", " ", "ä"]
+
+
+def test_arguments_arrive_byte_for_byte(tmux: Tmux, tmp_path: Path) -> None:
+    canary, out = tmp_path / "canary", tmp_path / "out"
+    words = [word.replace("CANARY", str(canary)) for word in HOSTILE]
+    write = "import os, sys; f = open(sys.argv[1] + '~', 'w'); f.write(repr(sys.argv[2:])); f.close(); os.rename(sys.argv[1] + '~', sys.argv[1])"
+    tmux.start("aws", "s", ["python3", "-c", write, str(out), *words])
+    retry_until(out.exists)
+    assert out.read_text() == repr(words)
+    pane = tmux.pane("aws")
+    assert pane is not None
+    out.unlink()
+    tmux.restart(pane, ["python3", "-c", write, str(out), *words])
+    retry_until(out.exists)
+    assert out.read_text() == repr(words)
+    assert not canary.exists()
+
+
+def test_a_single_word_is_never_given_to_a_shell(tmux: Tmux) -> None:
+    with pytest.raises(ValueError, match="single word"):
+        tmux.start("aws", "s", ["sleep 1000; true"])
+
+
+def test_without_tmux_the_error_says_what_to_do() -> None:
+    def run(argv: object, timeout_s: float) -> Completed:
+        raise CommandMissing(f"{argv} {timeout_s}")
+
+    with pytest.raises(TmuxFailed, match="no `tmux` on its PATH") as caught:
+        Tmux(run, "login").pane("aws")
+    assert 'hold = "detached"' in caught.value.shown_hint
+
+
+def test_a_server_that_hangs_is_not_waited_for() -> None:
+    def run(argv: object, timeout_s: float) -> Completed:
+        raise CommandTimedOut(f"{argv} gave no answer within {timeout_s:g} s")
+
+    with pytest.raises(TmuxFailed, match="no answer within 10 s"):
+        Tmux(run, "login").pane("aws")
+
+
+def test_a_window_holds_a_command_and_lets_it_go(tmux: Tmux) -> None:
+    holder = WindowHolder(tmux, "aws", "s")
+    assert (holder.said(), holder.exit_code()) == ("", None)
+    holder.start(["sh", "-c", "echo salloc: Pending; exec sleep 1000"])
+    retry_until(lambda: "Pending" in holder.said())
+    assert holder.exit_code() is None
+    pane = tmux.pane("aws")
+    assert pane is not None
+    holder.stop()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pane.pid, 0)
+    assert tmux.session("aws") is None
+    holder.stop()
+
+
+def test_a_window_closed_by_somebody_else_is_seen_to_be_gone(tmux: Tmux) -> None:
+    holder = WindowHolder(tmux, "aws", "s")
+    holder.start(SLEEP)
+    assert tmux.kill("aws")
+    assert (holder.said(), holder.exit_code()) == ("", 129)
+    holder.stop()
+
+
+def test_a_node_is_shown_only_when_there_is_one(tmux: Tmux) -> None:
+    waiting = Allocation(job_id=7, name="x", state="pending")
+    with pytest.raises(ValueError, match="no node"):
+        show_node(tmux, "aws", "s", waiting, "/bin/sh")
+
+
+def test_without_a_scheduler_the_session_is_the_allocation(tmux: Tmux) -> None:
+    assert none.allocation(tmux, "local", "here") is None
+    got = none.allocate(tmux, "local", "scratchflow", "here", "/bin/sh")
+    assert got == Allocation(job_id=None, name="scratchflow", state="running", nodes=("here",))
+    assert none.allocate(tmux, "local", "scratchflow", "here", "/bin/sh") == got
+    assert none.allocation(tmux, "local", "here") == got
+    assert none.release(tmux, "local") is True
+    assert none.release(tmux, "local") is False
