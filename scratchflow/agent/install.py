@@ -18,10 +18,10 @@ from scratchflow.agent.bundle import make_bundle
 from scratchflow.agent.bundle_cache import BundleCache
 from scratchflow.agent.far import Far, FarCompleted, last_words
 from scratchflow.agent.needs import needs_for
-from scratchflow.agent.probe import FoundPython, choose_python, probe, script
+from scratchflow.agent.probe import FoundPython, Host, fitting_pythons, probe, script
 from scratchflow.agent.source import agent_name
-from scratchflow.model.errors import InstallFailed, NoSpace
-from scratchflow.model.events import Emit, Progress
+from scratchflow.model.errors import BundleFailed, InstallFailed, NoSpace
+from scratchflow.model.events import Emit, Log, Progress
 from scratchflow.model.units import format_size
 
 # An agent that nobody started for so long is removed by the next installation.
@@ -60,23 +60,21 @@ def install(
     emit: Emit = lambda _: None,
     keep_unused_s: float = KEEP_UNUSED_S,
 ) -> Installed:
-    """Makes this scratchflow's agent run on the host; changes nothing when it does already."""
+    """Makes this scratchflow's agent run on the host; changes nothing when it does already.
+
+    When the best Python there cannot be served, the next is tried; the first failure is told.
+    """
     emit(Progress(phase="looking at the cluster"))
     host = probe(far, modules)
-    python = choose_python(host, far, profile_name)
-    told = _tell(far, python, ["--check"], b"")
-    if told["state"] == "absent":
-        _require_space(host.home, host.home_free_kib)
-        told = _send(far, python, cache or BundleCache.of_user(), emit, keep_unused_s)
-        was_there = False
-    else:
-        was_there = True
-    return Installed(
-        path=str(told["path"]),
-        python=python.executable,
-        was_there=was_there,
-        removed=[str(name) for name in told.get("removed", [])],
-    )
+    _require_space(host)
+    failures: list[BundleFailed | InstallFailed] = []
+    for python in fitting_pythons(host, far, profile_name):
+        try:
+            return _install_for(far, python, cache or BundleCache.of_user(), emit, keep_unused_s)
+        except (BundleFailed, InstallFailed) as error:
+            failures.append(error)
+            emit(Log(level="debug", message=f"not with {python.executable}: {error}"))
+    raise failures[0]
 
 
 def uninstall(far: Far) -> None:
@@ -84,6 +82,21 @@ def uninstall(far: Far) -> None:
     done = far.run(["sh", "-s"], stdin=script("uninstall.sh"), timeout_s=_CHECK_TIMEOUT_S)
     if done.returncode:
         raise InstallFailed(host=far.host, reason=f"it stays there: {last_words(done.stderr)}")
+
+
+def _install_for(
+    far: Far, python: FoundPython, cache: BundleCache, emit: Emit, keep_unused_s: float
+) -> Installed:
+    told = _tell(far, python, ["--check"], b"")
+    was_there = told["state"] == "present"
+    if not was_there:
+        told = _send(far, python, cache, emit, keep_unused_s)
+    return Installed(
+        path=str(told["path"]),
+        python=python.executable,
+        was_there=was_there,
+        removed=[str(name) for name in told.get("removed", [])],
+    )
 
 
 def _send(
@@ -131,12 +144,12 @@ def _told(far: Far, done: FarCompleted) -> dict[str, Any]:
     except msgspec.MsgspecError:
         said = last_words(done.stderr) or f"exit code {done.returncode}"
         raise InstallFailed(host=far.host, reason=said) from None
-    if "error" not in told and not {"state"} <= told.keys():
+    if not told.keys() & {"error", "state"}:
         raise InstallFailed(host=far.host, reason="it answers in an unknown way")
     return told
 
 
-def _require_space(home: str, free_kib: int | None) -> None:
-    if free_kib is not None and free_kib < _NEEDED_KIB:
-        free, needed = format_size(free_kib << 10), format_size(_NEEDED_KIB << 10)
-        raise NoSpace(path=home, reason=f"the agent needs {needed}, {free} are free")
+def _require_space(host: Host) -> None:
+    if host.home_free_kib is not None and host.home_free_kib < _NEEDED_KIB:
+        free, needed = format_size(host.home_free_kib << 10), format_size(_NEEDED_KIB << 10)
+        raise NoSpace(path=host.home, reason=f"the agent needs {needed}, {free} are free")

@@ -25,7 +25,7 @@ class FoundPython(msgspec.Struct, frozen=True, kw_only=True):
     is_64_bit: bool
     machine: str
     libc: tuple[str, str]
-    lacks: list[str]
+    lacks: tuple[str, ...] = ()
     library_path: str = ""
 
     def unfit(self) -> str:
@@ -41,6 +41,11 @@ class FoundPython(msgspec.Struct, frozen=True, kw_only=True):
             f"it lacks {', '.join(self.lacks)}": bool(self.lacks),
         }
         return next((reason for reason, applies in reasons.items() if applies), "")
+
+    @property
+    def shown_version(self) -> str:
+        """`3.11.2`."""
+        return ".".join(map(str, self.version))
 
     def target(self) -> Target:
         """What to put an agent together for."""
@@ -87,18 +92,19 @@ def probe(far: Far, modules: Sequence[str] = ()) -> Host:
     )
 
 
-def choose_python(host: Host, far: Far, profile_name: str) -> FoundPython:
-    """The first that can run the agent; otherwise every reason why none can."""
-    reasons = [f"the modules `{host.modules_failed}` cannot be loaded"] * bool(host.modules_failed)
+def fitting_pythons(host: Host, far: Far, profile_name: str) -> list[FoundPython]:
+    """Those that can run the agent, the best first; if none can, every reason why."""
     if host.system != "Linux":
-        reasons.append(f"the host runs {host.system}, not Linux")
-    for python in host.pythons:
-        reason = python.unfit()
-        if not reason and host.system == "Linux":
-            return python
-        version = ".".join(map(str, python.version))
-        reasons.append(f"{python.executable} ({version}): {reason}" if reason else "")
-    shown = "; ".join(filter(None, reasons)) or "there is none"
+        reason = f"it runs {host.system}, not Linux"
+        raise PythonMissing(host=far.host, reasons=reason, profile=profile_name)
+    unfit = {python: reason for python in host.pythons if (reason := python.unfit())}
+    fitting = [python for python in host.pythons if python not in unfit]
+    if fitting:
+        return fitting
+    reasons = [f"{python.executable} ({python.shown_version}): {unfit[python]}" for python in unfit]
+    if host.modules_failed:
+        reasons.insert(0, f"the modules `{host.modules_failed}` cannot be loaded")
+    shown = "; ".join(reasons) or "there is none"
     raise PythonMissing(host=far.host, reasons=shown, profile=profile_name)
 
 

@@ -25,7 +25,16 @@ import time
 MARK = "scratchflow-unpack"
 _ABANDONED_AFTER_S = 3600
 _TRY_OUT_TIMEOUT_S = 120
-_IMPORT = "import sys; sys.path.insert(0, sys.argv[1]); [__import__(m) for m in sys.argv[2:]]"
+# Imports everything once, then says its version, all in one process: starting one is slow there.
+_TRY = """
+import runpy, sys
+run, lib, *modules = sys.argv[1:]
+sys.path.insert(0, lib)
+for module in modules:
+    __import__(module)
+sys.argv[:] = [run, "--version", "--json"]
+runpy.run_path(run, run_name="__main__")
+"""
 
 
 class Refused(Exception):
@@ -156,20 +165,13 @@ def _flush(folder: str) -> None:
 
 def _try_out(options: argparse.Namespace, part: str) -> str:
     """Why the agent does not run with this Python; empty when it does."""
-    python = [options.python, "-I", "-S"]
-    lib = os.path.join(part, "lib")
-    return _complaint_of(options, [*python, "-c", _IMPORT, lib, *options.modules]) or _complaint_of(
-        options, [*python, os.path.join(part, "run.py"), "--version", "--json"]
-    )
-
-
-def _complaint_of(options: argparse.Namespace, argv: list[str]) -> str:
+    run, lib = (os.path.join(part, name) for name in ("run.py", "lib"))
     environment = dict(os.environ)
     if options.library_path:
         environment["LD_LIBRARY_PATH"] = options.library_path
     try:
         done = subprocess.run(
-            argv,
+            [options.python, "-I", "-S", "-c", _TRY, run, lib, *options.modules],
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -178,7 +180,7 @@ def _complaint_of(options: argparse.Namespace, argv: list[str]) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    if done.returncode == 0:
+    if done.returncode == 0 and b'"summary"' in done.stdout:
         return ""
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     return said[-1] if said else f"exit code {done.returncode}"

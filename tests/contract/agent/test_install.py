@@ -269,6 +269,23 @@ def test_a_python_that_needs_a_library_path_gets_it_and_its_children_do_not(
         assert done.stdout == f"{after}\n"
 
 
+def test_when_the_best_python_cannot_be_served_the_next_is(
+    far: ProcessTransport, home: Path, cache: BundleCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = home / "python3"
+    broken.write_text("#!/bin/sh\necho 'lost its library' >&2; exit 1\n")
+    broken.chmod(0o755)
+    best = msgspec.structs.replace(this_python(), executable=str(broken))
+    for pythons in ([best, this_python()], [best]):
+        host = msgspec.structs.replace(this_host(str(home)), pythons=pythons)
+        monkeypatch.setattr(installing, "probe", lambda *_, host=host: host)
+        if len(pythons) == 2:
+            assert put(far, cache).python == this_python().executable
+        else:
+            with pytest.raises(InstallFailed, match="lost its library"):
+                put(far, cache)
+
+
 @pytest.fixture
 def other_version(monkeypatch: pytest.MonkeyPatch) -> str:
     """Another laptop's scratchflow."""

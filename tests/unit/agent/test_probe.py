@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.agent.probe import FoundPython, Host, choose_python, probe
+from scratchflow.agent.probe import FoundPython, Host, fitting_pythons, probe
 from scratchflow.model.errors import InstallFailed, PythonMissing
 from tests.process_transport import ProcessTransport, bare_environment
 
@@ -26,7 +26,7 @@ def described(**changed: Any) -> FoundPython:
         "is_64_bit": True,
         "machine": "x86_64",
         "libc": ("glibc", "2.28"),
-        "lacks": [],
+        "lacks": (),
     }
     return FoundPython(**{**usual, **changed})
 
@@ -65,7 +65,7 @@ def test_the_real_python_of_this_machine_is_found(tmp_path: Path) -> None:
     assert (host.home, host.system) == (str(tmp_path), "Linux")
     assert host.home_free_kib
     assert len({python.executable for python in host.pythons}) == len(host.pythons)
-    assert choose_python(host, far, "aws").unfit() == ""
+    assert fitting_pythons(host, far, "aws")
 
 
 def test_a_python_in_the_users_home_is_found(far: ProcessTransport, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_hostile_module_name_runs_nothing(tmp_path: Path, module: str) -> None
         ({"libc": ("", "")}, "glibc"),
         ({"libc": ("glibc", "2.12")}, "glibc"),
         ({"libc": ("glibc", "2.x")}, "glibc"),
-        ({"lacks": ["zlib"]}, "zlib"),
+        ({"lacks": ("zlib",)}, "zlib"),
         ({"executable": "python3"}, "where it is"),
         ({}, ""),
         ({"libc": ("glibc", "2.17")}, ""),
@@ -141,14 +141,16 @@ def test_when_none_fits_every_reason_is_given(far: ProcessTransport) -> None:
     host = this_host("/home/x")
     old, pypy = described(version=(3, 6, 8)), described(implementation="PyPy")
     with pytest.raises(PythonMissing) as caught:
-        choose_python(replaced(host, [old, pypy], "python/9"), far, "aws")
+        fitting_pythons(replaced(host, [old, pypy], "python/9"), far, "aws")
     assert "(3.6.8): it is older" in str(caught.value)
     assert "PyPy" in str(caught.value)
     assert "`python/9` cannot be loaded" in str(caught.value)
     assert "[profiles.aws.environment]" in caught.value.shown_hint
     assert caught.value.exit_code == 40
+    with pytest.raises(PythonMissing, match="Darwin"):
+        fitting_pythons(msgspec.structs.replace(host, system="Darwin"), far, "aws")
     with pytest.raises(PythonMissing, match="there is none"):
-        choose_python(replaced(host, [], ""), far, "aws")
+        fitting_pythons(replaced(host, [], ""), far, "aws")
 
 
 def replaced(host: Host, pythons: list[FoundPython], modules_failed: str) -> Host:

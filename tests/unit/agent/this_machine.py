@@ -24,7 +24,6 @@ def this_python() -> FoundPython:
         is_64_bit=True,
         machine=platform.machine(),
         libc=platform.libc_ver(),
-        lacks=[],
     )
 
 
