@@ -83,9 +83,11 @@ def _options(words: list[str]) -> argparse.Namespace:
 def check(options: argparse.Namespace) -> dict[str, object]:
     """Whether this very agent is here and runs; if so, it becomes the current one."""
     _sweep(options.base)
-    if not os.path.isfile(os.path.join(options.home, "start")) or _try_out(options, options.part):
+    if _try_out(options, options.part):
         return {"state": "absent"}
     _add_python(options, options.part)
+    if _try_start(options):
+        return {"state": "absent"}
     _make_current(options)
     return {"state": "present", "path": options.home}
 
@@ -112,6 +114,8 @@ def install(options: argparse.Namespace) -> dict[str, object]:
     finally:
         shutil.rmtree(temp, ignore_errors=True)
     _replace(os.path.join(options.home, "start"), start)
+    if _try_start(options):
+        _remove_other_parts(options)
     previous = _make_current(options)
     removed = _remove_old(options, {options.name, previous})
     return {"state": "installed", "path": options.home, "removed": removed}
@@ -169,9 +173,20 @@ def _try_out(options: argparse.Namespace, part: str) -> str:
     environment = dict(os.environ)
     if options.library_path:
         environment["LD_LIBRARY_PATH"] = options.library_path
+    argv = [options.python, "-I", "-S", "-c", _TRY, run, lib, *options.modules]
+    return _complaint(argv, environment)
+
+
+def _try_start(options: argparse.Namespace) -> str:
+    """Why the agent does not run as a laptop starts it; empty when it does."""
+    start = os.path.join(options.home, "start")
+    return _complaint(["sh", start, "--version", "--json"], dict(os.environ))
+
+
+def _complaint(argv: list[str], environment: dict[str, str]) -> str:
     try:
         done = subprocess.run(
-            [options.python, "-I", "-S", "-c", _TRY, run, lib, *options.modules],
+            argv,
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -186,6 +201,21 @@ def _try_out(options: argparse.Namespace, part: str) -> str:
     return said[-1] if said else f"exit code {done.returncode}"
 
 
+def _remove_other_parts(options: argparse.Namespace) -> None:
+    """`start` took another part, which does not run: a trap, until somebody brings it anew."""
+    machine = options.tag.partition("-")[2]
+    for entry in _entries(options.home):
+        if entry.name.endswith(f"-{machine}") and entry.path != options.part:
+            _remove_at_once(options.base, entry.path)
+
+
+def _remove_at_once(base: str, path: str) -> None:
+    """Gone in one moment, though removing all of it takes a while."""
+    aside = _temp_name(base)
+    os.rename(path, aside)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
 def _put_in_place(options: argparse.Namespace, temp: str) -> None:
     """One that somebody else put there meanwhile stays if it runs; one that does not makes way."""
     try:
@@ -196,10 +226,8 @@ def _put_in_place(options: argparse.Namespace, temp: str) -> None:
         if not _try_out(options, options.part):
             _add_python(options, options.part)
             return
-        aside = _temp_name(options.base)
-        os.rename(options.part, aside)
+        _remove_at_once(options.base, options.part)
         os.rename(temp, options.part)
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _add_python(options: argparse.Namespace, part: str) -> None:
@@ -238,9 +266,7 @@ def _remove_old(options: argparse.Namespace, kept: set[str]) -> list[str]:
             continue
         if time.time() - entry.stat().st_mtime < options.keep_unused_s:
             continue
-        aside = _temp_name(options.base)
-        os.rename(entry.path, aside)  # gone at once, though removing takes a while
-        shutil.rmtree(aside, ignore_errors=True)
+        _remove_at_once(options.base, entry.path)
         removed.append(entry.name)
     return sorted(removed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -185,6 +186,43 @@ def test_killed_at_any_call_it_is_there_whole_or_not_at_all(home: Path, cache: B
     pytest.fail("it never ran to its end")
 
 
+class KillingTransport(ProcessTransport):
+    """Kills the far script after a while, wherever it is then."""
+
+    delay_s = 0.0
+
+    def run(self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float) -> Done:
+        assert timeout_s
+        process = subprocess.Popen(
+            argv,
+            env=self._environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        killer = threading.Timer(self.delay_s, process.kill)
+        killer.start()
+        stdout, _ = process.communicate(stdin)
+        killer.cancel()
+        killer.join()
+        return Done(process.returncode, stdout, b"")
+
+
+def test_killed_at_any_moment_the_next_run_heals(home: Path, cache: BundleCache) -> None:
+    environment = bare_environment(home)
+    killing = KillingTransport(environment)
+    for step in range(1, 9):
+        shutil.rmtree(home / AGENTS, ignore_errors=True)
+        killing.delay_s = 0.06 * step
+        with contextlib.suppress(InstallFailed):
+            put(killing, cache)
+        far = ProcessTransport(environment)
+        was_whole = answers(far)
+        put(far, cache)
+        assert was_whole or answers(far)
+        assert names(home) == [agent_name(), "current"]
+
+
 class CuttingTransport(ProcessTransport):
     def run(self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float) -> Done:
         half = stdin[: len(stdin) // 2] if stdin and len(stdin) > 1 << 16 else stdin
@@ -267,6 +305,22 @@ def test_a_python_that_needs_a_library_path_gets_it_and_its_children_do_not(
             start, env=bare_environment(home) | before, capture_output=True, text=True, check=True
         )
         assert done.stdout == f"{after}\n"
+
+
+def test_a_part_that_does_not_run_here_is_no_trap(
+    far: ProcessTransport, home: Path, cache: BundleCache
+) -> None:
+    put(far, cache)
+    (part,) = (home / AGENTS / agent_name()).glob("cp*")
+    trap = part.with_name(f"cp300-{part.name.partition('-')[2]}")
+    shutil.copytree(part, trap)
+    shutil.rmtree(trap / "lib")
+    shutil.copytree(trap, part.with_name("cp300-other"))
+    assert not answers(far)
+    put(far, cache)
+    assert answers(far)
+    assert not trap.exists()
+    assert part.with_name("cp300-other").exists()  # of another machine that shares the home
 
 
 def test_when_the_best_python_cannot_be_served_the_next_is(
