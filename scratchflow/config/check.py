@@ -17,7 +17,7 @@ _S = TypeVar("_S", bound=Section)
 
 def check_config(document: Mapping[str, Any], origin: str) -> Config:
     """The document as a Config."""
-    _refuse_control_characters(document, origin)
+    refuse_control_characters(document, origin)
     _refuse_unknown(document, Config, "", origin)
     profiles = document.get("profiles", {})
     if not isinstance(profiles, dict):
@@ -46,7 +46,7 @@ def check_profile(table: Any, origins: Mapping[str, str], prefix: str = "") -> P
 
 def check_given_profile(table: Mapping[str, Any], origin: str) -> Profile:
     """A table that did not come from a file of this machine, as a Profile."""
-    _refuse_control_characters(table, origin)
+    refuse_control_characters(table, origin)
     return check_profile(table, {"": origin})
 
 
@@ -90,7 +90,7 @@ def _refuse_unknown(
             _refuse_unknown(value, section, f"{prefix}{key}.", origin)
 
 
-def _refuse_control_characters(document: Mapping[str, Any], origin: str) -> None:
+def refuse_control_characters(document: Mapping[str, Any], origin: str) -> None:
     """No value needs them, and a newline in one could forge a line of an ssh config or a script."""
     for key, text in _strings_of(document, ""):
         if any(ord(character) < 32 or ord(character) == 127 for character in text):

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scratchflow.config.check import check_config, check_given_profile, check_profile
+from scratchflow.config.check import (
+    check_config,
+    check_given_profile,
+    check_profile,
+    refuse_control_characters,
+)
 from scratchflow.config.file import config_path, read_text
 from scratchflow.config.keys import require_known, typed_value
 from scratchflow.config.toml import parse_document
@@ -125,7 +130,9 @@ def _parse_override(text: str) -> tuple[str, Any]:
     if not equals:
         raise ConfigBadValue(key=text, origin="--set", problem="expected KEY=VALUE")
     require_known(key, "--set")
-    return key, typed_value(key, value, "--set")
+    typed = typed_value(key, value, "--set")
+    refuse_control_characters({key: typed}, "--set")
+    return key, typed
 
 
 def _nested(key: str, value: Any) -> _Table:

@@ -281,6 +281,7 @@ def test_set_takes_values_as_people_type_them(
         ("slurm.gpsu=1", 'did you mean "slurm.gpus"'),
         ("slurm.gpus=many", "cannot read `many`"),
         ("slurm.gpus=-1", "(--set)"),
+        ("login=a\nProxyCommand x", "control characters"),
     ],
 )
 def test_a_bad_set_says_that_the_flag_is_wrong(file: Path, override: str, complaint: str) -> None:
