@@ -15,6 +15,7 @@ from scratchflow.model.events import Emit
 from scratchflow.model.results import Result, VersionShown
 
 if TYPE_CHECKING:  # each flow is imported when it is asked for
+    from scratchflow.config.settings import Settings
     from scratchflow.flows.here import Here
     from scratchflow.flows.telling import Teller
 
@@ -38,15 +39,19 @@ def dispatch(request: Request, emit: Emit) -> Result:
     """Runs the flow that `do` names, with the profile that came along."""
     if request.do == "version":
         return VersionShown(version=__version__)
+    from scratchflow.config.settings import given_settings
+
+    settings = given_settings(request.profile_name, request.profile, "the request")
+    if request.do in SERVED_ON_LOGIN:
+        typed_arguments(request, Nothing)
+        return SERVED_ON_LOGIN[request.do](settings)
     served = SERVED.get(request.do)
     if served is None:
         raise RequestRefused(reason=f"it does not know `{request.do}`")
     arguments = typed_arguments(request, served.arguments)
-    from scratchflow.config.settings import given_settings
     from scratchflow.flows.here import here_with
     from scratchflow.flows.telling import Teller
 
-    settings = given_settings(request.profile_name, request.profile, "the request")
     teller = Teller(emit, wants_items=request.verbose)
     return served.flow(here_with(settings, os.environ), teller, arguments)
 
@@ -176,4 +181,23 @@ SERVED = {
     "snapshots diff": Served(Diff, _diff),
     "snapshots verify": Served(Verify, _verify),
     "snapshots prune": Served(DryRun, _prune),
+}
+
+
+def _nodes(settings: "Settings") -> Result:
+    from scratchflow.flows.nodes import nodes_here
+
+    return nodes_here(settings, os.environ)
+
+
+def _check(settings: "Settings") -> Result:
+    from scratchflow.flows.checking import check_login
+
+    return check_login(settings, os.environ)
+
+
+# On the login host, where there is no workspace.
+SERVED_ON_LOGIN: "dict[str, Callable[[Settings], Result]]" = {
+    "nodes": _nodes,
+    "check": _check,
 }

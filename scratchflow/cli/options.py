@@ -67,6 +67,12 @@ def is_verbose(context: typer.Context) -> bool:
     return bool(kept.get("verbose"))
 
 
+def may_ask(context: typer.Context) -> bool:
+    """Whether a question may be put to the terminal: never with `--json`."""
+    kept: dict[str, Any] = context.find_root().ensure_object(dict)
+    return not kept.get("json")
+
+
 def _global(context: Any) -> list[Any]:
     """The options of the top, without those that set up the shell's completion."""
     top = context.find_root().command

@@ -30,6 +30,10 @@ class Verb:
 
 
 VERBS = {
+    "setup": Verb(
+        "Cluster", "scratchflow.cli.setup", "Set up a cluster: profile, agent, ssh alias"
+    ),
+    "nodes": Verb("Cluster", "scratchflow.cli.nodes", "Show nodes, what is free, which are warm"),
     "create": Verb(
         "Workspace", "scratchflow.cli.create", "Make the workspace, take a first snapshot"
     ),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +27,15 @@ ORIGIN = "config set"
 class Edit:
     """A change to the file: its text before and after."""
 
-    key: str
     before: str
     after: str
+
+    def diff(self, path: Path) -> str:
+        """The change as people read it; empty when there is none."""
+        lines = difflib.unified_diff(
+            self.before.splitlines(), self.after.splitlines(), str(path), str(path), lineterm=""
+        )
+        return "\n".join(lines)
 
 
 def full_key(key: str, profile: Callable[[], str]) -> str:
@@ -39,23 +46,24 @@ def full_key(key: str, profile: Callable[[], str]) -> str:
     return f"profiles.{profile()}.{key}"
 
 
-def plan_edit(path: Path, key: str, text: str) -> Edit:
-    """The file's text with the key set; refused when the result would not load."""
+def plan_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
+    """The file's text with the keys set; refused when the result would not load."""
     import tomlkit
 
     before = read_text(path, required=False) or ""
     parse_document(before, str(path))
     document = tomlkit.parse(before)
-    _assign(document, _parts(key), _value(key, text))
+    for key, text in assignments.items():
+        _assign(document, _parts(key), _value(key, text))
     after = tomlkit.dumps(document)
     check_config(parse_document(after, str(path)), ORIGIN)
-    return Edit(key=key, before=before, after=after)
+    return Edit(before=before, after=after)
 
 
-def apply_edit(path: Path, key: str, text: str) -> Edit:
-    """Plans and writes the change; two of us at once both get their key in."""
+def apply_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
+    """Plans and writes the change; two of us at once both get their keys in."""
     with _alone_in(path.parent, path):
-        edit = plan_edit(path, key, text)
+        edit = plan_edits(path, assignments)
         if edit.after != edit.before:
             write_text(path, edit.after)
     return edit

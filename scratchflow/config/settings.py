@@ -56,6 +56,17 @@ def load_settings(asked: Asked, environment: Mapping[str, str]) -> Settings:
     """Reads the file, picks the profile and lays the flags over it."""
     path, required = config_path(asked.config, environment)
     text = read_text(path, required=required)
+    return _settings(text, path, asked, environment)
+
+
+def settings_in(text: str, path: Path, name: str) -> Settings:
+    """One profile of a text that is not in the file yet."""
+    return _settings(text, path, Asked(profile=name), {})
+
+
+def _settings(
+    text: str | None, path: Path, asked: Asked, environment: Mapping[str, str]
+) -> Settings:
     document = parse_document(text, str(path)) if text is not None else {}
     config = check_config(document, str(path))
     tables: dict[str, _Table] = document.get("profiles", {})

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
-from scratchflow.config.edit import Edit, apply_edit, full_key, plan_edit
+from scratchflow.config.edit import apply_edits, full_key, plan_edits
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Asked, load_settings
 from scratchflow.model.events import Emit, Log
@@ -45,13 +44,13 @@ def change(
     """Sets one key in the file, or says what that would change. A profile may be new by it."""
     place, _ = config_path(asked.config, environment)
     whole_key = full_key(key, lambda: _profile_to_change(asked, environment, place))
-    edit = (plan_edit if dry_run else apply_edit)(place, whole_key, value)
+    edit = (plan_edits if dry_run else apply_edits)(place, {whole_key: value})
     return ConfigChanged(
         path=str(place),
         key=whole_key,
         changed=edit.after != edit.before,
         dry_run=dry_run,
-        diff=_diff(edit, place),
+        diff=edit.diff(place),
     )
 
 
@@ -60,10 +59,3 @@ def _profile_to_change(asked: Asked, environment: Mapping[str, str], place: Path
     if named:
         return named
     return load_settings(asked, environment).name if place.exists() else LOCAL
-
-
-def _diff(edit: Edit, place: Path) -> str:
-    lines = difflib.unified_diff(
-        edit.before.splitlines(), edit.after.splitlines(), str(place), str(place), lineterm=""
-    )
-    return "\n".join(lines)

@@ -279,6 +279,24 @@ class AllocationMissing(ScratchflowError):
     hint = "`scratchflow allocate` takes a node"
 
 
+class SchedulerMissing(ScratchflowError):
+    """The profile has no cluster behind it."""
+
+    code = "config.no_scheduler"
+    exit_code = 10
+    message = 'profile "{profile}" has no cluster: its scheduler is "none"'
+    hint = "`scratchflow setup LOGIN` adds a cluster; `--profile` chooses another"
+
+
+class Declined(ScratchflowError):
+    """The user was asked and did not agree, or could not be asked."""
+
+    code = "usage.declined"
+    exit_code = 2
+    message = "{what} was not confirmed; nothing was changed there"
+    hint = "run it again with `--yes`, or make the change by hand: {by_hand}"
+
+
 class WorkspaceElsewhere(ScratchflowError):
     """The profile's workspace is on a compute node, and this machine is none."""
 

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from scratchflow.model.allocation import Node
 from scratchflow.model.snapshot import Manifest, SnapshotKind
 
 
@@ -207,10 +208,63 @@ class SnapshotImported(Result, frozen=True):
     dry_run: bool = False
 
 
+class NodeRow(Node, frozen=True):
+    """A node, and the snapshot that its scratch still equals, if any."""
+
+    warm: str | None
+
+
+class NodesShown(Result, frozen=True):
+    """`nodes`."""
+
+    nodes: list[NodeRow]
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was looked at; `fix` is the one line that mends it."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+
+class ChecksDone(Result, frozen=True):
+    """What an agent found out about its host."""
+
+    checks: list[Check]
+
+
+class ClusterSetUp(Result, frozen=True):
+    """`setup`: what was written where, and whether it works."""
+
+    profile: str
+    login: str
+    reached_by: str
+    agent: str
+    python: str
+    config_diff: str
+    ssh_config_diff: str
+    checks: list[Check]
+    dry_run: bool = False
+
+
+class SetupRemoved(Result, frozen=True):
+    """`setup --remove`."""
+
+    ssh_config_diff: str
+    agent_removed: bool
+    dry_run: bool = False
+
+
 # The schema lists these by verb; a verb without an entry here has no machine-readable result.
 RESULTS_BY_OP: dict[str, type[Result]] = {
     "version": VersionShown,
     "help": HelpShown,
+    "setup": ClusterSetUp,
+    "setup remove": SetupRemoved,
+    "nodes": NodesShown,
+    "check": ChecksDone,
     "config show": ConfigShown,
     "config path": ConfigPath,
     "config set": ConfigChanged,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from scratchflow.config.edit import apply_edit, full_key, plan_edit
+from scratchflow.config.edit import Edit, apply_edits, full_key, plan_edits
 from scratchflow.config.keys import profile_keys
 from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.model.errors import (
@@ -85,6 +85,10 @@ keep_weekly = 4
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "config.toml"
+
+
+def apply_edit(file: Path, key: str, value: str) -> Edit:
+    return apply_edits(file, {key: value})
 
 
 def load(file: Path, text: str | None = None, **more: Any) -> Settings:
@@ -345,7 +349,7 @@ def test_set_follows_a_symlink_and_keeps_the_mode(tmp_path: Path) -> None:
 
 
 def test_a_planned_edit_changes_nothing(file: Path) -> None:
-    edit = plan_edit(file, "profiles.a.login", "x")
+    edit = plan_edits(file, {"profiles.a.login": "x"})
     assert 'login = "x"' in edit.after
     assert not file.exists()
 
@@ -358,8 +362,9 @@ def test_set_in_an_impossible_place_is_a_clear_error(tmp_path: Path) -> None:
 
 def test_two_writers_at_once_both_get_their_key_in(file: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from scratchflow.config.edit import apply_edit\n"
-        "for i in range(10): apply_edit(Path(sys.argv[1]), f'profiles.p{sys.argv[2]}-{i}.login', 'x')"
+        "import sys; from pathlib import Path; from scratchflow.config.edit import apply_edits\n"
+        "for i in range(10):"
+        " apply_edits(Path(sys.argv[1]), {f'profiles.p{sys.argv[2]}-{i}.login': 'x'})"
     )
     writers = [
         subprocess.Popen([sys.executable, "-c", program, str(file), str(number)])

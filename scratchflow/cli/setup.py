@@ -1,0 +1,119 @@
+"""`scratchflow setup`: a cluster, ready to use from this machine."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import DRY_RUN, VerbCommand, asked, may_ask
+from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.events import Emit
+from scratchflow.model.results import ClusterSetUp, SetupRemoved
+from scratchflow.model.text import printable
+
+if TYPE_CHECKING:
+    from scratchflow.flows.setup import Confirm
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def setup(
+    context: typer.Context,
+    login: Annotated[
+        str, typer.Argument(metavar="[LOGIN]", help="The login host, as `ssh` knows it.")
+    ] = "",
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="The profile's name.", show_default=False)
+    ] = "",
+    store: Annotated[
+        str, typer.Option("--store", metavar="PATH", help="Where snapshots go, on the cluster.")
+    ] = "",
+    scratch: Annotated[
+        str, typer.Option("--scratch", metavar="PATH", help="The nodes' own disk.")
+    ] = "",
+    partition: Annotated[
+        str, typer.Option("--partition", metavar="NAME", help="Slurm's partition to ask for.")
+    ] = "",
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Undo it: ssh config, ssh files, agent.")
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Make the changes without asking.")
+    ] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[Any]:
+    """Set up a cluster: reach it, put the agent there, write the profile and the ssh alias.
+
+    Run it again at any time. Your ssh config gets three marked lines at its top; `--remove` gives
+    it back byte for byte.
+    """
+    wanted, asking = asked(context), may_ask(context)
+    confirm = _confirm(yes=yes, may_ask=asking)
+    if remove:
+        return _remove(wanted, confirm, dry_run=dry_run, asking=asking)
+    if not login:
+        raise UsageInvalid(
+            problem="which login host? `LOGIN` is missing", command=context.command_path
+        )
+    values = {"store": store, "scratch": scratch, "slurm.partition": partition}
+
+    def run(emit: Emit) -> ClusterSetUp:
+        from scratchflow.flows.setup import SetupWish, set_up
+
+        wish = SetupWish(login, name or wanted.profile or _name_of(login), values, dry_run)
+        return set_up(wanted, os.environ, emit, wish, confirm, may_ask=asking)
+
+    return Call("setup", run, _shown)
+
+
+def _remove(wanted: Any, confirm: "Confirm", *, dry_run: bool, asking: bool) -> Call[SetupRemoved]:
+    def run(emit: Emit) -> SetupRemoved:
+        from scratchflow.flows.setup import remove
+
+        return remove(wanted, os.environ, emit, confirm, dry_run=dry_run, may_ask=asking)
+
+    return Call("setup remove", run, _removed)
+
+
+def _confirm(*, yes: bool, may_ask: bool) -> "Confirm":
+    def confirm(diff: str, what: str) -> bool:
+        if yes:
+            return True
+        if not may_ask or not sys.stdin.isatty():
+            return False
+        sys.stderr.write(f"{diff}\n\n")
+        return typer.confirm(f"Make {what}?", err=True)
+
+    return confirm
+
+
+def _name_of(login: str) -> str:
+    """`user@login1.cluster.example` as a profile's name: `login1`."""
+    host = login.rpartition("@")[2]
+    return re.sub(r"[^A-Za-z0-9_-]", "-", host.partition(".")[0])
+
+
+def _shown(done: ClusterSetUp) -> Iterator[str]:
+    if done.dry_run:
+        yield f"would set up `{printable(done.login)}` as profile `{done.profile}`"
+        yield from filter(None, [done.config_diff, done.ssh_config_diff])
+        return
+    yield f"profile `{done.profile}`: `{printable(done.login)}` by {printable(done.reached_by)}"
+    yield f"agent at `{printable(done.agent)}` with `{printable(done.python)}`"
+    for check in done.checks:
+        mark = "ok " if check.ok else "NOT"
+        fix = f"; {printable(check.fix)}" if check.fix else ""
+        yield f"{mark} {check.name}: {printable(check.detail)}{fix}"
+
+
+def _removed(done: SetupRemoved) -> Iterator[str]:
+    if done.dry_run:
+        yield done.ssh_config_diff or "the ssh config has none of our lines"
+    else:
+        agent = "; the agent is gone too" if done.agent_removed else ""
+        yield f"your ssh config is as it was{agent}"

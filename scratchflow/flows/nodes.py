@@ -1,0 +1,61 @@
+"""`nodes`: what the cluster has, what of it is free, and which nodes are warm."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import socket
+from collections.abc import Mapping
+
+import msgspec
+
+from scratchflow.cluster.command import command_environment, local_run
+from scratchflow.cluster.slurm import Slurm
+from scratchflow.cluster.slurm_nodes import nodes as slurm_nodes
+from scratchflow.config.settings import Settings
+from scratchflow.flows.reaching import ask_agent, is_login_host, reach_login
+from scratchflow.model.allocation import Node
+from scratchflow.model.errors import SchedulerMissing
+from scratchflow.model.events import Emit
+from scratchflow.model.results import NodeRow, NodesShown
+from scratchflow.store.nodes import read_nodes
+from scratchflow.store.place import find_place
+from scratchflow.workspace.place import expand
+
+
+def show_nodes(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, *, may_ask: bool
+) -> NodesShown:
+    """The nodes as the login host sees them now."""
+    if settings.profile.scheduler == "none":
+        raise SchedulerMissing(profile=settings.name)
+    if is_login_host(settings):
+        return nodes_here(settings, environment)
+    with reach_login(settings, environment, emit, may_ask=may_ask) as far:
+        return msgspec.convert(ask_agent(far, settings, "nodes", {}, emit), NodesShown)
+
+
+def nodes_here(settings: Settings, environment: Mapping[str, str]) -> NodesShown:
+    """The same, on the login host itself."""
+    warm = _warm_nodes(settings, environment)
+    return NodesShown(nodes=[_row(node, warm) for node in slurm_nodes(this_slurm(environment))])
+
+
+def this_slurm(environment: Mapping[str, str]) -> Slurm:
+    """Slurm as this user sees it from this host."""
+    return Slurm(
+        run=local_run(command_environment(environment)),
+        user=pwd.getpwuid(os.getuid()).pw_name,
+        host=socket.gethostname(),
+    )
+
+
+def _warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:
+    """Which nodes hold a copy, and of which snapshot."""
+    profile = settings.profile
+    place = find_place(expand(profile.store, environment), profile.workspace)
+    return {record.node: record.snapshot for record in read_nodes(place)}
+
+
+def _row(node: Node, warm: Mapping[str, str]) -> NodeRow:
+    return NodeRow(**msgspec.structs.asdict(node), warm=warm.get(node.name))
