@@ -11,6 +11,7 @@ no pipe, and `salloc` and the shell under it keep a terminal as stderr.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,16 +27,12 @@ WINDOW = "node"
 
 _PROBE_S = 10.0
 _PROFILE_OPTION = "@scratchflow_profile"
-# The window's name is last: the user may name his own windows as he likes.
+# tmux allows no `:` in a session's name. The window's is last: the user's own may hold anything.
 _FIELDS = ("session_name", _PROFILE_OPTION, "pane_id", "pane_pid", "pane_dead", "pane_dead_status")
-_FORMAT = "|".join(f"#{{{field}}}" for field in (*_FIELDS, "window_name"))
-_NO_SERVER = (
-    "no server running",
-    "error connecting to",
-    "no sessions",
-    "server exited",
-    "no current",
-)
+_FORMAT = ":".join(f"#{{{field}}}" for field in (*_FIELDS, "window_name"))
+_NO_SERVER = ("no server running", "No such file or directory", "Connection refused")
+_ON_ITS_WAY_OUT = ("server exited", "lost server", "no sessions")
+_START_TRIES, _START_PAUSE_S = 10, 0.1
 
 
 @dataclass(frozen=True)
@@ -67,6 +64,10 @@ class Tmux:
         """The profile's pane `node`, or None; the oldest one if the user has split the window."""
         ours = [pane for pane in self._panes() if (pane.profile, pane.window) == (profile, WINDOW)]
         return min(ours, key=lambda pane: int(pane.pane_id[1:]), default=None)
+
+    def pane_with_id(self, pane_id: str) -> Pane | None:
+        """That pane, whatever the user has renamed or moved meanwhile; None when it is gone."""
+        return next((pane for pane in self._panes() if pane.pane_id == pane_id), None)
 
     def session(self, profile: str) -> str | None:
         """The name of the profile's session, if it lives."""
@@ -109,7 +110,7 @@ class Tmux:
 
     def kill_pane(self, pane_id: str) -> None:
         """Closes one pane; with its last pane a window goes, and with that a session."""
-        if any(pane.pane_id == pane_id for pane in self._panes()):
+        if self.pane_with_id(pane_id) is not None:
             self._cmd("kill-pane", "-t", pane_id)
 
     def kill(self, profile: str) -> bool:
@@ -137,7 +138,11 @@ class Tmux:
         opened = ["new-session", "-d", "-s", name, "-n", WINDOW, "-x", "200", "-y", "50"]
         owned = [";", "set-option", "-t", target, _PROFILE_OPTION, profile]
         command = ["--", *_quoted(argv), *owned, *_window_options(target)]
-        self._cmd("start-server", ";", *lasting, *opened, *command)
+        for _ in range(_START_TRIES):
+            if self._ask("start-server", ";", *lasting, *opened, *command) is not None:
+                return
+            time.sleep(_START_PAUSE_S)  # an old server is still on its way out
+        raise self._failed("its server does not start")
 
     def _free_name(self, profile: str, session: str) -> str:
         """The session's name; with the profile's beside it when another profile has it already."""
@@ -149,7 +154,7 @@ class Tmux:
         done = self._ask("list-panes", "-a", "-F", _FORMAT)
         if done is None:
             return []
-        return [_pane(fields) for line in done if len(fields := line.split("|", 6)) == 7]
+        return [_pane(fields) for line in done if len(fields := line.split(":", 6)) == 7]
 
     def _cmd(self, *arguments: str) -> list[str]:
         done = self._ask(*arguments)
@@ -163,7 +168,7 @@ class Tmux:
         if done.returncode == 0:
             return list(done.stdout)
         said = " ".join(done.stderr) or f"exit code {done.returncode}"
-        if any(words in said for words in _NO_SERVER):
+        if any(words in said for words in (*_NO_SERVER, *_ON_ITS_WAY_OUT)):
             return None
         raise self._failed(said)
 

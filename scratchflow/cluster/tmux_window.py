@@ -44,10 +44,8 @@ class WindowHolder:
     def exit_code(self) -> int | None:
         if self._pane is None:
             return None
-        now = self._tmux.pane(self._profile)
-        if now is None or now.pane_id != self._pane.pane_id:
-            return _GONE
-        return now.exit_code
+        now = self._tmux.pane_with_id(self._pane.pane_id)
+        return now.exit_code if now is not None else _GONE
 
     def stop(self) -> None:
         """Closes the window. `salloc` is hung up by that, and withdraws a request that waits."""
@@ -55,9 +53,9 @@ class WindowHolder:
             return
         # Whatever tmux says, the caller goes on to ask Slurm for what is left.
         with suppress(TmuxFailed):
-            now = self._tmux.pane(self._profile)
+            now = self._tmux.pane_with_id(self._pane.pane_id)
             self._tmux.kill_pane(self._pane.pane_id)
-            if now is not None and now.pane_id == self._pane.pane_id and not now.dead:
+            if now is not None and not now.dead:
                 _end(now.pid)
         self._pane = None
 

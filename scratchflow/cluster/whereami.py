@@ -25,6 +25,16 @@ def node_name(environment: Mapping[str, str]) -> str:
     return environment.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
 
 
+def login_host() -> str:
+    """This host's own full name, as the login hosts of a pool know each other.
+
+    A tmux session lives on one of them: whoever comes back by the pool's name may be on another.
+    """
+    name = socket.getfqdn()
+    # Without a working resolver that may be the loopback's name, which means another host elsewhere.
+    return socket.gethostname() if name.startswith("localhost") or ":" in name else name
+
+
 def job_id(environment: Mapping[str, str]) -> int | None:
     """The job this process belongs to, if Slurm started it."""
     text = environment.get("SLURM_JOB_ID", "")

@@ -53,6 +53,8 @@ def do_allocate(asked: dict[str, Any]) -> Allocation:
     slurm = Slurm(RUN, os.environ["USER"], HOST)
     submission = Submission(slurm, holder, patience, watch=lambda seen: tell(seen=seen))
     got = allocate(request, submission)
+    # From here on the job is known to whoever asked, and an interruption is no reason to end it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hold == "window":
         show_node(tmux, profile, session, got, SHELL)
     return got

@@ -131,10 +131,10 @@ class TestInterrupted:
             process = login.begin("allocate", hold=hold, node=node, options=OPTIONS)
             with process:
                 _interrupt(login, process, moments.uniform(0, 0.5))
-                process.communicate()
+                _, trace = process.communicate()
             finished = process.returncode == 0
             left = [held for held in our_jobs(login.slurm, "aws") if held.state in OPEN]
-            assert finished or left == [], f"after attempt {attempt}"
+            assert finished or left == [], f"after attempt {attempt}: {trace}"
             for held in left:
                 login.scancel(held.job_id or 0)
             login.do("kill")

@@ -106,13 +106,14 @@ def test_a_dead_window_is_filled_again(tmux: Tmux, socket: str) -> None:
 def test_the_users_own_windows_and_sessions_live_on(tmux: Tmux, socket: str) -> None:
     listed("default", "new-session", "-d", "-s", "scratchflow", *SLEEP)
     listed(socket, "new-session", "-d", "-s", "scratch", *SLEEP)  # a prefix of ours
+    listed(socket, "new-session", "-d", "-s", "a|b:c", "-n", "d|e:f", *SLEEP)
     tmux.start("aws", "scratchflow", SLEEP)
-    listed(socket, "new-window", "-t", "=scratchflow:", "-n", "mine | too", *SLEEP)
+    listed(socket, "new-window", "-t", "=scratchflow:", "-n", "mine | : too", *SLEEP)
     tmux.start("aws", "scratchflow", SLEEP)
     windows = listed(socket, "list-windows", "-t", "=scratchflow", "-F", "#{window_name}")
-    assert sorted(windows) == ["mine | too", "node"]
+    assert sorted(windows) == ["mine | : too", "node"]
     assert tmux.kill("aws")
-    assert listed(socket, "list-sessions", "-F", "#{session_name}") == ["scratch"]
+    assert listed(socket, "list-sessions", "-F", "#{session_name}") == ["a|b_c", "scratch"]
     assert listed("default", "list-sessions", "-F", "#{session_name}") == ["scratchflow"]
 
 
@@ -141,6 +142,27 @@ def test_settings_of_the_user_do_not_end_the_session(tmux: Tmux, tmp_path: Path)
         pane = tmux.pane("aws")
         assert pane is not None
         assert (pane.dead, pane.window) == (False, "node")
+
+
+def test_a_session_can_be_started_while_the_last_server_still_ends(tmux: Tmux) -> None:
+    for _ in range(20):
+        tmux.start("aws", "s", SLEEP)
+        assert tmux.kill("aws")
+
+
+def test_a_mistake_in_the_users_settings_does_no_harm(tmux: Tmux, tmp_path: Path) -> None:
+    (tmp_path / ".tmux.conf").write_text("set -g no-such-option on\nnonsense\n")
+    pane = tmux.start("aws", "s", ["sh", "-c", "echo salloc: error: oops; exec sleep 1000"])
+    retry_until(lambda: "oops" in tmux.text(pane))
+
+
+def test_a_renamed_window_is_still_the_one_that_was_started(tmux: Tmux, socket: str) -> None:
+    holder = WindowHolder(tmux, "aws", "s")
+    holder.start(SLEEP)
+    listed(socket, "rename-window", "-t", "=s:", "mine")
+    assert holder.exit_code() is None
+    holder.stop()
+    assert tmux.session("aws") is None
 
 
 HOSTILE = [

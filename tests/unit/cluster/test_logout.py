@@ -1,0 +1,45 @@
+"""logind's answer, written after busctl(1) and logind.conf(5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from scratchflow.cluster.command import CommandMissing, Completed
+from scratchflow.cluster.logout import logout_kills
+from scratchflow.cluster.whereami import login_host
+
+
+@pytest.mark.parametrize(
+    ("said", "kills"),
+    [
+        ('b true\nas 0\nas 1 "root"\n', True),
+        ('b false\nas 0\nas 1 "root"\n', False),
+        ('b true\nas 0\nas 2 "root" "alice"\n', False),
+        ('b true\nas 1 "bob"\nas 0\n', False),
+        ('b true\nas 1 "alice"\nas 0\n', True),
+        ("", None),
+    ],
+)
+def test_who_is_killed_at_logout(said: str, kills: bool | None) -> None:
+    def run(argv: object, timeout_s: float) -> Completed:
+        assert argv
+        assert timeout_s > 0
+        return Completed(0 if said else 1, said)
+
+    assert logout_kills(run, "alice") is kills
+
+
+def test_without_logind_nobody_knows() -> None:
+    def run(argv: object, timeout_s: float) -> Completed:
+        raise CommandMissing(f"{argv} {timeout_s}")
+
+    assert logout_kills(run, "alice") is None
+
+
+def test_the_login_host_has_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "login2")
+    for loopback in ("localhost", "localhost.localdomain", "::1"):
+        monkeypatch.setattr("socket.getfqdn", lambda name=loopback: name)
+        assert login_host() == "login2"
+    monkeypatch.setattr("socket.getfqdn", lambda: "login2.cluster.example")
+    assert login_host() == "login2.cluster.example"
