@@ -34,10 +34,13 @@ def extract(
     select: Selection | None = None,
     threads: int | None = None,
     progress: Progress = no_progress,
+    replace: bool = False,
 ) -> Extracted:
     """Creates everything the index lists beneath `target`, an existing directory.
 
-    Nothing that exists is overwritten: TargetNotEmpty. A full disk is NoSpace, content that does
+    Nothing that exists is overwritten: TargetNotEmpty. With `replace` files and links that are
+    there are replaced, each old or new at any moment; directories that are there stay as they are,
+    and one that is really a symlink is refused. A full disk is NoSpace, content that does
     not match what was stored is SnapshotDamaged. Links come after all files; modes and mtimes of
     directories come last, deepest first.
     """
@@ -45,11 +48,11 @@ def extract(
     with _Target(target) as descriptor, Archives(index, open_archive) as archives:
         restorer = FileRestorer(
             archives,
-            lambda: Placer(index, descriptor, warn),
+            lambda: Placer(index, descriptor, warn, replace=replace),
             threads=threads or usable_cores(),
             progress=progress,
         )
-        placer = Placer(index, descriptor, warn)
+        placer = Placer(index, descriptor, warn, replace=replace)
         try:
             links = _place_all(index, chosen, placer, restorer)
         except OSError as error:
@@ -61,9 +64,7 @@ def extract(
 
 def _place_all(index: Index, chosen: bytearray, placer: Placer, restorer: FileRestorer) -> int:
     """Places everything in the order that is safe; returns how many hardlinks there were."""
-    directories = _chosen(index, chosen, DIRECTORY)
-    for entry in directories:
-        placer.directory(entry)
+    made = [entry for entry in _chosen(index, chosen, DIRECTORY) if placer.directory(entry)]
     files, links = _files_and_links(index, chosen)
     late_links: list[tuple[int, int]] = []
 
@@ -79,7 +80,7 @@ def _place_all(index: Index, chosen: bytearray, placer: Placer, restorer: FileRe
         placer.hardlink(entry, first)
     for entry in _chosen(index, chosen, SYMLINK):
         placer.symlink(entry)
-    for entry in reversed(directories):
+    for entry in reversed(made):
         placer.directory_metadata(entry)
     return len(links)
 

@@ -157,13 +157,18 @@ class Placer:
         finally:
             os.close(descriptor)
 
-    def directory(self, entry: int) -> None:
-        """A directory, open to us alone until `directory_metadata`."""
+    def directory(self, entry: int) -> bool:
+        """A directory, open to us alone until `directory_metadata`; whether that is to follow.
+
+        One that is there stays; opening it refuses whatever else it is. When we replace inside a
+        tree that somebody works in, its mode and mtime are theirs.
+        """
         try:
             os.mkdir(self.index.names[entry], 0o700, dir_fd=self.directory_of(entry))
         except FileExistsError:
-            # A real directory may stay; opening it refuses whatever else it is.
             self.handles.get(self.index.group_at(entry))
+            return not self._replace
+        return True
 
     def hardlink(self, entry: int, first: int) -> None:
         """A second name for a file that this restore has put in place."""
@@ -207,7 +212,7 @@ def translated(error: OSError, target: object) -> ScratchflowError | OSError:
     """An error of the target as the user should see it."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return NoSpace(path=target, reason=error.strerror)
-    if error.errno in {errno.EEXIST, errno.ENOTDIR, errno.ELOOP}:
+    if error.errno in {errno.EEXIST, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENOTEMPTY}:
         return TargetNotEmpty(target=target)
     return error
 

@@ -34,9 +34,11 @@ class Selection:
         self._choose_parents()
 
     def _matches(self, pattern: str) -> list[int]:
+        entry = self._index.find(os.fsencode(pattern))
+        if entry is not None:  # a name may itself hold `[` or `*`
+            return [entry]
         if not _GLOB.intersection(pattern):
-            entry = self._index.find(os.fsencode(pattern))
-            return [] if entry is None else [entry]
+            return []
         matches = compile_pattern(translate(pattern)).fullmatch
         return [
             entry

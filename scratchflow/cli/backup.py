@@ -10,7 +10,7 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, asked, is_verbose
 from scratchflow.model.events import Emit
 from scratchflow.model.results import BackupTaken
-from scratchflow.model.text import counted
+from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -47,7 +47,7 @@ def backup(
         from scratchflow.flows.telling import Teller
 
         here = find_here(wanted, os.environ, emit)
-        wish = Wish(full=full, allow_shrink=allow_shrink, message=message)
+        wish = Wish(full=full, allow_shrink=allow_shrink, message=printable(message))
         take = flow.foretell_backup if dry_run else flow.backup
         return take(here, Teller(emit, wants_items=verbose), wish)
 

@@ -9,6 +9,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, asked, is_verbose
+from scratchflow.model.errors import FileFailed, UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Restored
 from scratchflow.model.text import counted, printable
@@ -46,6 +47,9 @@ def restore(
     the difference, after a safety snapshot of whatever no snapshot holds yet.
     """
     wanted, verbose = asked(context), is_verbose(context)
+    if source is not None and snapshot != "latest":
+        problem = "a snapshot's id and `--from` exclude each other"
+        raise UsageInvalid(problem=problem, command=context.command_path)
 
     def run(emit: Emit) -> Restored:
         from scratchflow.flows import restore as flow
@@ -55,7 +59,7 @@ def restore(
         wish = flow.RestoreWish(
             snapshot=snapshot,
             paths=tuple(paths or ()),
-            to=to.absolute() if to else None,
+            to=_absolute(to),
             source=source,
             replace=replace,
             dry_run=dry_run,
@@ -64,6 +68,13 @@ def restore(
         return flow.restore(here, Teller(emit, wants_items=verbose), wish)
 
     return Call("restore", run, _shown)
+
+
+def _absolute(path: Path | None) -> Path | None:
+    try:
+        return path.absolute() if path else None
+    except OSError as error:  # the current directory is gone
+        raise FileFailed(path=path, reason=error.strerror) from None
 
 
 def _shown(restored: Restored) -> Iterator[str]:
@@ -75,9 +86,12 @@ def _shown(restored: Restored) -> Iterator[str]:
     if restored.mode == "nothing":
         yield f"`{target}` equals snapshot {restored.snapshot} already"
         return
+    gone = f", {counted(restored.removed, 'path')} removed" if restored.removed else ""
     written = f"{counted(restored.written_files, 'file')} ({format_size(restored.written_bytes)})"
     if restored.dry_run:
-        yield f"would write {written} to `{target}` from snapshot {restored.snapshot}"
+        yield f"would write {written}{gone}, to `{target}` from snapshot {restored.snapshot}"
     else:
         took = f"{restored.duration_s:.1f} s"
-        yield f"`{target}` from snapshot {restored.snapshot}: {written} written in {took}"
+        yield f"`{target}` from snapshot {restored.snapshot}: {written} written{gone}, in {took}"
+    if restored.committed_as:
+        yield f"it is the newest again, as snapshot {restored.committed_as}"

@@ -63,7 +63,7 @@ def show(
     def run(here: "Here", teller: "Teller") -> SnapshotShown:
         return flow.show_snapshot(here, teller, snapshot, path)
 
-    return _call(context, "snapshots show", run, _shown)
+    return _call(context, "snapshots show", run, _shown if path is None else _listed_inside)
 
 
 @app.command("diff", cls=VerbCommand)
@@ -135,8 +135,8 @@ def import_file(
 ) -> Call[SnapshotImported]:
     """Take a `.tar.lz4` into the store as a snapshot.
 
-    When it has a directory of the workspace's name at its top, that is the workspace; otherwise
-    all of it becomes the workspace's content.
+    When its first name starts with the workspace's, names are taken as they are; otherwise all of
+    it becomes the workspace's content.
     """
     from scratchflow.flows import moving as flow
 
@@ -186,11 +186,11 @@ def _condition(damaged: str | None, verified: bool) -> str:
     return "" if verified else "not verified"
 
 
+def _listed_inside(shown: SnapshotShown) -> Iterator[str]:
+    yield from map(_entry_line, shown.entries)
+
+
 def _shown(shown: SnapshotShown) -> Iterator[str]:
-    if shown.entries:
-        for entry in shown.entries:
-            yield _entry_line(entry)
-        return
     one = shown.manifest
     rows = {
         "snapshot": one.id,

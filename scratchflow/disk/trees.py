@@ -25,7 +25,14 @@ def rename_new(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if is_there(target):
         os.rmdir(target)  # fails unless it is an empty directory
+    mode = os.lstat(source).st_mode
+    # A directory that moves to another parent has to be writable itself: its `..` changes.
+    closed = stat.S_ISDIR(mode) and not mode & stat.S_IWUSR
+    if closed:
+        os.chmod(source, stat.S_IMODE(mode) | stat.S_IWUSR)
     os.rename(source, target)
+    if closed:
+        os.chmod(target, stat.S_IMODE(mode))
     fsync_directory(target.parent)
 
 

@@ -16,16 +16,19 @@ from scratchflow.flows.telling import Teller
 from scratchflow.model.results import BackupTaken
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import find_place, open_place
+from scratchflow.store.shrink import guard_shrink
 from scratchflow.store.sweep import sweep
 
 
 def backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
     """Takes a snapshot under the store's lock, after clearing away what killed runs left."""
     require_backupable(here)
-    place = open_place(here.store, here.workspace.name)
-    with here.lock(place, "scratchflow backup") as lock:
-        sweep(lock, time.time())
-        return take_snapshot(here, lock, teller, wish)
+    with here.alone(teller.remark):
+        require_backupable(here)  # again: whoever was at work may have left it otherwise
+        place = open_place(here.store, here.workspace.name)
+        with here.lock(place, "scratchflow backup", remark=teller.remark) as lock:
+            sweep(lock, time.time())
+            return take_snapshot(here, lock, teller, wish)
 
 
 def foretell_backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
@@ -36,6 +39,12 @@ def foretell_backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
     parent = find_parent(here, place, read_catalogue(place), teller)
     planned = plan_snapshot(here, parent, teller, wish)
     counts = planned.scanned.counts()
+    guard_shrink(
+        parent.manifest if parent else None,
+        files=counts.files,
+        size_bytes=counts.bytes,
+        allowed=wish.allow_shrink,
+    )
     unchanged = planned.unchanged and parent is not None
     return BackupTaken(
         snapshot=parent.manifest.id if unchanged and parent else None,

@@ -10,6 +10,7 @@ from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.results import WorkspaceCreated
+from scratchflow.model.text import printable
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import find_place
 
@@ -24,10 +25,10 @@ def create(here: Here, teller: Teller, *, dry_run: bool) -> WorkspaceCreated:
     if known is not None:
         raise WorkspaceKnown(workspace=here.workspace.name, snapshot=known.id)
     if dry_run:
-        return WorkspaceCreated(path=str(here.workspace.path), snapshot=None, dry_run=True)
+        return WorkspaceCreated(path=printable(here.workspace.path), snapshot=None, dry_run=True)
     try:
         os.makedirs(here.workspace.path, exist_ok=True)
     except OSError as error:
         raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
     taken = backup(here, teller, Wish(message="created"))
-    return WorkspaceCreated(path=str(here.workspace.path), snapshot=taken.snapshot)
+    return WorkspaceCreated(path=printable(here.workspace.path), snapshot=taken.snapshot)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
 from scratchflow.cluster.whereami import job_id, node_name, role
 from scratchflow.config.settings import Asked, Settings, load_settings
-from scratchflow.model.errors import WorkspaceElsewhere
+from scratchflow.model.errors import StoreLocked, StoreOverlaps, WorkspaceElsewhere
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import Profile
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.owner import this_process
 from scratchflow.store.place import Place
-from scratchflow.workspace.place import Workspace, expand, find_workspace
+from scratchflow.workspace.alone import alone_with
+from scratchflow.workspace.incoming import sweep_incoming
+from scratchflow.workspace.place import STATE_NAME, Workspace, expand, find_workspace
 
 # A backup that meets another one waits for it: both are wanted.
 LOCK_WAIT_S = 120
@@ -42,12 +45,33 @@ class Here:
         """The profile in force."""
         return self.settings.profile
 
-    def lock(self, place: Place, doing: str, *, wait_s: float = LOCK_WAIT_S) -> StoreLock:
-        """The store's lock, taken; a context manager."""
+    def lock(
+        self,
+        place: Place,
+        doing: str,
+        *,
+        wait_s: float = LOCK_WAIT_S,
+        remark: Callable[[str], None] = lambda _: None,
+    ) -> StoreLock:
+        """The store's lock, taken; a context manager. Having to wait is worth a remark."""
         lock = StoreLock(
             place, this_process(), token=self.token(16), doing=doing, job_id=self.job_id
         )
+        try:
+            return lock.acquired()
+        except StoreLocked as error:
+            if not wait_s:
+                raise
+            remark(f"{error}; waiting for it")
         return lock.acquired(wait_s=wait_s)
+
+    @contextmanager
+    def alone(self, remark: Callable[[str], None]) -> Iterator[None]:
+        """This machine's scratchflows take turns at the workspace; leftovers go first."""
+        busy = f"another scratchflow is at work on `{self.workspace.path}`; waiting for it"
+        with alone_with(self.workspace, wait_s=LOCK_WAIT_S, on_wait=lambda: remark(busy)):
+            sweep_incoming(self.workspace)
+            yield
 
 
 def find_here(asked: Asked, environment: Mapping[str, str], emit: Emit) -> Here:
@@ -68,13 +92,27 @@ def here_with(settings: Settings, environment: Mapping[str, str]) -> Here:
     workspace = find_workspace(settings.profile, environment)
     if not _is_on_this_machine(settings.profile, workspace, environment):
         raise WorkspaceElsewhere(profile=settings.name, scratch=workspace.scratch)
+    store = expand(settings.profile.store, environment)
+    _refuse_overlap(workspace, store)
     return Here(
         settings=settings,
         workspace=workspace,
-        store=expand(settings.profile.store, environment),
+        store=store,
         node=node_name(environment),
         job_id=job_id(environment),
     )
+
+
+def _refuse_overlap(workspace: Workspace, store: Path) -> None:
+    """A store inside what it saves would save itself, again and again."""
+    kept = Path(os.path.realpath(store / workspace.name))
+    for root in [*workspace.roots, STATE_NAME]:
+        path = Path(os.path.realpath(workspace.scratch / root))
+        if kept.is_relative_to(path) or path.is_relative_to(kept):
+            raise StoreOverlaps(store=kept, root=path)
+    for root in workspace.roots:
+        if root.split("/")[0] == STATE_NAME:
+            raise StoreOverlaps(store=STATE_NAME, root=root)
 
 
 def _is_on_this_machine(

@@ -5,42 +5,38 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from scratchflow.archive import delta as deltas
-from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.extract import Extracted, extract
 from scratchflow.archive.index import Index
 from scratchflow.archive.reader import OpenArchive, open_index
 from scratchflow.archive.selection import Selection
-from scratchflow.disk.trees import is_empty_or_missing, remove_tree
+from scratchflow.disk.trees import is_empty_or_missing, remove_tree, rename_new
 from scratchflow.flows.here import Here
 from scratchflow.flows.moving import opened_file
-from scratchflow.flows.snapshotting import (
-    Wish,
-    find_parent,
-    note_equal,
-    scan_workspace,
-    take_snapshot,
-)
+from scratchflow.flows.snapshotting import Wish, note_restored, refuse_links, take_snapshot
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import (
+    FileTaken,
+    PathMissing,
     RestoreIncomplete,
+    SnapshotDamaged,
     SnapshotMissing,
     TargetNotEmpty,
     WorkspaceFailed,
 )
 from scratchflow.model.results import Restored
-from scratchflow.model.snapshot import Manifest
-from scratchflow.store.catalogue import Catalogue, read_catalogue
+from scratchflow.model.snapshot import Manifest, is_snapshot_id
+from scratchflow.model.text import printable
+from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
 from scratchflow.store.place import Place, find_place, open_place
 from scratchflow.store.sweep import sweep
-from scratchflow.workspace.incoming import begin_incoming, merge_in, occupied_roots, swap_in
+from scratchflow.workspace.incoming import begin_incoming, occupied_roots, swap_in
 from scratchflow.workspace.notes import (
     Restoring,
     begin_restoring,
@@ -57,7 +53,7 @@ Mode = Literal["full", "delta", "nothing"]
 class RestoreWish:
     """What the user wants back, and where."""
 
-    snapshot: str = "latest"
+    snapshot: str = LATEST
     paths: tuple[str, ...] = ()
     to: Path | None = None
     source: Path | None = None
@@ -79,18 +75,53 @@ class Source:
 def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
     """Chooses the way: elsewhere, a part, only the difference, or everything."""
     started_s = here.monotonic()
-    place = find_place(here.store, here.workspace.name)
-    catalogue = read_catalogue(place)
+    touches_nothing_here = wish.source is None and (wish.dry_run or wish.to is not None)
     try:
-        with _find_source(here, teller, wish, place, catalogue) as source:
-            restored = _restore(here, teller, wish, source, catalogue)
+        with nullcontext() if touches_nothing_here else here.alone(teller.remark):
+            restored = _restore(here, teller, wish)
     except OSError as error:
-        path = error.filename or here.workspace.scratch
+        path = error.filename if isinstance(error.filename, str) else here.workspace.scratch
         raise WorkspaceFailed(path=path, reason=error.strerror) from error
-    if source.manifest and not (wish.dry_run or wish.to or wish.paths):
-        restored = _make_newest(here, teller, restored)
     took_s = round(here.monotonic() - started_s, 3)
     return msgspec.structs.replace(restored, duration_s=took_s)
+
+
+def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
+    place = find_place(here.store, here.workspace.name)
+    catalogue = read_catalogue(place)
+    interrupted = _interrupted(here, wish)
+    with _find_source(here, teller, wish, place, catalogue, interrupted) as source:
+        if wish.to is not None:
+            return _restore_elsewhere(here, teller, wish, source, wish.to)
+        if wish.paths:
+            if interrupted:
+                raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
+            return _restore_paths(here, teller, wish, source)
+        restored = _restore_whole(here, teller, wish, source, catalogue, interrupted)
+    if source.manifest is None or wish.dry_run:
+        return restored
+    return _make_newest(here, teller, restored)
+
+
+def _restore_whole(
+    here: Here,
+    teller: Teller,
+    wish: RestoreWish,
+    source: Source,
+    catalogue: Catalogue,
+    interrupted: Restoring | None,
+) -> Restored:
+    refuse_links(here.workspace.scratch, source.roots)
+    resume = interrupted is not None and interrupted.mode == "delta"
+    occupied = occupied_roots(here.workspace.scratch, source.roots)
+    known = occupied and not interrupted and _is_known(here, catalogue)
+    if source.manifest and (resume or known):
+        from scratchflow.flows.difference import restore_difference
+
+        return restore_difference(here, teller, source, resume=resume, dry_run=wish.dry_run)
+    if occupied and not wish.replace and not interrupted:
+        raise TargetNotEmpty(target=here.workspace.scratch / occupied[0])
+    return _restore_everything(here, teller, wish, source)
 
 
 def _make_newest(here: Here, teller: Teller, restored: Restored) -> Restored:
@@ -99,59 +130,67 @@ def _make_newest(here: Here, teller: Teller, restored: Restored) -> Restored:
     latest = read_catalogue(place).latest
     if latest is None or latest.id == restored.snapshot:
         return restored
-    with here.lock(place, "scratchflow restore") as lock:
-        message = f"restored {restored.snapshot}"
-        wish = Wish(allow_shrink=True, message=message, even_unchanged=True)
+    message = f"restored {restored.snapshot}"
+    wish = Wish(allow_shrink=True, message=message, even_unchanged=True)
+    return msgspec.structs.replace(restored, committed_as=snapshot_now(here, teller, wish)[0])
+
+
+def snapshot_now(here: Here, teller: Teller, wish: Wish) -> tuple[str | None, bool]:
+    """The snapshot that holds the workspace as it is, and whether it had to be taken."""
+    place = open_place(here.store, here.workspace.name)
+    with here.lock(place, "scratchflow restore", remark=teller.remark) as lock:
+        sweep(lock, time.time())
         taken = take_snapshot(here, lock, teller, wish)
-    return msgspec.structs.replace(restored, committed_as=taken.snapshot)
+    return taken.snapshot, taken.kind != "unchanged"
 
 
 @contextmanager
 def _find_source(
-    here: Here, teller: Teller, wish: RestoreWish, place: Place, catalogue: Catalogue
+    here: Here,
+    teller: Teller,
+    wish: RestoreWish,
+    place: Place,
+    catalogue: Catalogue,
+    interrupted: Restoring | None,
 ) -> Iterator[Source]:
     if wish.source is not None:
-        with opened_file(here, teller, wish.source) as (archive, index):
-            roots = [os.fsdecode(name) for name in index.top_names()]
-            yield Source(wish.source.name, index, roots, lambda _: archive)
+        with opened_file(here, teller, wish.source, dry_run=wish.dry_run) as (archive, index):
+            yield Source(index.id, index, _present(here.workspace.roots, index), lambda _: archive)
         return
+    manifest = _find_manifest(here, wish, catalogue, interrupted)
+    catalogue.require_whole(manifest)
+    index = open_index(place.archive(manifest.id))
+    roots = _present([manifest.workspace, *manifest.also], index)
+    yield Source(manifest.id, index, roots, place.archive, manifest)
+
+
+def _find_manifest(
+    here: Here, wish: RestoreWish, catalogue: Catalogue, interrupted: Restoring | None
+) -> Manifest:
     if not catalogue.snapshots:
         next_step = (
             "the store is empty: `scratchflow create` makes a workspace and its first snapshot"
         )
         raise SnapshotMissing(wanted=wish.snapshot, next_step=next_step)
-    manifest = catalogue.find(wish.snapshot)
-    catalogue.require_whole(manifest)
-    index = open_index(place.archive(manifest.id))
-    roots = [manifest.workspace, *manifest.also]
-    yield Source(manifest.id, index, roots, place.archive, manifest)
+    if interrupted is None or wish.snapshot != LATEST or wish.to is not None:
+        return catalogue.find(wish.snapshot)
+    # By now the newest may be the safety snapshot: what was begun is what is to be finished.
+    if any(one.id == interrupted.snapshot for one in catalogue.snapshots):
+        return catalogue.find(interrupted.snapshot)
+    raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
 
 
-def _restore(
-    here: Here, teller: Teller, wish: RestoreWish, source: Source, catalogue: Catalogue
-) -> Restored:
-    if wish.to is not None:
-        return _restore_elsewhere(here, teller, wish, source, wish.to)
-    interrupted = _interrupted(here)
-    if wish.paths:
-        if interrupted:
-            raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
-        return _restore_paths(here, teller, wish, source)
-    if interrupted and interrupted.mode == "delta":
-        return _restore_difference(here, teller, wish, source, resume=True)
-    occupied = occupied_roots(here.workspace.scratch, source.roots)
-    if occupied and source.manifest and _is_known(here, catalogue) and not interrupted:
-        return _restore_difference(here, teller, wish, source, resume=False)
-    if occupied and not wish.replace and not interrupted:
-        raise TargetNotEmpty(target=here.workspace.scratch / occupied[0])
-    return _restore_everything(here, teller, wish, source)
+def _present(roots: list[str], index: Index) -> list[str]:
+    """Those roots that are in it: a directory saved with the workspace need not exist."""
+    return [root for root in roots if index.find(os.fsencode(root)) is not None]
 
 
-def _interrupted(here: Here) -> Restoring | None:
-    """The restore that has still to be finished. One that was noted as done needs only its note removed."""
+def _interrupted(here: Here, wish: RestoreWish) -> Restoring | None:
+    """The restore that has still to be finished; one that was noted as done needs only that."""
     found = read_restoring(here.workspace)
     if found and found.mode == "full" and read_base(here.workspace, here.store) == found.snapshot:
-        end_restoring(here.workspace)
+        if not wish.dry_run and wish.to is None:
+            end_restoring(here.workspace)
         return None
     return found
 
@@ -166,96 +205,52 @@ def _restore_everything(here: Here, teller: Teller, wish: RestoreWish, source: S
     """Builds beside the workspace and renames into place."""
     counts = source.index.counts()
     if wish.dry_run:
-        return _restored(here, source, "full", counts.files, counts.bytes, dry_run=True)
-    incoming = begin_incoming(here.workspace)
+        return summary(here, source, "full", counts.files, counts.bytes, dry_run=True)
+    # The name to move things aside by must be an id: a file's own name may be too long, or worse.
+    aside = source.id if is_snapshot_id(source.id) else here.token(3)
+    incoming = begin_incoming(here.workspace, here.token(4))
     try:
-        extracted = _extract(source, incoming, teller)
+        extracted = _extract(source, incoming, teller, _roots_only(source))
+        if source.manifest and extracted.files != counts.files:
+            reason = f"{extracted.files} files came out instead of {counts.files}"
+            raise SnapshotDamaged(snapshot=source.id, reason=reason)
         begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="full"))
         forget_base(here.workspace)
-        moved = swap_in(incoming, here.workspace.scratch, source.roots, source.id)
-        _note_restored(here, teller, source)
+        moved = swap_in(incoming, here.workspace.scratch, source.roots, aside)
+        if source.manifest:
+            note_restored(here, teller, source.id, source.index, source.roots)
         end_restoring(here.workspace)
     finally:
         remove_tree(incoming)
-    return _restored(here, source, "full", extracted.files, extracted.bytes, moved_aside=moved)
-
-
-def _restore_difference(
-    here: Here, teller: Teller, wish: RestoreWish, source: Source, *, resume: bool
-) -> Restored:
-    """Writes only what differs, after a safety snapshot of whatever no snapshot holds yet."""
-    safety = None
-    if not wish.dry_run and not resume:
-        safety = _save_changes(here, teller, f"before restoring {source.id}")
-    base, cache = _near_to(here, teller, source, resume=resume)
-    scanned = scan_workspace(here, teller, source.roots)
-    delta = deltas.find_delta(scanned, base, cache, source.index, teller.warn)
-    if not delta or wish.dry_run:
-        if not wish.dry_run:
-            _note_restored(here, teller, source)
-            end_restoring(here.workspace)
-        size = sum(source.index.size[entry] for entry in delta.files)
-        mode: Mode = "delta" if delta else "nothing"
-        return _restored(
-            here, source, mode, len(delta.files), size, safety_snapshot=safety, dry_run=wish.dry_run
-        )
-    begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="delta"))
-    forget_base(here.workspace)
-    applied = deltas.apply(
-        delta,
-        scanned,
-        source.index,
-        source.open_archive,
-        warn=teller.warn,
-        progress=teller.progress,
-    )
-    _note_restored(here, teller, source)
-    end_restoring(here.workspace)
-    return _restored(
-        here, source, "delta", applied.written_files, applied.written_bytes, safety_snapshot=safety
+    return summary(
+        here,
+        source,
+        "full",
+        extracted.files,
+        extracted.bytes,
+        moved_aside=list(map(printable, moved)),
     )
 
 
-def _near_to(
-    here: Here, teller: Teller, source: Source, *, resume: bool
-) -> tuple[Index, ScanCache | None]:
-    """What the workspace is like. After an interrupted restore that is the wanted snapshot."""
-    if not resume:
-        place = find_place(here.store, here.workspace.name)
-        parent = find_parent(here, place, read_catalogue(place), teller)
-        if parent:
-            return parent.index, parent.cache
-    return source.index, None
-
-
-def _save_changes(here: Here, teller: Teller, message: str) -> str | None:
-    """A snapshot of the workspace as it is, unless one already holds it."""
-    place = open_place(here.store, here.workspace.name)
-    with here.lock(place, "scratchflow restore") as lock:
-        sweep(lock, time.time())
-        wish = Wish(allow_shrink=True, message=message, prune=False)
-        taken = take_snapshot(here, lock, teller, wish)
-    return None if taken.kind == "unchanged" else taken.snapshot
+def _roots_only(source: Source) -> Selection | None:
+    """A foreign file may bring more than the workspace; what is not ours to place stays out."""
+    return None if source.manifest else Selection(source.index, source.roots)
 
 
 def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source) -> Restored:
     """A part, into the workspace as it is: every chosen file replaced, everything else untouched."""
     select = _select(source, wish)
     if wish.dry_run:
-        return _restored_part(here, source, select, here.workspace.path)
+        return _part(here, source, select, here.workspace.path)
+    refuse_links(here.workspace.scratch, source.roots)
     safety = None
     if not is_empty_or_missing(here.workspace.path):
         message = f"before restoring paths of {source.id}"
-        safety = _save_changes(here, teller, message)
-    incoming = begin_incoming(here.workspace)
-    try:
-        extracted = _extract(source, incoming, teller, select)
-        merge_in(incoming, here.workspace.scratch)
-    finally:
-        remove_tree(incoming)
-    return _restored(
-        here, source, "delta", extracted.files, extracted.bytes, safety_snapshot=safety
-    )
+        wanted = Wish(allow_shrink=True, message=message, prune=False)
+        taken, is_new = snapshot_now(here, teller, wanted)
+        safety = taken if is_new else None
+    extracted = _extract(source, here.workspace.scratch, teller, select, replace=True)
+    return summary(here, source, "delta", extracted.files, extracted.bytes, safety_snapshot=safety)
 
 
 def _restore_elsewhere(
@@ -263,13 +258,31 @@ def _restore_elsewhere(
 ) -> Restored:
     """Into another directory; the workspace and its notes have no part in it."""
     select = _select(source, wish)
-    if wish.dry_run:
-        return _restored_part(here, source, select, target)
     if not wish.paths and not is_empty_or_missing(target):
-        raise TargetNotEmpty(target=target)
-    target.mkdir(parents=True, exist_ok=True)
-    extracted = _extract(source, target, teller, select)
-    return _restored(here, source, "full", extracted.files, extracted.bytes, target=str(target))
+        raise FileTaken(path=target)
+    if wish.dry_run:
+        return _part(here, source, select, target)
+    if wish.paths:
+        target.mkdir(parents=True, exist_ok=True)
+        extracted = _extract(source, target, teller, select)
+    else:
+        extracted = _build_elsewhere(source, target, teller, here.token(4))
+    shown = printable(target)
+    return summary(here, source, "full", extracted.files, extracted.bytes, target=shown)
+
+
+def _build_elsewhere(source: Source, target: Path, teller: Teller, token: str) -> Extracted:
+    """Builds beside the target and renames: it is there whole, or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    building = target.with_name(f".tmp-{token}-{target.name}"[:255])
+    building.mkdir(mode=0o700)
+    try:
+        extracted = _extract(source, building, teller)
+        building.chmod(0o755)
+        rename_new(building, target)
+    finally:
+        remove_tree(building)
+    return extracted
 
 
 def _select(source: Source, wish: RestoreWish) -> Selection | None:
@@ -277,16 +290,17 @@ def _select(source: Source, wish: RestoreWish) -> Selection | None:
         return None
     select = Selection(source.index, wish.paths)
     if select.unmatched:
-        top = f"`scratchflow snapshots show {source.id} ''` lists the top"
-        raise SnapshotMissing(
-            wanted=f"{select.unmatched[0]} in {source.id}",
-            next_step=f"paths start with the workspace's name, like `{source.roots[0]}/README`; {top}",
-        )
+        raise PathMissing(snapshot=source.id, path=select.unmatched[0])
     return select
 
 
 def _extract(
-    source: Source, target: Path, teller: Teller, select: Selection | None = None
+    source: Source,
+    target: Path,
+    teller: Teller,
+    select: Selection | None = None,
+    *,
+    replace: bool = False,
 ) -> Extracted:
     return extract(
         source.index,
@@ -295,39 +309,28 @@ def _extract(
         select=select,
         warn=teller.warn,
         progress=teller.progress,
+        replace=replace,
     )
 
 
-def _note_restored(here: Here, teller: Teller, source: Source) -> None:
-    """Notes what the workspace equals, with a fresh cache: the next backup is quick."""
-    if source.manifest is None:
-        return
-    scanned = scan_workspace(here, teller, source.roots)
-    cache = ScanCache.if_equal(scanned, source.index)
-    note_equal(here, open_place(here.store, here.workspace.name), source.id, cache, teller)
-
-
-def _restored_part(
-    here: Here,
-    source: Source,
-    select: Selection | None,
-    target: Path,
-) -> Restored:
+def _part(here: Here, source: Source, select: Selection | None, target: Path) -> Restored:
     """What a restore of a part would write."""
     chosen = select.entries if select else bytes([1]) * len(source.index)
     files = [entry for entry in source.index.regular_files() if chosen[entry]]
     size = sum(source.index.size[entry] for entry in files)
-    return _restored(here, source, "full", len(files), size, target=str(target), dry_run=True)
+    shown = printable(target)
+    return summary(here, source, "full", len(files), size, target=shown, dry_run=True)
 
 
-def _restored(
+def summary(
     here: Here, source: Source, mode: Mode, written_files: int, written_bytes: int, **details: Any
 ) -> Restored:
+    """The result, with everything about the source filled in."""
     counts = source.index.counts()
     plain = Restored(
         snapshot=source.id,
         mode=mode,
-        target=str(here.workspace.path),
+        target=printable(here.workspace.path),
         files=counts.files,
         bytes=counts.bytes,
         written_files=written_files,

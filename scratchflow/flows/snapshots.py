@@ -14,7 +14,7 @@ from scratchflow.archive.tree import DIRECTORY, KIND_MASK, SYMLINK
 from scratchflow.archive.verify import verify_archive
 from scratchflow.flows.here import Here
 from scratchflow.flows.telling import Teller
-from scratchflow.model.errors import SnapshotMissing
+from scratchflow.model.errors import PathMissing
 from scratchflow.model.events import path_fields
 from scratchflow.model.results import (
     BadSnapshot,
@@ -140,8 +140,7 @@ def _entries_at(index: Index, path: str, snapshot: str) -> list[PathEntry]:
         return [_entry(index, entry) for entry in range(index.first[0], index.first[1])]
     entry = index.find(wanted)
     if entry is None:
-        next_step = f"`scratchflow snapshots show {snapshot} ''` lists the top"
-        raise SnapshotMissing(wanted=f"{path} in {snapshot}", next_step=next_step)
+        raise PathMissing(snapshot=snapshot, path=path)
     if index.mode[entry] & KIND_MASK != DIRECTORY:
         return [_entry(index, entry)]
     group = index.group_at(entry)

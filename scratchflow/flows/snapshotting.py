@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 import msgspec
 
@@ -21,14 +22,22 @@ from scratchflow.archive.tree import Counts
 from scratchflow.archive.writer import Written, write
 from scratchflow.flows.here import Here
 from scratchflow.flows.telling import Teller
-from scratchflow.model.errors import RestoreIncomplete, SnapshotDamaged, WorkspaceMissing
+from scratchflow.model.errors import (
+    RestoreIncomplete,
+    ScratchflowError,
+    SnapshotDamaged,
+    WorkspaceFailed,
+    WorkspaceIsLink,
+    WorkspaceMissing,
+)
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest
+from scratchflow.model.text import printable
 from scratchflow.store.catalogue import Catalogue, begun_at, fresh_id, read_catalogue
 from scratchflow.store.commit import NewSnapshot
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.nodes import NodeRecord, is_node_name, record_node
-from scratchflow.store.place import Place
+from scratchflow.store.place import Place, open_place
 from scratchflow.store.prune import prune
 from scratchflow.store.shrink import guard_shrink
 from scratchflow.workspace.notes import cache_path, read_base, read_restoring, write_base
@@ -48,6 +57,8 @@ class Wish:
     even_unchanged: bool = False
     # Not while a restore is about to read a snapshot that the rules no longer keep.
     prune: bool = True
+    # What to save, by name beneath scratch; by default what the profile says.
+    roots: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -61,11 +72,26 @@ class Parent:
 
 def require_backupable(here: Here) -> None:
     """A workspace that is not there, or is half of two states, is not backed up."""
-    interrupted = read_restoring(here.workspace)
+    try:
+        interrupted = read_restoring(here.workspace)
+        refuse_links(here.workspace.scratch, here.workspace.roots)
+        is_there = here.workspace.path.is_dir()
+    except OSError as error:
+        raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
     if interrupted:
         raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
-    if not here.workspace.path.is_dir():
+    if not is_there:
         raise WorkspaceMissing(path=here.workspace.path)
+
+
+def refuse_links(scratch: Path, roots: Sequence[str]) -> None:
+    """The scan follows no symlink: of a root that is one, only the link would be saved."""
+    for root in roots:
+        path = scratch
+        for part in root.split("/"):
+            path /= part
+            if path.is_symlink():
+                raise WorkspaceIsLink(path=path)
 
 
 def take_snapshot(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> BackupTaken:
@@ -96,7 +122,7 @@ def take_snapshot(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> Ba
         )
     note_equal(here, lock.place, snapshot, written.cache, teller)
     if wish.prune:
-        prune(lock, here.profile.backup)
+        _prune(lock, here, teller)
     return _taken(manifest, written, here.monotonic() - started_s)
 
 
@@ -121,7 +147,7 @@ def find_parent(here: Here, place: Place, catalogue: Catalogue, teller: Teller) 
 def plan_snapshot(here: Here, parent: Parent | None, teller: Teller, wish: Wish) -> Plan:
     """Scans the workspace and decides what has to be stored."""
     teller.phase("scan")
-    scanned = scan_workspace(here, teller)
+    scanned = scan_workspace(here, teller, wish.roots or None)
     if parent is None:
         return plan(scanned, None, warn=teller.warn)
     planned = plan(scanned, parent.index, parent.cache, warn=teller.warn, full=wish.full)
@@ -169,7 +195,7 @@ def _manifest(
         kind="full" if written.full else "incremental",
         parent=parent.manifest.id if parent else None,
         needs=written.needs,
-        also=list(here.workspace.also),
+        also=[root for root in wish.roots or here.workspace.roots if root != here.workspace.name],
         message=wish.message,
         exclude=list(here.profile.backup.exclude),
     )
@@ -216,18 +242,36 @@ def note_equal(
         teller.warn(
             "notes.failed", path, f"cannot write: {error.strerror}; the next backup takes longer"
         )
-    if is_node_name(here.node):
-        record_node(
-            place,
-            NodeRecord(
-                node=here.node,
-                snapshot=snapshot,
-                workspace_path=str(here.workspace.path),
-                job_id=here.job_id,
-                time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                dirty=False,
-            ),
-        )
+    if not is_node_name(here.node):
+        return
+    record = NodeRecord(
+        node=here.node,
+        snapshot=snapshot,
+        workspace_path=printable(here.workspace.path),
+        job_id=here.job_id,
+        time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        dirty=False,
+    )
+    try:
+        record_node(place, record)
+    except ScratchflowError as error:
+        teller.warn("notes.failed", b"", f"the node is not recorded as warm: {error}")
+
+
+def note_restored(
+    here: Here, teller: Teller, snapshot: str, index: Index, roots: Sequence[str]
+) -> None:
+    """Notes what the workspace equals, with a fresh cache: the next backup is quick."""
+    cache = ScanCache.if_equal(scan_workspace(here, teller, roots), index)
+    note_equal(here, open_place(here.store, here.workspace.name), snapshot, cache, teller)
+
+
+def _prune(lock: StoreLock, here: Here, teller: Teller) -> None:
+    """The snapshot is safe by then: trouble with the old ones is a warning."""
+    try:
+        prune(lock, here.profile.backup)
+    except ScratchflowError as error:
+        teller.warn("snapshots.not_pruned", b"", f"old snapshots stay: {error}")
 
 
 def _unchanged(manifest: Manifest, took_s: float) -> BackupTaken:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from scratchflow.model.events import Emit, Item, Progress, Warned, path_fields
+from scratchflow.model.events import Emit, Item, Log, Progress, Warned, path_fields
 from scratchflow.model.text import printable
 
 
@@ -15,6 +15,11 @@ class Teller:
     emit: Emit
     wants_items: bool = False
     warnings: int = 0
+    unreadable: list[bytes] = field(default_factory=list)
+
+    def remark(self, message: str) -> None:
+        """Something worth a line, and no more."""
+        self.emit(Log(level="info", message=printable(message)))
 
     def phase(self, name: str) -> None:
         """A step begins whose size is not known yet."""
@@ -37,6 +42,8 @@ class Teller:
     def warn(self, code: str, path: bytes, message: str) -> None:
         """Something the user should know."""
         self.warnings += 1
+        if code == "files.unreadable":
+            self.unreadable.append(path)
         self.emit(
             Warned(code=code, message=printable(message), **(path_fields(path) if path else {}))
         )

@@ -362,6 +362,15 @@ class FileFailed(ScratchflowError):
     hint = "check the path, its permissions and the free space there"
 
 
+class FileIncomplete(ScratchflowError):
+    """The archive is an incremental one and holds only a part of its snapshot."""
+
+    code = "file.incomplete"
+    exit_code = 2
+    message = "`{path}` is an incremental snapshot: it holds only what changed, the rest is in other archives"
+    hint = "`scratchflow snapshots export` makes one complete file of it"
+
+
 class FileTaken(ScratchflowError):
     """The file to be written exists; nothing is ever overwritten."""
 
@@ -430,6 +439,52 @@ class StoreUnusable(ScratchflowError):
     hint = "{remedy}"
 
 
+class WorkspaceBusy(ScratchflowError):
+    """Another scratchflow on this machine is backing up or restoring the workspace."""
+
+    code = "workspace.busy"
+    exit_code = 34
+    message = "another scratchflow is at work on `{path}`"
+    hint = "wait for it to finish, then try again"
+    retryable = True
+
+
+class WorkspaceIsLink(ScratchflowError):
+    """The workspace, or what is saved with it, is a symlink: only the link would be saved."""
+
+    code = "workspace.link"
+    exit_code = 10
+    message = "`{path}` is a symlink, and only the link would be saved"
+    hint = "put the directory itself there, or set `scratch` and `workspace` to where it is"
+
+
+class StoreOverlaps(ScratchflowError):
+    """The store lies inside what it is to save, or the other way round."""
+
+    code = "store.overlaps"
+    exit_code = 10
+    message = "the store's `{store}` and the workspace's `{root}` lie inside each other"
+    hint = "set `store` in the profile to a directory outside of scratch"
+
+
+class NotSaved(ScratchflowError):
+    """A restore would replace something that could not be saved first."""
+
+    code = "restore.not_saved"
+    exit_code = 35
+    message = "`{path}` would be replaced, and is in no snapshot: {reason}"
+    hint = "move it away or make it readable, then try again; nothing was changed"
+
+
+class PathMissing(ScratchflowError):
+    """The snapshot has no such path."""
+
+    code = "snapshot.no_such_path"
+    exit_code = 30
+    message = "snapshot `{snapshot}` has no `{path}`"
+    hint = "paths start with the workspace's name; `scratchflow snapshots show {snapshot} ''` lists the top"
+
+
 class TargetNotEmpty(ScratchflowError):
     """The restore target holds files that scratchflow does not know."""
 
@@ -454,7 +509,7 @@ class RestoreIncomplete(ScratchflowError):
     code = "restore.incomplete"
     exit_code = 37
     message = "a restore of snapshot `{snapshot}` into `{target}` did not finish"
-    hint = "run `scratchflow restore` again: it continues where it stopped"
+    hint = "run the same `scratchflow restore` again: it finishes what was begun"
 
 
 class EnvironmentFailed(ScratchflowError):

@@ -94,6 +94,7 @@ class Restored(Result, frozen=True):
     written_files: int
     written_bytes: int
     duration_s: float
+    removed: int = 0
     safety_snapshot: str | None = None
     committed_as: str | None = None
     moved_aside: list[str] = []

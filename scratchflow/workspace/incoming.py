@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import is_empty_or_missing, remove_tree, rename_new
-from scratchflow.model.errors import TargetNotEmpty
 from scratchflow.workspace.place import Workspace
 
+_PREFIX = "incoming-"
 
-def begin_incoming(workspace: Workspace, name: str = "incoming") -> Path:
-    """An empty directory on the workspace's own file system; what a killed restore left is removed."""
-    incoming = workspace.state / name
-    remove_tree(incoming)
+
+def begin_incoming(workspace: Workspace, token: str) -> Path:
+    """An empty directory of this run's own, on the workspace's own file system."""
+    incoming = workspace.state / f"{_PREFIX}{token}"
     incoming.mkdir(parents=True, mode=0o700)
     return incoming
+
+
+def sweep_incoming(workspace: Workspace) -> None:
+    """Removes what killed runs left; for whoever has the workspace to itself."""
+    for name in os.listdir(workspace.state):
+        if name.startswith(_PREFIX):
+            remove_tree(workspace.state / name)
 
 
 def occupied_roots(scratch: Path, roots: Sequence[str]) -> list[str]:
@@ -32,8 +39,6 @@ def swap_in(incoming: Path, scratch: Path, roots: Sequence[str], snapshot: str) 
     """
     moved: list[str] = []
     for root in roots:
-        if not is_there(incoming / root):
-            continue
         target = scratch / root
         if not is_empty_or_missing(target):
             aside = _free_name(target, snapshot)
@@ -41,23 +46,6 @@ def swap_in(incoming: Path, scratch: Path, roots: Sequence[str], snapshot: str) 
             moved.append(str(aside))
         rename_new(incoming / root, target)
     return moved
-
-
-def merge_in(incoming: Path, scratch: Path) -> None:
-    """Moves every file and link into the tree that is there, each old or new at any moment."""
-    for source in _files_below(incoming):
-        target = scratch / source.relative_to(incoming)
-        if target.is_dir() and not target.is_symlink():
-            raise TargetNotEmpty(target=target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(source, target)
-
-
-def _files_below(directory: Path) -> Iterator[Path]:
-    for parent, names, files in os.walk(directory):
-        links = [name for name in names if os.path.islink(os.path.join(parent, name))]
-        for name in [*files, *links]:
-            yield Path(parent, name)
 
 
 def _free_name(target: Path, snapshot: str) -> Path:

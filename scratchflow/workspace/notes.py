@@ -78,7 +78,7 @@ def cache_path(workspace: Workspace) -> Path:
 def _read(path: Path, kind: type[_N]) -> _N | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (FileNotFoundError, msgspec.DecodeError):
+    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
 
 

@@ -18,6 +18,7 @@ from scratchflow.flows.snapshots import (
 from scratchflow.model.errors import (
     FileFailed,
     FileTaken,
+    PathMissing,
     SnapshotDamaged,
     SnapshotMissing,
     TargetNotEmpty,
@@ -140,7 +141,7 @@ def test_a_glob_goes_to_another_place(desk: Desk, tmp_path: Path) -> None:
 
 def test_a_path_that_is_not_in_the_snapshot_says_so(desk: Desk) -> None:
     desk.backup()
-    with pytest.raises(SnapshotMissing, match="work/nosuch"):
+    with pytest.raises(PathMissing, match="work/nosuch"):
         desk.restore(paths=("work/nosuch",))
 
 
@@ -148,8 +149,10 @@ def test_elsewhere_must_be_empty(desk: Desk, tmp_path: Path) -> None:
     desk.backup()
     (tmp_path / "full").mkdir()
     (tmp_path / "full/x").write_text("x")
-    with pytest.raises(TargetNotEmpty):
+    with pytest.raises(FileTaken):
         desk.restore(to=tmp_path / "full")
+    with pytest.raises(FileTaken):
+        desk.restore(to=tmp_path / "full", dry_run=True)
 
 
 def test_an_empty_store_offers_create(tmp_path: Path) -> None:
