@@ -140,4 +140,7 @@ def _expanded(slurm: Slurm, job: Allocation) -> Allocation:
         return job
     done = slurm.ask(["scontrol", "show", "hostnames", job.nodes[0]])
     names = tuple(done.stdout.split()) if done.exit_code == 0 else ()
-    return msgspec.structs.replace(job, nodes=names or hostlist.expand(job.nodes[0]))
+    try:
+        return msgspec.structs.replace(job, nodes=names or hostlist.expand(job.nodes[0]))
+    except ValueError as error:
+        raise slurm.unreachable(f"its answer makes no sense: {error}") from error

@@ -154,11 +154,11 @@ class Wait:
         )
 
     def _listen(self, holder: Holder | None, interval_s: float) -> None:
-        """Waits for the next look, or until `salloc` has something new to say: that is free to ask."""
+        """Waits for the next look, or until `salloc` has something new to say: that costs Slurm nothing."""
         until = self._clock.monotonic() + interval_s
         heard = holder.said() if holder else ""
         while (left_s := until - self._clock.monotonic()) > 0:
-            self._clock.sleep(min(_LISTEN_S, left_s))
+            self._clock.sleep(min(max(_LISTEN_S, interval_s / 10), left_s))
             if holder and holder.said() != heard:
                 return
 

@@ -14,7 +14,12 @@ from scratchflow.cluster.tmux import Pane, Tmux
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import TmuxFailed
 
+_SIGNALLED = 128
 _GONE = 129  # as if by the hang-up that a closed window sends
+
+# tmux closes the terminal of a command that ends at once before it has read all of it: about one in
+# a hundred refusals on a busy host comes without a word. Asked again, Slurm refuses again.
+_TRIES = 4
 
 
 class WindowHolder:
@@ -22,6 +27,9 @@ class WindowHolder:
 
     With `hold = "tmux"` the job lives as long as that window. With `hold = "detached"` the window may
     go at any time after the grant. It must run on the host of the tmux server.
+
+    There is one such window: a start ends what runs in it, a request of another run too. Look for
+    the profile's jobs first, and `resume` one that waits.
     """
 
     def __init__(self, tmux: Tmux, profile: str, session: str) -> None:
@@ -29,8 +37,11 @@ class WindowHolder:
         self._profile = profile
         self._session = session
         self._pane: Pane | None = None
+        self._argv: Sequence[str] = ()
+        self._tries_left = 0
 
     def start(self, argv: Sequence[str]) -> None:
+        self._argv, self._tries_left = argv, _TRIES - 1
         self._pane = self._tmux.start(self._profile, self._session, argv)
 
     def said(self) -> str:
@@ -45,7 +56,18 @@ class WindowHolder:
         if self._pane is None:
             return None
         now = self._tmux.pane_with_id(self._pane.pane_id)
-        return now.exit_code if now is not None else _GONE
+        if now is None:
+            return _GONE
+        if now.dead and self._lost_its_words(now):
+            self._tries_left -= 1
+            self._tmux.restart(now, self._argv)
+            return None
+        return _SIGNALLED if now.dead and now.exit_code is None else now.exit_code
+
+    def _lost_its_words(self, pane: Pane) -> bool:
+        """Whether it failed by itself (not by a signal) and nothing of it is left to read."""
+        failed = pane.exit_code not in {None, 0}
+        return failed and self._tries_left > 0 and not _words(self._tmux.text(pane))
 
     def stop(self) -> None:
         """Closes the window. `salloc` is hung up by that, and withdraws a request that waits."""
@@ -61,6 +83,10 @@ class WindowHolder:
 
     def leave(self) -> None:
         """Nothing to do: it was never a process of ours."""
+
+
+def _words(text: str) -> str:
+    return "".join(line for line in text.splitlines() if not line.startswith("Pane is dead"))
 
 
 def _end(pid: int) -> None:

@@ -27,7 +27,8 @@ from .minicluster import Minicluster, retry_until
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = "/fsx/app"
-ENVIRONMENT = ("LC_ALL=C", "SLURM_TIME_FORMAT=%s", f"PYTHONPATH={APP}", "TMUX_TMPDIR=/tmp")
+# A time zone that is not the machine's: no time may depend on it.
+ENVIRONMENT = ("TZ=Asia/Tokyo", "LC_ALL=C", "SLURM_TIME_FORMAT=%s", f"PYTHONPATH={APP}")
 
 
 def install(cluster: Minicluster) -> None:

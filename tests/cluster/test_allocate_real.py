@@ -11,6 +11,7 @@ from scratchflow.cluster.slurm_wait import ended_error
 from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors import (
     AllocationEnded,
+    AllocationPending,
     AllocationRefused,
     NodeFailed,
     ScratchflowError,
@@ -166,6 +167,21 @@ def is_written_down(login: LoginHost, held: Allocation) -> bool:
     """After a crash slurmctld knows only what was in its file; it writes every few seconds."""
     look = ["grep", "--quiet", "--text", held.name, "/var/spool/slurmctld/job_state"]
     return login.cluster.exec("login", *look, check=False).returncode == 0
+
+
+class TestQueue:
+    def test_slurms_estimate_of_the_start_is_told(self, login: LoginHost) -> None:
+        first = login.allocate("another", node="node-1")
+        with pytest.raises(AllocationPending):
+            login.allocate(node="node-1", wait_s=1, keep_waiting=True)
+
+        def estimate() -> int:
+            (waiting,) = our_jobs(login.slurm, "aws")
+            return waiting.start_estimate or 0
+
+        retry_until(lambda: estimate() > 0, "the scheduler has made a plan")
+        assert first.end_time is not None
+        assert estimate() >= first.end_time
 
 
 class TestFaults:

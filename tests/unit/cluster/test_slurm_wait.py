@@ -310,3 +310,9 @@ def test_a_job_on_several_nodes_names_each(cluster: Cluster) -> None:
     number = cluster.fake.add(NAME, nodes="cn-c[007,035]")
     seen = job(cluster.slurm, number, NAME)
     assert (seen.nodes, seen.node) == (("cn-c007", "cn-c035"), "cn-c007")
+
+
+def test_a_node_list_that_nobody_understands_is_no_answer(cluster: Cluster) -> None:
+    number = cluster.fake.add(NAME, nodes="cn[x")
+    with pytest.raises(SlurmUnreachable, match="makes no sense"):
+        job(cluster.slurm, number, NAME)

@@ -72,19 +72,18 @@ def test_ensure_starts_once(tmux: Tmux, socket: str) -> None:
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_words_and_exit_code_stay_when_the_command_ends(tmux: Tmux, code: int) -> None:
+def test_the_window_and_its_exit_code_stay_when_the_command_ends(tmux: Tmux, code: int) -> None:
     # At once: tmux must not bury it before it was told to keep it.
-    pane = tmux.start("aws", "s", ["sh", "-c", f"echo oops >&2; exit {code}"])
+    pane = tmux.start("aws", "s", ["sh", "-c", f"exit {code}"])
     retry_until(lambda: (tmux.pane("aws") or pane).dead)
     ended = tmux.pane("aws")
     assert ended is not None
-    assert ended.exit_code == code
-    assert "oops" in tmux.text(ended)
+    assert (ended.exit_code, ended.pane_id) == (code, pane.pane_id)
 
 
 def test_a_long_line_is_read_as_one(tmux: Tmux) -> None:
     long = "x" * 700
-    pane = tmux.start("aws", "s", ["printf", "%s\n", long])
+    pane = tmux.start("aws", "s", ["sh", "-c", f"echo {long}; exec sleep 1000"])
     retry_until(lambda: long in tmux.text(pane))
 
 
@@ -228,6 +227,26 @@ def test_a_window_holds_a_command_and_lets_it_go(tmux: Tmux) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(pane.pid, 0)
     assert tmux.session("aws") is None
+    holder.stop()
+
+
+def test_words_that_tmux_lost_are_asked_for_again(tmux: Tmux, tmp_path: Path) -> None:
+    once = f"[ -e {tmp_path}/1 ] && echo salloc: error: no; touch {tmp_path}/1; exit 1"
+    holder = WindowHolder(tmux, "aws", "s")
+    holder.start(["sh", "-c", once])
+    retry_until(lambda: holder.exit_code() is not None)
+    assert holder.exit_code() == 1
+    assert "salloc: error: no" in holder.said()
+    holder.stop()
+
+
+def test_a_command_that_never_says_a_word_is_not_asked_for_ever(tmux: Tmux, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    holder = WindowHolder(tmux, "aws", "s")
+    holder.start(["sh", "-c", f"echo >>{runs}; exit 7"])
+    retry_until(lambda: holder.exit_code() is not None)
+    assert holder.exit_code() == 7
+    assert runs.read_text() == "\n" * 4
     holder.stop()
 
 
