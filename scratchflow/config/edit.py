@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scratchflow.config.check import check_config
-from scratchflow.config.file import read_text, write_text
+from scratchflow.config.file import read_text, require_replaceable, write_text
 from scratchflow.config.keys import is_known, require_known, typed_value
 from scratchflow.config.toml import parse_document
 from scratchflow.model.errors import ConfigBadValue, ConfigUnwritable
@@ -62,6 +62,7 @@ def plan_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
 
 def apply_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
     """Plans and writes the change; two of us at once both get their keys in."""
+    require_replaceable(path)
     with _alone_in(path.parent, path):
         edit = plan_edits(path, assignments)
         if edit.after != edit.before:

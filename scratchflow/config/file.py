@@ -11,7 +11,7 @@ from scratchflow.disk.durable import replace_file
 from scratchflow.model.errors import ConfigMissing, ConfigUnreadable, ConfigUnwritable
 
 PATH_VARIABLE = "SCRATCHFLOW_CONFIG"
-# Far beyond any real file; keeps `--config /dev/zero` from eating the memory.
+# Far beyond any real file; keeps an endless pipe from eating the memory.
 MAX_BYTES = 1 << 20
 
 
@@ -42,12 +42,25 @@ def read_text(path: Path, *, required: bool) -> str | None:
 
 def write_text(path: Path, text: str) -> None:
     """Replaces the file durably; a symlink keeps pointing at it, its mode stays."""
+    require_replaceable(path)
     target = Path(os.path.realpath(path))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         replace_file(target, text.encode("utf-8"), mode=_mode_of(target))
     except OSError as error:
         raise ConfigUnwritable(path=path, reason=_reason(error)) from None
+
+
+def require_replaceable(path: Path) -> None:
+    """Refuses what is there but is no plain file: put in its place, ours would destroy it."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConfigUnwritable(path=path, reason=_reason(error)) from None
+    if not stat.S_ISREG(mode):
+        raise ConfigUnwritable(path=path, reason="it is not a regular file")
 
 
 def _mode_of(path: Path) -> int:
@@ -58,8 +71,19 @@ def _mode_of(path: Path) -> int:
 
 
 def _read_bytes(path: Path) -> bytes:
+    _refuse_device(path)
     with path.open("rb") as file:
         return file.read(MAX_BYTES + 1)
+
+
+def _refuse_device(path: Path) -> None:
+    """A pipe may carry a configuration, and /dev/null an empty one; no other device does."""
+    status = path.stat()
+    if stat.S_ISSOCK(status.st_mode):
+        raise ConfigUnreadable(path=path, reason="it is a socket")
+    is_device = stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)
+    if is_device and status.st_rdev != os.stat(os.devnull).st_rdev:
+        raise ConfigUnreadable(path=path, reason="it is a device")
 
 
 def _decode(raw: bytes, path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from scratchflow.config.edit import Edit, apply_edits, full_key, plan_edits
+from scratchflow.config.file import write_text
 from scratchflow.config.keys import profile_keys
 from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.model.errors import (
@@ -206,9 +208,49 @@ def test_a_binary_file_is_a_clear_error(file: Path, content: bytes) -> None:
         load(file)
 
 
-def test_an_endless_file_is_a_clear_error() -> None:
+def test_an_endless_file_is_a_clear_error(file: Path) -> None:
+    file.write_bytes(b"#" * (1 << 20) + b"#")
     with pytest.raises(ConfigUnreadable, match="larger than 1 MiB"):
+        load(file)
+
+
+def test_a_device_or_a_socket_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigUnreadable, match="it is a device"):
         load(Path("/dev/zero"))
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        with pytest.raises(ConfigUnreadable, match="it is a socket"):
+            load(tmp_path / "socket")
+
+
+def test_dev_null_is_an_empty_configuration() -> None:
+    assert load(Path("/dev/null")).name == "local"
+
+
+def test_a_pipe_may_carry_the_configuration() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"[profiles.a]")
+    os.close(writing)
+    assert load(Path(f"/dev/fd/{reading}")).name == "a"
+    os.close(reading)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "directory", "socket"])
+def test_set_replaces_nothing_but_a_regular_file(tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "target"
+    with socket.socket(socket.AF_UNIX) as server:
+        if kind == "fifo":
+            os.mkfifo(target)
+        elif kind == "directory":
+            target.mkdir()
+        else:
+            server.bind(str(target))
+        before = target.stat()
+        with pytest.raises(ConfigUnwritable, match="not a regular file"):
+            apply_edit(target, "profiles.a.login", "x")
+        with pytest.raises(ConfigUnwritable, match="not a regular file"):
+            write_text(target, "")
+    assert (target.stat().st_mode, target.stat().st_ino) == (before.st_mode, before.st_ino)
 
 
 def test_an_unreadable_file_is_a_clear_error(file: Path) -> None:
