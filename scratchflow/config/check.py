@@ -92,7 +92,12 @@ def _refuse_unknown(
 
 def refuse_control_characters(document: Mapping[str, Any], origin: str) -> None:
     """No value needs them, and a newline in one could forge a line of an ssh config or a script."""
-    for key, text in _strings_of(document, ""):
+    try:
+        strings = list(_strings_of(document, ""))
+    except RecursionError:
+        key = ", ".join(document)
+        raise ConfigBadValue(key=key, origin=origin, problem="nested too deeply") from None
+    for key, text in strings:
         if any(ord(character) < 32 or ord(character) == 127 for character in text):
             problem = "newlines and other control characters are not allowed"
             raise ConfigBadValue(key=key, origin=origin, problem=problem)

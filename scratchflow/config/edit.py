@@ -52,12 +52,24 @@ def plan_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
 
     before = read_text(path, required=False) or ""
     parse_document(before, str(path))
-    document = tomlkit.parse(before)
-    for key, text in assignments.items():
-        _assign(document, _parts(key), _value(key, text))
-    after = tomlkit.dumps(document)
+    values = {key: _value(key, text) for key, text in assignments.items()}
+    try:
+        after = _with_values(before, values, str(path))
+    except (tomlkit.exceptions.TOMLKitError, RecursionError) as error:
+        # The editor takes less than the reader does, nesting above all.
+        problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ConfigUnwritable(path=path, reason=problem) from None
     check_config(parse_document(after, str(path)), ORIGIN)
     return Edit(before=before, after=after)
+
+
+def _with_values(text: str, values: Mapping[str, Any], origin: str) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    for key, value in values.items():
+        _assign(document, _parts(key), value, origin)
+    return tomlkit.dumps(document)
 
 
 def apply_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
@@ -107,13 +119,22 @@ def _value(key: str, text: str) -> Any:
     return typed_value(".".join(_parts(key)[2:]), text, ORIGIN)
 
 
-def _assign(document: tomlkit.TOMLDocument, parts: list[str], value: Any) -> None:
-    import tomlkit
-
+def _assign(document: tomlkit.TOMLDocument, parts: list[str], value: Any, origin: str) -> None:
     table: Any = document
     for depth, part in enumerate(parts[:-1]):
         if part not in table:
-            # `[profiles]` alone would be a heading with nothing in it.
-            table[part] = tomlkit.table(is_super_table=depth == 0)
+            table[part] = _new_table(table, is_top=depth == 0)
         table = table[part]
+        if not isinstance(table, dict):
+            key = ".".join(parts[: depth + 1])
+            raise ConfigBadValue(key=key, origin=origin, problem="expected a table")
     table[parts[-1]] = value
+
+
+def _new_table(parent: Any, *, is_top: bool) -> Any:
+    import tomlkit
+
+    if isinstance(parent, tomlkit.items.InlineTable):
+        return tomlkit.inline_table()
+    # `[profiles]` alone would be a heading with nothing in it.
+    return tomlkit.table(is_super_table=is_top)

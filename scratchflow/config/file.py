@@ -19,10 +19,32 @@ def config_path(flag: str | None, environment: Mapping[str, str]) -> tuple[Path,
     """The file to use, and whether somebody asked for just this one."""
     asked = flag or environment.get(PATH_VARIABLE)
     if asked:
-        return Path(os.path.abspath(os.path.expanduser(asked))), True
+        return _absolute(os.path.expanduser(asked)), True
     import platformdirs
 
-    return platformdirs.user_config_path("scratchflow", appauthor=False) / "config.toml", False
+    usual = platformdirs.user_config_path("scratchflow", appauthor=False) / "config.toml"
+    if not usual.is_absolute():
+        reason = "no home directory is known; set HOME to an absolute path"
+        raise ConfigUnreadable(path=usual, reason=reason)
+    return usual, False
+
+
+def _absolute(path: str) -> Path:
+    try:
+        return Path(os.path.abspath(path))
+    except FileNotFoundError:
+        raise ConfigUnreadable(path=path, reason="the current directory is gone") from None
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file; a directory above it that we may not enter is an error."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise ConfigUnreadable(path=path, reason=_reason(error)) from None
+    return True
 
 
 def read_text(path: Path, *, required: bool) -> str | None:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable
 from typing import Any, get_args, get_origin, get_type_hints
 
-from scratchflow.config.toml import loads, toml_error
+from scratchflow.config.toml import loads
 from scratchflow.model.errors import ConfigBadValue, ConfigUnknownKey
 from scratchflow.model.profile import Profile, Section
 from scratchflow.model.text import closest
@@ -59,8 +59,13 @@ def typed_value(key: str, text: str, origin: str) -> Any:
         return [text]
     try:
         return loads(f"value = {text}")["value"]
-    except toml_error():
-        raise ConfigBadValue(key=key, origin=origin, problem=f"cannot read `{text}`") from None
+    except (ValueError, RecursionError):
+        problem = f"cannot read `{_shortened(text)}`"
+        raise ConfigBadValue(key=key, origin=origin, problem=problem) from None
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _holds_toml(kind: Any) -> bool:

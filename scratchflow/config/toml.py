@@ -18,13 +18,8 @@ _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 def loads(text: str) -> dict[str, Any]:
-    """The document as plain values; the reader's own error when it is not TOML."""
+    """The document as plain values; a ValueError or RecursionError when it cannot be read."""
     return tomllib.loads(text)
-
-
-def toml_error() -> type[ValueError]:
-    """The reader's error type."""
-    return tomllib.TOMLDecodeError
 
 
 def parse_document(text: str, path: str) -> dict[str, Any]:
@@ -34,8 +29,13 @@ def parse_document(text: str, path: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         problem, line, column = _place_of(str(error), text)
         raise ConfigSyntax(path=path, line=line, column=column, problem=problem) from None
-    except RecursionError:
-        raise ConfigSyntax(path=path, line=1, column=1, problem="nested too deeply") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigSyntax(path=path, line=1, column=1, problem=_beyond_python(error)) from None
+
+
+def _beyond_python(error: ValueError | RecursionError) -> str:
+    """What is TOML, but more than the reader can take."""
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
 
 
 def _place_of(message: str, text: str) -> tuple[str, int, int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scratchflow.config.edit import apply_edits, full_key, plan_edits
-from scratchflow.config.file import config_path
+from scratchflow.config.file import config_path, is_there
 from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Asked, load_settings
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain
@@ -35,7 +35,7 @@ def show(asked: Asked, environment: Mapping[str, str], emit: Emit, *, origin: bo
 def path(asked: Asked, environment: Mapping[str, str]) -> ConfigPath:
     """Where the configuration file is or would be; works when the file itself is broken."""
     place, _ = config_path(asked.config, environment)
-    return ConfigPath(path=str(place), exists=place.exists())
+    return ConfigPath(path=str(place), exists=is_there(place))
 
 
 def change(
@@ -58,4 +58,4 @@ def _profile_to_change(asked: Asked, environment: Mapping[str, str], place: Path
     named = asked.profile or environment.get(PROFILE_VARIABLE)
     if named:
         return named
-    return load_settings(asked, environment).name if place.exists() else LOCAL
+    return load_settings(asked, environment).name if is_there(place) else LOCAL

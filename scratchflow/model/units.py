@@ -6,6 +6,8 @@ import re
 
 _SECONDS = {"w": 604800, "d": 86400, "h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"(\d{1,9})\s*([wdhms])\s*", re.ASCII)
+# No date that is this far from today overflows.
+_MAX_SECONDS = 100 * 366 * 86400
 _BYTES = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([KMGTP]?)(?:i?B)?", re.ASCII | re.IGNORECASE)
 
@@ -28,6 +30,8 @@ class Duration:
             position = match.end()
         if not stripped or position != len(stripped):
             raise ValueError("a duration like `90s`, `30m`, `1h30m` or `7d`")
+        if seconds > _MAX_SECONDS:
+            raise ValueError("a duration of at most 100 years")
         return cls(seconds)
 
     def __str__(self) -> str:

@@ -17,6 +17,7 @@ from scratchflow.config.edit import Edit, apply_edits, full_key, plan_edits
 from scratchflow.config.file import write_text
 from scratchflow.config.keys import profile_keys
 from scratchflow.config.settings import Asked, Settings, load_settings
+from scratchflow.flows import config as flow
 from scratchflow.model.errors import (
     ConfigBadValue,
     ConfigMissing,
@@ -400,6 +401,94 @@ def test_set_in_an_impossible_place_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigUnwritable):
         apply_edit(tmp_path / "file" / "config.toml", "profiles.a.login", "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("profiles = 3", "`profiles`"),
+        ("[profiles]\na = 3", "`profiles.a`"),
+        ("[[profiles.a.slurm]]", "`profiles.a.slurm`"),
+    ],
+)
+def test_set_beneath_what_is_no_table_is_a_clear_error(file: Path, text: str, key: str) -> None:
+    file.write_text(text)
+    with pytest.raises(ConfigBadValue, match="expected a table") as caught:
+        apply_edit(file, "profiles.a.slurm.gpus", "1")
+    assert key in str(caught.value)
+    assert file.read_text() == text
+
+
+def test_set_reaches_into_a_table_written_on_one_line(file: Path) -> None:
+    file.write_text("profiles = {a = {}}\n")
+    apply_edit(file, "profiles.a.slurm.gpus", "1")
+    assert load(file).profile.slurm.gpus == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[profiles.a.slurm]\nnodes = {'9' * 5000}",
+        f"x = {'[' * 5000}",
+        f"{'x.' * 5000}x = 1",
+        f"[profiles.a.environment.variables]\n{'x.' * 5000}x = '1'",
+    ],
+)
+def test_more_than_python_can_take_is_a_clear_error(file: Path, text: str) -> None:
+    refused(file, text)
+    with pytest.raises(ScratchflowError):
+        apply_edit(file, "profiles.a.login", "x")
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        f"slurm.nodes={'9' * 5000}",
+        f"slurm.extra={'[' * 5000}",
+        "backup.full_every=999999999w",
+        f"environment.variables.{'x.' * 5000}x=1",
+    ],
+)
+def test_a_set_of_absurd_size_is_a_clear_error(file: Path, override: str) -> None:
+    assert len(str(refused(file, "[profiles.a]", overrides=[override]))) < 400
+    key, _, value = override.partition("=")
+    with pytest.raises(ScratchflowError):
+        apply_edit(file, f"profiles.a.{key}", value)
+
+
+def test_a_place_that_may_not_be_entered_is_a_clear_error(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    asked = Asked(config=str(closed / "config.toml"))
+    with as_somebody_else():
+        with pytest.raises(ConfigUnreadable, match="permission denied"):
+            flow.path(asked, {})
+        for key in ("login", "profiles.a.login"):
+            with pytest.raises((ConfigUnreadable, ConfigUnwritable), match="permission denied"):
+                flow.change(asked, {}, key, "x", dry_run=False)
+
+
+def test_a_relative_config_in_a_deleted_directory_is_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    try:
+        with pytest.raises(ConfigUnreadable, match="current directory is gone"):
+            load_settings(Asked(config="config.toml"), {})
+    finally:
+        os.chdir(tmp_path)
+
+
+def test_the_usual_place_is_never_relative_to_the_current_directory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("HOME", "relative")
+    with pytest.raises(ConfigUnreadable, match="set HOME"):
+        load_settings(Asked(), {})
 
 
 def test_two_writers_at_once_both_get_their_key_in(file: Path) -> None:
