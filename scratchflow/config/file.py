@@ -6,9 +6,15 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from scratchflow.disk.durable import replace_file
-from scratchflow.model.errors import ConfigMissing, ConfigUnreadable, ConfigUnwritable
+from scratchflow.model.errors import (
+    ConfigBadValue,
+    ConfigMissing,
+    ConfigUnreadable,
+    ConfigUnwritable,
+)
 
 PATH_VARIABLE = "SCRATCHFLOW_CONFIG"
 # Far beyond any real file; keeps an endless pipe from eating the memory.
@@ -20,13 +26,22 @@ def config_path(flag: str | None, environment: Mapping[str, str]) -> tuple[Path,
     asked = flag or environment.get(PATH_VARIABLE)
     if asked:
         return _absolute(os.path.expanduser(asked)), True
+    return users_directory("config") / "config.toml", False
+
+
+def users_directory(kind: Literal["config", "data"]) -> Path:
+    """Where the user's programs keep such things; never a place beneath the current directory."""
     import platformdirs
 
-    usual = platformdirs.user_config_path("scratchflow", appauthor=False) / "config.toml"
-    if not usual.is_absolute():
-        reason = "no home directory is known; set HOME to an absolute path"
-        raise ConfigUnreadable(path=usual, reason=reason)
-    return usual, False
+    find = platformdirs.user_config_path if kind == "config" else platformdirs.user_data_path
+    try:
+        directory = find("scratchflow", appauthor=False)
+    except RuntimeError:  # newer ones refuse; older ones answer `~/.config`
+        directory = Path()
+    if not directory.is_absolute():
+        problem = "no home directory is known; set HOME to an absolute path"
+        raise ConfigBadValue(key="HOME", origin="environment", problem=problem)
+    return directory
 
 
 def _absolute(path: str) -> Path:

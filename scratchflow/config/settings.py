@@ -14,7 +14,7 @@ from scratchflow.config.check import (
     check_profile,
     refuse_control_characters,
 )
-from scratchflow.config.file import config_path, read_text
+from scratchflow.config.file import config_path, read_text, users_directory
 from scratchflow.config.keys import require_known, typed_value
 from scratchflow.config.toml import parse_document
 from scratchflow.model.errors import (
@@ -125,15 +125,14 @@ def _defaults(name: str) -> _Table:
 
 def local_profile() -> Profile:
     """The built-in profile: no cluster, the node is this machine."""
-    import platformdirs
-
-    data = platformdirs.user_data_path("scratchflow", appauthor=False)
-    return Profile(
-        login="local",
-        scheduler="none",
-        scratch=os.fspath(data / "scratch"),
-        store=os.fspath(data / "store"),
-    )
+    data = users_directory("data")
+    table = {
+        "login": "local",
+        "scheduler": "none",
+        "scratch": os.fspath(data / "scratch"),
+        "store": os.fspath(data / "store"),
+    }
+    return check_given_profile(table, "environment")
 
 
 def _parse_override(text: str) -> tuple[str, Any]:

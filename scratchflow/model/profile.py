@@ -24,6 +24,9 @@ AtLeastOne = Annotated[int, Meta(ge=1)]
 _SLURM_TIME = re.compile(
     r"(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+(:\d+){0,2}|unlimited|infinite)", re.IGNORECASE
 )
+# What the machine that owns a path puts in.
+PATH_VARIABLE = re.compile(r"\$(?:(USER|HOME)\b|\{(USER|HOME)\})", re.ASCII)
+_ROOTED = re.compile(r"/|~(?:/|\Z)|\$HOME\b|\$\{HOME\}", re.ASCII)
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -119,8 +122,7 @@ class Profile(Section, frozen=True):
             raise ValueError("`login` must be an ssh host name, or `local`")
         require_beneath("workspace", self.workspace)
         for key in ("scratch", "store"):
-            if not getattr(self, key).startswith(("/", "~", "$")):
-                raise ValueError(f"`{key}` must be an absolute path, or start with `~` or `$`")
+            require_rooted(key, getattr(self, key))
 
 
 class Config(Section, frozen=True):
@@ -135,6 +137,14 @@ def require_beneath(key: str, path: str) -> None:
     parts = path.split("/")
     if any(part in {"", ".", ".."} for part in parts):
         raise ValueError(f"`{key}`: `{path}` must be a relative path beneath scratch, without `..`")
+
+
+def require_rooted(key: str, path: str) -> None:
+    """Refuses a path that would depend on where we are started, or on what nobody expands."""
+    if not _ROOTED.match(path):
+        raise ValueError(f"`{key}` must be an absolute path, or start with `~/` or `$HOME`")
+    if "$" in PATH_VARIABLE.sub("", path):
+        raise ValueError(f"`{key}`: `$USER` and `$HOME` are the only variables a path may hold")
 
 
 def to_plain(section: Section) -> dict[str, Any]:

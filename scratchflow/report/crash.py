@@ -22,7 +22,7 @@ def write_crash_report(error: BaseException, arguments: Sequence[str]) -> str:
     text = crash_text(error, arguments)
     try:
         return str(_write(text))
-    except OSError:
+    except (OSError, RuntimeError):  # the second: nobody knows a home directory
         return text.strip().rpartition("\n")[2].strip()
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import pwd
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scratchflow.model.profile import Profile
+from scratchflow.model.errors import ConfigBadValue
+from scratchflow.model.profile import PATH_VARIABLE, Profile
 
 STATE_NAME = ".scratchflow"
-
-_VARIABLE = re.compile(r"\$(?:USER|HOME)\b|\$\{(?:USER|HOME)\}")
 
 
 @dataclass(frozen=True)
@@ -43,26 +41,33 @@ class Workspace:
 def find_workspace(profile: Profile, environment: Mapping[str, str]) -> Workspace:
     """The profile's workspace on this machine."""
     return Workspace(
-        scratch=expand(profile.scratch, environment),
+        scratch=expand(profile.scratch, environment, key="scratch"),
         name=profile.workspace,
         also=tuple(profile.backup.also),
     )
 
 
-def expand(path: str, environment: Mapping[str, str]) -> Path:
+def expand(path: str, environment: Mapping[str, str], *, key: str = "store") -> Path:
     """`$USER`, `$HOME` and a leading `~` become this machine's; nothing else is expanded."""
-    user, home = _identity(environment)
-    values = {"USER": user, "HOME": home}
-    expanded = _VARIABLE.sub(lambda match: values[match[0].strip("${}")], path)
-    if expanded == "~" or expanded.startswith("~/"):
-        expanded = home + expanded[1:]
-    return Path(os.path.abspath(expanded))
+    if path == "~" or path.startswith("~/"):
+        path = f"$HOME{path[1:]}"
+    expanded = PATH_VARIABLE.sub(
+        lambda match: _of_this_user(match[1] or match[2], environment, key), path
+    )
+    if not os.path.isabs(expanded):  # it would be another directory wherever we are started
+        problem = f"`{path}` is `{expanded}` on this machine, which is not an absolute path"
+        raise ConfigBadValue(key=key, origin="profile", problem=problem)
+    return Path(os.path.normpath(expanded))
 
 
-def _identity(environment: Mapping[str, str]) -> tuple[str, str]:
-    """Name and home of the user; a job step may come without the variables."""
-    user, home = environment.get("USER"), environment.get("HOME")
-    if user and home:
-        return user, home
-    entry = pwd.getpwuid(os.getuid())
-    return user or entry.pw_name, home or entry.pw_dir
+def _of_this_user(name: str, environment: Mapping[str, str], key: str) -> str:
+    """The user's name or home; a job step may come without the variables."""
+    told = environment.get(name)
+    if told:
+        return told
+    try:
+        entry = pwd.getpwuid(os.getuid())
+    except KeyError:
+        problem = f"this machine does not say what `${name}` is; set {name}, or write the path out"
+        raise ConfigBadValue(key=key, origin="profile", problem=problem) from None
+    return entry.pw_name if name == "USER" else entry.pw_dir

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 import subprocess
 import sys
@@ -183,6 +184,15 @@ def test_bad_toml_names_line_and_column(file: Path, text: str, line: int, column
         ("[profiles.a]\nalias = 'two words'", "`profiles.a.alias`"),
         ("[profiles.a]\nscheduler = 'pbs'", "`profiles.a.scheduler`"),
         ("[profiles.a]\nstore = 'relative'", "absolute path"),
+        ("[profiles.a]\nstore = '$USER/store'", "absolute path"),
+        ("[profiles.a]\nstore = '$OTHER/store'", "absolute path"),
+        ("[profiles.a]\nstore = '$HOMES/store'", "absolute path"),
+        ("[profiles.a]\nstore = '~somebody/store'", "absolute path"),
+        ("[profiles.a]\nscratch = ''", "absolute path"),
+        ("[profiles.a]\nscratch = '/scratch/$OTHER'", "the only variables"),
+        ("[profiles.a]\nscratch = '/scratch/$USERS'", "the only variables"),
+        ("[profiles.a]\nscratch = '/scratch/${OTHER}'", "the only variables"),
+        ("[profiles.a]\nscratch = '/scratch/$(id)'", "the only variables"),
         ('[profiles.a]\nlogin = "a\\nProxyCommand x"', "control characters"),
         ('[profiles."../x"]\n', "a profile's name"),
         ("profiles = 3", "expected a table"),
@@ -195,6 +205,13 @@ def test_a_bad_value_is_refused_by_name(file: Path, text: str, complaint: str) -
     error = refused(file, text)
     assert isinstance(error, ConfigBadValue)
     assert complaint in str(error)
+
+
+@pytest.mark.parametrize(
+    "path", ["/s", "~", "~/s", "$HOME", "$HOME/s", "${HOME}/s", "/s/$USER/x", "/s/${USER}_x"]
+)
+def test_a_path_of_the_cluster_may_name_its_user_and_home(file: Path, path: str) -> None:
+    assert load(file, f"[profiles.a]\nstore = '{path}'").profile.store == path
 
 
 def test_a_directory_in_the_files_place_is_a_clear_error(tmp_path: Path) -> None:
@@ -485,10 +502,24 @@ def test_a_relative_config_in_a_deleted_directory_is_a_clear_error(
 def test_the_usual_place_is_never_relative_to_the_current_directory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.setenv("HOME", "relative")
-    with pytest.raises(ConfigUnreadable, match="set HOME"):
-        load_settings(Asked(), {})
+    def unknown(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for asked in (Asked(), Asked(config="/dev/null")):
+        with pytest.raises(ConfigBadValue, match="set HOME"):
+            load_settings(asked, {})
+
+
+@pytest.mark.parametrize("name", ["with $dollar", "line\nend"])
+def test_an_odd_home_is_a_clear_error(
+    file: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", f"/{name}")
+    with pytest.raises(ConfigBadValue, match="environment"):
+        load(file, "")
 
 
 def test_two_writers_at_once_both_get_their_key_in(file: Path) -> None:
