@@ -17,7 +17,7 @@ _S = TypeVar("_S", bound=Section)
 
 def check_config(document: Mapping[str, Any], origin: str) -> Config:
     """The document as a Config."""
-    refuse_control_characters(document, origin)
+    refuse_unsafe_text(document, origin)
     _refuse_unknown(document, Config, "", origin)
     profiles = document.get("profiles", {})
     if not isinstance(profiles, dict):
@@ -46,7 +46,7 @@ def check_profile(table: Any, origins: Mapping[str, str], prefix: str = "") -> P
 
 def check_given_profile(table: Mapping[str, Any], origin: str) -> Profile:
     """A table that did not come from a file of this machine, as a Profile."""
-    refuse_control_characters(table, origin)
+    refuse_unsafe_text(table, origin)
     return check_profile(table, {"": origin})
 
 
@@ -90,17 +90,27 @@ def _refuse_unknown(
             _refuse_unknown(value, section, f"{prefix}{key}.", origin)
 
 
-def refuse_control_characters(document: Mapping[str, Any], origin: str) -> None:
-    """No value needs them, and a newline in one could forge a line of an ssh config or a script."""
+def refuse_unsafe_text(document: Mapping[str, Any], origin: str) -> None:
+    """Refuses what no value needs: a newline could forge a line of an ssh config or a script,
+
+    and text that is not UTF-8 could be written into no file and no JSON.
+    """
     try:
         strings = list(_strings_of(document, ""))
     except RecursionError:
         key = ", ".join(document)
         raise ConfigBadValue(key=key, origin=origin, problem="nested too deeply") from None
     for key, text in strings:
-        if any(ord(character) < 32 or ord(character) == 127 for character in text):
-            problem = "newlines and other control characters are not allowed"
+        if any(_is_unsafe(character) for character in text):
+            problem = (
+                "control characters, like newlines, and text that is not UTF-8 are not allowed"
+            )
             raise ConfigBadValue(key=key, origin=origin, problem=problem)
+
+
+def _is_unsafe(character: str) -> bool:
+    code = ord(character)
+    return code < 32 or code == 127 or 0xD800 <= code <= 0xDFFF  # the last: half of nothing
 
 
 def _strings_of(value: Any, key: str) -> Iterator[tuple[str, str]]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scratchflow.config.check import check_config
-from scratchflow.config.file import read_text, require_replaceable, write_text
+from scratchflow.config.check import check_config, refuse_unsafe_text
+from scratchflow.config.file import read_text, require_replaceable, utf8_text, write_text
 from scratchflow.config.keys import is_known, require_known, typed_value
 from scratchflow.config.toml import parse_document
 from scratchflow.model.errors import ConfigBadValue, ConfigUnwritable
@@ -32,8 +32,9 @@ class Edit:
 
     def diff(self, path: Path) -> str:
         """The change as people read it; empty when there is none."""
+        name = utf8_text(path)
         lines = difflib.unified_diff(
-            self.before.splitlines(), self.after.splitlines(), str(path), str(path), lineterm=""
+            self.before.splitlines(), self.after.splitlines(), name, name, lineterm=""
         )
         return "\n".join(lines)
 
@@ -52,6 +53,7 @@ def plan_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
 
     before = read_text(path, required=False) or ""
     parse_document(before, str(path))
+    refuse_unsafe_text(assignments, ORIGIN)
     values = {key: _value(key, text) for key, text in assignments.items()}
     try:
         after = _with_values(before, values, str(path))

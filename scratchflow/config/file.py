@@ -15,6 +15,7 @@ from scratchflow.model.errors import (
     ConfigUnreadable,
     ConfigUnwritable,
 )
+from scratchflow.model.text import printable
 
 PATH_VARIABLE = "SCRATCHFLOW_CONFIG"
 # Far beyond any real file; keeps an endless pipe from eating the memory.
@@ -42,6 +43,16 @@ def users_directory(kind: Literal["config", "data"]) -> Path:
         problem = "no home directory is known; set HOME to an absolute path"
         raise ConfigBadValue(key="HOME", origin="environment", problem=problem)
     return directory
+
+
+def utf8_text(path: Path | str) -> str:
+    """The path as it is when it is UTF-8 text; else for reading only, its other bytes escaped."""
+    text = str(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return printable(text)
+    return text
 
 
 def _absolute(path: str) -> Path:

@@ -12,7 +12,7 @@ from scratchflow.config.check import (
     check_config,
     check_given_profile,
     check_profile,
-    refuse_control_characters,
+    refuse_unsafe_text,
 )
 from scratchflow.config.file import config_path, read_text, users_directory
 from scratchflow.config.keys import require_known, typed_value
@@ -141,7 +141,7 @@ def _parse_override(text: str) -> tuple[str, Any]:
         raise ConfigBadValue(key=text, origin="--set", problem="expected KEY=VALUE")
     require_known(key, "--set")
     typed = typed_value(key, value, "--set")
-    refuse_control_characters({key: typed}, "--set")
+    refuse_unsafe_text({key: typed}, "--set")
     return key, typed
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scratchflow.config.edit import apply_edits, full_key, plan_edits
-from scratchflow.config.file import config_path, is_there
-from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Asked, load_settings
+from scratchflow.config.file import config_path, is_there, utf8_text
+from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Asked, Settings, load_settings
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain
 from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown
@@ -24,18 +24,22 @@ def show(asked: Asked, environment: Mapping[str, str], emit: Emit, *, origin: bo
             )
         )
     return ConfigShown(
-        path=str(settings.path),
+        path=utf8_text(settings.path),
         profile=settings.name,
         profiles=list(settings.profiles),
         values=to_plain(settings.profile),
-        origins=dict(settings.origins) if origin else None,
+        origins=_origins(settings) if origin else None,
     )
+
+
+def _origins(settings: Settings) -> dict[str, str]:
+    return {key: utf8_text(origin) for key, origin in settings.origins.items()}
 
 
 def path(asked: Asked, environment: Mapping[str, str]) -> ConfigPath:
     """Where the configuration file is or would be; works when the file itself is broken."""
     place, _ = config_path(asked.config, environment)
-    return ConfigPath(path=str(place), exists=is_there(place))
+    return ConfigPath(path=utf8_text(place), exists=is_there(place))
 
 
 def change(
@@ -46,7 +50,7 @@ def change(
     whole_key = full_key(key, lambda: _profile_to_change(asked, environment, place))
     edit = (plan_edits if dry_run else apply_edits)(place, {whole_key: value})
     return ConfigChanged(
-        path=str(place),
+        path=utf8_text(place),
         key=whole_key,
         changed=edit.after != edit.before,
         dry_run=dry_run,

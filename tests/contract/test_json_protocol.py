@@ -100,6 +100,35 @@ def test_what_fails_ends_in_one_error(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["path"], ["show", "--origin"], ["set", "login", "x", "--dry-run"], ["set", "login", "x"]],
+    ids=" ".join,
+)
+def test_a_configuration_file_may_have_a_name_that_is_not_utf8(
+    environment: dict[str, str], tmp_path: Path, arguments: list[str], flags: list[str]
+) -> None:
+    config = tmp_path / os.fsdecode(b"caf\xe9.toml")
+    config.write_text("[profiles.a.slurm]\ngpus = 1\n")
+    done = run(environment, "config", *arguments, "--config", str(config), *flags)
+    assert done.returncode == 0, done.stderr
+    if flags:
+        assert checked(done.stdout, 0)[-1]["data"]["path"].endswith("caf\\xe9.toml")
+    else:
+        assert "caf\\xe9.toml" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["show", "--set", "store=/a\udcff"], ["set", "workspace", "\udcff"]]
+)
+def test_a_setting_that_is_not_utf8_is_refused(
+    environment: dict[str, str], arguments: list[str]
+) -> None:
+    done = run(environment, "config", *arguments, "--json")
+    assert checked(done.stdout, 10)[-1]["code"] == "config.bad_value"
+
+
 WHOLE_LIFE = [
     (["create"], "create"),
     (["backup", "--dry-run"], "backup"),

@@ -194,6 +194,7 @@ def test_bad_toml_names_line_and_column(file: Path, text: str, line: int, column
         ("[profiles.a]\nscratch = '/scratch/${OTHER}'", "the only variables"),
         ("[profiles.a]\nscratch = '/scratch/$(id)'", "the only variables"),
         ('[profiles.a]\nlogin = "a\\nProxyCommand x"', "control characters"),
+        ('[profiles.a]\nscratch = "/a\\u007f"', "control characters"),
         ('[profiles."../x"]\n', "a profile's name"),
         ("profiles = 3", "expected a table"),
         ("[profiles]\na = 3", "expected a table"),
@@ -346,6 +347,10 @@ def test_set_takes_values_as_people_type_them(
         ("slurm.gpus=many", "cannot read `many`"),
         ("slurm.gpus=-1", "(--set)"),
         ("login=a\nProxyCommand x", "control characters"),
+        ("store=/a\udcff", "not UTF-8"),
+        ("slurm.extra=\udcff", "not UTF-8"),
+        ("environment.variables.\udcff=x", "not UTF-8"),
+        ("\udcff=x", r'"\xff"'),
     ],
 )
 def test_a_bad_set_says_that_the_flag_is_wrong(file: Path, override: str, complaint: str) -> None:
@@ -392,6 +397,11 @@ def test_set_writes_nothing_that_would_not_load(file: Path) -> None:
         apply_edit(file, "profiles.a.slrum.time", "1")
     with pytest.raises(ConfigBadValue):
         apply_edit(file, "profiles.a.login", "x\ny")
+    for key in ("workspace", "slurm.extra", "environment.variables.A"):
+        with pytest.raises(ConfigBadValue, match="not UTF-8"):
+            apply_edit(file, f"profiles.a.{key}", "\udcff")
+    with pytest.raises(ConfigBadValue, match="not UTF-8"):
+        apply_edit(file, "profiles.\udcff.login", "x")
     assert file.read_text() == "[profiles.a]\n"
     assert [entry.name for entry in file.parent.iterdir()] == [file.name]
 
