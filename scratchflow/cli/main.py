@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 
@@ -9,9 +10,16 @@ def main() -> None:
     """Runs the command line and exits with its code."""
     if sys.argv[1:] == ["--version"]:  # asked for by scripts, again and again
         from scratchflow import __version__
+        from scratchflow.report.output import (
+            OutputGone,
+            claim_standard_descriptors,
+            write_stdout,
+        )
 
-        sys.stdout.write(f"scratchflow {__version__}\n")
-        return
+        claim_standard_descriptors()
+        with contextlib.suppress(OutputGone):  # then the boundary meets it too, and says so
+            write_stdout(f"scratchflow {__version__}\n".encode())
+            return
     from scratchflow.cli.app import run
 
     sys.exit(run(sys.argv[1:]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -10,6 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from scratchflow.config.settings import Asked
 from scratchflow.model.errors import UsageInvalid
+from scratchflow.report.output import Remarks
 
 DRY_RUN = typer.Option("--dry-run", help="Say what would happen, change nothing.")
 
@@ -42,7 +42,7 @@ class VerbGroup(GlobalOptions, TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:  # completion asks with none
-            sys.stderr.write(f"{ctx.get_help()}\n\n")
+            Remarks().write(f"{ctx.get_help()}\n\n")
             raise UsageInvalid(problem="a command is missing", command=ctx.command_path)
         parsed: list[str] = super().parse_args(ctx, args)
         return parsed

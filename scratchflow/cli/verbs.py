@@ -1,6 +1,7 @@
 """The verbs and their one-line help; each verb's own module is imported when it is used."""
 
 import importlib
+import os
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from scratchflow.model.text import closest
 from scratchflow.report.output import write_stdout
 
 PROGRAM = "scratchflow"
+COMPLETE_VARIABLE = "_SCRATCHFLOW_COMPLETE"
 
 
 @dataclass(frozen=True)
@@ -114,12 +116,16 @@ def parse(arguments: Sequence[str]) -> Call[Any]:
             parsed = command.main(list(arguments), PROGRAM, standalone_mode=False)
     except TyperException as error:
         raise _usage(error) from None
-    except SystemExit:  # shell completion ends the process itself
-        write_stdout(printed.getvalue().encode())
-        raise
+    except SystemExit as ended:  # what has to do with completion ends the process itself
+        if COMPLETE_VARIABLE in os.environ:  # the shell asks, and takes words only
+            write_stdout(printed.getvalue().encode())
+            raise
+        parsed = ended.code
     if isinstance(parsed, Call):
         return parsed
     text = printed.getvalue().rstrip("\n")
+    if parsed:  # an exit code: typer has no completion for this shell
+        raise UsageInvalid(problem=text or "cannot complete in this shell", command=PROGRAM)
     return Call("help", lambda _: HelpShown(help=text), lambda shown: [shown.help])
 
 

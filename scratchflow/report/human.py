@@ -7,14 +7,14 @@ code or a terminal escape.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from scratchflow.model.errors import ScratchflowError, exit_code_for
 from scratchflow.model.events import Event, Item, Log, Progress, State, Warned
 from scratchflow.model.results import Result
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
-from scratchflow.report.output import OutputGone, write_stdout
+from scratchflow.report.output import Remarks, write_stdout
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,7 +76,9 @@ class Human:
         if self._stderr is None:
             from rich.console import Console
 
-            self._stderr = Console(stderr=True, markup=False, emoji=False, highlight=False)
+            # Remarks: rich would end the process when the reader of its stream is gone.
+            stderr = cast("IO[str]", Remarks())
+            self._stderr = Console(file=stderr, markup=False, emoji=False, highlight=False)
         return self._stderr
 
     def _say(self, label: str, text: str, style: str = "") -> None:
@@ -86,11 +88,8 @@ class Human:
         if label:
             line.append(f"{label}: ", style=style)
         line.append(text)
-        try:
-            # soft_wrap: the terminal breaks lines, so that a copied path or command stays whole.
-            self._console().print(line, soft_wrap=True)
-        except OSError as error:
-            raise OutputGone(error) from None
+        # soft_wrap: the terminal breaks lines, so that a copied path or command stays whole.
+        self._console().print(line, soft_wrap=True)
 
     def _show_progress(self, event: Progress) -> None:
         if self._quiet or not self._console().is_terminal:

@@ -298,6 +298,83 @@ def test_a_closed_stdout_never_lands_in_a_file_of_ours(
     assert config.read_text() == ""
 
 
+def in_shell(
+    environment: dict[str, str], redirection: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """The program with one of its descriptors as a shell would set it up."""
+    return subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", *PROGRAM, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_version_takes_a_stdout_that_is_closed_or_full(environment: dict[str, str]) -> None:
+    closed = in_shell(environment, ">&-", "--version")
+    assert (closed.returncode, closed.stderr) == (0, "")
+    full = in_shell(environment, ">/dev/full", "--version")
+    assert full.returncode == 1
+    assert full.stderr == "error: cannot write the output: No space left on device\n"
+
+
+def test_the_version_ends_quietly_when_its_reader_is_gone(environment: dict[str, str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*PROGRAM, "--version"],
+        env=environment,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
+@pytest.mark.parametrize(
+    ("arguments", "exit_code"),
+    [(["snapshots"], 2), (["nosuchverb"], 2), (["config", "show", "-p", "nosuch"], 10)],
+)
+def test_an_error_nobody_can_read_keeps_its_exit_code(
+    environment: dict[str, str], redirection: str, arguments: list[str], exit_code: int
+) -> None:
+    assert in_shell(environment, redirection, *arguments).returncode == exit_code
+
+
+def test_a_remark_nobody_can_read_does_not_end_the_command(environment: dict[str, str]) -> None:
+    work = Path(environment["XDG_DATA_HOME"]) / "scratchflow/scratch/work"
+    work.mkdir(parents=True)
+    os.mkfifo(work / "pipe")  # worth a warning
+    done = in_shell(environment, "2>/dev/full", "backup", "--verbose")
+    assert done.returncode == 0
+    assert done.stdout.startswith("snapshot ")
+    reading, writing = os.pipe()
+    os.close(reading)
+    again = subprocess.run(
+        [*PROGRAM, "backup", "--full", "--verbose"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=writing,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert again.returncode == 0
+    assert again.stdout.startswith("snapshot ")
+
+
+@pytest.mark.parametrize("option", ["--show-completion", "--install-completion"])
+def test_completion_is_set_up_in_json_too(environment: dict[str, str], option: str) -> None:
+    environment["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
+    done = run(environment, "--json", option, "bash")
+    assert checked(done.stdout, 0)[-1]["data"]["help"]
+    unknown = run(environment, "--json", option, "nosuch")
+    assert checked(unknown.stdout, 2)[-1]["code"] == "usage.invalid"
+
+
 def test_options_mean_the_same_before_and_after_the_verb(environment: dict[str, str]) -> None:
     places = [
         ["-p", "local", "--set", "slurm.gpus=2", "config", "show"],

@@ -15,6 +15,7 @@ from rich.console import Console
 from scratchflow.model.errors import ConfigMissing, ScratchflowError, SnapshotMissing
 from scratchflow.model.events import Event, Hello, Item, Log, Progress, State, Warned, path_fields
 from scratchflow.model.results import VersionShown
+from scratchflow.report import output
 from scratchflow.report.human import Human
 from scratchflow.report.jsonl import JsonLines
 
@@ -160,6 +161,19 @@ def test_quiet_keeps_warnings_and_errors() -> None:
     reporter.emit(State(state="pending", previous=None, reason="chatter"))
     reporter.emit(Warned(code="x", message="mind this"))
     assert text.getvalue() == "warning: mind this\n"
+
+
+def test_a_remark_nobody_can_read_is_dropped(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reporter = Human(quiet=False, verbose=True)
+    with open("/dev/full", "wb") as full:
+        monkeypatch.setattr(output, "STDERR", full.fileno())
+        reporter.emit(Warned(code="files.changed", message="m"))
+        reporter.emit(Log(level="debug", message="m"))
+        assert reporter.succeed(RESULT, ["one"]) == 101
+        assert reporter.fail(ConfigMissing(path="x")) == 10
+    assert capfd.readouterr().out == "one\n"
 
 
 def test_the_result_goes_to_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
