@@ -8,7 +8,24 @@ from dataclasses import dataclass
 # The verb that no person types: it answers in JSON Lines, whatever the flags.
 AGENT = "agent"
 
-_WITH_VALUE = {"--profile", "-p", "--config", "--set"}
+# Every option of every verb whose next word is its value, whatever that looks like.
+WITH_VALUE = frozenset(
+    {
+        "--config",
+        "--from",
+        "--message",
+        "--name",
+        "--partition",
+        "--path",
+        "--profile",
+        "--scratch",
+        "--set",
+        "--store",
+        "--to",
+        "-m",
+        "-p",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -43,17 +60,24 @@ def _options(arguments: Sequence[str]) -> list[str]:
     found: list[str] = []
     is_value = False
     for argument in arguments:
+        if is_value:
+            is_value = False
+            continue
         if argument == "--":
             break
-        if not is_value:
-            found += _single(argument)
-        is_value = not is_value and argument in _WITH_VALUE
+        options = _single(argument)
+        found += options
+        is_value = options[-1] in WITH_VALUE
     return found
 
 
 def _single(argument: str) -> list[str]:
-    """`-qv` as `-q`, `-v`; everything else as it is."""
-    letters = argument[1:]
-    if argument.startswith("-") and letters and set(letters) <= set("qv"):
-        return [f"-{letter}" for letter in letters]
-    return [argument]
+    """`-qv` as `-q`, `-v`, and `-vpNAME` as `-v`, `-pNAME`; everything else as it is."""
+    if argument.startswith("--") or not argument.startswith("-"):
+        return [argument]
+    options: list[str] = []
+    for position, letter in enumerate(argument[1:], start=1):
+        if f"-{letter}" in WITH_VALUE:  # what follows, here or in the next word, is its value
+            return [*options, f"-{argument[position:]}"]
+        options.append(f"-{letter}")
+    return options or [argument]

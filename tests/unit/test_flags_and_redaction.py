@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import importlib
+from collections.abc import Iterator
+from typing import Any
 
-from scratchflow.cli.flags import Flags, peek
+import pytest
+import typer
+
+from scratchflow.cli.flags import WITH_VALUE, Flags, peek
+from scratchflow.cli.verbs import VERBS, app
 from scratchflow.report.crash import crash_text
 from scratchflow.report.redact import redact, redact_arguments
 
@@ -19,10 +25,35 @@ from scratchflow.report.redact import redact, redact_arguments
         ("-p --json status", Flags(False, False, False, False)),
         ("--set --json status", Flags(False, False, False, False)),
         ("status --version", Flags(False, False, False, True)),
+        ("backup -m --version", Flags(False, False, False, False)),
+        ("backup -m --json", Flags(False, False, False, False)),
+        ("backup -m -- --json", Flags(True, False, False, False)),
+        ("backup --message=x --json", Flags(True, False, False, False)),
+        ("restore --to --json --quiet", Flags(False, True, False, False)),
+        ("-vp NAME backup", Flags(False, False, True, False)),
+        ("-vp --json backup", Flags(False, False, True, False)),
+        ("-pv backup --json", Flags(True, False, False, False)),
+        ("backup -qmv", Flags(False, True, False, False)),
+        ("config set slurm.mem - --json", Flags(True, False, False, False)),
     ],
 )
 def test_flags_are_found_anywhere_before_the_users_own_command(line: str, expected: Flags) -> None:
     assert peek(line.split()) == expected
+
+
+def options_of(command: Any) -> Iterator[Any]:
+    yield from (each for each in command.params if each.param_type_name == "option")
+    for verb in getattr(command, "commands", {}).values():
+        yield from options_of(verb)
+
+
+def test_every_option_that_takes_a_value_is_known_before_parsing() -> None:
+    apps = [app, *(importlib.import_module(verb.module).app for verb in VERBS.values())]
+    options = [option for each in apps for option in options_of(typer.main.get_command(each))]
+    flags = {name for option in options if option.is_flag for name in option.opts}
+    names = {name for option in options for name in option.opts}
+    assert names - flags == WITH_VALUE
+    assert flags & WITH_VALUE == set()
 
 
 @pytest.mark.parametrize(
