@@ -71,13 +71,18 @@ def _table(
 ) -> Iterator[str]:
     yield f"[{header}]"
     tables = {key: value for key, value in values.items() if _is_section(key, value)}
-    lines = {key: f"{key} = {_toml(values[key])}" for key in values if key not in tables}
+    lines = {key: _line(key, values[key]) for key in values if key not in tables}
     width = max(len(line) for line in lines.values())
     for key, line in lines.items():
         yield f"{line:<{width}}  # {origins.get(f'{prefix}{key}', 'default')}" if origins else line
     for key, inner in tables.items():
         yield ""
         yield from _table(f"{header}.{key}", f"{prefix}{key}.", inner, origins)
+
+
+def _line(key: str, value: Any) -> str:
+    # TOML has no null: a key that is not set is a comment.
+    return f"# {key} = (not set)" if value is None else f"{key} = {_toml(value)}"
 
 
 def _is_section(key: str, value: Any) -> bool:

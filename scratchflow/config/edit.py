@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scratchflow.config.check import check_config, refuse_unsafe_text
 from scratchflow.config.file import read_text, require_replaceable, utf8_text, write_text
 from scratchflow.config.keys import is_known, require_known, typed_value
+from scratchflow.config.settings import require_profile
 from scratchflow.config.toml import parse_document
 from scratchflow.model.errors import ConfigBadValue, ConfigUnwritable
 
@@ -61,7 +62,9 @@ def plan_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
         # The editor takes less than the reader does, nesting above all.
         problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ConfigUnwritable(path=path, reason=problem) from None
-    check_config(parse_document(after, str(path)), ORIGIN)
+    config = check_config(parse_document(after, str(path)), ORIGIN)
+    if assignments.get("default_profile"):  # empty: none
+        require_profile(config.default_profile, config.profiles)
     return Edit(before=before, after=after)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,16 +94,21 @@ def _choose(
     asked: Asked, environment: Mapping[str, str], default: str, names: list[str], path: Path
 ) -> str:
     wanted = asked.profile or environment.get(PROFILE_VARIABLE) or default
-    known = [*names, LOCAL]
     if wanted:
-        if wanted in known:
-            return wanted
-        guess = closest(wanted, known)
-        suggestion = f'; did you mean "{guess}"?' if guess else ""
-        raise ConfigNoProfile(name=wanted, suggestion=suggestion, known=", ".join(known))
+        require_profile(wanted, names)
+        return wanted
     if len(names) > 1:
         raise ConfigProfileNeeded(path=path, known=", ".join(names))
     return names[0] if names else LOCAL
+
+
+def require_profile(wanted: str, names: Iterable[str]) -> None:
+    """Refuses a name that no profile has, with the closest one that exists; `local` always does."""
+    known = list(dict.fromkeys([*names, LOCAL]))
+    if wanted not in known:
+        guess = closest(wanted, known)
+        suggestion = f'; did you mean "{guess}"?' if guess else ""
+        raise ConfigNoProfile(name=wanted, suggestion=suggestion, known=", ".join(known))
 
 
 def _layer(

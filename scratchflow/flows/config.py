@@ -9,7 +9,7 @@ from scratchflow.config.edit import apply_edits, full_key, plan_edits
 from scratchflow.config.file import config_path, is_there, utf8_text
 from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Asked, Settings, load_settings
 from scratchflow.model.events import Emit, Log
-from scratchflow.model.profile import to_plain
+from scratchflow.model.profile import to_plain_with_nulls
 from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown
 
 
@@ -27,7 +27,7 @@ def show(asked: Asked, environment: Mapping[str, str], emit: Emit, *, origin: bo
         path=utf8_text(settings.path),
         profile=settings.name,
         profiles=list(settings.profiles),
-        values=to_plain(settings.profile),
+        values=to_plain_with_nulls(settings.profile),
         origins=_origins(settings) if origin else None,
     )
 

@@ -149,8 +149,13 @@ def require_rooted(key: str, path: str) -> None:
 
 def to_plain(section: Section) -> dict[str, Any]:
     """The section as the plain values that a TOML file or JSON would hold; null keys left out."""
-    values = msgspec.to_builtins(section, enc_hook=str)
-    return _without_nulls(values)
+    return _without_nulls(to_plain_with_nulls(section))
+
+
+def to_plain_with_nulls(section: Section) -> dict[str, Any]:
+    """The section as plain values, every key of it: null where nothing is set."""
+    values: dict[str, Any] = msgspec.to_builtins(section, enc_hook=str)
+    return values
 
 
 def _without_nulls(values: dict[str, Any]) -> dict[str, Any]:

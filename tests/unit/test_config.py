@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from scratchflow.cli.config import _shown
 from scratchflow.config.edit import Edit, apply_edits, full_key, plan_edits
 from scratchflow.config.file import write_text
 from scratchflow.config.keys import profile_keys
@@ -428,6 +429,37 @@ def test_set_in_an_impossible_place_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigUnwritable):
         apply_edit(tmp_path / "file" / "config.toml", "profiles.a.login", "x")
+
+
+def test_the_default_profile_must_exist(file: Path) -> None:
+    file.write_text("[profiles.narval]\n")
+    with pytest.raises(ConfigNoProfile, match='did you mean "narval"'):
+        apply_edit(file, "default_profile", "narvla")
+    assert file.read_text() == "[profiles.narval]\n"
+    for name in ("narval", "local", ""):
+        apply_edit(file, "default_profile", name)
+        assert load(file).name == (name or "narval")
+
+
+def test_a_profile_and_the_choice_of_it_may_come_together(file: Path) -> None:
+    apply_edits(file, {"default_profile": "a", "profiles.a.login": "x"})
+    assert load(file).name == "a"
+
+
+@pytest.mark.parametrize("overrides", [(), ("slurm.cpus_per_task=3",)])
+def test_show_lists_every_key_also_one_that_is_not_set(
+    file: Path, overrides: tuple[str, ...]
+) -> None:
+    file.write_text("[profiles.a]\n")
+    asked = Asked(config=str(file), overrides=overrides)
+    shown = flow.show(asked, {}, lambda _: None, origin=True)
+    lines = list(_shown(shown))
+    for key in profile_keys():
+        assert any(f"{key.rpartition('.')[2]} = " in line for line in lines)
+    assert shown.values["slurm"]["cpus_per_task"] == (3 if overrides else None)
+    unset = [line for line in lines if line.startswith("# cpus_per_task = (not set)")]
+    assert len(unset) == (not overrides)
+    assert load(file, "\n".join(lines)).profile == load_settings(asked, {}).profile
 
 
 @pytest.mark.parametrize(
