@@ -25,7 +25,6 @@ The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, fr
     delta.apply(delta, scanned, wanted, open_archive, warn=…, …) -> Applied
 
     verify.verify_archive(path, sha256=None, open_archive=None) -> list of problems
-    verify.file_sha256(path)
     foreign.import_archive(path, out, archive_id=…, warn=…, under="", …) -> Imported
 
 `warn(code, path, message)` hears of files that changed (`files.changed`), vanished

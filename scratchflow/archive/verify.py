@@ -61,12 +61,6 @@ def verify_archive(
     return problems[:_MAX_PROBLEMS]
 
 
-def file_sha256(path: Path) -> str:
-    """The SHA-256 of a whole file, as manifests hold it."""
-    with path.open("rb", buffering=0) as file:
-        return _hash_file(file.fileno())[1]
-
-
 def _hash_file(descriptor: int) -> tuple[bytes, str]:
     """The SHA-256 of all bytes before the footer, and of the whole file."""
     size = os.fstat(descriptor).st_size

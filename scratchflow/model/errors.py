@@ -257,7 +257,7 @@ class AllocationEnded(ScratchflowError):
     code = "allocation.ended"
     exit_code = 23
     message = "job {job_id} has ended: {reason}"
-    hint = "`scratchflow up` takes another node and restores the last snapshot"
+    hint = "on another node, `scratchflow restore` brings the last snapshot back"
 
 
 class NodeFailed(ScratchflowError):
@@ -266,7 +266,7 @@ class NodeFailed(ScratchflowError):
     code = "node.failed"
     exit_code = 24
     message = "node `{node}` failed: {reason}"
-    hint = "`scratchflow up` takes another node and restores the last snapshot"
+    hint = "on another node, `scratchflow restore` brings the last snapshot back"
     retryable = True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 from pathlib import Path
@@ -27,7 +28,7 @@ def _archive(bench: Bench) -> Path:
 
 def test_a_whole_archive_has_no_problems(bench: Bench) -> None:
     path = _archive(bench)
-    assert verify.verify_archive(path, sha256=verify.file_sha256(path)) == []
+    assert verify.verify_archive(path, sha256=hashlib.sha256(path.read_bytes()).hexdigest()) == []
     assert verify.verify_archive(path, sha256="0" * 64) == [
         "it does not match the SHA-256 in its manifest"
     ]

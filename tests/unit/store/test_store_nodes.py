@@ -9,7 +9,6 @@ import pytest
 
 from scratchflow.store.nodes import NodeRecord, forget_node, is_node_name, read_nodes, record_node
 from scratchflow.store.place import Place, find_place, open_place
-from scratchflow.store.space import free_bytes, shortfall_bytes
 from scratchflow.testing.store import make_id
 
 
@@ -64,12 +63,3 @@ def test_what_cannot_be_read_is_passed_over(place: Place) -> None:
 
 def test_a_store_without_records_has_no_warm_nodes(tmp_path: Path) -> None:
     assert read_nodes(find_place(tmp_path / "nowhere", "work")) == []
-
-
-def test_free_space_is_asked_of_the_nearest_directory_that_exists(tmp_path: Path) -> None:
-    place = find_place(tmp_path / "not" / "yet", "work")
-    free = free_bytes(place)
-    assert free is not None
-    assert free > 0
-    assert shortfall_bytes(place, 1) == 0
-    assert shortfall_bytes(place, 1 << 62) > 0
