@@ -4,7 +4,7 @@ The profile comes along as plain values, so that the cluster needs no configurat
 cannot disagree with the laptop's.
 """
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -34,10 +34,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     verbose: bool = False
     # The asker keeps our stdin open as long as it listens.
     hold_stdin: bool = False
+    # To be done on the node of the profile's allocation, which the one who is asked can reach.
+    on_node: bool = False
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of what each `do` takes. An argument that is not known is refused, never passed over."""
+
+    path_fields: ClassVar[tuple[str, ...]] = ()
+    """The arguments that are paths: a relative one means nothing on another machine."""
 
 
 A = TypeVar("A", bound=Arguments)
@@ -51,6 +56,7 @@ def asking(
     profile: dict[str, Any],
     verbose: bool = False,
     hold_stdin: bool = True,
+    on_node: bool = False,
 ) -> Request:
     """A request of this scratchflow; by default the far end stops when we stop listening."""
     return Request(
@@ -62,6 +68,7 @@ def asking(
         profile=profile,
         verbose=verbose,
         hold_stdin=hold_stdin,
+        on_node=on_node,
     )
 
 

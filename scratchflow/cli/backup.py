@@ -1,16 +1,16 @@
 """`scratchflow backup`: take a snapshot of the workspace."""
 
-import os
 from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, asked, is_verbose
-from scratchflow.model.events import Emit
+from scratchflow.cli.options import DRY_RUN, VerbCommand
+from scratchflow.cli.placed import at_workspace
+from scratchflow.flows.wishes import Backup
 from scratchflow.model.results import BackupTaken
-from scratchflow.model.text import counted, printable
+from scratchflow.model.text import counted
 from scratchflow.model.units import format_size
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -38,20 +38,8 @@ def backup(
     Stores what changed since the last snapshot, or everything when that is better. When nothing
     changed, nothing is stored.
     """
-    wanted, verbose = asked(context), is_verbose(context)
-
-    def run(emit: Emit) -> BackupTaken:
-        from scratchflow.flows import backup as flow
-        from scratchflow.flows.here import find_here
-        from scratchflow.flows.snapshotting import Wish
-        from scratchflow.flows.telling import Teller
-
-        here = find_here(wanted, os.environ, emit)
-        wish = Wish(full=full, allow_shrink=allow_shrink, message=printable(message))
-        take = flow.foretell_backup if dry_run else flow.backup
-        return take(here, Teller(emit, wants_items=verbose), wish)
-
-    return Call("backup", run, _shown)
+    wish = Backup(full=full, allow_shrink=allow_shrink, message=message, dry_run=dry_run)
+    return at_workspace(context, "backup", wish, _shown)
 
 
 def _shown(taken: BackupTaken) -> Iterator[str]:

@@ -1,14 +1,14 @@
 """`scratchflow create`: make the workspace and take its first snapshot."""
 
-import os
 from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, asked, is_verbose
-from scratchflow.model.events import Emit
+from scratchflow.cli.options import DRY_RUN, VerbCommand
+from scratchflow.cli.placed import at_workspace
+from scratchflow.flows.wishes import DryRun
 from scratchflow.model.results import WorkspaceCreated
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -22,17 +22,7 @@ def create(
 
     A workspace that exists is taken as it is. One that has snapshots already is to be restored.
     """
-    wanted, verbose = asked(context), is_verbose(context)
-
-    def run(emit: Emit) -> WorkspaceCreated:
-        from scratchflow.flows.create import create as flow
-        from scratchflow.flows.here import find_here
-        from scratchflow.flows.telling import Teller
-
-        here = find_here(wanted, os.environ, emit)
-        return flow(here, Teller(emit, wants_items=verbose), dry_run=dry_run)
-
-    return Call("create", run, _shown)
+    return at_workspace(context, "create", DryRun(dry_run=dry_run), _shown)
 
 
 def _shown(created: WorkspaceCreated) -> Iterator[str]:

@@ -1,13 +1,13 @@
 """`scratchflow nodes`: what the cluster has, what is free, which nodes are warm."""
 
-import os
 from collections.abc import Iterator
 
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import VerbCommand, asked, may_ask
-from scratchflow.model.events import Emit
+from scratchflow.cli.options import VerbCommand
+from scratchflow.cli.placed import on_login
+from scratchflow.flows.wishes import Nothing
 from scratchflow.model.results import NodeRow, NodesShown
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
@@ -18,15 +18,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command(cls=VerbCommand)
 def nodes(context: typer.Context) -> Call[NodesShown]:
     """Show the cluster's nodes: what is free, and which still hold a copy of the workspace."""
-    wanted, asking = asked(context), may_ask(context)
-
-    def run(emit: Emit) -> NodesShown:
-        from scratchflow.config.settings import load_settings
-        from scratchflow.flows.nodes import show_nodes
-
-        return show_nodes(load_settings(wanted, os.environ), os.environ, emit, may_ask=asking)
-
-    return Call("nodes", run, _shown)
+    return on_login(context, "nodes", Nothing(), _shown)
 
 
 def _shown(shown: NodesShown) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,7 +14,10 @@ from scratchflow.report.output import Remarks
 
 DRY_RUN = typer.Option("--dry-run", help="Say what would happen, change nothing.")
 
-if TYPE_CHECKING:  # the mix-in always comes before a command
+if TYPE_CHECKING:
+    from scratchflow.flows.anywhere import Caller
+
+    # The mix-in always comes before a command.
     _Command = TyperCommand
 else:
     _Command = object
@@ -71,6 +75,18 @@ def may_ask(context: typer.Context) -> bool:
     """Whether a question may be put to the terminal: never with `--json`."""
     kept: dict[str, Any] = context.find_root().ensure_object(dict)
     return not kept.get("json")
+
+
+def caller(context: typer.Context) -> Caller:
+    """Who asks, for a flow that may have to reach another machine."""
+    from scratchflow.flows.anywhere import Caller
+
+    return Caller(
+        asked=asked(context),
+        environment=os.environ,
+        may_ask=may_ask(context),
+        verbose=is_verbose(context),
+    )
 
 
 def _global(context: Any) -> list[Any]:

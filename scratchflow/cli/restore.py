@@ -1,16 +1,15 @@
 """`scratchflow restore`: bring the workspace, or a part of it, back."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, asked, is_verbose
-from scratchflow.model.errors import FileFailed, UsageInvalid
-from scratchflow.model.events import Emit
+from scratchflow.cli.options import DRY_RUN, VerbCommand
+from scratchflow.cli.placed import at_workspace
+from scratchflow.flows.wishes import Restore
+from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.results import Restored
 from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size
@@ -29,10 +28,10 @@ def restore(
         typer.Option("--path", metavar="PATH", help="Only this path or glob; may be repeated."),
     ] = None,
     to: Annotated[
-        Path | None, typer.Option("--to", metavar="DIR", help="Into this directory instead.")
+        str | None, typer.Option("--to", metavar="DIR", help="Into this directory instead.")
     ] = None,
     source: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--from", metavar="FILE", help="From this `.tar.lz4` instead of the store."),
     ] = None,
     replace: Annotated[
@@ -46,35 +45,19 @@ def restore(
     Into an empty place everything is restored. A workspace that came from a snapshot gets only
     the difference, after a safety snapshot of whatever no snapshot holds yet.
     """
-    wanted, verbose = asked(context), is_verbose(context)
     if source is not None and snapshot != "latest":
         problem = "a snapshot's id and `--from` exclude each other"
         raise UsageInvalid(problem=problem, command=context.command_path)
 
-    def run(emit: Emit) -> Restored:
-        from scratchflow.flows import restore as flow
-        from scratchflow.flows.here import find_here
-        from scratchflow.flows.telling import Teller
-
-        wish = flow.RestoreWish(
-            snapshot=snapshot,
-            paths=tuple(paths or ()),
-            to=_absolute(to),
-            source=source,
-            replace=replace,
-            dry_run=dry_run,
-        )
-        here = find_here(wanted, os.environ, emit)
-        return flow.restore(here, Teller(emit, wants_items=verbose), wish)
-
-    return Call("restore", run, _shown)
-
-
-def _absolute(path: Path | None) -> Path | None:
-    try:
-        return path.absolute() if path else None
-    except OSError as error:  # the current directory is gone
-        raise FileFailed(path=path, reason=error.strerror) from None
+    wish = Restore(
+        snapshot=snapshot,
+        paths=tuple(paths or ()),
+        to=to,
+        source=source,
+        replace=replace,
+        dry_run=dry_run,
+    )
+    return at_workspace(context, "restore", wish, _shown)
 
 
 def _shown(restored: Restored) -> Iterator[str]:

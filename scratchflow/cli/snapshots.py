@@ -1,19 +1,17 @@
 """`scratchflow snapshots`: look at, check and move snapshots."""
 
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from collections.abc import Iterator
+from typing import Annotated
 
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked, is_verbose
-from scratchflow.model.events import Emit
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup
+from scratchflow.cli.placed import at_workspace
+from scratchflow.flows import wishes
 from scratchflow.model.results import (
     PathChange,
     PathEntry,
-    Result,
     SnapshotExported,
     SnapshotImported,
     SnapshotsDiffed,
@@ -25,10 +23,6 @@ from scratchflow.model.results import (
 from scratchflow.model.text import counted, printable, shown_path
 from scratchflow.model.units import format_size
 
-if TYPE_CHECKING:
-    from scratchflow.flows.here import Here
-    from scratchflow.flows.telling import Teller
-
 app = typer.Typer(
     cls=VerbGroup,
     rich_markup_mode=None,
@@ -36,16 +30,13 @@ app = typer.Typer(
     help="Look at, check and move snapshots.",
 )
 
-R = TypeVar("R", bound=Result)
 SNAPSHOT = typer.Argument(metavar="SNAPSHOT", help="An id, the beginning of one, or `latest`.")
 
 
 @app.command("list", cls=VerbCommand)
 def list_snapshots(context: typer.Context) -> Call[SnapshotsListed]:
     """List the snapshots, oldest first."""
-    from scratchflow.flows import snapshots as flow
-
-    return _call(context, "snapshots list", flow.list_snapshots, _listed)
+    return at_workspace(context, "snapshots list", wishes.Nothing(), _listed)
 
 
 @app.command("show", cls=VerbCommand)
@@ -58,12 +49,9 @@ def show(
     ] = None,
 ) -> Call[SnapshotShown]:
     """Show one snapshot, and what lies at a path inside it."""
-    from scratchflow.flows import snapshots as flow
-
-    def run(here: "Here", teller: "Teller") -> SnapshotShown:
-        return flow.show_snapshot(here, teller, snapshot, path)
-
-    return _call(context, "snapshots show", run, _shown if path is None else _listed_inside)
+    wish = wishes.Show(snapshot=snapshot, path=path)
+    say = _shown if path is None else _listed_inside
+    return at_workspace(context, "snapshots show", wish, say)
 
 
 @app.command("diff", cls=VerbCommand)
@@ -73,12 +61,7 @@ def diff(
     newer: Annotated[str, SNAPSHOT] = "latest",
 ) -> Call[SnapshotsDiffed]:
     """Say which paths differ between two snapshots."""
-    from scratchflow.flows import snapshots as flow
-
-    def run(here: "Here", teller: "Teller") -> SnapshotsDiffed:
-        return flow.diff_snapshots(here, teller, older, newer)
-
-    return _call(context, "snapshots diff", run, _diffed)
+    return at_workspace(context, "snapshots diff", wishes.Diff(older=older, newer=newer), _diffed)
 
 
 @app.command("verify", cls=VerbCommand)
@@ -90,12 +73,8 @@ def verify(
     ] = None,
 ) -> Call[SnapshotsVerified]:
     """Read snapshots back from the store, every byte; exit 31 when one is damaged."""
-    from scratchflow.flows import snapshots as flow
-
-    def run(here: "Here", teller: "Teller") -> SnapshotsVerified:
-        return flow.verify_snapshots(here, teller, snapshots or [])
-
-    return _call(context, "snapshots verify", run, _verified)
+    wish = wishes.Verify(snapshots=tuple(snapshots or ()))
+    return at_workspace(context, "snapshots verify", wish, _verified)
 
 
 @app.command("prune", cls=VerbCommand)
@@ -103,34 +82,27 @@ def prune(
     context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
 ) -> Call[SnapshotsPruned]:
     """Remove the snapshots that the profile's `keep_*` do not keep."""
-    from scratchflow.flows import snapshots as flow
-
-    def run(here: "Here", _: "Teller") -> SnapshotsPruned:
-        return flow.prune_snapshots(here, dry_run=dry_run)
-
-    return _call(context, "snapshots prune", run, _pruned)
+    return at_workspace(context, "snapshots prune", wishes.DryRun(dry_run=dry_run), _pruned)
 
 
 @app.command("export", cls=VerbCommand)
 def export(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; must not exist.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Where to, on the node; must not exist.")
+    ],
     snapshot: Annotated[str, SNAPSHOT] = "latest",
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[SnapshotExported]:
     """Write one plain full `.tar.lz4` that `lz4` and `tar` read."""
-    from scratchflow.flows import moving as flow
-
-    def run(here: "Here", teller: "Teller") -> SnapshotExported:
-        return flow.export_snapshot(here, teller, snapshot, file, dry_run=dry_run)
-
-    return _call(context, "snapshots export", run, _exported)
+    wish = wishes.Export(file=file, snapshot=snapshot, dry_run=dry_run)
+    return at_workspace(context, "snapshots export", wish, _exported)
 
 
 @app.command("import", cls=VerbCommand)
 def import_file(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Any `.tar.lz4`.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Any `.tar.lz4` on the node.")],
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[SnapshotImported]:
     """Take a `.tar.lz4` into the store as a snapshot.
@@ -138,29 +110,8 @@ def import_file(
     When its first name starts with the workspace's, names are taken as they are; otherwise all of
     it becomes the workspace's content.
     """
-    from scratchflow.flows import moving as flow
-
-    def run(here: "Here", teller: "Teller") -> SnapshotImported:
-        return flow.import_snapshot(here, teller, file, dry_run=dry_run)
-
-    return _call(context, "snapshots import", run, _imported)
-
-
-def _call(
-    context: typer.Context,
-    op: str,
-    flow: "Callable[[Here, Teller], R]",
-    show: Callable[[R], Iterator[str]],
-) -> Call[R]:
-    wanted, verbose = asked(context), is_verbose(context)
-
-    def run(emit: Emit) -> R:
-        from scratchflow.flows.here import find_here
-        from scratchflow.flows.telling import Teller
-
-        return flow(find_here(wanted, os.environ, emit), Teller(emit, wants_items=verbose))
-
-    return Call(op, run, show)
+    wish = wishes.Import(file=file, dry_run=dry_run)
+    return at_workspace(context, "snapshots import", wish, _imported)
 
 
 def _listed(listed: SnapshotsListed) -> Iterator[str]:

@@ -12,9 +12,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from scratchflow.cluster.whereami import job_id, node_name, role
-from scratchflow.config.settings import Asked, Settings, load_settings
+from scratchflow.config.settings import Settings
 from scratchflow.model.errors import StoreLocked, StoreOverlaps, WorkspaceElsewhere
-from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import Profile
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.owner import this_process
@@ -74,23 +73,12 @@ class Here:
             yield
 
 
-def find_here(asked: Asked, environment: Mapping[str, str], emit: Emit) -> Here:
-    """The profile on this machine; refused when its workspace lies on another one."""
-    settings = load_settings(asked, environment)
-    if not settings.exists:
-        emit(
-            Log(
-                level="info",
-                message="no configuration file yet; using the built-in profile `local`",
-            )
-        )
-    return here_with(settings, environment)
-
-
-def here_with(settings: Settings, environment: Mapping[str, str]) -> Here:
-    """These settings on this machine; refused when their workspace lies on another one."""
+def here_with(
+    settings: Settings, environment: Mapping[str, str], *, needs_scratch: bool = True
+) -> Here:
+    """These settings on this machine; refused when their workspace is needed and lies elsewhere."""
     workspace = find_workspace(settings.profile, environment)
-    if not _is_on_this_machine(settings.profile, workspace, environment):
+    if needs_scratch and not _is_on_this_machine(settings.profile, workspace, environment):
         raise WorkspaceElsewhere(profile=settings.name, scratch=workspace.scratch)
     store = expand(settings.profile.store, environment)
     _refuse_overlap(workspace, store)

@@ -13,31 +13,19 @@ from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm import Slurm
 from scratchflow.cluster.slurm_nodes import nodes as slurm_nodes
 from scratchflow.config.settings import Settings
-from scratchflow.flows.reaching import ask_agent, is_login_host, reach_login
 from scratchflow.model.allocation import Node
 from scratchflow.model.errors import SchedulerMissing
-from scratchflow.model.events import Emit
 from scratchflow.model.results import NodeRow, NodesShown
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import find_place
 from scratchflow.workspace.place import expand
 
 
-def show_nodes(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, *, may_ask: bool
-) -> NodesShown:
-    """The nodes as the login host sees them now."""
+def nodes_here(settings: Settings, environment: Mapping[str, str]) -> NodesShown:
+    """The nodes as this login host sees them now."""
     if settings.profile.scheduler == "none":
         raise SchedulerMissing(profile=settings.name)
-    if is_login_host(settings):
-        return nodes_here(settings, environment)
-    with reach_login(settings, environment, emit, may_ask=may_ask) as far:
-        return msgspec.convert(ask_agent(far, settings, "nodes", {}, emit), NodesShown)
-
-
-def nodes_here(settings: Settings, environment: Mapping[str, str]) -> NodesShown:
-    """The same, on the login host itself."""
-    warm = _warm_nodes(settings, environment)
+    warm = warm_nodes(settings, environment)
     return NodesShown(nodes=[_row(node, warm) for node in slurm_nodes(this_slurm(environment))])
 
 
@@ -50,7 +38,7 @@ def this_slurm(environment: Mapping[str, str]) -> Slurm:
     )
 
 
-def _warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:
+def warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:
     """Which nodes hold a copy, and of which snapshot."""
     profile = settings.profile
     place = find_place(expand(profile.store, environment), profile.workspace)

@@ -15,13 +15,8 @@ from scratchflow.agent.request import asking
 from scratchflow.config.settings import Settings
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain
-from scratchflow.ssh.choose import LOCAL, Means, open_transport
+from scratchflow.ssh.choose import Means, open_transport
 from scratchflow.ssh.transport import Transport
-
-
-def is_login_host(settings: Settings) -> bool:
-    """Whether this machine is the login host itself: then nothing has to be reached."""
-    return settings.profile.login == LOCAL
 
 
 @contextmanager
@@ -44,7 +39,14 @@ def reach_login(
 
 
 def ask_agent(
-    far: Transport, settings: Settings, do: str, arguments: dict[str, Any], emit: Emit
+    far: Transport,
+    settings: Settings,
+    do: str,
+    arguments: dict[str, Any],
+    emit: Emit,
+    *,
+    on_node: bool = False,
+    verbose: bool = False,
 ) -> dict[str, Any]:
     """What the agent there answers. A missing or other agent is replaced by ours first."""
     profile = settings.profile
@@ -54,5 +56,12 @@ def ask_agent(
         install(far, profile_name=settings.name, modules=modules, emit=emit)
         return agent_command()
 
-    request = asking(do, arguments, profile_name=settings.name, profile=to_plain(profile))
+    request = asking(
+        do,
+        arguments,
+        profile_name=settings.name,
+        profile=to_plain(profile),
+        on_node=on_node,
+        verbose=verbose,
+    )
     return call_healed(far, request, emit, command=agent_command(), heal=heal)

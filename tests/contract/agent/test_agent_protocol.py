@@ -17,7 +17,7 @@ import pytest
 from scratchflow import __version__
 from scratchflow.agent.client import call
 from scratchflow.agent.request import MAX_REQUEST_BYTES, Request, asking, encode
-from scratchflow.cli.agent import SERVED
+from scratchflow.flows.served import ON_LOGIN, ON_NODE
 from scratchflow.model.errors import (
     AgentMismatch,
     AgentMissing,
@@ -88,7 +88,7 @@ def test_a_whole_life_over_requests(environment: dict[str, str], profile: dict[s
 
 
 def test_every_do_is_a_verb_with_a_result() -> None:
-    assert set(SERVED) <= set(RESULTS_BY_OP)
+    assert ON_NODE.keys() | ON_LOGIN.keys() <= RESULTS_BY_OP.keys()
 
 
 @pytest.mark.parametrize(

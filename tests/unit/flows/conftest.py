@@ -10,9 +10,9 @@ from typing import IO
 
 import pytest
 
-from scratchflow.config.settings import Asked
+from scratchflow.config.settings import Asked, load_settings
 from scratchflow.flows.backup import backup
-from scratchflow.flows.here import Here, find_here
+from scratchflow.flows.here import Here, here_with
 from scratchflow.flows.restore import RestoreWish, restore
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
@@ -100,7 +100,8 @@ def make_desk(directory: Path, more: str = "") -> Desk:
         f'scratch = "{directory}/scratch"\n'
         f'store = "{directory}/store"\n{more}'
     )
-    desk = Desk(find_here(Asked(config=str(config)), {"USER": "u", "HOME": "/h"}, lambda _: None))
+    environment = {"USER": "u", "HOME": "/h"}
+    desk = Desk(here_with(load_settings(Asked(config=str(config)), environment), environment))
     desk.work.mkdir(parents=True)
     return desk
 

@@ -116,13 +116,13 @@ def test_a_missing_workspace_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_profile_whose_scratch_is_elsewhere_says_so(tmp_path: Path) -> None:
-    from scratchflow.config.settings import Asked
-    from scratchflow.flows.here import find_here
+    from scratchflow.config.settings import Asked, load_settings
+    from scratchflow.flows.here import here_with
 
     config = tmp_path / "config.toml"
     config.write_text('[profiles.c]\nlogin = "l"\nscratch = "/nowhere/$USER"\nstore = "/x"\n')
     with pytest.raises(WorkspaceElsewhere):
-        find_here(Asked(config=str(config)), {"PATH": ""}, lambda _: None)
+        here_with(load_settings(Asked(config=str(config)), {}), {"PATH": ""})
 
 
 def test_a_dry_run_tells_and_writes_nothing(desk: Desk) -> None:

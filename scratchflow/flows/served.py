@@ -1,0 +1,169 @@
+"""What each `do` is: what it takes, where it runs, and the flow that does it there.
+
+One table for the command line and for the agent. Each flow is imported when it is asked for.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scratchflow.agent.request import Arguments
+from scratchflow.config.settings import Settings
+from scratchflow.flows import wishes
+from scratchflow.model.errors import FileFailed
+from scratchflow.model.events import Emit
+from scratchflow.model.results import Result
+from scratchflow.model.text import printable
+
+if TYPE_CHECKING:
+    from scratchflow.flows.here import Here
+    from scratchflow.flows.telling import Teller
+
+
+@dataclass(frozen=True)
+class OnNode:
+    """Done where the workspace is; with `needs_scratch` off, wherever the store can be seen."""
+
+    arguments: type[Arguments]
+    flow: "Callable[[Here, Teller, Any], Result]"
+    needs_scratch: bool = True
+
+
+@dataclass(frozen=True)
+class OnLogin:
+    """Done on the login host, where Slurm and tmux are."""
+
+    arguments: type[Arguments]
+    flow: Callable[[Settings, Mapping[str, str], Emit, Any], Result]
+
+
+def _backup(here: "Here", teller: "Teller", asked: wishes.Backup) -> Result:
+    from scratchflow.flows import backup as flow
+    from scratchflow.flows.snapshotting import Wish
+
+    message = printable(asked.message)
+    wish = Wish(full=asked.full, allow_shrink=asked.allow_shrink, message=message)
+    take = flow.foretell_backup if asked.dry_run else flow.backup
+    return take(here, teller, wish)
+
+
+def _create(here: "Here", teller: "Teller", asked: wishes.DryRun) -> Result:
+    from scratchflow.flows.create import create
+
+    return create(here, teller, dry_run=asked.dry_run)
+
+
+def _restore(here: "Here", teller: "Teller", asked: wishes.Restore) -> Result:
+    from scratchflow.flows.restore import RestoreWish, restore
+
+    wish = RestoreWish(
+        snapshot=asked.snapshot,
+        paths=asked.paths,
+        to=_absolute(asked.to) if asked.to else None,
+        source=Path(asked.source) if asked.source else None,
+        replace=asked.replace,
+        dry_run=asked.dry_run,
+    )
+    return restore(here, teller, wish)
+
+
+def _absolute(path: str) -> Path:
+    try:
+        return Path(path).absolute()
+    except OSError as error:  # the current directory is gone
+        raise FileFailed(path=path, reason=error.strerror) from None
+
+
+def _list(here: "Here", teller: "Teller", _: wishes.Nothing) -> Result:
+    from scratchflow.flows.snapshots import list_snapshots
+
+    return list_snapshots(here, teller)
+
+
+def _show(here: "Here", teller: "Teller", asked: wishes.Show) -> Result:
+    from scratchflow.flows.snapshots import show_snapshot
+
+    return show_snapshot(here, teller, asked.snapshot, asked.path)
+
+
+def _diff(here: "Here", teller: "Teller", asked: wishes.Diff) -> Result:
+    from scratchflow.flows.snapshots import diff_snapshots
+
+    return diff_snapshots(here, teller, asked.older, asked.newer)
+
+
+def _verify(here: "Here", teller: "Teller", asked: wishes.Verify) -> Result:
+    from scratchflow.flows.snapshots import verify_snapshots
+
+    return verify_snapshots(here, teller, list(asked.snapshots))
+
+
+def _prune(here: "Here", _: "Teller", asked: wishes.DryRun) -> Result:
+    from scratchflow.flows.snapshots import prune_snapshots
+
+    return prune_snapshots(here, dry_run=asked.dry_run)
+
+
+def _export(here: "Here", teller: "Teller", asked: wishes.Export) -> Result:
+    from scratchflow.flows.moving import export_snapshot
+
+    file = Path(asked.file)
+    return export_snapshot(here, teller, asked.snapshot, file, dry_run=asked.dry_run)
+
+
+def _import(here: "Here", teller: "Teller", asked: wishes.Import) -> Result:
+    from scratchflow.flows.moving import import_snapshot
+
+    return import_snapshot(here, teller, Path(asked.file), dry_run=asked.dry_run)
+
+
+def _nodes(
+    settings: Settings, environment: Mapping[str, str], _: Emit, __: wishes.Nothing
+) -> Result:
+    from scratchflow.flows.nodes import nodes_here
+
+    return nodes_here(settings, environment)
+
+
+def _check(
+    settings: Settings, environment: Mapping[str, str], _: Emit, __: wishes.Nothing
+) -> Result:
+    from scratchflow.flows.checking import check_login
+
+    return check_login(settings, environment)
+
+
+# `do` is the `op` of the events, so each is a key of `RESULTS_BY_OP`.
+ON_NODE = {
+    "backup": OnNode(wishes.Backup, _backup),
+    "create": OnNode(wishes.DryRun, _create),
+    "restore": OnNode(wishes.Restore, _restore),
+    "snapshots list": OnNode(wishes.Nothing, _list, needs_scratch=False),
+    "snapshots show": OnNode(wishes.Show, _show, needs_scratch=False),
+    "snapshots diff": OnNode(wishes.Diff, _diff, needs_scratch=False),
+    "snapshots verify": OnNode(wishes.Verify, _verify, needs_scratch=False),
+    "snapshots prune": OnNode(wishes.DryRun, _prune, needs_scratch=False),
+    "snapshots export": OnNode(wishes.Export, _export),
+    "snapshots import": OnNode(wishes.Import, _import),
+}
+
+ON_LOGIN = {
+    "nodes": OnLogin(wishes.Nothing, _nodes),
+    "check": OnLogin(wishes.Nothing, _check),
+}
+
+
+def do_here(
+    do: str, settings: Settings, wish: Arguments, emit: Emit, *, wants_items: bool = False
+) -> Result:
+    """Does it on this machine, which is the right one."""
+    if do in ON_LOGIN:
+        return ON_LOGIN[do].flow(settings, os.environ, emit, wish)
+    from scratchflow.flows.here import here_with
+    from scratchflow.flows.telling import Teller
+
+    served = ON_NODE[do]
+    here = here_with(settings, os.environ, needs_scratch=served.needs_scratch)
+    return served.flow(here, Teller(emit, wants_items=wants_items), wish)

@@ -1,0 +1,91 @@
+"""What can be asked of another scratchflow, as it travels: one class for each `do`.
+
+The command line fills these in too, so a verb means the same wherever it is typed. Paths are those of
+the machine that does it.
+"""
+
+from typing import ClassVar
+
+from scratchflow.agent.request import Arguments
+
+
+class Nothing(Arguments, frozen=True):
+    """For what takes no arguments."""
+
+
+class DryRun(Arguments, frozen=True):
+    """For what can be tried without doing it."""
+
+    dry_run: bool = False
+
+
+class Backup(DryRun, frozen=True):
+    """`backup`."""
+
+    full: bool = False
+    allow_shrink: bool = False
+    message: str = ""
+
+
+class Restore(DryRun, frozen=True):
+    """`restore`."""
+
+    snapshot: str = "latest"
+    paths: tuple[str, ...] = ()
+    to: str | None = None
+    source: str | None = None
+    replace: bool = False
+
+    path_fields: ClassVar[tuple[str, ...]] = ("to", "source")
+
+
+class Show(Arguments, frozen=True):
+    """`snapshots show`."""
+
+    snapshot: str = "latest"
+    path: str | None = None
+
+
+class Diff(Arguments, frozen=True):
+    """`snapshots diff`."""
+
+    older: str
+    newer: str = "latest"
+
+
+class Verify(Arguments, frozen=True):
+    """`snapshots verify`; none named means all."""
+
+    snapshots: tuple[str, ...] = ()
+
+
+class Export(DryRun, frozen=True, kw_only=True):
+    """`snapshots export`."""
+
+    file: str
+    snapshot: str = "latest"
+
+    path_fields: ClassVar[tuple[str, ...]] = ("file",)
+
+
+class Import(DryRun, frozen=True, kw_only=True):
+    """`snapshots import`."""
+
+    file: str
+
+    path_fields: ClassVar[tuple[str, ...]] = ("file",)
+
+
+class Hold(DryRun, frozen=True):
+    """`hold`: the part of `allocate` that the login host does."""
+
+    node: str = ""
+    warm: bool = True
+    wait_s: float = 600
+    keep_waiting: bool = False
+
+
+class Watch(Arguments, frozen=True):
+    """`watch`: `look`, again and again."""
+
+    every_s: float = 5
