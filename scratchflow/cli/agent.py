@@ -40,8 +40,18 @@ def dispatch(request: Request, emit: Emit) -> Result:
     if served is None:
         raise RequestRefused(reason=f"it does not know `{request.do}`")
     wish = typed_arguments(request, served.arguments)
+    if request.on_node or request.do in ON_LOGIN:
+        _find_slurm()
     if request.on_node:
         from scratchflow.flows.relaying import relay
 
         return relay(settings, request.do, wish, os.environ, emit, verbose=request.verbose)
     return do_here(request.do, settings, wish, emit, wants_items=request.verbose)
+
+
+def _find_slurm() -> None:
+    """ssh started us without a login shell, whose profile may be what puts Slurm on the PATH."""
+    from scratchflow.cluster.command import local_run
+    from scratchflow.cluster.login_path import with_login_path
+
+    os.environ.update(with_login_path(os.environ, local_run(os.environ)))

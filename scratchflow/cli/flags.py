@@ -14,6 +14,8 @@ WITH_VALUE = frozenset(
         "--config",
         "--from",
         "--message",
+        "--node",
+        "--wait",
         "--name",
         "--partition",
         "--path",

@@ -39,6 +39,6 @@ def on_login(
     def run(emit: Emit) -> R:
         from scratchflow.flows import anywhere
 
-        return cast("R", anywhere.on_login(op, who.settings(), wish, who, emit))
+        return cast("R", anywhere.on_login(op, wish, who, emit))
 
     return Call(op, run, show)

@@ -105,10 +105,9 @@ def _shown(done: ClusterSetUp) -> Iterator[str]:
         return
     yield f"profile `{done.profile}`: `{printable(done.login)}` by {printable(done.reached_by)}"
     yield f"agent at `{printable(done.agent)}` with `{printable(done.python)}`"
-    for check in done.checks:
-        mark = "ok " if check.ok else "NOT"
-        fix = f"; {printable(check.fix)}" if check.fix else ""
-        yield f"{mark} {check.name}: {printable(check.detail)}{fix}"
+    from scratchflow.cli.doctor import check_line
+
+    yield from map(check_line, done.checks)
 
 
 def _removed(done: SetupRemoved) -> Iterator[str]:

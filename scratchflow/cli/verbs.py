@@ -35,6 +35,14 @@ VERBS = {
     "setup": Verb(
         "Cluster", "scratchflow.cli.setup", "Set up a cluster: profile, agent, ssh alias"
     ),
+    "allocate": Verb(
+        "Cluster", "scratchflow.cli.allocate", "Take a compute node, point the ssh alias at it"
+    ),
+    "status": Verb("Cluster", "scratchflow.cli.status", "Show what is true now, and what is amiss"),
+    "attach": Verb("Cluster", "scratchflow.cli.attach", "Show our tmux session in this terminal"),
+    "clear": Verb(
+        "Cluster", "scratchflow.cli.clear", "Back up, give the node back, park the alias"
+    ),
     "nodes": Verb("Cluster", "scratchflow.cli.nodes", "Show nodes, what is free, which are warm"),
     "create": Verb(
         "Workspace", "scratchflow.cli.create", "Make the workspace, take a first snapshot"
@@ -44,6 +52,7 @@ VERBS = {
     "snapshots": Verb(
         "Workspace", "scratchflow.cli.snapshots", "Look at, check and move snapshots"
     ),
+    "doctor": Verb("Settings", "scratchflow.cli.doctor", "Check every link, with its one-line fix"),
     "config": Verb("Settings", "scratchflow.cli.config", "Show and change settings"),
 }
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from scratchflow.agent.request import Arguments
 from scratchflow.cluster.whereami import role
@@ -17,6 +18,8 @@ from scratchflow.model.results import RESULTS_BY_OP, Result
 
 if TYPE_CHECKING:
     from scratchflow.ssh.transport import Transport
+
+R = TypeVar("R", bound=Result)
 
 
 @dataclass(frozen=True)
@@ -40,70 +43,96 @@ def is_here(settings: Settings, environment: Mapping[str, str]) -> bool:
 
 def is_login_host(settings: Settings, environment: Mapping[str, str]) -> bool:
     """Whether Slurm can be asked on this machine: then nothing has to be reached."""
-    return settings.profile.login == "local" or role(environment) == "node"
+    return settings.profile.login == "local" or is_here(settings, environment)
+
+
+class Cluster:
+    """The profile's cluster, whichever part of it this machine is; reached once, when first needed."""
+
+    def __init__(
+        self, settings: Settings, caller: Caller, emit: Emit, open_until: ExitStack
+    ) -> None:
+        self.settings = settings
+        self.caller = caller
+        self.emit = emit
+        self._open_until = open_until
+        self._far: Transport | None = None
+
+    def on_login(self, do: str, wish: Arguments, kind: type[R], *, emit: Emit | None = None) -> R:
+        """Has it done on the login host."""
+        if is_login_host(self.settings, self.caller.environment):
+            done = do_here(do, self.settings, wish, emit or self.emit)
+        else:
+            done = self._ask(do, wish, emit or self.emit, on_node=False)
+        return _of(kind, done)
+
+    def at_workspace(self, do: str, wish: Arguments, kind: type[R]) -> R:
+        """Has it done where the workspace is, or, when the store is enough, where that can be seen."""
+        return _of(kind, self._done_at_workspace(do, wish))
+
+    def _done_at_workspace(self, do: str, wish: Arguments) -> Result:
+        settings, environment = self.settings, self.caller.environment
+        verbose = self.caller.verbose
+        needs_scratch = ON_NODE[do].needs_scratch
+        is_login = is_login_host(settings, environment)
+        if is_here(settings, environment) or (is_login and not needs_scratch):
+            return do_here(do, settings, wish, self.emit, wants_items=verbose)
+        _refuse_relative_paths(wish)
+        if is_login:
+            from scratchflow.flows.relaying import relay
+
+            return relay(settings, do, wish, environment, self.emit, verbose=verbose)
+        return self._ask(do, wish, self.emit, on_node=needs_scratch)
+
+    def _ask(self, do: str, wish: Arguments, emit: Emit, *, on_node: bool) -> Result:
+        import msgspec
+
+        from scratchflow.flows.reaching import ask_agent, reach_login
+
+        if self._far is None:
+            reaching = reach_login(
+                self.settings, self.caller.environment, self.emit, may_ask=self.caller.may_ask
+            )
+            self._far = self._open_until.enter_context(reaching)
+        data = ask_agent(
+            self._far,
+            self.settings,
+            do,
+            msgspec.to_builtins(wish),
+            emit,
+            on_node=on_node,
+            verbose=self.caller.verbose,
+        )
+        return msgspec.convert(data, RESULTS_BY_OP[do])
+
+
+@contextmanager
+def cluster_of(settings: Settings, caller: Caller, emit: Emit) -> Iterator[Cluster]:
+    """The profile's cluster, for as many questions as there are."""
+    with ExitStack() as open_until:
+        yield Cluster(settings, caller, emit, open_until)
 
 
 def at_workspace(do: str, wish: Arguments, caller: Caller, emit: Emit) -> Result:
-    """Does it where the workspace is, or, when the store is enough, where that can be seen."""
+    """One thing, done where the workspace is."""
     settings = caller.settings()
     if not settings.exists:
         message = "no configuration file yet; using the built-in profile `local`"
         emit(Log(level="info", message=message))
-    environment = caller.environment
-    needs_scratch = ON_NODE[do].needs_scratch
-    if is_here(settings, environment) or (
-        not needs_scratch and is_login_host(settings, environment)
-    ):
-        return do_here(do, settings, wish, emit, wants_items=caller.verbose)
-    _refuse_relative_paths(wish)
-    if is_login_host(settings, environment):
-        from scratchflow.flows.relaying import relay
-
-        return relay(settings, do, wish, environment, emit, verbose=caller.verbose)
-    from scratchflow.flows.reaching import reach_login
-
-    with reach_login(settings, environment, emit, may_ask=caller.may_ask) as far:
-        return ask_node(far, settings, do, wish, caller, emit)
+    with cluster_of(settings, caller, emit) as cluster:
+        return cluster.at_workspace(do, wish, RESULTS_BY_OP[do])
 
 
-def on_login(do: str, settings: Settings, wish: Arguments, caller: Caller, emit: Emit) -> Result:
-    """Does it on the profile's login host."""
-    if is_login_host(settings, caller.environment):
-        return do_here(do, settings, wish, emit)
-    from scratchflow.flows.reaching import reach_login
-
-    with reach_login(settings, caller.environment, emit, may_ask=caller.may_ask) as far:
-        return ask_login(far, settings, do, wish, emit)
+def on_login(do: str, wish: Arguments, caller: Caller, emit: Emit) -> Result:
+    """One thing, done on the login host."""
+    with cluster_of(caller.settings(), caller, emit) as cluster:
+        return cluster.on_login(do, wish, RESULTS_BY_OP[do])
 
 
-def ask_login(far: Transport, settings: Settings, do: str, wish: Arguments, emit: Emit) -> Result:
-    """Asks the agent at the other end of a connection to the login host."""
-    import msgspec
-
-    from scratchflow.flows.reaching import ask_agent
-
-    data = ask_agent(far, settings, do, msgspec.to_builtins(wish), emit)
-    return msgspec.convert(data, RESULTS_BY_OP[do])
-
-
-def ask_node(
-    far: Transport, settings: Settings, do: str, wish: Arguments, caller: Caller, emit: Emit
-) -> Result:
-    """Asks it to have something done on the node, or itself when it is about the store alone."""
-    import msgspec
-
-    from scratchflow.flows.reaching import ask_agent
-
-    data = ask_agent(
-        far,
-        settings,
-        do,
-        msgspec.to_builtins(wish),
-        emit,
-        on_node=ON_NODE[do].needs_scratch,
-        verbose=caller.verbose,
-    )
-    return msgspec.convert(data, RESULTS_BY_OP[do])
+def _of(kind: type[R], done: Result) -> R:
+    if not isinstance(done, kind):
+        raise TypeError(f"{type(done)} instead of {kind}")
+    return done
 
 
 def _refuse_relative_paths(wish: Arguments) -> None:

@@ -3,28 +3,89 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from scratchflow.cluster.command import command_environment, local_run
+from scratchflow.cluster.logout import logout_kills
 from scratchflow.cluster.slurm_nodes import partitions
+from scratchflow.cluster.slurm_time import slurm_time, time_limit_s
+from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.flows.nodes import this_slurm
+from scratchflow.model.allocation import Partition
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.results import Check, ChecksDone
+from scratchflow.model.units import format_size
 from scratchflow.store.place import find_place
-from scratchflow.workspace.place import expand
+from scratchflow.workspace.notes import read_base, read_restoring
+from scratchflow.workspace.place import expand, find_workspace
 
 
 def check_login(settings: Settings, environment: Mapping[str, str]) -> ChecksDone:
     """Slurm, tmux and the store, as this host sees them. The scratch is the node's to show."""
+    has_slurm = settings.profile.scheduler == "slurm"
+    checks = [_check_slurm(settings, environment)] if has_slurm else []
+    checks += [_check_tmux(settings), _check_store(settings, environment)]
+    if not has_slurm:
+        checks += [_check_scratch(settings, environment), _check_workspace(settings, environment)]
+    elif settings.profile.hold == "tmux":
+        checks.append(_check_logout(environment))
+    return ChecksDone(checks=checks)
+
+
+def check_node(settings: Settings, environment: Mapping[str, str]) -> ChecksDone:
+    """The scratch and the workspace, on the node that has them; the store as it is seen from there."""
+    node = node_name(environment)
+    here = Check(name="node", ok=True, detail=f"`{node}` runs what it is asked to")
     return ChecksDone(
         checks=[
-            _check_slurm(settings, environment),
-            _check_tmux(settings),
+            here,
             _check_store(settings, environment),
+            _check_scratch(settings, environment),
+            _check_workspace(settings, environment),
         ]
     )
+
+
+def _check_scratch(settings: Settings, environment: Mapping[str, str]) -> Check:
+    scratch = find_workspace(settings.profile, environment).scratch
+    nearest = _nearest(scratch)
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        fix = (
+            "`scratchflow config set scratch PATH` with a directory of yours on the node's own disk"
+        )
+        return Check(name="scratch", ok=False, detail=f"`{nearest}` is not yours to write", fix=fix)
+    free = shutil.disk_usage(nearest).free
+    made = "" if nearest == scratch else " (will be made)"
+    return Check(name="scratch", ok=True, detail=f"{scratch}{made}, {format_size(free)} free")
+
+
+def _check_workspace(settings: Settings, environment: Mapping[str, str]) -> Check:
+    workspace = find_workspace(settings.profile, environment)
+    restoring = read_restoring(workspace)
+    if restoring is not None:
+        detail = f"a restore of {restoring.snapshot} did not finish"
+        return Check(name="workspace", ok=False, detail=detail, fix="`scratchflow restore`")
+    if not workspace.path.is_dir():
+        fix = "`scratchflow restore` brings it back, `scratchflow create` makes a new one"
+        return Check(name="workspace", ok=True, detail=f"{workspace.path} is not there", fix=fix)
+    base = read_base(workspace, expand(settings.profile.store, environment))
+    equals = f", from snapshot {base}" if base else ", in no snapshot yet"
+    return Check(name="workspace", ok=True, detail=f"{workspace.path}{equals}")
+
+
+def _check_logout(environment: Mapping[str, str]) -> Check:
+    user = pwd.getpwuid(os.getuid()).pw_name
+    kills = logout_kills(local_run(command_environment(environment)), user)
+    if kills:
+        fix = "`scratchflow config set hold detached`: then the job outlives tmux"
+        detail = "this host ends your tmux when you log out, and the job with it"
+        return Check(name="logout", ok=False, detail=detail, fix=fix)
+    detail = "tmux outlives a logout" if kills is False else "there is no logind to ask"
+    return Check(name="logout", ok=True, detail=detail)
 
 
 def _check_slurm(settings: Settings, environment: Mapping[str, str]) -> Check:
@@ -37,7 +98,29 @@ def _check_slurm(settings: Settings, environment: Mapping[str, str]) -> Check:
     if wanted and wanted not in names:
         fix = f"`scratchflow config set slurm.partition NAME`; there are {', '.join(names)}"
         return Check(name="slurm", ok=False, detail=f"there is no partition `{wanted}`", fix=fix)
+    too_long = _too_long(settings, found)
+    if too_long:
+        return too_long
     return Check(name="slurm", ok=True, detail=f"answers; partitions {', '.join(names)}")
+
+
+def _too_long(settings: Settings, found: list[Partition]) -> Check | None:
+    """A time above the partition's limit is not refused by every Slurm: some let it wait for ever."""
+    options = settings.profile.slurm
+    chosen = [one for one in found if one.name == options.partition or not options.partition]
+    partition = next((one for one in chosen if options.partition or one.default), None)
+    wanted_s = time_limit_s(options.time)
+    if partition is None or partition.max_time_s is None or wanted_s is None:
+        return None
+    if wanted_s <= partition.max_time_s:
+        return None
+    longest = slurm_time(partition.max_time_s)
+    return Check(
+        name="slurm",
+        ok=False,
+        detail=f"partition `{partition.name}` gives {longest} at most, not {options.time}",
+        fix=f"`scratchflow config set slurm.time {longest}`",
+    )
 
 
 def _check_tmux(settings: Settings) -> Check:

@@ -108,14 +108,14 @@ def _ask(
         _require_running(step.held, slurm, error)
     except ConnectionLost as error:
         _require_running(step.held, slurm, error)
-        raise NodeFailed(node=step.host, reason=error.fields["reason"]) from error
+        raise NodeFailed(node=step.host, reason=error.fields.get("reason", error)) from error
     # A command line on the login host has no agent beside it yet; homes are shared with the nodes.
     modules = settings.profile.environment.modules
     install(LocalTransport(), profile_name=settings.name, modules=modules, emit=emit)
     try:
         return call(step, request, emit, command=agent_command())
     except AgentMissing as error:
-        raise NodeFailed(node=step.host, reason=error.fields["reason"]) from error
+        raise NodeFailed(node=step.host, reason=error.fields.get("reason", error)) from error
 
 
 def _require_running(held: Allocation, slurm: Slurm, error: ScratchflowError) -> None:

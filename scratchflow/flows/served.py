@@ -119,6 +119,12 @@ def _import(here: "Here", teller: "Teller", asked: wishes.Import) -> Result:
     return import_snapshot(here, teller, Path(asked.file), dry_run=asked.dry_run)
 
 
+def _check_node(here: "Here", _: "Teller", __: wishes.Nothing) -> Result:
+    from scratchflow.flows.checking import check_node
+
+    return check_node(here.settings, os.environ)
+
+
 def _nodes(
     settings: Settings, environment: Mapping[str, str], _: Emit, __: wishes.Nothing
 ) -> Result:
@@ -135,10 +141,56 @@ def _check(
     return check_login(settings, environment)
 
 
+def _hold(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, asked: wishes.Hold
+) -> Result:
+    from scratchflow.flows.holding import hold_node
+    from scratchflow.flows.login_host import LoginHost
+
+    return hold_node(LoginHost(settings, environment, emit), asked)
+
+
+def _release(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, asked: wishes.Release
+) -> Result:
+    from scratchflow.flows.login_host import LoginHost
+    from scratchflow.flows.releasing import release_node
+
+    return release_node(LoginHost(settings, environment, emit), asked)
+
+
+def _look(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, _: wishes.Nothing
+) -> Result:
+    from scratchflow.flows.login_host import LoginHost
+    from scratchflow.flows.looking import look
+
+    return look(LoginHost(settings, environment, emit))
+
+
+def _watch(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, asked: wishes.Watch
+) -> Result:
+    from scratchflow.flows.login_host import LoginHost
+    from scratchflow.flows.watching import watch
+
+    return watch(LoginHost(settings, environment, emit), asked)
+
+
+def _session(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, _: wishes.Nothing
+) -> Result:
+    from scratchflow.flows.attaching import ready_session
+    from scratchflow.flows.login_host import LoginHost
+
+    return ready_session(LoginHost(settings, environment, emit))
+
+
 # `do` is the `op` of the events, so each is a key of `RESULTS_BY_OP`.
 ON_NODE = {
     "backup": OnNode(wishes.Backup, _backup),
     "create": OnNode(wishes.DryRun, _create),
+    "check node": OnNode(wishes.Nothing, _check_node),
     "restore": OnNode(wishes.Restore, _restore),
     "snapshots list": OnNode(wishes.Nothing, _list, needs_scratch=False),
     "snapshots show": OnNode(wishes.Show, _show, needs_scratch=False),
@@ -152,6 +204,11 @@ ON_NODE = {
 ON_LOGIN = {
     "nodes": OnLogin(wishes.Nothing, _nodes),
     "check": OnLogin(wishes.Nothing, _check),
+    "hold": OnLogin(wishes.Hold, _hold),
+    "release": OnLogin(wishes.Release, _release),
+    "look": OnLogin(wishes.Nothing, _look),
+    "watch": OnLogin(wishes.Watch, _watch),
+    "session": OnLogin(wishes.Nothing, _session),
 }
 
 

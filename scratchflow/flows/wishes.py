@@ -85,6 +85,12 @@ class Hold(DryRun, frozen=True):
     keep_waiting: bool = False
 
 
+class Release(DryRun, frozen=True):
+    """`release`: the part of `clear` that the login host does; one job, or all of the profile."""
+
+    job_id: int | None = None
+
+
 class Watch(Arguments, frozen=True):
     """`watch`: `look`, again and again."""
 

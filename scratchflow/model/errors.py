@@ -164,6 +164,25 @@ class SshUnusable(ScratchflowError):
     hint = "{remedy}"
 
 
+class AliasUnused(ScratchflowError):
+    """The user's ssh does not read our file, so the alias would lead nowhere."""
+
+    code = "alias.unused"
+    exit_code = 11
+    message = "`ssh {alias}` is not set up on this machine"
+    hint = "`scratchflow setup {login}` shows the three lines that it needs and asks"
+
+
+class AliasUnverified(ScratchflowError):
+    """The node is ours, but a real ssh through the alias did not get there."""
+
+    code = "alias.unverified"
+    exit_code = 14
+    message = "`ssh {alias}` does not get to `{node}`: {reason}"
+    hint = "the node stays ours; `ssh -v {alias}` shows where it ends, `scratchflow allocate` tries again"
+    retryable = True
+
+
 class AuthNeeded(ScratchflowError):
     """Logging in needs a password, a passphrase or a second factor."""
 
@@ -257,7 +276,7 @@ class AllocationEnded(ScratchflowError):
     code = "allocation.ended"
     exit_code = 23
     message = "job {job_id} has ended: {reason}"
-    hint = "on another node, `scratchflow restore` brings the last snapshot back"
+    hint = "`scratchflow allocate` takes another node, `scratchflow restore` brings the last snapshot back"
 
 
 class NodeFailed(ScratchflowError):
@@ -266,7 +285,7 @@ class NodeFailed(ScratchflowError):
     code = "node.failed"
     exit_code = 24
     message = "node `{node}` failed: {reason}"
-    hint = "on another node, `scratchflow restore` brings the last snapshot back"
+    hint = "`scratchflow allocate` takes another node, `scratchflow restore` brings the last snapshot back"
     retryable = True
 
 
@@ -277,6 +296,15 @@ class AllocationMissing(ScratchflowError):
     exit_code = 25
     message = 'there is no allocation for profile "{profile}"'
     hint = "`scratchflow allocate` takes a node"
+
+
+class AllocationElsewhere(ScratchflowError):
+    """The profile holds another node than the one that was asked for."""
+
+    code = "allocation.elsewhere"
+    exit_code = 22
+    message = "job {job_id} holds `{node}`, not `{wanted}`"
+    hint = "`scratchflow clear` gives it back first"
 
 
 class SchedulerMissing(ScratchflowError):
@@ -510,6 +538,23 @@ class RestoreIncomplete(ScratchflowError):
     exit_code = 37
     message = "a restore of snapshot `{snapshot}` into `{target}` did not finish"
     hint = "run the same `scratchflow restore` again: it finishes what was begun"
+
+
+class FinalBackupFailed(ScratchflowError):
+    """The node is not given back, because its workspace could not be saved; exits with that code."""
+
+    code = "clear.backup_failed"
+    exit_code = 24
+    message = "the last backup failed, so the node stays ours: {reason}"
+    hint = "{next_step}; `scratchflow clear --no-backup` gives it back without"
+
+    @classmethod
+    def because_of(cls, error: ScratchflowError) -> FinalBackupFailed:
+        """With the reason, its hint and its exit code."""
+        failed = cls(reason=error, next_step=error.shown_hint)
+        failed.exit_code = error.exit_code
+        failed.retryable = error.retryable
+        return failed
 
 
 class EnvironmentFailed(ScratchflowError):

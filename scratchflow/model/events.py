@@ -38,6 +38,7 @@ class State(Event, tag="state", frozen=True):
     job_id: int | None = None
     node: str | None = None
     deadline: str | None = None
+    start_estimate: str | None = None
 
 
 class Status(Event, tag="status", frozen=True):

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from scratchflow.model.allocation import Node
+from scratchflow.model.allocation import AllocationState, Node
 from scratchflow.model.snapshot import Manifest, SnapshotKind
 
 
@@ -221,6 +221,157 @@ class NodesShown(Result, frozen=True):
     nodes: list[NodeRow]
 
 
+class NodeHeld(Result, frozen=True):
+    """`hold`: the node that the login host holds for us, and what the laptop needs to get there."""
+
+    job_id: int | None
+    node: str
+    partition: str
+    end_time: str | None
+    reused: bool
+    warm: str | None
+    user: str
+    host_keys: list[str]
+    session: str | None
+    command: str = ""
+    dry_run: bool = False
+
+
+class Allocated(Result, frozen=True):
+    """`allocate`: the node that is ours, and the alias that leads to it.
+
+    `warm` is the snapshot that its scratch equals, if any.
+    """
+
+    job_id: int | None
+    node: str
+    partition: str
+    end_time: str | None
+    alias: str | None
+    reused: bool
+    warm: str | None
+    command: str = ""
+    dry_run: bool = False
+
+
+class NodeReleased(Result, frozen=True):
+    """`release`: what the login host gave back."""
+
+    job_ids: list[int]
+    session_ended: bool
+    commands: list[str] = []
+    dry_run: bool = False
+
+
+class Cleared(Result, frozen=True):
+    """`clear`: what was given back, after which last snapshot."""
+
+    job_id: int | None
+    snapshot: str | None
+    released: bool
+    session_ended: bool = False
+    parked: bool = False
+    commands: list[str] = []
+    dry_run: bool = False
+
+
+class AllocationShown(msgspec.Struct, frozen=True, kw_only=True):
+    """The allocation in `status`."""
+
+    state: AllocationState
+    job_id: int | None
+    node: str | None
+    partition: str
+    end_time: str | None
+    seconds_left: int | None
+    reason: str = ""
+    start_estimate: str | None = None
+
+
+class AliasShown(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the alias leads."""
+
+    name: str
+    target: str | None
+    parked: bool
+
+
+class WorkspaceShown(msgspec.Struct, frozen=True, kw_only=True):
+    """The workspace; `exists` is null while nobody on its node can be asked."""
+
+    path: str
+    exists: bool | None
+    base_snapshot: str | None
+
+
+class SnapshotsShown(msgspec.Struct, frozen=True, kw_only=True):
+    """The store in short."""
+
+    count: int
+    last_id: str | None = None
+    last_time: str | None = None
+    last_age_s: int | None = None
+
+
+class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):
+    """The auto-backup, as its last sign of life tells."""
+
+    enabled: bool
+    every_s: int
+    next_time: str | None = None
+    last_time: str | None = None
+    last_error: str | None = None
+    overdue: bool = False
+
+
+class SessionShown(msgspec.Struct, frozen=True, kw_only=True):
+    """Our tmux session, and on which login host."""
+
+    name: str | None
+    host: str | None
+    alive: bool | None
+    """Null when it is on another login host, which was not asked."""
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Two things that do not fit together, and the one line that mends it."""
+
+    name: str
+    detail: str
+    fix: str
+
+
+class StatusShown(Result, frozen=True):
+    """`status`: everything at one glance."""
+
+    profile: str
+    allocation: AllocationShown | None
+    alias: AliasShown | None
+    workspace: WorkspaceShown
+    snapshots: SnapshotsShown
+    autobackup: AutobackupShown
+    session: SessionShown
+    problems: list[Problem] = []
+
+
+class SessionReady(Result, frozen=True):
+    """`session`: our tmux session on a login host, and what a terminal there runs to show it."""
+
+    session: str
+    host: str
+    is_here: bool
+    argv: list[str]
+
+
+class Attached(Result, frozen=True):
+    """`attach`: the command that shows the session; it was run when there was a terminal."""
+
+    session: str
+    host: str
+    command: list[str]
+    ended_with: int | None = None
+
+
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that was looked at; `fix` is the one line that mends it."""
 
@@ -265,6 +416,17 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "setup": ClusterSetUp,
     "setup remove": SetupRemoved,
     "nodes": NodesShown,
+    "allocate": Allocated,
+    "hold": NodeHeld,
+    "clear": Cleared,
+    "release": NodeReleased,
+    "status": StatusShown,
+    "look": StatusShown,
+    "watch": StatusShown,
+    "attach": Attached,
+    "session": SessionReady,
+    "check node": ChecksDone,
+    "doctor": ChecksDone,
     "check": ChecksDone,
     "config show": ConfigShown,
     "config path": ConfigPath,

@@ -14,7 +14,7 @@ HEADER = "# Written by scratchflow, which overwrites it; your own settings belon
 # `sh` mean the same to sh, zsh, fish and csh, which differ on `>&2`.
 PARKED_COMMAND = (
     "sh -c 'echo \"scratchflow: this host is parked, there is no allocation."
-    " Run: scratchflow --help\" >&2; exit 1'"
+    " Run: scratchflow allocate\" >&2; exit 1'"
 )
 
 

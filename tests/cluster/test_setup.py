@@ -2,49 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from .laptop import SETUP, Laptop
 from .minicluster import Minicluster
-
-SETUP = ("setup", "login", "--name", "mini", "--store", "/fsx/$USER/store", "--partition", "debug")
-
-
-class Laptop:
-    """A home of its own, whose ssh config knows the cluster."""
-
-    def __init__(self, home: Path, cluster: Minicluster) -> None:
-        self.home = home
-        self.ssh_config = home / ".ssh" / "config"
-        self.ssh_config.parent.mkdir(mode=0o700)
-        self.ssh_config.write_bytes(cluster.ssh_config.read_bytes())
-        self.ssh_config.chmod(0o600)
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        places = {f"XDG_{kind}_HOME": str(self.home / kind) for kind in ("CONFIG", "DATA", "STATE")}
-        return subprocess.run(
-            [sys.executable, "-m", "scratchflow", *arguments],
-            env={**os.environ, **places, "HOME": str(self.home)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def outcome(self, *arguments: str) -> dict[str, Any]:
-        done = self.run(*arguments, "--json")
-        last: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-        assert last["exit_code"] == done.returncode
-        return last
-
-    def files(self) -> list[str]:
-        return sorted(str(path.relative_to(self.home)) for path in self.home.rglob("*"))
 
 
 @pytest.fixture
@@ -56,6 +20,11 @@ def test_setup_makes_a_cluster_usable_and_remove_gives_everything_back(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
     before = laptop.ssh_config.read_bytes()
+    long = laptop.outcome(*SETUP, "--yes")["data"]["checks"]
+    (slurm,) = [check for check in long if check["name"] == "slurm"]
+    assert slurm["fix"] == "`scratchflow config set slurm.time 00:10:00`"
+    laptop.data("config", "set", "slurm.time", "00:10:00")
+
     done = laptop.outcome(*SETUP, "--yes")
     assert done["type"] == "summary", done
     assert all(check["ok"] for check in done["data"]["checks"]), done

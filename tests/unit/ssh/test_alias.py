@@ -78,7 +78,7 @@ def test_a_parked_alias_fails_at_once_and_says_what_to_run(places: SshPlaces) ->
         )
         assert done.returncode == 255
         assert done.stdout == ""
-        assert done.stderr.endswith("there is no allocation. Run: scratchflow --help\n")
+        assert done.stderr.endswith("there is no allocation. Run: scratchflow allocate\n")
         assert done.stderr.count("\n") == 1
         assert time.monotonic() - started < 20
 

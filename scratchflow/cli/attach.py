@@ -1,0 +1,38 @@
+"""`scratchflow attach`: our tmux session in this terminal."""
+
+import sys
+from collections.abc import Iterator
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import VerbCommand, caller
+from scratchflow.model.events import Emit
+from scratchflow.model.results import Attached
+from scratchflow.model.text import printable
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def attach(context: typer.Context) -> Call[Attached]:
+    """Show our tmux session in this terminal: a shell on the node.
+
+    Leave it with tmux's own `Ctrl-b d`; the node stays ours. With `--json`, or without a terminal,
+    the command is printed instead of run.
+    """
+    who = caller(context)
+
+    def run(emit: Emit) -> Attached:
+        from scratchflow.flows.attach import attach as flow
+
+        return flow(who, emit, run=who.may_ask and sys.stdin.isatty() and sys.stdout.isatty())
+
+    return Call("attach", run, _shown)
+
+
+def _shown(attached: Attached) -> Iterator[str]:
+    import shlex
+
+    if attached.ended_with is None:
+        yield printable(shlex.join(attached.command))

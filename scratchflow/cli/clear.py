@@ -1,0 +1,51 @@
+"""`scratchflow clear`: let everything go again, after a last backup."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.model.events import Emit
+from scratchflow.model.results import Cleared
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def clear(
+    context: typer.Context,
+    no_backup: Annotated[
+        bool, typer.Option("--no-backup", help="Give the node back without a last backup.")
+    ] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[Cleared]:
+    """Take a last backup, give the node back, end our tmux session, park the ssh alias.
+
+    The node is kept when the backup fails. Only our own job and session are touched.
+    """
+    who = caller(context)
+
+    def run(emit: Emit) -> Cleared:
+        from scratchflow.flows.clear import ClearWish
+        from scratchflow.flows.clear import clear as flow
+
+        return flow(who, emit, ClearWish(backup=not no_backup, dry_run=dry_run))
+
+    return Call("clear", run, _shown)
+
+
+def _shown(cleared: Cleared) -> Iterator[str]:
+    if cleared.dry_run:
+        yield "would run: " + ("; ".join(cleared.commands) or "nothing, there is no allocation")
+        return
+    if cleared.snapshot:
+        yield f"the workspace is safe in snapshot {cleared.snapshot}"
+    if cleared.released:
+        job = f"job {cleared.job_id} was given back" if cleared.job_id else "the session was ended"
+        yield job
+    else:
+        yield "there was no allocation"
+    if cleared.parked:
+        yield "the ssh alias is parked"

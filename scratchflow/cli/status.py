@@ -1,0 +1,110 @@
+"""`scratchflow status`: what is true now."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import VerbCommand, caller
+from scratchflow.model.events import Emit
+from scratchflow.model.results import (
+    AliasShown,
+    AllocationShown,
+    AutobackupShown,
+    SessionShown,
+    SnapshotsShown,
+    StatusShown,
+    WorkspaceShown,
+)
+from scratchflow.model.text import counted, printable
+from scratchflow.model.units import format_duration
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+WATCH_EVERY_S = 5.0
+
+
+@app.command(cls=VerbCommand)
+def status(
+    context: typer.Context,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on telling, over one connection, until Ctrl-C.")
+    ] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
+) -> Call[StatusShown]:
+    """Show allocation, time left, alias, workspace, snapshots and auto-backup, and what is amiss."""
+    who = caller(context)
+
+    def run(emit: Emit) -> StatusShown:
+        from scratchflow.flows import status as flow
+
+        if watch:
+            return flow.watch(who, emit, WATCH_EVERY_S)
+        return flow.status(who, emit, fix=fix)
+
+    return Call("status", run, shown)
+
+
+def shown(status: StatusShown) -> Iterator[str]:
+    """The whole picture as lines."""
+    rows = {
+        "profile": status.profile,
+        "node": _node(status.allocation),
+        "alias": _alias(status.alias),
+        "workspace": _workspace(status.workspace),
+        "snapshots": _snapshots(status.snapshots),
+        "auto-backup": _autobackup(status.autobackup),
+        "tmux": _session(status.session),
+    }
+    for name, text in rows.items():
+        if text:
+            yield f"{name:<12} {printable(text)}"
+    for problem in status.problems:
+        yield f"{'amiss':<12} {printable(problem.detail)}; {printable(problem.fix)}"
+
+
+def _node(held: AllocationShown | None) -> str:
+    if held is None:
+        return "none; `scratchflow allocate` takes one"
+    job = f"job {held.job_id}" if held.job_id is not None else "this machine"
+    if held.state == "pending":
+        estimate = f", expected {held.start_estimate}" if held.start_estimate else ""
+        return f"waiting, {job}: {held.reason}{estimate}"
+    left = f", {format_duration(held.seconds_left)} left" if held.seconds_left is not None else ""
+    state = "" if held.state == "running" else f", {held.state}"
+    return f"{held.node or '?'}, {job}{state}{left}"
+
+
+def _alias(alias: AliasShown | None) -> str:
+    if alias is None:
+        return ""
+    return f"{alias.name} " + ("is parked" if alias.parked else f"leads to {alias.target}")
+
+
+def _workspace(workspace: WorkspaceShown) -> str:
+    if workspace.exists is False:
+        return f"{workspace.path} is not there"
+    base = f", from snapshot {workspace.base_snapshot}" if workspace.base_snapshot else ""
+    return f"{workspace.path}{base}"
+
+
+def _snapshots(snapshots: SnapshotsShown) -> str:
+    if not snapshots.count:
+        return "none yet"
+    age = snapshots.last_age_s
+    ago = f" {format_duration(age)} ago" if age is not None else ""
+    return f"{counted(snapshots.count, 'snapshot')}, the last{ago}: {snapshots.last_id}"
+
+
+def _autobackup(autobackup: AutobackupShown) -> str:
+    if not autobackup.enabled:
+        return "off"
+    following = f", next {autobackup.next_time}" if autobackup.next_time else ""
+    return f"every {format_duration(autobackup.every_s)}{following}"
+
+
+def _session(session: SessionShown) -> str:
+    if session.alive is False:
+        return "no session"
+    return f"session {session.name} on {session.host}"

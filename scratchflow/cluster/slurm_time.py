@@ -1,0 +1,28 @@
+"""Time limits as `salloc --time` takes them."""
+
+from __future__ import annotations
+
+import re
+
+_WITH_DAYS = re.compile(r"(\d+)-(\d+)(?::(\d+))?(?::(\d+))?", re.ASCII)
+_WITHOUT = re.compile(r"(?:(?:(\d+):)?(\d+):(\d+))|(\d+)", re.ASCII)
+
+
+def time_limit_s(text: str) -> int | None:
+    """`90`, `30:00`, `8:00:00`, `2-12`, `2-12:30` in seconds; None for UNLIMITED and the like."""
+    if match := _WITH_DAYS.fullmatch(text.strip()):
+        days, hours, minutes, rest = (int(part or 0) for part in match.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + rest
+    match = _WITHOUT.fullmatch(text.strip())
+    if match is None:
+        return None
+    hours, minutes, rest, alone = (int(part or 0) for part in match.groups())
+    return (hours * 60 + minutes + alone) * 60 + rest
+
+
+def slurm_time(seconds: int) -> str:
+    """The same back: `8:00:00`, `2-12:00:00`."""
+    days, rest = divmod(seconds, 86400)
+    hours, rest = divmod(rest, 3600)
+    clock = f"{hours:02}:{rest // 60:02}:{rest % 60:02}"
+    return f"{days}-{clock}" if days else clock

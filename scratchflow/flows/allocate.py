@@ -1,0 +1,70 @@
+"""`allocate`: a node that is ours, and the alias that leads to it."""
+
+from __future__ import annotations
+
+from scratchflow.cluster import none
+from scratchflow.cluster.whereami import node_name
+from scratchflow.config.settings import Settings
+from scratchflow.flows.anywhere import Caller, Cluster, cluster_of, is_login_host
+from scratchflow.flows.login_host import LoginHost
+from scratchflow.flows.pointing import has_alias, point_at, require_alias, verify
+from scratchflow.flows.wishes import Hold
+from scratchflow.model.events import Emit, Progress
+from scratchflow.model.results import Allocated, NodeHeld
+
+
+def allocate(caller: Caller, emit: Emit, wish: Hold) -> Allocated:
+    """Reuses the node that is held, or takes one; success is a real `ssh` to it through the alias.
+
+    Interrupted before the node is ours, the request is withdrawn; after that the node stays ours,
+    `status` shows it and running this again finishes.
+    """
+    settings = caller.settings()
+    if settings.profile.scheduler == "none":
+        return _session_here(settings, caller, emit, wish)
+    with cluster_of(settings, caller, emit) as cluster:
+        return allocate_on(cluster, wish)
+
+
+def allocate_on(cluster: Cluster, wish: Hold) -> Allocated:
+    """The same on a cluster that is reached already."""
+    settings, caller, emit = cluster.settings, cluster.caller, cluster.emit
+    if not is_login_host(settings, caller.environment):
+        require_alias(settings)
+    held = cluster.on_login("hold", wish, NodeHeld)
+    if not wish.dry_run and has_alias(settings):
+        emit(Progress(phase="trying the way there"))
+        point_at(settings, held, emit)
+        verify(settings, held.node, emit, may_ask=caller.may_ask)
+    return Allocated(
+        job_id=held.job_id,
+        node=held.node,
+        partition=held.partition,
+        end_time=held.end_time,
+        alias=settings.profile.alias if has_alias(settings) else None,
+        reused=held.reused,
+        warm=held.warm,
+        command=held.command,
+        dry_run=wish.dry_run,
+    )
+
+
+def _session_here(settings: Settings, caller: Caller, emit: Emit, wish: Hold) -> Allocated:
+    """Without a scheduler the allocation is the tmux session; the alias is left alone."""
+    login = LoginHost(settings, caller.environment, emit)
+    node = node_name(caller.environment)
+    name, session = settings.name, settings.profile.tmux_session
+    reused = none.allocation(login.tmux, name, node) is not None
+    if not wish.dry_run:
+        none.allocate(login.tmux, name, session, node, login.shell)
+    return Allocated(
+        job_id=None,
+        node=node,
+        partition="",
+        end_time=None,
+        alias=None,
+        reused=reused,
+        warm=None,
+        command=f"tmux -L scratchflow new-session -d -s {session}" if wish.dry_run else "",
+        dry_run=wish.dry_run,
+    )

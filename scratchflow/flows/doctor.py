@@ -1,0 +1,99 @@
+"""`doctor`: every link of the chain, from the configuration to the workspace, each with its one-line fix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from scratchflow.flows.anywhere import Caller, Cluster, cluster_of, is_login_host
+from scratchflow.flows.pointing import alias_problem, show_alias, verify
+from scratchflow.flows.reaching import reach_login
+from scratchflow.flows.wishes import Nothing
+from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.events import Emit, Progress
+from scratchflow.model.results import Check, ChecksDone, StatusShown
+
+
+def doctor(caller: Caller, emit: Emit) -> ChecksDone:
+    """Looks at one thing after the other; what cannot be reached ends the list, with the reason."""
+    checks: list[Check] = []
+    for check in _checks(caller, emit):
+        emit(Progress(phase=f"looking at {check.name}"))
+        checks.append(check)
+    return ChecksDone(checks=checks)
+
+
+def _checks(caller: Caller, emit: Emit) -> Iterator[Check]:
+    settings = caller.settings()
+    where = str(settings.path) if settings.exists else "no file yet; the built-in profile"
+    yield Check(name="config", ok=True, detail=f"{where}, profile `{settings.name}`")
+    with cluster_of(settings, caller, emit) as cluster:
+        if not is_login_host(settings, caller.environment):
+            reached = _tried("login", lambda: _reach(cluster))
+            yield reached
+            if not reached.ok:
+                return
+        yield from _on_login(cluster)
+        if settings.profile.scheduler == "slurm":
+            yield from _around_the_node(cluster)
+
+
+def _tried(name: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(name=name, ok=True, detail=look())
+    except ScratchflowError as error:
+        return Check(name=name, ok=False, detail=str(error), fix=error.shown_hint)
+
+
+def _reach(cluster: Cluster) -> str:
+    caller, settings = cluster.caller, cluster.settings
+    with reach_login(settings, caller.environment, cluster.emit, may_ask=caller.may_ask) as far:
+        return f"`{settings.profile.login}` by {far.describe()}"
+
+
+def _on_login(cluster: Cluster) -> Iterator[Check]:
+    try:
+        yield from cluster.on_login("check", Nothing(), ChecksDone).checks
+    except ScratchflowError as error:
+        yield Check(name="agent", ok=False, detail=str(error), fix=error.shown_hint)
+
+
+def _around_the_node(cluster: Cluster) -> Iterator[Check]:
+    try:
+        seen = cluster.on_login("look", Nothing(), StatusShown)
+    except ScratchflowError as error:
+        yield Check(name="allocation", ok=False, detail=str(error), fix=error.shown_hint)
+        return
+    held = seen.allocation
+    node = held.node if held and held.state == "running" else None
+    detail = f"job {held.job_id} on `{node}`" if held and node else "none"
+    yield Check(name="allocation", ok=True, detail=detail)
+    for problem in seen.problems:
+        yield Check(name=problem.name, ok=False, detail=problem.detail, fix=problem.fix)
+    yield _alias(cluster, node)
+    if node:
+        if show_alias(cluster.settings) is not None:
+            yield _tried("ssh", lambda: _verify(cluster, node))
+        yield from _on_node(cluster)
+
+
+def _alias(cluster: Cluster, node: str | None) -> Check:
+    shown = show_alias(cluster.settings)
+    problem = alias_problem(cluster.settings, shown, node)
+    if problem:
+        return Check(name="alias", ok=False, detail=problem.detail, fix=problem.fix)
+    if shown is None:
+        return Check(name="alias", ok=True, detail="not used on this machine")
+    target = f"leads to `{shown.target}`" if shown.target else "is parked"
+    return Check(name="alias", ok=True, detail=f"`{shown.name}` {target}")
+
+
+def _verify(cluster: Cluster, node: str) -> str:
+    verify(cluster.settings, node, cluster.emit, may_ask=cluster.caller.may_ask)
+    return f"`ssh {cluster.settings.profile.alias}` gets to `{node}`"
+
+
+def _on_node(cluster: Cluster) -> Iterator[Check]:
+    try:
+        yield from cluster.at_workspace("check node", Nothing(), ChecksDone).checks
+    except ScratchflowError as error:
+        yield Check(name="node", ok=False, detail=str(error), fix=error.shown_hint)

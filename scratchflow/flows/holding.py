@@ -1,0 +1,218 @@
+"""Holding a node, on the login host: found again, asked for, waited for; and given back."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+from scratchflow.cluster.command import command_environment
+from scratchflow.cluster.salloc_process import DirectHolder, Holder
+from scratchflow.cluster.signals import held_back
+from scratchflow.cluster.slurm_jobs import cancel, our_jobs
+from scratchflow.cluster.slurm_nodes import complete_node
+from scratchflow.cluster.slurm_nodes import nodes as slurm_nodes
+from scratchflow.cluster.slurm_submit import Request, Submission, allocate, resume
+from scratchflow.cluster.slurm_wait import Patience
+from scratchflow.cluster.tmux_window import WindowHolder, show_node
+from scratchflow.flows.login_host import LoginHost
+from scratchflow.flows.nodes import warm_nodes
+from scratchflow.flows.preferring import best_warm_node
+from scratchflow.flows.wishes import Hold
+from scratchflow.model.allocation import HELD, OPEN, Allocation
+from scratchflow.model.errors import (
+    AllocationElsewhere,
+    AllocationMissing,
+    AllocationPending,
+    AllocationRefused,
+    ScratchflowError,
+    TmuxFailed,
+)
+from scratchflow.model.events import State
+from scratchflow.model.results import NodeHeld
+from scratchflow.model.times import iso_time
+from scratchflow.ssh.node_probe import scan_host_keys, wait_for_sshd
+
+WARM_WAIT_S = 20.0
+"""How long a warm node is waited for: any other one costs a full restore, which is minutes at most."""
+
+
+def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
+    """The node that the profile holds when this returns: its job runs and its sshd answers."""
+    open_jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
+    held = [job for job in open_jobs if job.state in HELD]
+    if wish.dry_run:
+        return _foretold(login, wish, held)
+    if held or open_jobs:
+        return _held_again(login, wish, (held or open_jobs)[-1])
+    got = _ask_for_one(login, wish)
+    with _given_back_unless_done(login, got):
+        return _ready(login, got, reused=False)
+
+
+def _held_again(login: LoginHost, wish: Hold, found: Allocation) -> NodeHeld:
+    """A job of ours that runs, or waits in the queue since a run that was killed."""
+    if found.state == "running":
+        got = found
+    else:
+        holder = DirectHolder(command_environment(login.environment))
+        got = resume(found.name, login.settings.name, _submission(login, holder, _patience(wish)))
+    if wish.node and got.node != _complete(login, wish.node):
+        raise AllocationElsewhere(node=got.node, wanted=wish.node, job_id=got.job_id)
+    return _ready(login, got, reused=True)
+
+
+def _ask_for_one(login: LoginHost, wish: Hold) -> Allocation:
+    wanted = _complete(login, wish.node) if wish.node else ""
+    warm = "" if wanted or not wish.warm else _warm_choice(login)
+    if warm:
+        login.remark(f"`{warm}` is warm: asking for it first")
+        with suppress(AllocationPending, AllocationRefused):
+            patience = Patience(min(WARM_WAIT_S, wish.wait_s))
+            return _allocate(login, warm, patience)
+        login.remark(f"`{warm}` was not to be had; any node will do")
+    return _allocate(login, wanted, _patience(wish))
+
+
+def _allocate(login: LoginHost, node: str, patience: Patience) -> Allocation:
+    request = _request(login, node)
+    return allocate(request, _submission(login, _holder(login), patience))
+
+
+def _request(login: LoginHost, node: str) -> Request:
+    profile = login.profile
+    return Request(
+        profile=login.settings.name,
+        options=profile.slurm,
+        token=secrets.token_hex(4),
+        detached=profile.hold == "detached",
+        node=node,
+        shell=login.shell,
+    )
+
+
+def _submission(login: LoginHost, holder: Holder, patience: Patience) -> Submission:
+    return Submission(login.slurm, holder, patience, watch=_Watch(login))
+
+
+def _patience(wish: Hold) -> Patience:
+    return Patience(wish.wait_s, wish.keep_waiting)
+
+
+def _holder(login: LoginHost) -> Holder:
+    """In our window, where the user can watch it. `hold = "detached"` does without tmux too."""
+    if login.profile.hold == "detached" and not login.has_tmux:
+        return DirectHolder(command_environment(login.environment))
+    return WindowHolder(login.tmux, login.settings.name, login.profile.tmux_session)
+
+
+def _complete(login: LoginHost, wanted: str) -> str:
+    return complete_node(wanted, [node.name for node in slurm_nodes(login.slurm)])
+
+
+def _warm_choice(login: LoginHost) -> str:
+    options = login.profile.slurm
+    if options.nodelist or options.nodes != 1:  # the profile has a choice of its own
+        return ""
+    warm = warm_nodes(login.settings, login.environment)
+    return best_warm_node(warm, slurm_nodes(login.slurm), options) if warm else ""
+
+
+def _ready(login: LoginHost, got: Allocation, *, reused: bool) -> NodeHeld:
+    node = got.node
+    if node is None:
+        raise AllocationMissing(profile=login.settings.name)
+    wait_for_sshd(node)
+    warm = warm_nodes(login.settings, login.environment)
+    return NodeHeld(
+        job_id=got.job_id,
+        node=node,
+        partition=got.partition,
+        end_time=iso_time(got.end_time),
+        reused=reused,
+        warm=warm.get(node),
+        user=login.user,
+        host_keys=scan_host_keys(node),
+        session=_show(login, got, reused=reused),
+    )
+
+
+def _show(login: LoginHost, got: Allocation, *, reused: bool) -> str | None:
+    """The session with a shell on the node in it. Without one the node is ours all the same."""
+    if not login.has_tmux or (reused and login.session_elsewhere()):
+        return None
+    try:
+        pane = show_node(
+            login.tmux, login.settings.name, login.profile.tmux_session, got, login.shell
+        )
+    except TmuxFailed as error:
+        login.caution("tmux.failed", str(error))
+        return None
+    login.note_session(pane.session)
+    return pane.session
+
+
+@contextmanager
+def _given_back_unless_done(login: LoginHost, got: Allocation) -> Iterator[None]:
+    """A node that was just granted and turns out unusable, or is not wanted any more, is not kept."""
+    try:
+        yield
+    except BaseException:
+        with held_back(), suppress(ScratchflowError):
+            if got.job_id is not None:
+                cancel(login.slurm, got.job_id, login.settings.name)
+        raise
+
+
+def _foretold(login: LoginHost, wish: Hold, held: list[Allocation]) -> NodeHeld:
+    if held:
+        now = held[-1]
+        return _told(now, f"job {now.job_id} holds `{now.node}` already")
+    node = _complete(login, wish.node) if wish.node else ""
+    if not node and wish.warm:
+        node = _warm_choice(login)
+    command = " ".join(_request(login, node).argv())
+    return _told(None, command)
+
+
+def _told(held: Allocation | None, command: str) -> NodeHeld:
+    return NodeHeld(
+        job_id=held.job_id if held else None,
+        node=(held.node or "") if held else "",
+        partition=held.partition if held else "",
+        end_time=iso_time(held.end_time) if held else None,
+        reused=held is not None,
+        warm=None,
+        user="",
+        host_keys=[],
+        session=None,
+        command=command,
+        dry_run=True,
+    )
+
+
+class _Watch:
+    """Tells each change of the job as an event, once."""
+
+    def __init__(self, login: LoginHost) -> None:
+        self._login = login
+        self._previous: str | None = None
+        self._told: State | None = None
+
+    def __call__(self, seen: Allocation) -> None:
+        event = State(
+            state=seen.state,
+            previous=self._previous,
+            reason=seen.reason_text or None,
+            job_id=seen.job_id,
+            node=seen.node,
+            deadline=iso_time(seen.end_time),
+            start_estimate=iso_time(seen.start_estimate),
+        )
+        if self._told is None or msgspec.structs.replace(self._told, previous=None) != (
+            msgspec.structs.replace(event, previous=None)
+        ):
+            self._login.emit(event)
+        self._told, self._previous = event, seen.state

@@ -1,0 +1,204 @@
+"""What is true on the cluster, looked at from the login host: allocation, session, store, auto-backup."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from scratchflow.cluster import none
+from scratchflow.cluster.slurm_jobs import our_jobs
+from scratchflow.cluster.slurm_states import CAUSE_TEXTS
+from scratchflow.cluster.whereami import node_name
+from scratchflow.config.settings import Settings
+from scratchflow.flows.login_host import LoginHost
+from scratchflow.model.allocation import OPEN, Allocation
+from scratchflow.model.errors import TmuxFailed
+from scratchflow.model.results import (
+    AllocationShown,
+    AutobackupShown,
+    Problem,
+    SessionShown,
+    SnapshotsShown,
+    StatusShown,
+    WorkspaceShown,
+)
+from scratchflow.model.times import epoch, iso_time
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.heartbeats import SILENT_S, Heartbeat, read_heartbeat
+from scratchflow.store.nodes import read_nodes
+from scratchflow.store.place import Place, find_place
+from scratchflow.workspace.notes import read_base
+from scratchflow.workspace.place import expand, find_workspace
+
+_OVERDUE_FACTOR = 2
+_OVERDUE_SLACK_S = 120
+
+
+def look(login: LoginHost, now: Callable[[], float] = time.time) -> StatusShown:
+    """One picture of everything that the login host can see."""
+    settings = login.settings
+    place = find_place(
+        expand(settings.profile.store, login.environment), settings.profile.workspace
+    )
+    jobs = _jobs(login)
+    held = next((job for job in reversed(jobs) if job.state in OPEN), None)
+    node = held.node if held else None
+    session = _session(login)
+    autobackup = _autobackup(settings, place, held, now())
+    return StatusShown(
+        profile=settings.name,
+        allocation=_allocation(held, now()),
+        alias=None,
+        workspace=_workspace(settings, login.environment, place, node),
+        snapshots=_snapshots(place, now()),
+        autobackup=autobackup,
+        session=session,
+        problems=list(_problems(settings, jobs, held, session, autobackup)),
+    )
+
+
+def _jobs(login: LoginHost) -> list[Allocation]:
+    """The profile's jobs, newest last, with those that ended a short while ago."""
+    if login.profile.scheduler == "none":
+        found = none.allocation(login.tmux, login.settings.name, node_name(login.environment))
+        return [found] if found else []
+    return our_jobs(login.slurm, login.settings.name, ended=True)
+
+
+def _allocation(held: Allocation | None, now_s: float) -> AllocationShown | None:
+    if held is None:
+        return None
+    return AllocationShown(
+        state=held.state,
+        job_id=held.job_id,
+        node=held.node,
+        partition=held.partition,
+        end_time=iso_time(held.end_time),
+        seconds_left=None if held.end_time is None else max(0, int(held.end_time - now_s)),
+        reason=held.reason_text,
+        start_estimate=iso_time(held.start_estimate),
+    )
+
+
+def _workspace(
+    settings: Settings, environment: Mapping[str, str], place: Place, node: str | None
+) -> WorkspaceShown:
+    """On its own machine it is looked at; from elsewhere the node's record on the store tells."""
+    workspace = find_workspace(settings.profile, environment)
+    path = str(workspace.path)
+    if settings.profile.scheduler == "none" or node == node_name(environment):
+        store = expand(settings.profile.store, environment)
+        exists = os.path.isdir(workspace.path)
+        base = read_base(workspace, store) if exists else None
+        return WorkspaceShown(path=path, exists=exists, base_snapshot=base)
+    record = next((one for one in read_nodes(place) if one.node == node), None)
+    if record is None:
+        return WorkspaceShown(path=path, exists=None, base_snapshot=None)
+    return WorkspaceShown(path=path, exists=True, base_snapshot=record.snapshot)
+
+
+def _snapshots(place: Place, now_s: float) -> SnapshotsShown:
+    catalogue = read_catalogue(place)
+    last = catalogue.latest
+    if last is None:
+        return SnapshotsShown(count=0)
+    taken = epoch(last.time)
+    return SnapshotsShown(
+        count=len(catalogue.snapshots),
+        last_id=last.id,
+        last_time=last.time,
+        last_age_s=None if taken is None else max(0, int(now_s - taken)),
+    )
+
+
+def _autobackup(
+    settings: Settings, place: Place, held: Allocation | None, now_s: float
+) -> AutobackupShown:
+    every_s = settings.profile.backup.every.seconds
+    told = read_heartbeat(place, held.node) if held and held.node else None
+    if told is None or held is None or told.job_id != held.job_id or told.phase == "ended":
+        return AutobackupShown(enabled=False, every_s=every_s, last_error=_error_of(told, held))
+    return AutobackupShown(
+        enabled=True,
+        every_s=told.every_s,
+        next_time=told.next_time,
+        last_time=told.last_time,
+        last_error=told.last_error,
+        overdue=is_silent(told, now_s) or _is_late(told, now_s),
+    )
+
+
+def _error_of(told: Heartbeat | None, held: Allocation | None) -> str | None:
+    return told.last_error if told and held and told.job_id == held.job_id else None
+
+
+def is_silent(told: Heartbeat, now_s: float) -> bool:
+    """Whether it has not beaten for so long that it must be dead."""
+    beaten = epoch(told.time)
+    return beaten is None or now_s - beaten > SILENT_S
+
+
+def _is_late(told: Heartbeat, now_s: float) -> bool:
+    due = epoch(told.next_time)
+    limit_s = _OVERDUE_FACTOR * told.every_s + _OVERDUE_SLACK_S
+    return due is not None and now_s - due > limit_s
+
+
+def _session(login: LoginHost) -> SessionShown:
+    elsewhere = login.session_elsewhere()
+    if elsewhere:
+        return SessionShown(name=login.profile.tmux_session, host=elsewhere, alive=None)
+    if not login.has_tmux:
+        return SessionShown(name=None, host=login.host, alive=False)
+    try:
+        name = login.tmux.session(login.settings.name)
+    except TmuxFailed:
+        name = None
+    return SessionShown(name=name, host=login.host, alive=name is not None)
+
+
+def _problems(
+    settings: Settings,
+    jobs: list[Allocation],
+    held: Allocation | None,
+    session: SessionShown,
+    autobackup: AutobackupShown,
+) -> Iterator[Problem]:
+    open_jobs = [job for job in jobs if job.state in OPEN]
+    if len(open_jobs) > 1:
+        numbers = ", ".join(str(job.job_id) for job in open_jobs)
+        yield Problem(
+            name="allocation.several",
+            detail=f"jobs {numbers} are all of this profile",
+            fix="`scratchflow clear` gives all of them back",
+        )
+    if held is None and jobs and jobs[-1].cause not in {None, "cancelled", "completed"}:
+        last = jobs[-1]
+        reason = CAUSE_TEXTS[last.cause] if last.cause else ""
+        detail = f"job {last.job_id} on `{last.node or '?'}` has ended: {reason}"
+        fix = "`scratchflow allocate` takes a node"
+        yield Problem(name="allocation.ended", detail=detail, fix=fix)
+    if held is not None and held.state == "running" and session.alive is False:
+        yield from _lost_session(settings, session)
+    if autobackup.overdue:
+        yield Problem(
+            name="autobackup.overdue",
+            detail="the auto-backup gives no sign of life",
+            fix="`scratchflow autobackup on` starts it again",
+        )
+    elif autobackup.last_error:
+        yield Problem(
+            name="autobackup.failed",
+            detail=f"the last automatic backup failed: {autobackup.last_error}",
+            fix="`scratchflow backup` shows why",
+        )
+
+
+def _lost_session(settings: Settings, session: SessionShown) -> Iterator[Problem]:
+    if settings.profile.scheduler == "slurm":
+        yield Problem(
+            name="session.lost",
+            detail=f"the node is still ours, but there is no tmux session on `{session.host}`",
+            fix="`scratchflow attach` opens it again",
+        )

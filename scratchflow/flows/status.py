@@ -1,0 +1,76 @@
+"""`status`: what is true right now, and what does not fit together."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scratchflow.config.settings import Settings
+from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
+from scratchflow.flows.pointing import alias_problem, park, show_alias
+from scratchflow.flows.wishes import Nothing, Watch
+from scratchflow.model.events import Emit, Event, Log, Status, Warned
+from scratchflow.model.results import StatusShown
+
+WARN_AT_S = (60 * 60, 15 * 60, 5 * 60)
+"""How long before the end of the allocation people are told."""
+
+
+def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:
+    """Everything at one glance. With `fix`, what can be mended without a node is mended."""
+    settings = caller.settings()
+    with cluster_of(settings, caller, emit) as cluster:
+        shown = seen_on(cluster)
+        if fix and any(problem.name == "alias.stale" for problem in shown.problems):
+            park(settings)
+            emit(Log(level="info", message=f"parked `{settings.profile.alias}`"))
+            shown = seen_on(cluster)
+    _warn_of_the_end(shown, emit, set())
+    return shown
+
+
+def seen_on(cluster: Cluster) -> StatusShown:
+    """What is true on the cluster, and where this machine's alias leads."""
+    return with_alias(cluster.settings, cluster.on_login("look", Nothing(), StatusShown))
+
+
+def watch(caller: Caller, emit: Emit, every_s: float) -> StatusShown:
+    """The same over one connection, as `status` events whenever something changed, until interrupted."""
+    settings = caller.settings()
+    warned: set[int] = set()
+
+    def passed_on(event: Event) -> None:
+        if not isinstance(event, Status):
+            emit(event)
+            return
+        shown = with_alias(settings, msgspec.convert(event.data, StatusShown))
+        emit(Status(data=msgspec.to_builtins(shown)))
+        _warn_of_the_end(shown, emit, warned)
+
+    with cluster_of(settings, caller, emit) as cluster:
+        return cluster.on_login("watch", Watch(every_s=every_s), StatusShown, emit=passed_on)
+
+
+def with_alias(settings: Settings, seen: StatusShown) -> StatusShown:
+    """What the cluster says, with this machine's alias beside it."""
+    if settings.profile.scheduler == "none":
+        return seen
+    alias = show_alias(settings)
+    held = seen.allocation
+    node = held.node if held and held.state == "running" else None
+    problem = alias_problem(settings, alias, node)
+    problems = [*seen.problems, *([problem] if problem else [])]
+    return msgspec.structs.replace(seen, alias=alias, problems=problems)
+
+
+def _warn_of_the_end(shown: StatusShown, emit: Emit, warned: set[int]) -> None:
+    """Tells once for each mark that was passed; the nearest one speaks for those before it."""
+    left_s = shown.allocation.seconds_left if shown.allocation else None
+    if left_s is None:
+        warned.clear()
+        return
+    passed = [mark for mark in WARN_AT_S if left_s <= mark]
+    news = set(passed) - warned
+    warned |= set(passed)
+    if news:
+        minutes = -(-left_s // 60)
+        emit(Warned(code="allocation.ending", message=f"the allocation ends in {minutes} min"))

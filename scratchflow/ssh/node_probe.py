@@ -1,0 +1,63 @@
+"""Whether a node's sshd answers, and with which keys: looked at from the login host."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+
+from scratchflow.model.errors import NodeFailed
+
+ANSWER_S = 30.0
+"""How long sshd may take to come up on a node that Slurm calls ready."""
+
+_PORT = 22
+_TRY_S = 3.0
+_PAUSE_S = 0.25
+_SCAN_S = 10.0
+
+
+def wait_for_sshd(
+    node: str,
+    *,
+    within_s: float = ANSWER_S,
+    port: int = _PORT,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Returns when the node greets as an ssh server does; NodeFailed when it never does."""
+    until = time.monotonic() + within_s
+    while True:
+        reason = _refusal(node, port)
+        if reason is None:
+            return
+        if time.monotonic() >= until:
+            raise NodeFailed(node=node, reason=f"its sshd does not answer ({reason})")
+        sleep(_PAUSE_S)
+
+
+def _refusal(node: str, port: int) -> str | None:
+    """Why it is not an answering sshd; None when it is."""
+    try:
+        with socket.create_connection((node, port), timeout=_TRY_S) as connection:
+            greeting = connection.recv(256)
+    except OSError as error:
+        return (error.strerror or str(error) or "no answer").lower()
+    return None if greeting.startswith(b"SSH-") else "it is not an ssh server"
+
+
+def scan_host_keys(node: str) -> list[str]:
+    """The node's host keys, a line each as `ssh-keyscan` prints them; none when it cannot be run.
+
+    The login host and the node are on the cluster's own network: what the laptop learns this way is
+    vouched for by the login host, whose key the laptop has verified.
+    """
+    argv = ["ssh-keyscan", "-T", "5", "-p", str(_PORT), "--", node]
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SCAN_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]

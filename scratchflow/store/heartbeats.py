@@ -1,0 +1,65 @@
+"""Signs of life of the auto-backup, one file a node: `<store>/<workspace>/heartbeats/<node>.json`.
+
+On the store, because whoever asks is on another machine, and the node may be gone.
+"""
+
+import os
+from typing import Literal
+
+import msgspec
+
+from scratchflow.disk.durable import replace_file
+from scratchflow.store.failures import store_errors
+from scratchflow.store.nodes import is_node_name
+from scratchflow.store.place import FILE_MODE, Place, make_private_directory
+
+_DIRECTORY = "heartbeats"
+_LIMIT_BYTES = 65536
+
+BEAT_S = 30.0
+"""How often it beats while it waits."""
+SILENT_S = 150.0
+"""After this long without a beat it is dead, or cut off from the store, which is as bad."""
+
+
+class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
+    """What the auto-backup of one job last said; unknown keys are passed over."""
+
+    node: str
+    job_id: int | None
+    pid: int
+    every_s: int
+    phase: Literal["waiting", "backing up", "ended"]
+    time: str
+    next_time: str | None = None
+    last_time: str | None = None
+    last_snapshot: str | None = None
+    last_duration_s: float | None = None
+    last_error: str | None = None
+    priority: str = ""
+
+
+def beat(place: Place, heartbeat: Heartbeat) -> None:
+    """Replaces the node's sign of life. Needs no lock: each node writes its own."""
+    if not is_node_name(heartbeat.node):
+        raise ValueError(f"not a node: {heartbeat.node!r}")
+    directory = place.directory / _DIRECTORY
+    with store_errors(directory):
+        make_private_directory(directory)
+        content = msgspec.json.encode(heartbeat) + b"\n"
+        replace_file(directory / f"{heartbeat.node}.json", content, mode=FILE_MODE)
+
+
+def read_heartbeat(place: Place, node: str) -> Heartbeat | None:
+    """The node's last sign of life; None when there is none that can be read."""
+    if not is_node_name(node):
+        return None
+    file = place.directory / _DIRECTORY / f"{node}.json"
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            return msgspec.json.decode(os.read(descriptor, _LIMIT_BYTES), type=Heartbeat)
+        finally:
+            os.close(descriptor)
+    except (OSError, msgspec.DecodeError):
+        return None
