@@ -12,9 +12,9 @@ HEADER = "# Written by scratchflow, which overwrites it; your own settings belon
 
 # No value of anybody's is in here: ssh hands it to the user's shell. Single quotes and a plain
 # `sh` mean the same to sh, zsh, fish and csh, which differ on `>&2`.
+_PARKED_BEGINNING = "sh -c 'echo \"scratchflow: this host is parked"
 PARKED_COMMAND = (
-    "sh -c 'echo \"scratchflow: this host is parked, there is no allocation."
-    " Run: scratchflow allocate\" >&2; exit 1'"
+    f"{_PARKED_BEGINNING}, there is no allocation. Run: scratchflow allocate\" >&2; exit 1'"
 )
 
 
@@ -135,7 +135,9 @@ def parse_alias(text: str, alias: str) -> AliasTarget | Parked | None:
     if options.get("host") != [alias] or "match" in options or "include" in options:
         return None
     if "proxycommand" in options:
-        return PARKED if options["proxycommand"] == [PARKED_COMMAND] else None
+        # Only its beginning: what to run was worded otherwise in other versions.
+        parked = options["proxycommand"][0].startswith(_PARKED_BEGINNING)
+        return PARKED if parked else None
     return _target_in(options, alias)
 
 

@@ -275,3 +275,10 @@ def test_the_alias_needs_no_paramiko() -> None:
         "sys.exit('paramiko' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_an_alias_that_another_version_parked_is_still_parked(places: SshPlaces) -> None:
+    park_alias(places, ALIAS)
+    file = places.alias_file(ALIAS)
+    file.write_text(file.read_text().replace("Run: scratchflow allocate", "Run: something else"))
+    assert read_alias(places, ALIAS) == PARKED
