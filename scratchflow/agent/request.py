@@ -34,8 +34,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     verbose: bool = False
     # The asker keeps our stdin open as long as it listens.
     hold_stdin: bool = False
-    # To be done on the node of the profile's allocation, which the one who is asked can reach.
+    # To be done on the node of the profile's allocation, which the one who is asked can reach;
+    # of this job, when there are two for a while.
     on_node: bool = False
+    job_id: int | None = None
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,6 +59,7 @@ def asking(
     verbose: bool = False,
     hold_stdin: bool = True,
     on_node: bool = False,
+    job_id: int | None = None,
 ) -> Request:
     """A request of this scratchflow; by default the far end stops when we stop listening."""
     return Request(
@@ -69,6 +72,7 @@ def asking(
         verbose=verbose,
         hold_stdin=hold_stdin,
         on_node=on_node,
+        job_id=job_id,
     )
 
 

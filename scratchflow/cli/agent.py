@@ -45,7 +45,8 @@ def dispatch(request: Request, emit: Emit) -> Result:
     if request.on_node:
         from scratchflow.flows.relaying import relay
 
-        return relay(settings, request.do, wish, os.environ, emit, verbose=request.verbose)
+        job_id, verbose = request.job_id, request.verbose
+        return relay(settings, request.do, wish, os.environ, emit, job_id=job_id, verbose=verbose)
     return do_here(request.do, settings, wish, emit, wants_items=request.verbose)
 
 

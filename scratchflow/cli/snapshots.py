@@ -123,6 +123,7 @@ def _listed(listed: SnapshotsListed) -> Iterator[str]:
         notes = [
             one.node,
             f'"{one.message}"' if one.message else "",
+            f"fork of {one.parent}" if one.fork else "",
             _condition(one.damaged, one.verified),
         ]
         yield (

@@ -66,7 +66,7 @@ def shown(status: StatusShown) -> Iterator[str]:
 
 def _node(held: AllocationShown | None) -> str:
     if held is None:
-        return "none; `scratchflow allocate` takes one"
+        return "none; `scratchflow up` takes one"
     job = f"job {held.job_id}" if held.job_id is not None else "this machine"
     if held.state == "pending":
         estimate = f", expected {held.start_estimate}" if held.start_estimate else ""

@@ -32,25 +32,29 @@ class Verb:
 
 
 VERBS = {
-    "setup": Verb(
-        "Cluster", "scratchflow.cli.setup", "Set up a cluster: profile, agent, ssh alias"
-    ),
-    "allocate": Verb(
-        "Cluster", "scratchflow.cli.allocate", "Take a compute node, point the ssh alias at it"
-    ),
-    "status": Verb("Cluster", "scratchflow.cli.status", "Show what is true now, and what is amiss"),
-    "attach": Verb("Cluster", "scratchflow.cli.attach", "Show our tmux session in this terminal"),
-    "clear": Verb(
-        "Cluster", "scratchflow.cli.clear", "Back up, give the node back, park the alias"
-    ),
-    "nodes": Verb("Cluster", "scratchflow.cli.nodes", "Show nodes, what is free, which are warm"),
+    "up": Verb("Daily", "scratchflow.cli.up", "Start working: node, workspace, auto-backup"),
+    "status": Verb("Daily", "scratchflow.cli.status", "Show what is true now, and what is amiss"),
+    "open": Verb("Daily", "scratchflow.cli.open", "Open the workspace in the editor"),
+    "hop": Verb("Daily", "scratchflow.cli.hop", "Move to another node, with everything"),
+    "clear": Verb("Daily", "scratchflow.cli.clear", "Back up, give the node back, park the alias"),
     "create": Verb(
         "Workspace", "scratchflow.cli.create", "Make the workspace, take a first snapshot"
     ),
     "backup": Verb("Workspace", "scratchflow.cli.backup", "Take a snapshot of the workspace"),
     "restore": Verb("Workspace", "scratchflow.cli.restore", "Bring the workspace back"),
+    "autobackup": Verb(
+        "Workspace", "scratchflow.cli.autobackup", "Back up every 30 minutes, on the node"
+    ),
     "snapshots": Verb(
         "Workspace", "scratchflow.cli.snapshots", "Look at, check and move snapshots"
+    ),
+    "allocate": Verb(
+        "Cluster", "scratchflow.cli.allocate", "Take a compute node, point the ssh alias at it"
+    ),
+    "nodes": Verb("Cluster", "scratchflow.cli.nodes", "Show nodes, what is free, which are warm"),
+    "attach": Verb("Cluster", "scratchflow.cli.attach", "Show our tmux session in this terminal"),
+    "setup": Verb(
+        "Settings", "scratchflow.cli.setup", "Set up a cluster: profile, agent, ssh alias"
     ),
     "doctor": Verb("Settings", "scratchflow.cli.doctor", "Check every link, with its one-line fix"),
     "config": Verb("Settings", "scratchflow.cli.config", "Show and change settings"),

@@ -83,15 +83,16 @@ def shell_on_node_argv(job_id: int, node: str, shell: str) -> list[str]:
     return [*_srun(), f"--jobid={job_id}", f"--nodelist={node}", "--pty", shell, "-l"]
 
 
-def step_argv(job_id: int, node: str, command: Sequence[str], *, name: str = "") -> list[str]:
+def step_argv(
+    job_id: int, node: str, command: Sequence[str], *, options: Sequence[str] = ()
+) -> list[str]:
     """A command as a step of the job, beside its other steps, with all the cores of the job there.
 
     Its input and output are those of `srun`, which passes signals on to it.
     """
-    named = [f"--job-name={name}"] if name else []
     # `/`: the directory we are in may not exist over there, and nothing of ours depends on it.
     where = [f"--jobid={job_id}", f"--nodelist={node}", "--chdir=/", "--cpu-bind=none"]
-    return [*_srun(), *where, *named, *command]
+    return [*_srun(), *where, *options, *command]
 
 
 def shell_inside_argv(shell: str) -> list[str]:

@@ -102,6 +102,17 @@ class Tmux:
             raise self._failed("the window was closed as soon as it was opened")
         return pane
 
+    def show_beside(self, profile: str, window: str, argv: Sequence[str]) -> None:
+        """Opens a further window of the profile's session for a command; nothing without a session."""
+        name = self.session(profile)
+        if name is None:
+            return
+        if any(pane.session == name and pane.window == window for pane in self._panes()):
+            self._cmd("kill-window", "-t", f"={name}:={window}")
+        # `-d`: the user goes on looking at what he looks at.
+        where = ["-d", "-t", f"={name}:", "-n", window]
+        self._cmd("new-window", *where, "--", *_quoted(argv))
+
     def restart(self, pane: Pane, argv: Sequence[str]) -> Pane:
         """Runs another command in the same window; whatever still runs there is ended."""
         self._cmd("respawn-pane", "-k", "-t", pane.pane_id, "--", *_quoted(argv))

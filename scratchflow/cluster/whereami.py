@@ -41,6 +41,12 @@ def job_id(environment: Mapping[str, str]) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
+def step_id(environment: Mapping[str, str]) -> int | None:
+    """The step of the job this process is, if it is one that has a number."""
+    text = environment.get("SLURM_STEP_ID", "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
 def _on_path(program: str, path: str) -> bool:
     return any(
         os.access(os.path.join(directory, program), os.X_OK)

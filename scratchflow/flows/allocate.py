@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from scratchflow.cluster import none
 from scratchflow.cluster.whereami import node_name
-from scratchflow.config.settings import Settings
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.pointing import has_alias, point_at, require_alias, verify
@@ -20,9 +19,9 @@ def allocate(caller: Caller, emit: Emit, wish: Hold) -> Allocated:
     `status` shows it and running this again finishes.
     """
     settings = caller.settings()
-    if settings.profile.scheduler == "none":
-        return _session_here(settings, caller, emit, wish)
     with cluster_of(settings, caller, emit) as cluster:
+        if settings.profile.scheduler == "none":
+            return session_here(cluster, wish)
         return allocate_on(cluster, wish)
 
 
@@ -49,10 +48,11 @@ def allocate_on(cluster: Cluster, wish: Hold) -> Allocated:
     )
 
 
-def _session_here(settings: Settings, caller: Caller, emit: Emit, wish: Hold) -> Allocated:
+def session_here(cluster: Cluster, wish: Hold) -> Allocated:
     """Without a scheduler the allocation is the tmux session; the alias is left alone."""
-    login = LoginHost(settings, caller.environment, emit)
-    node = node_name(caller.environment)
+    settings, environment = cluster.settings, cluster.caller.environment
+    login = LoginHost(settings, environment, cluster.emit)
+    node = node_name(environment)
     name, session = settings.name, settings.profile.tmux_session
     reused = none.allocation(login.tmux, name, node) is not None
     if not wish.dry_run:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from scratchflow.agent.request import Arguments
+from scratchflow.cluster.whereami import job_id as this_job_id
 from scratchflow.cluster.whereami import role
 from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.flows.served import ON_NODE, do_here
@@ -66,25 +67,33 @@ class Cluster:
             done = self._ask(do, wish, emit or self.emit, on_node=False)
         return _of(kind, done)
 
-    def at_workspace(self, do: str, wish: Arguments, kind: type[R]) -> R:
-        """Has it done where the workspace is, or, when the store is enough, where that can be seen."""
-        return _of(kind, self._done_at_workspace(do, wish))
+    def at_workspace(
+        self, do: str, wish: Arguments, kind: type[R], *, job_id: int | None = None
+    ) -> R:
+        """Has it done where the workspace is, or, when the store is enough, where that can be seen.
 
-    def _done_at_workspace(self, do: str, wish: Arguments) -> Result:
+        With `job_id` on the node of that job: while moving there are two.
+        """
+        return _of(kind, self._done_at_workspace(do, wish, job_id))
+
+    def _done_at_workspace(self, do: str, wish: Arguments, job_id: int | None) -> Result:
         settings, environment = self.settings, self.caller.environment
         verbose = self.caller.verbose
         needs_scratch = ON_NODE[do].needs_scratch
         is_login = is_login_host(settings, environment)
-        if is_here(settings, environment) or (is_login and not needs_scratch):
+        is_this_job = job_id is None or job_id == this_job_id(environment)
+        if (is_here(settings, environment) and is_this_job) or (is_login and not needs_scratch):
             return do_here(do, settings, wish, self.emit, wants_items=verbose)
         _refuse_relative_paths(wish)
         if is_login:
             from scratchflow.flows.relaying import relay
 
-            return relay(settings, do, wish, environment, self.emit, verbose=verbose)
-        return self._ask(do, wish, self.emit, on_node=needs_scratch)
+            return relay(settings, do, wish, environment, self.emit, job_id=job_id, verbose=verbose)
+        return self._ask(do, wish, self.emit, on_node=needs_scratch, job_id=job_id)
 
-    def _ask(self, do: str, wish: Arguments, emit: Emit, *, on_node: bool) -> Result:
+    def _ask(
+        self, do: str, wish: Arguments, emit: Emit, *, on_node: bool, job_id: int | None = None
+    ) -> Result:
         import msgspec
 
         from scratchflow.flows.reaching import ask_agent, reach_login
@@ -101,6 +110,7 @@ class Cluster:
             msgspec.to_builtins(wish),
             emit,
             on_node=on_node,
+            job_id=job_id,
             verbose=self.caller.verbose,
         )
         return msgspec.convert(data, RESULTS_BY_OP[do])

@@ -8,10 +8,16 @@ from scratchflow.cluster import none
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.pointing import park
-from scratchflow.flows.wishes import Backup, Nothing, Release
+from scratchflow.flows.wishes import Backup, DryRun, Nothing, Release
 from scratchflow.model.errors import FinalBackupFailed, ScratchflowError, WorkspaceMissing
 from scratchflow.model.events import Emit, Log, Progress
-from scratchflow.model.results import BackupTaken, Cleared, NodeReleased, StatusShown
+from scratchflow.model.results import (
+    AutobackupSwitched,
+    BackupTaken,
+    Cleared,
+    NodeReleased,
+    StatusShown,
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ def clear_on(cluster: Cluster, wish: ClearWish) -> Cleared:
     snapshot = None
     if held and wish.backup and not wish.dry_run:
         snapshot = final_backup(cluster)
+    if held and not wish.dry_run:
+        _switch_off(cluster, required=wish.backup)
     if settings.profile.scheduler == "none":
         return _end_session(cluster, wish, snapshot)
     released = cluster.on_login("release", Release(dry_run=wish.dry_run), NodeReleased)
@@ -52,6 +60,17 @@ def clear_on(cluster: Cluster, wish: ClearWish) -> Cleared:
         commands=commands if wish.dry_run else [],
         dry_run=wish.dry_run,
     )
+
+
+def _switch_off(cluster: Cluster, *, required: bool) -> None:
+    """Ends the auto-backup after the last backup: had that failed, the node would stay ours unguarded."""
+    try:
+        cluster.on_login("autobackup off", DryRun(), AutobackupSwitched)
+    except ScratchflowError as error:
+        if required:
+            raise
+        # The job's end ends it too; nothing is to be saved, so nothing is lost.
+        cluster.emit(Log(level="info", message=f"the auto-backup ends with the job ({error})"))
 
 
 def _is_held(cluster: Cluster) -> bool:

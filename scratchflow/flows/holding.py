@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 import msgspec
 
@@ -29,6 +30,7 @@ from scratchflow.model.errors import (
     AllocationRefused,
     ScratchflowError,
     TmuxFailed,
+    UsageInvalid,
 )
 from scratchflow.model.events import State
 from scratchflow.model.results import NodeHeld
@@ -41,13 +43,16 @@ WARM_WAIT_S = 20.0
 
 def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
     """The node that the profile holds when this returns: its job runs and its sshd answers."""
-    open_jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
+    jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
+    open_jobs = [job for job in jobs if job.job_id != wish.beside]
+    left = next((job.node for job in jobs if job.job_id == wish.beside), None)
     held = [job for job in open_jobs if job.state in HELD]
+    ask = _Ask(login, wish, left)
     if wish.dry_run:
-        return _foretold(login, wish, held)
+        return _foretold(ask, held)
     if held or open_jobs:
         return _held_again(login, wish, (held or open_jobs)[-1])
-    got = _ask_for_one(login, wish)
+    got = ask.for_one()
     with _given_back_unless_done(login, got):
         return _ready(login, got, reused=False)
 
@@ -64,33 +69,75 @@ def _held_again(login: LoginHost, wish: Hold, found: Allocation) -> NodeHeld:
     return _ready(login, got, reused=True)
 
 
-def _ask_for_one(login: LoginHost, wish: Hold) -> Allocation:
-    wanted = _complete(login, wish.node) if wish.node else ""
-    warm = "" if wanted or not wish.warm else _warm_choice(login)
-    if warm:
-        login.remark(f"`{warm}` is warm: asking for it first")
-        with suppress(AllocationPending, AllocationRefused):
-            patience = Patience(min(WARM_WAIT_S, wish.wait_s))
-            return _allocate(login, warm, patience)
-        login.remark(f"`{warm}` was not to be had; any node will do")
-    return _allocate(login, wanted, _patience(wish))
+@dataclass(frozen=True)
+class _Ask:
+    """A request for a node; `left` is the one that is held and not wanted again."""
 
+    login: LoginHost
+    wish: Hold
+    left: str | None
 
-def _allocate(login: LoginHost, node: str, patience: Patience) -> Allocation:
-    request = _request(login, node)
-    return allocate(request, _submission(login, _holder(login), patience))
+    def for_one(self) -> Allocation:
+        wish, login = self.wish, self.login
+        wanted = self.node()
+        warm = "" if wanted or not wish.warm else self.warm_choice()
+        if warm:
+            login.remark(f"`{warm}` is warm: asking for it first")
+            with suppress(AllocationPending, AllocationRefused):
+                return self._allocate(warm, Patience(min(WARM_WAIT_S, wish.wait_s)))
+            login.remark(f"`{warm}` was not to be had; any node will do")
+        return self._allocate(wanted, _patience(wish))
 
+    def node(self) -> str:
+        """The node by its full name, if one was asked for."""
+        if not self.wish.node:
+            return ""
+        node = _complete(self.login, self.wish.node)
+        if node == self.left:
+            problem = f"`{node}` is the node that is held already"
+            raise UsageInvalid(problem=problem, command="scratchflow hop")
+        return node
 
-def _request(login: LoginHost, node: str) -> Request:
-    profile = login.profile
-    return Request(
-        profile=login.settings.name,
-        options=profile.slurm,
-        token=secrets.token_hex(4),
-        detached=profile.hold == "detached",
-        node=node,
-        shell=login.shell,
-    )
+    def warm_choice(self) -> str:
+        """The best warm node that has room, unless the profile has a choice of its own."""
+        options = self.login.profile.slurm
+        if options.nodelist or options.nodes != 1:
+            return ""
+        warm = warm_nodes(self.login.settings, self.login.environment)
+        if self.left:
+            warm.pop(self.left, None)
+        return best_warm_node(warm, slurm_nodes(self.login.slurm), options) if warm else ""
+
+    def request(self, node: str) -> Request:
+        """What `salloc` is asked."""
+        profile = self.login.profile
+        options = profile.slurm
+        if self.left and not node:
+            exclude = ",".join(filter(None, [options.exclude, self.left]))
+            options = msgspec.structs.replace(options, exclude=exclude)
+        return Request(
+            profile=self.login.settings.name,
+            options=options,
+            token=secrets.token_hex(4),
+            detached=self.is_detached,
+            node=node,
+            shell=self.login.shell,
+        )
+
+    @property
+    def is_detached(self) -> bool:
+        """While another node is held, our window is that one's."""
+        return self.login.profile.hold == "detached" or self.left is not None
+
+    def _allocate(self, node: str, patience: Patience) -> Allocation:
+        return allocate(self.request(node), _submission(self.login, self._holder(), patience))
+
+    def _holder(self) -> Holder:
+        """In our window, where the user can watch it. A detached one does without tmux too."""
+        login = self.login
+        if self.left or (self.is_detached and not login.has_tmux):
+            return DirectHolder(command_environment(login.environment))
+        return WindowHolder(login.tmux, login.settings.name, login.profile.tmux_session)
 
 
 def _submission(login: LoginHost, holder: Holder, patience: Patience) -> Submission:
@@ -101,23 +148,8 @@ def _patience(wish: Hold) -> Patience:
     return Patience(wish.wait_s, wish.keep_waiting)
 
 
-def _holder(login: LoginHost) -> Holder:
-    """In our window, where the user can watch it. `hold = "detached"` does without tmux too."""
-    if login.profile.hold == "detached" and not login.has_tmux:
-        return DirectHolder(command_environment(login.environment))
-    return WindowHolder(login.tmux, login.settings.name, login.profile.tmux_session)
-
-
 def _complete(login: LoginHost, wanted: str) -> str:
     return complete_node(wanted, [node.name for node in slurm_nodes(login.slurm)])
-
-
-def _warm_choice(login: LoginHost) -> str:
-    options = login.profile.slurm
-    if options.nodelist or options.nodes != 1:  # the profile has a choice of its own
-        return ""
-    warm = warm_nodes(login.settings, login.environment)
-    return best_warm_node(warm, slurm_nodes(login.slurm), options) if warm else ""
 
 
 def _ready(login: LoginHost, got: Allocation, *, reused: bool) -> NodeHeld:
@@ -166,15 +198,12 @@ def _given_back_unless_done(login: LoginHost, got: Allocation) -> Iterator[None]
         raise
 
 
-def _foretold(login: LoginHost, wish: Hold, held: list[Allocation]) -> NodeHeld:
+def _foretold(ask: _Ask, held: list[Allocation]) -> NodeHeld:
     if held:
         now = held[-1]
         return _told(now, f"job {now.job_id} holds `{now.node}` already")
-    node = _complete(login, wish.node) if wish.node else ""
-    if not node and wish.warm:
-        node = _warm_choice(login)
-    command = " ".join(_request(login, node).argv())
-    return _told(None, command)
+    node = ask.node() or (ask.warm_choice() if ask.wish.warm else "")
+    return _told(None, " ".join(ask.request(node).argv()))
 
 
 def _told(held: Allocation | None, command: str) -> NodeHeld:

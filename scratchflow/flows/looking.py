@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from scratchflow.cluster import none
 from scratchflow.cluster.slurm_jobs import our_jobs
@@ -13,10 +14,11 @@ from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.model.allocation import OPEN, Allocation
-from scratchflow.model.errors import TmuxFailed
+from scratchflow.model.errors import ScratchflowError, TmuxFailed
 from scratchflow.model.results import (
     AllocationShown,
     AutobackupShown,
+    JobsShown,
     Problem,
     SessionShown,
     SnapshotsShown,
@@ -38,24 +40,60 @@ _OVERDUE_SLACK_S = 120
 def look(login: LoginHost, now: Callable[[], float] = time.time) -> StatusShown:
     """One picture of everything that the login host can see."""
     settings = login.settings
-    place = find_place(
-        expand(settings.profile.store, login.environment), settings.profile.workspace
-    )
     jobs = _jobs(login)
     held = next((job for job in reversed(jobs) if job.state in OPEN), None)
-    node = held.node if held else None
     session = _session(login)
-    autobackup = _autobackup(settings, place, held, now())
+    stored = _stored(login, held, now())
+    problems = _problems(settings, jobs, held, session, stored.autobackup)
     return StatusShown(
         profile=settings.name,
         allocation=_allocation(held, now()),
         alias=None,
-        workspace=_workspace(settings, login.environment, place, node),
-        snapshots=_snapshots(place, now()),
-        autobackup=autobackup,
+        workspace=stored.workspace,
+        snapshots=stored.snapshots,
+        autobackup=stored.autobackup,
         session=session,
-        problems=list(_problems(settings, jobs, held, session, autobackup)),
+        problems=[*stored.problems, *problems],
     )
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What the store tells, or why it does not."""
+
+    workspace: WorkspaceShown
+    snapshots: SnapshotsShown
+    autobackup: AutobackupShown
+    problems: tuple[Problem, ...] = ()
+
+
+def _stored(login: LoginHost, held: Allocation | None, now_s: float) -> _Stored:
+    """A store that is out of order is a thing to show: the node is ours all the same."""
+    settings, environment = login.settings, login.environment
+    node = held.node if held else None
+    try:
+        place = find_place(expand(settings.profile.store, environment), settings.profile.workspace)
+        return _Stored(
+            workspace=_workspace(settings, environment, place, node),
+            snapshots=_snapshots(place, now_s),
+            autobackup=autobackup_shown(settings, place, held, now_s),
+        )
+    except ScratchflowError as error:
+        path = str(find_workspace(settings.profile, environment).path)
+        every_s = settings.profile.backup.every.seconds
+        return _Stored(
+            workspace=WorkspaceShown(path=path, exists=None, base_snapshot=None),
+            snapshots=SnapshotsShown(count=0),
+            autobackup=AutobackupShown(enabled=False, every_s=every_s),
+            problems=(Problem(name=error.code, detail=str(error), fix=error.shown_hint),),
+        )
+
+
+def held_jobs(login: LoginHost, now: Callable[[], float] = time.time) -> JobsShown:
+    """The profile's running allocations, oldest first."""
+    running = [job for job in our_jobs(login.slurm, login.settings.name) if job.state == "running"]
+    shown = [_allocation(job, now()) for job in running]
+    return JobsShown(jobs=[one for one in shown if one is not None])
 
 
 def _jobs(login: LoginHost) -> list[Allocation]:
@@ -112,9 +150,10 @@ def _snapshots(place: Place, now_s: float) -> SnapshotsShown:
     )
 
 
-def _autobackup(
+def autobackup_shown(
     settings: Settings, place: Place, held: Allocation | None, now_s: float
 ) -> AutobackupShown:
+    """The auto-backup of the node that is held, by its last sign of life."""
     every_s = settings.profile.backup.every.seconds
     told = read_heartbeat(place, held.node) if held and held.node else None
     if told is None or held is None or told.job_id != held.job_id or told.phase == "ended":
@@ -126,6 +165,7 @@ def _autobackup(
         last_time=told.last_time,
         last_error=told.last_error,
         overdue=is_silent(told, now_s) or _is_late(told, now_s),
+        priority=told.priority,
     )
 
 
@@ -171,13 +211,13 @@ def _problems(
         yield Problem(
             name="allocation.several",
             detail=f"jobs {numbers} are all of this profile",
-            fix="`scratchflow clear` gives all of them back",
+            fix="`scratchflow hop` finishes a move, `scratchflow clear` gives all of them back",
         )
     if held is None and jobs and jobs[-1].cause not in {None, "cancelled", "completed"}:
         last = jobs[-1]
         reason = CAUSE_TEXTS[last.cause] if last.cause else ""
         detail = f"job {last.job_id} on `{last.node or '?'}` has ended: {reason}"
-        fix = "`scratchflow allocate` takes a node"
+        fix = "`scratchflow up` takes another node"
         yield Problem(name="allocation.ended", detail=detail, fix=fix)
     if held is not None and held.state == "running" and session.alive is False:
         yield from _lost_session(settings, session)

@@ -14,7 +14,7 @@ from scratchflow.cluster.slurm import Slurm
 from scratchflow.cluster.slurm_nodes import nodes as slurm_nodes
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import Node
-from scratchflow.model.errors import SchedulerMissing
+from scratchflow.model.errors import SchedulerMissing, StoreUnusable
 from scratchflow.model.results import NodeRow, NodesShown
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import find_place
@@ -39,10 +39,16 @@ def this_slurm(environment: Mapping[str, str]) -> Slurm:
 
 
 def warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:
-    """Which nodes hold a copy, and of which snapshot."""
+    """Which nodes hold a copy, and of which snapshot; none when the store is out of order.
+
+    Warmth saves time. Whoever needs the store itself will be told what is wrong with it.
+    """
     profile = settings.profile
-    place = find_place(expand(profile.store, environment), profile.workspace)
-    return {record.node: record.snapshot for record in read_nodes(place)}
+    try:
+        place = find_place(expand(profile.store, environment), profile.workspace)
+        return {record.node: record.snapshot for record in read_nodes(place)}
+    except StoreUnusable:
+        return {}
 
 
 def _row(node: Node, warm: Mapping[str, str]) -> NodeRow:

@@ -46,6 +46,7 @@ def ask_agent(
     emit: Emit,
     *,
     on_node: bool = False,
+    job_id: int | None = None,
     verbose: bool = False,
 ) -> dict[str, Any]:
     """What the agent there answers. A missing or other agent is replaced by ours first."""
@@ -62,6 +63,7 @@ def ask_agent(
         profile_name=settings.name,
         profile=to_plain(profile),
         on_node=on_node,
+        job_id=job_id,
         verbose=verbose,
     )
     return call_healed(far, request, emit, command=agent_command(), heal=heal)

@@ -45,11 +45,12 @@ def relay(
     environment: Mapping[str, str],
     emit: Emit,
     *,
+    job_id: int | None = None,
     verbose: bool,
 ) -> Result:
     """Has it done on the node of the profile's allocation; AllocationMissing without one."""
     slurm = this_slurm(environment)
-    held = require_allocation(slurm, settings.name)
+    held = require_allocation(slurm, settings.name, job_id)
     if held.node == node_name(environment):
         return do_here(do, settings, wish, emit, wants_items=verbose)
     request = asking(
@@ -63,9 +64,13 @@ def relay(
     return msgspec.convert(data, RESULTS_BY_OP[do])
 
 
-def require_allocation(slurm: Slurm, profile: str) -> Allocation:
-    """The profile's running allocation; the newest, should there be several."""
-    running = [found for found in our_jobs(slurm, profile) if found.state == "running"]
+def require_allocation(slurm: Slurm, profile: str, job_id: int | None = None) -> Allocation:
+    """The profile's running allocation; the newest, should there be several, or just this one."""
+    running = [
+        found
+        for found in our_jobs(slurm, profile)
+        if found.state == "running" and job_id in {None, found.job_id}
+    ]
     if not running or running[-1].node is None:
         raise AllocationMissing(profile=profile)
     return running[-1]

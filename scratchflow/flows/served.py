@@ -125,6 +125,18 @@ def _check_node(here: "Here", _: "Teller", __: wishes.Nothing) -> Result:
     return check_node(here.settings, os.environ)
 
 
+def _autobackup_run(here: "Here", _: "Teller", asked: wishes.Autobackup) -> Result:
+    from scratchflow.flows.autobackup_loop import run_autobackup
+
+    return run_autobackup(here, asked, os.environ)
+
+
+def _settle(here: "Here", teller: "Teller", asked: wishes.Settle) -> Result:
+    from scratchflow.flows.settle import settle
+
+    return settle(here, teller, asked)
+
+
 def _nodes(
     settings: Settings, environment: Mapping[str, str], _: Emit, __: wishes.Nothing
 ) -> Result:
@@ -186,11 +198,49 @@ def _session(
     return ready_session(LoginHost(settings, environment, emit))
 
 
+def _autobackup_on(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, asked: wishes.DryRun
+) -> Result:
+    from scratchflow.flows.autobackup import switch_on
+    from scratchflow.flows.login_host import LoginHost
+
+    return switch_on(LoginHost(settings, environment, emit), asked)
+
+
+def _autobackup_off(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, asked: wishes.DryRun
+) -> Result:
+    from scratchflow.flows.autobackup import switch_off
+    from scratchflow.flows.login_host import LoginHost
+
+    return switch_off(LoginHost(settings, environment, emit), asked)
+
+
+def _autobackup_status(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, _: wishes.Nothing
+) -> Result:
+    from scratchflow.flows.autobackup import show
+    from scratchflow.flows.login_host import LoginHost
+
+    return show(LoginHost(settings, environment, emit))
+
+
+def _jobs_held(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, _: wishes.Nothing
+) -> Result:
+    from scratchflow.flows.login_host import LoginHost
+    from scratchflow.flows.looking import held_jobs
+
+    return held_jobs(LoginHost(settings, environment, emit))
+
+
 # `do` is the `op` of the events, so each is a key of `RESULTS_BY_OP`.
 ON_NODE = {
     "backup": OnNode(wishes.Backup, _backup),
     "create": OnNode(wishes.DryRun, _create),
     "check node": OnNode(wishes.Nothing, _check_node),
+    "settle": OnNode(wishes.Settle, _settle),
+    "autobackup run": OnNode(wishes.Autobackup, _autobackup_run),
     "restore": OnNode(wishes.Restore, _restore),
     "snapshots list": OnNode(wishes.Nothing, _list, needs_scratch=False),
     "snapshots show": OnNode(wishes.Show, _show, needs_scratch=False),
@@ -209,6 +259,10 @@ ON_LOGIN = {
     "look": OnLogin(wishes.Nothing, _look),
     "watch": OnLogin(wishes.Watch, _watch),
     "session": OnLogin(wishes.Nothing, _session),
+    "jobs held": OnLogin(wishes.Nothing, _jobs_held),
+    "autobackup on": OnLogin(wishes.DryRun, _autobackup_on),
+    "autobackup off": OnLogin(wishes.DryRun, _autobackup_off),
+    "autobackup status": OnLogin(wishes.Nothing, _autobackup_status),
 }
 
 

@@ -41,8 +41,12 @@ _KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
 def list_snapshots(here: Here, teller: Teller) -> SnapshotsListed:
     """Every snapshot, oldest first; what cannot be read is a warning."""
     catalogue = _catalogue(here, teller)
+    children = Counter(one.parent for one in catalogue.snapshots if one.parent)
     return SnapshotsListed(
-        snapshots=[_row(one, catalogue.damaged.get(one.id)) for one in catalogue.snapshots]
+        snapshots=[
+            _row(one, catalogue.damaged.get(one.id), fork=children[one.parent or ""] > 1)
+            for one in catalogue.snapshots
+        ]
     )
 
 
@@ -117,7 +121,7 @@ def _catalogue(here: Here, teller: Teller) -> Catalogue:
     return catalogue
 
 
-def _row(manifest: Manifest, damaged: str | None) -> SnapshotRow:
+def _row(manifest: Manifest, damaged: str | None, *, fork: bool) -> SnapshotRow:
     return SnapshotRow(
         id=manifest.id,
         time=manifest.time,
@@ -130,6 +134,7 @@ def _row(manifest: Manifest, damaged: str | None) -> SnapshotRow:
         verified=manifest.verified,
         message=manifest.message,
         damaged=damaged,
+        fork=fork,
     )
 
 

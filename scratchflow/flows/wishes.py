@@ -83,6 +83,15 @@ class Hold(DryRun, frozen=True):
     warm: bool = True
     wait_s: float = 600
     keep_waiting: bool = False
+    # Another node than this job's, which is kept: the way to a new node before the old one is left.
+    beside: int | None = None
+
+
+class Settle(DryRun, frozen=True):
+    """`settle`: the workspace is made to be there, by whatever is missing."""
+
+    # At least this snapshot: what the node before has saved last.
+    snapshot: str | None = None
 
 
 class Release(DryRun, frozen=True):
@@ -95,3 +104,11 @@ class Watch(Arguments, frozen=True):
     """`watch`: `look`, again and again."""
 
     every_s: float = 5
+
+
+class Autobackup(Arguments, frozen=True, kw_only=True):
+    """`autobackup run`: the loop on the node. `token` tells one start from another."""
+
+    token: str
+    job_name: str = ""
+    end_time: float | None = None

@@ -276,7 +276,7 @@ class AllocationEnded(ScratchflowError):
     code = "allocation.ended"
     exit_code = 23
     message = "job {job_id} has ended: {reason}"
-    hint = "`scratchflow allocate` takes another node, `scratchflow restore` brings the last snapshot back"
+    hint = "`scratchflow up` takes another node and brings the last snapshot back"
 
 
 class NodeFailed(ScratchflowError):
@@ -285,7 +285,7 @@ class NodeFailed(ScratchflowError):
     code = "node.failed"
     exit_code = 24
     message = "node `{node}` failed: {reason}"
-    hint = "`scratchflow allocate` takes another node, `scratchflow restore` brings the last snapshot back"
+    hint = "`scratchflow up` takes another node and brings the last snapshot back"
     retryable = True
 
 
@@ -295,7 +295,7 @@ class AllocationMissing(ScratchflowError):
     code = "allocation.missing"
     exit_code = 25
     message = 'there is no allocation for profile "{profile}"'
-    hint = "`scratchflow allocate` takes a node"
+    hint = "`scratchflow up` takes a node and brings the workspace there"
 
 
 class AllocationElsewhere(ScratchflowError):
@@ -304,7 +304,7 @@ class AllocationElsewhere(ScratchflowError):
     code = "allocation.elsewhere"
     exit_code = 22
     message = "job {job_id} holds `{node}`, not `{wanted}`"
-    hint = "`scratchflow clear` gives it back first"
+    hint = "`scratchflow hop --node {wanted}` moves there"
 
 
 class SchedulerMissing(ScratchflowError):
@@ -555,6 +555,37 @@ class FinalBackupFailed(ScratchflowError):
         failed.exit_code = error.exit_code
         failed.retryable = error.retryable
         return failed
+
+
+class AutobackupFailed(ScratchflowError):
+    """The auto-backup could not be started on the node, or not be ended."""
+
+    code = "autobackup.failed"
+    exit_code = 24
+    message = "the auto-backup on `{node}` did not do as told: {reason}"
+    hint = "`{log}` on the cluster has its last words; `scratchflow doctor` checks the rest"
+    retryable = True
+
+
+class HopUnfinished(ScratchflowError):
+    """The new node does not hold what the old one had, so the old one is kept."""
+
+    code = "hop.unfinished"
+    exit_code = 37
+    message = "the move is not finished, and `{node}` is still ours: {reason}"
+    hint = (
+        "`scratchflow hop` goes on from here; `scratchflow snapshots verify` checks the snapshots"
+    )
+    retryable = True
+
+
+class EditorMissing(ScratchflowError):
+    """The editor's own command is not on the PATH, or does not open."""
+
+    code = "editor.missing"
+    exit_code = 40
+    message = "`{editor}` does not open the workspace from here"
+    hint = "in VS Code, run `Shell Command: Install 'code' command in PATH`; `scratchflow open --print` gives a link"
 
 
 class EnvironmentFailed(ScratchflowError):

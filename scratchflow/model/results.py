@@ -115,6 +115,8 @@ class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
     verified: bool
     message: str
     damaged: str | None
+    fork: bool = False
+    """Another snapshot has the same parent: from there on work went two ways."""
 
 
 class SnapshotsListed(Result, frozen=True):
@@ -317,11 +319,12 @@ class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):
     """The auto-backup, as its last sign of life tells."""
 
     enabled: bool
-    every_s: int
+    every_s: float
     next_time: str | None = None
     last_time: str | None = None
     last_error: str | None = None
     overdue: bool = False
+    priority: str = ""
 
 
 class SessionShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -352,6 +355,88 @@ class StatusShown(Result, frozen=True):
     autobackup: AutobackupShown
     session: SessionShown
     problems: list[Problem] = []
+
+
+class AutobackupSwitched(Result, frozen=True):
+    """`autobackup on|off`: whether it runs now, and whether that is news."""
+
+    enabled: bool
+    changed: bool
+    node: str | None
+    every_s: float
+    next_time: str | None = None
+    dry_run: bool = False
+
+
+class AutobackupStatus(Result, frozen=True):
+    """`autobackup status`."""
+
+    node: str | None
+    autobackup: AutobackupShown
+    log: str | None = None
+
+
+class AutobackupEnded(Result, frozen=True):
+    """`autobackup run`: how the loop on the node came to its end."""
+
+    reason: str
+    backups: int
+
+
+class Settled(Result, frozen=True):
+    """`settle`: what had to be done so that the workspace is there."""
+
+    action: Literal["created", "restored", "nothing"]
+    path: str
+    snapshot: str | None
+    restored: Restored | None = None
+
+
+class EditorOpened(Result, frozen=True):
+    """`open`: how the workspace is opened in the editor, and whether that was done."""
+
+    path: str
+    command: list[str]
+    link: str
+    opened: bool
+
+
+class UpAndRunning(Result, frozen=True):
+    """`up`: everything that is needed to work; `changed` when something had to be done for it."""
+
+    job_id: int | None
+    node: str | None
+    end_time: str | None
+    alias: str | None
+    workspace: Settled | None
+    autobackup: AutobackupSwitched | None
+    editor: EditorOpened
+    changed: bool
+    command: str = ""
+    dry_run: bool = False
+
+
+class JobsShown(Result, frozen=True):
+    """`jobs held`: the running allocations of a profile, oldest first; two while moving."""
+
+    jobs: list[AllocationShown]
+
+
+class Hopped(Result, frozen=True):
+    """`hop`: from which node to which, and with which snapshot.
+
+    `left_behind` holds what was changed on the old node while everything moved.
+    """
+
+    from_node: str
+    from_job_id: int
+    node: str
+    job_id: int | None
+    end_time: str | None
+    snapshot: str | None
+    left_behind: str | None = None
+    commands: list[str] = []
+    dry_run: bool = False
 
 
 class SessionReady(Result, frozen=True):
@@ -425,6 +510,15 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "watch": StatusShown,
     "attach": Attached,
     "session": SessionReady,
+    "up": UpAndRunning,
+    "hop": Hopped,
+    "open": EditorOpened,
+    "settle": Settled,
+    "jobs held": JobsShown,
+    "autobackup on": AutobackupSwitched,
+    "autobackup off": AutobackupSwitched,
+    "autobackup status": AutobackupStatus,
+    "autobackup run": AutobackupEnded,
     "check node": ChecksDone,
     "doctor": ChecksDone,
     "check": ChecksDone,

@@ -30,6 +30,7 @@ class Human:
         self._verbose = verbose
         self._warning_codes: set[str] = set()
         self._stderr = stderr
+        self._state = ""
         self._bars: Bars | None = None
         self._phases: dict[str, TaskID] = {}
 
@@ -45,12 +46,21 @@ class Human:
             where = f"`{path}`: " if path else ""
             self._say("warning", f"{where}{printable(event.message)}", "yellow")
         elif isinstance(event, State) and not self._quiet:
-            reason = f" ({printable(event.reason)})" if event.reason else ""
-            self._say("", f"{printable(event.state)}{reason}")
+            self._show_state(event)
         elif isinstance(event, Log) and self._wants(event):
             self._say("", printable(event.message))
         elif isinstance(event, Item) and self._verbose:
             self._say("", f"{printable(event.action)} {shown_path(event.path, event.path_b64)}")
+
+    def _show_state(self, event: State) -> None:
+        """A line for each change that a person would call one: estimates move all the time."""
+        job = f"job {event.job_id} " if event.job_id is not None else ""
+        reason = f": {printable(event.reason)}" if event.reason else ""
+        line = f"{job}{printable(event.state)}{reason}"
+        if line != self._state:
+            self._state = line
+            estimate = f" (expected {event.start_estimate})" if event.start_estimate else ""
+            self._say("", f"{line}{printable(estimate)}")
 
     def succeed(self, result: Result, shown: Iterable[str]) -> int:
         self.close()

@@ -13,9 +13,7 @@ HEADER = "# Written by scratchflow, which overwrites it; your own settings belon
 # No value of anybody's is in here: ssh hands it to the user's shell. Single quotes and a plain
 # `sh` mean the same to sh, zsh, fish and csh, which differ on `>&2`.
 _PARKED_BEGINNING = "sh -c 'echo \"scratchflow: this host is parked"
-PARKED_COMMAND = (
-    f"{_PARKED_BEGINNING}, there is no allocation. Run: scratchflow allocate\" >&2; exit 1'"
-)
+PARKED_COMMAND = f"{_PARKED_BEGINNING}, there is no allocation. Run: scratchflow up\" >&2; exit 1'"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ On the store, because whoever asks is on another machine, and the node may be go
 """
 
 import os
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -27,8 +28,10 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
 
     node: str
     job_id: int | None
+    step_id: int | None
     pid: int
-    every_s: int
+    token: str
+    every_s: float
     phase: Literal["waiting", "backing up", "ended"]
     time: str
     next_time: str | None = None
@@ -48,6 +51,19 @@ def beat(place: Place, heartbeat: Heartbeat) -> None:
         make_private_directory(directory)
         content = msgspec.json.encode(heartbeat) + b"\n"
         replace_file(directory / f"{heartbeat.node}.json", content, mode=FILE_MODE)
+
+
+def log_path(place: Place, node: str) -> Path:
+    """Where the auto-backup of a node says what it does, in words."""
+    if not is_node_name(node):
+        raise ValueError(f"not a node: {node!r}")
+    return place.directory / _DIRECTORY / f"{node}.log"
+
+
+def prepare(place: Place) -> None:
+    """Makes the directory, so that a log can be opened in it."""
+    with store_errors(place.directory):
+        make_private_directory(place.directory / _DIRECTORY)
 
 
 def read_heartbeat(place: Place, node: str) -> Heartbeat | None:

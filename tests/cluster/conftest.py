@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from .laptop import SETUP, Laptop
 from .login import LoginHost, install
 from .minicluster import Minicluster, retry_until, run
 
@@ -82,3 +83,24 @@ def small_minicluster(private_laptop: tuple[str, ...], tmp_path: Path) -> Iterat
     cluster = Minicluster(tmp_path / "state", {"MC_NODES": "1"}, private_laptop)
     yield cluster
     cluster.run("down", "--purge")
+
+
+@pytest.fixture(scope="module")
+def ready(minicluster: Minicluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laptop]:
+    """A laptop on which the cluster is set up."""
+    laptop = Laptop(tmp_path_factory.mktemp("laptop"), minicluster)
+    laptop.data(*SETUP, "--yes")
+    laptop.data("config", "set", "slurm.time", "10:00")
+    yield laptop
+    laptop.data("setup", "--remove", "--yes")
+
+
+@pytest.fixture
+def laptop(ready: Laptop, minicluster: Minicluster) -> Iterator[Laptop]:
+    """The same, without a node before and after."""
+    yield ready
+    minicluster.run("up")
+    ready.run("clear", "--no-backup")
+    minicluster.exec("login", "scancel", "--user=alice")
+    idle = {"idle"}
+    retry_until(lambda: set(minicluster.node_states().values()) == idle, "all nodes are idle again")

@@ -31,10 +31,13 @@ class Laptop:
         places = {f"XDG_{kind}_HOME": str(self.home / kind) for kind in ("CONFIG", "DATA", "STATE")}
         return {**os.environ, **places, "HOME": str(self.home)}
 
+    def argv(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "scratchflow", *arguments]
+
     def begin(self, *arguments: str) -> subprocess.Popen[str]:
         """Starts it; whoever does ends it."""
         return subprocess.Popen(
-            [sys.executable, "-m", "scratchflow", *arguments],
+            self.argv(*arguments),
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -3,33 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
-import pytest
-
-from .laptop import SETUP, Laptop
+from .laptop import Laptop
 from .minicluster import Minicluster, retry_until
-
-
-@pytest.fixture(scope="module")
-def ready(minicluster: Minicluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laptop]:
-    """A laptop on which the cluster is set up."""
-    laptop = Laptop(tmp_path_factory.mktemp("laptop"), minicluster)
-    laptop.data(*SETUP, "--yes")
-    laptop.data("config", "set", "slurm.time", "10:00")
-    yield laptop
-    laptop.data("setup", "--remove", "--yes")
-
-
-@pytest.fixture
-def laptop(ready: Laptop, minicluster: Minicluster) -> Iterator[Laptop]:
-    """The same, without a node before and after."""
-    yield ready
-    minicluster.run("up")
-    ready.run("clear", "--no-backup")
-    minicluster.exec("login", "scancel", "--user=alice")
-    idle = {"idle"}
-    retry_until(lambda: set(minicluster.node_states().values()) == idle, "all nodes are idle again")
 
 
 def test_the_alias_leads_to_the_node_that_slurm_gave_and_is_parked_after(
@@ -52,7 +28,7 @@ def test_the_alias_leads_to_the_node_that_slurm_gave_and_is_parked_after(
     began = time.monotonic()
     refused = laptop.ssh("hostname")
     assert refused.returncode == 255
-    assert "there is no allocation. Run: scratchflow allocate" in refused.stderr
+    assert "there is no allocation. Run: scratchflow up" in refused.stderr
     assert time.monotonic() - began < 2
 
     second = laptop.data("allocate", "--node", "2")
@@ -110,7 +86,7 @@ def test_the_workspace_is_made_saved_and_brought_back_from_the_laptop(
 def test_without_a_node_a_backup_says_what_to_run(laptop: Laptop) -> None:
     refused = laptop.outcome("backup")
     assert (refused["code"], refused["exit_code"]) == ("allocation.missing", 25)
-    assert "scratchflow allocate" in refused["hint"]
+    assert "scratchflow up" in refused["hint"]
 
 
 def test_the_session_is_ours_alone_and_comes_back_when_it_was_killed(

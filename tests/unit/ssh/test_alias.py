@@ -78,7 +78,7 @@ def test_a_parked_alias_fails_at_once_and_says_what_to_run(places: SshPlaces) ->
         )
         assert done.returncode == 255
         assert done.stdout == ""
-        assert done.stderr.endswith("there is no allocation. Run: scratchflow allocate\n")
+        assert done.stderr.endswith("there is no allocation. Run: scratchflow up\n")
         assert done.stderr.count("\n") == 1
         assert time.monotonic() - started < 20
 
@@ -280,5 +280,5 @@ def test_the_alias_needs_no_paramiko() -> None:
 def test_an_alias_that_another_version_parked_is_still_parked(places: SshPlaces) -> None:
     park_alias(places, ALIAS)
     file = places.alias_file(ALIAS)
-    file.write_text(file.read_text().replace("Run: scratchflow allocate", "Run: something else"))
+    file.write_text(file.read_text().replace("Run: scratchflow up", "Run: something else"))
     assert read_alias(places, ALIAS) == PARKED

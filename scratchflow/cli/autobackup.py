@@ -1,0 +1,67 @@
+"""`scratchflow autobackup`: a snapshot every so often, on the node, whoever is watching."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup
+from scratchflow.cli.placed import on_login
+from scratchflow.flows.wishes import DryRun, Nothing
+from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
+from scratchflow.model.text import printable
+from scratchflow.model.units import format_duration
+
+app = typer.Typer(
+    cls=VerbGroup,
+    rich_markup_mode=None,
+    add_completion=False,
+    help="Back up by itself: on the node, inside the job, without laptop, editor or tmux.",
+)
+
+
+@app.command("on", cls=VerbCommand)
+def switch_on(
+    context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
+) -> Call[AutobackupSwitched]:
+    """Start it on the node, if it does not run already; `backup.every` says how often."""
+    return on_login(context, "autobackup on", DryRun(dry_run=dry_run), _switched)
+
+
+@app.command("off", cls=VerbCommand)
+def switch_off(
+    context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
+) -> Call[AutobackupSwitched]:
+    """End it; a backup that is under way is finished first."""
+    return on_login(context, "autobackup off", DryRun(dry_run=dry_run), _switched)
+
+
+@app.command("status", cls=VerbCommand)
+def status(context: typer.Context) -> Call[AutobackupStatus]:
+    """Show when it last saved, when it will next, and what went wrong."""
+    return on_login(context, "autobackup status", Nothing(), _shown)
+
+
+def _switched(switched: AutobackupSwitched) -> Iterator[str]:
+    would = "would be " if switched.dry_run else ""
+    if switched.enabled:
+        already = "" if switched.changed else " already"
+        following = f", next {switched.next_time}" if switched.next_time else ""
+        every = format_duration(switched.every_s)
+        yield f"auto-backup {would}on{already}: every {every} on `{switched.node}`{following}"
+    else:
+        yield f"auto-backup {would}off" if switched.changed else "auto-backup was off already"
+
+
+def _shown(status: AutobackupStatus) -> Iterator[str]:
+    told = status.autobackup
+    if not told.enabled:
+        yield "auto-backup is off; `scratchflow autobackup on` starts it"
+    else:
+        overdue = "; OVERDUE, `scratchflow autobackup on` starts it again" if told.overdue else ""
+        priority = f", at low priority ({printable(told.priority)})" if told.priority else ""
+        yield f"every {format_duration(told.every_s)} on `{status.node}`{priority}{overdue}"
+        yield f"last {told.last_time or 'not yet'}, next {told.next_time or 'unknown'}"
+    if told.last_error:
+        yield f"last error: {printable(told.last_error)}"

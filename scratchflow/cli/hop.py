@@ -1,0 +1,55 @@
+"""`scratchflow hop`: onto another node, with everything."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from scratchflow.cli.allocate import NODE, WAIT, parsed_wait
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.flows.wishes import Hold
+from scratchflow.model.events import Emit
+from scratchflow.model.results import Hopped
+from scratchflow.model.text import printable
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def hop(
+    context: typer.Context,
+    node: Annotated[str, NODE] = "",
+    no_warm: Annotated[
+        bool, typer.Option("--no-warm", help="Do not prefer a node that still holds a copy.")
+    ] = False,
+    wait: Annotated[str, WAIT] = "",
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[Hopped]:
+    """Move to another node: back up, take the next one, restore there, give the old one back.
+
+    The old node is kept until the workspace is whole on the new one. Interrupted, run it again: it
+    goes on where it was.
+    """
+    who = caller(context)
+    waiting_s = parsed_wait(wait, context)
+
+    def run(emit: Emit) -> Hopped:
+        from scratchflow.flows.hop import hop as flow
+
+        wait_s = who.settings().profile.wait.seconds if waiting_s is None else waiting_s
+        return flow(who, emit, Hold(node=node, warm=not no_warm, wait_s=wait_s, dry_run=dry_run))
+
+    return Call("hop", run, _shown)
+
+
+def _shown(hopped: Hopped) -> Iterator[str]:
+    if hopped.dry_run:
+        yield "would run: " + printable("; ".join(hopped.commands))
+        return
+    job = f"job {hopped.job_id}"
+    until = f", until {hopped.end_time}" if hopped.end_time else ""
+    yield f"from `{printable(hopped.from_node)}` to `{printable(hopped.node)}`, {job}{until}"
+    if hopped.snapshot:
+        yield f"the workspace there is snapshot {hopped.snapshot}"
+    yield f"job {hopped.from_job_id} was given back"

@@ -1,0 +1,72 @@
+"""`scratchflow up`: start working."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from scratchflow.cli.allocate import NODE, WAIT, parsed_wait
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.flows.wishes import Hold
+from scratchflow.model.events import Emit
+from scratchflow.model.results import UpAndRunning
+from scratchflow.model.text import printable
+from scratchflow.model.units import format_duration
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(cls=VerbCommand)
+def up(
+    context: typer.Context,
+    node: Annotated[str, NODE] = "",
+    no_warm: Annotated[
+        bool, typer.Option("--no-warm", help="Do not prefer a node that still holds a copy.")
+    ] = False,
+    wait: Annotated[str, WAIT] = "",
+    open_editor: Annotated[
+        bool, typer.Option("--open", help="Open VS Code there instead of printing how.")
+    ] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[UpAndRunning]:
+    """Start working: take a node, bring the workspace there, switch the auto-backup on.
+
+    Does only what is missing, so it is always safe to run again.
+    """
+    who = caller(context)
+    waiting_s = parsed_wait(wait, context)
+
+    def run(emit: Emit) -> UpAndRunning:
+        from scratchflow.flows.up import up as flow
+
+        wait_s = who.settings().profile.wait.seconds if waiting_s is None else waiting_s
+        wish = Hold(node=node, warm=not no_warm, wait_s=wait_s, dry_run=dry_run)
+        return flow(who, emit, wish, run_editor=open_editor)
+
+    return Call("up", run, _shown)
+
+
+def _shown(now: UpAndRunning) -> Iterator[str]:
+    if now.dry_run:
+        yield f"would run: {printable(now.command)}" if now.command else "there is a node already"
+        yield "then restore or create the workspace and switch the auto-backup on, where missing"
+        return
+    job = f", job {now.job_id}" if now.job_id is not None else ""
+    until = f", until {now.end_time}" if now.end_time else ""
+    yield f"node `{printable(now.node)}`{job}{until}" + ("" if now.changed else "; all is well")
+    if now.workspace:
+        snapshot = f", snapshot {now.workspace.snapshot}" if now.workspace.snapshot else ""
+        yield f"workspace `{printable(now.workspace.path)}`{snapshot}"
+    if now.autobackup:
+        yield f"auto-backup every {format_duration(now.autobackup.every_s)}"
+    if not now.editor.opened:
+        yield from editor_lines(now.editor.command, now.editor.link)
+
+
+def editor_lines(command: list[str], link: str) -> Iterator[str]:
+    """How to open it."""
+    import shlex
+
+    yield f"open it with: {printable(shlex.join(command))}"
+    yield f"or with:      {printable(link)}"

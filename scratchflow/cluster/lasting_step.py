@@ -1,0 +1,90 @@
+"""A step of a job that outlives whoever started it: `srun` is cut loose once the step runs.
+
+Seen with Slurm 22.05: a hang-up or SIGTERM of `srun` ends its step at once, and that is what a closed tmux,
+a logout policy or an orderly shutdown of the login host sends. A SIGKILL does not: the step then belongs to
+the job alone, and ends with it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from scratchflow.cluster.slurm import Slurm, last_words
+from scratchflow.cluster.slurm_request import step_argv
+
+SIGNALS = {"USR1", "TERM"}
+_END_S = 10.0
+
+
+class LastingStep:
+    """A step that is being started; `cut_loose` when it has shown that it lives, else `give_up`."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    def failure(self) -> str | None:
+        """What `srun` said if it has ended already; None while it runs."""
+        code = self._process.poll()
+        if code is None:
+            return None
+        said = self._process.stderr.read() if self._process.stderr else b""
+        words = said.decode("utf-8", "replace").strip().splitlines()
+        return words[-1] if words else f"`srun` exited with {code}"
+
+    def cut_loose(self) -> None:
+        """From here on only the job can end it."""
+        self._kill(signal.SIGKILL)
+
+    def give_up(self) -> None:
+        """Ends it, with its step."""
+        self._kill(signal.SIGTERM)
+
+    def _kill(self, signum: signal.Signals) -> None:
+        for number in (signum, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_S)
+                break
+        for pipe in (self._process.stdin, self._process.stderr):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
+
+
+def start_lasting_step(
+    job_id: int,
+    node: str,
+    command: Sequence[str],
+    *,
+    stdin: bytes,
+    environment: Mapping[str, str],
+) -> LastingStep:
+    """Starts the command on the node. It reads `stdin`; after the cut nobody hears what it says."""
+    process = subprocess.Popen(
+        step_argv(job_id, node, command),
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    if process.stdin:
+        with suppress(BrokenPipeError):  # it has ended; `failure` tells why
+            process.stdin.write(stdin)
+            process.stdin.flush()
+    return LastingStep(process)
+
+
+def signal_step(slurm: Slurm, job_id: int, step_id: int, name: str) -> None:
+    """Sends a signal to one step of a job of ours; one that has ended is fine."""
+    if name not in SIGNALS:
+        raise ValueError(f"not a signal for a step: {name}")
+    who = [f"--user={slurm.user}", f"--signal={name}"]
+    done = slurm.ask(["scancel", *who, f"{job_id}.{step_id}"])
+    if done.exit_code != 0 and "invalid job id" not in done.stderr.lower():
+        raise slurm.unreachable(last_words(done))

@@ -1,0 +1,230 @@
+"""`autobackup on|off|status`, on the login host: the loop on the node started, ended, looked at."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.agent.install import agent_command, install
+from scratchflow.agent.request import asking, encode
+from scratchflow.cluster import none
+from scratchflow.cluster.command import command_environment
+from scratchflow.cluster.lasting_step import LastingStep, signal_step, start_lasting_step
+from scratchflow.cluster.whereami import node_name
+from scratchflow.flows.login_host import LoginHost
+from scratchflow.flows.looking import autobackup_shown, is_silent
+from scratchflow.flows.relaying import require_allocation
+from scratchflow.flows.wishes import Autobackup, DryRun
+from scratchflow.model.allocation import Allocation
+from scratchflow.model.errors import AllocationMissing, AutobackupFailed
+from scratchflow.model.profile import to_plain
+from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
+from scratchflow.ssh.local import LocalTransport
+from scratchflow.store.heartbeats import Heartbeat, log_path, prepare, read_heartbeat
+from scratchflow.store.place import Place, find_place, open_place
+from scratchflow.workspace.place import expand
+
+START_S = 30.0
+"""How long the loop may take to give its first sign of life."""
+STOP_S = 60.0
+"""How long it may take to end: it finishes a backup that is under way."""
+_LOOK_S = 0.1
+
+
+def switch_on(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
+    """Makes sure that the loop runs on the node, with the interval of the profile."""
+    held = held_node(login)
+    place = find_place(_store(login), login.profile.workspace)
+    life = living(place, held)
+    every_s = login.profile.backup.every.seconds
+    if life is not None and life.every_s == every_s:
+        return _switched(life, held, changed=False)
+    if wish.dry_run:
+        return AutobackupSwitched(
+            enabled=True, changed=True, node=held.node, every_s=every_s, dry_run=True
+        )
+    if life is not None:
+        _stop(login, place, held, life)
+    life = _start(login, held)
+    _show_log(login, place, held)
+    return _switched(life, held, changed=True)
+
+
+def switch_off(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
+    """Ends the loop; a backup that is under way is finished first."""
+    held = held_node(login)
+    place = find_place(_store(login), login.profile.workspace)
+    life = living(place, held)
+    every_s = login.profile.backup.every.seconds
+    if life is not None and not wish.dry_run:
+        _stop(login, place, held, life)
+    return AutobackupSwitched(
+        enabled=False,
+        changed=life is not None,
+        node=held.node,
+        every_s=every_s,
+        dry_run=wish.dry_run,
+    )
+
+
+def show(login: LoginHost) -> AutobackupStatus:
+    """What its last sign of life says."""
+    place = find_place(_store(login), login.profile.workspace)
+    try:
+        held: Allocation | None = held_node(login)
+    except AllocationMissing:
+        held = None
+    node = held.node if held else None
+    return AutobackupStatus(
+        node=node,
+        autobackup=autobackup_shown(login.settings, place, held, time.time()),
+        log=str(log_path(place, node)) if node else None,
+    )
+
+
+def held_node(login: LoginHost) -> Allocation:
+    """The allocation whose node is to be saved; without a scheduler, this machine."""
+    if login.profile.scheduler == "slurm":
+        return require_allocation(login.slurm, login.settings.name)
+    node = node_name(login.environment)
+    found = none.allocation(login.tmux, login.settings.name, node) if login.has_tmux else None
+    return found or Allocation(job_id=None, name="", state="running", nodes=(node,))
+
+
+def living(place: Place, held: Allocation) -> Heartbeat | None:
+    """The loop of this very job, if it gives signs of life."""
+    life = read_heartbeat(place, held.node or "")
+    if life is None or life.job_id != held.job_id or life.phase == "ended":
+        return None
+    return None if is_silent(life, time.time()) else life
+
+
+def _start(login: LoginHost, held: Allocation) -> Heartbeat:
+    place = open_place(_store(login), login.profile.workspace)
+    prepare(place)
+    token = secrets.token_hex(8)
+    request = encode(
+        asking(
+            "autobackup run",
+            msgspec.to_builtins(
+                Autobackup(token=token, job_name=held.name, end_time=held.end_time)
+            ),
+            profile_name=login.settings.name,
+            profile=to_plain(login.profile),
+            hold_stdin=False,
+        )
+    )
+    log = log_path(place, held.node or "")
+    if held.job_id is None:
+        step: LastingStep = _start_here(request, log)
+    else:
+        _require_agent(login)
+        step = start_lasting_step(
+            held.job_id,
+            held.node or "",
+            agent_command(),
+            stdin=request,
+            environment=command_environment(login.environment),
+        )
+    return _first_sign(step, place, held, token, log)
+
+
+def _first_sign(
+    step: LastingStep, place: Place, held: Allocation, token: str, log: Path
+) -> Heartbeat:
+    try:
+        life = _wait_for_sign(step, place, held, token, log)
+    except BaseException:
+        step.give_up()
+        raise
+    step.cut_loose()
+    return life
+
+
+def _wait_for_sign(
+    step: LastingStep, place: Place, held: Allocation, token: str, log: Path
+) -> Heartbeat:
+    until = time.monotonic() + START_S
+    while True:
+        life = read_heartbeat(place, held.node or "")
+        if life is not None and life.token == token:
+            return life
+        failure = step.failure()
+        if failure or time.monotonic() > until:
+            reason = failure or "it gives no sign of life"
+            raise AutobackupFailed(node=held.node, reason=reason, log=log)
+        time.sleep(_LOOK_S)
+
+
+def _require_agent(login: LoginHost) -> None:
+    """What runs on the node is the agent in the shared home; a command line here may have brought none."""
+    modules = login.profile.environment.modules
+    install(LocalTransport(), profile_name=login.settings.name, modules=modules, emit=login.emit)
+
+
+def _start_here(request: bytes, log: Path) -> LastingStep:
+    """Without a scheduler: a process of this machine, in a session of its own."""
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "scratchflow", "agent"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        )
+    if process.stdin:
+        with suppress(BrokenPipeError):
+            process.stdin.write(request)
+            process.stdin.close()
+    return _HereStep(process)
+
+
+class _HereStep(LastingStep):
+    """A process of this machine is loose from the start."""
+
+    def cut_loose(self) -> None:
+        """Nothing to cut."""
+
+
+def _stop(login: LoginHost, place: Place, held: Allocation, life: Heartbeat) -> None:
+    if held.job_id is not None and life.step_id is not None:
+        signal_step(login.slurm, held.job_id, life.step_id, "USR1")
+    else:
+        with suppress(ProcessLookupError):
+            os.kill(life.pid, signal.SIGUSR1)
+    until = time.monotonic() + STOP_S
+    while (now := living(place, held)) is not None and now.token == life.token:
+        if time.monotonic() > until:
+            raise AutobackupFailed(
+                node=held.node, reason="it does not end", log=log_path(place, held.node or "")
+            )
+        time.sleep(_LOOK_S)
+
+
+def _show_log(login: LoginHost, place: Place, held: Allocation) -> None:
+    """A window of our session shows what it does; without one it does the same."""
+    if login.has_tmux and not login.session_elsewhere():
+        argv = ["tail", "-n", "+1", "-F", str(log_path(place, held.node or ""))]
+        login.tmux.show_beside(login.settings.name, "backup", argv)
+
+
+def _switched(life: Heartbeat, held: Allocation, *, changed: bool) -> AutobackupSwitched:
+    return AutobackupSwitched(
+        enabled=True,
+        changed=changed,
+        node=held.node,
+        every_s=life.every_s,
+        next_time=life.next_time,
+    )
+
+
+def _store(login: LoginHost) -> Path:
+    return expand(login.profile.store, login.environment)

@@ -1,0 +1,271 @@
+"""`autobackup run`: the loop on the node that takes a snapshot every so often, until its job ends.
+
+It runs as a step of the job, at low priority, and needs nobody: its sign of life is a file on the store.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+
+from scratchflow.cluster.slurm_jobs import job
+from scratchflow.cluster.whereami import step_id
+from scratchflow.flows.backup import backup
+from scratchflow.flows.here import Here
+from scratchflow.flows.nodes import this_slurm
+from scratchflow.flows.schedule import Schedule
+from scratchflow.flows.snapshotting import Wish
+from scratchflow.flows.telling import Teller
+from scratchflow.flows.wishes import Autobackup
+from scratchflow.model.allocation import OPEN
+from scratchflow.model.errors import ScratchflowError, SlurmUnreachable, WorkspaceMissing
+from scratchflow.model.results import AutobackupEnded, BackupTaken
+from scratchflow.model.times import epoch, iso_time
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, log_path, prepare
+from scratchflow.store.place import Place, open_place
+
+NICE = 10
+_LOCK = "autobackup.lock"
+_ASK_SLURM_EVERY_S = 60.0
+
+
+def run_autobackup(here: Here, wish: Autobackup, environment: Mapping[str, str]) -> AutobackupEnded:
+    """Goes on until the job ends or somebody switches it off; SIGTERM still gets a last snapshot."""
+    with _only_one(here) as alone:
+        if not alone:
+            return AutobackupEnded(reason="another one runs on this node already", backups=0)
+        place = open_place(here.store, here.workspace.name)
+        prepare(place)
+        _write_to_the_log(log_path(place, here.node))
+        return _Loop(here, place, wish, environment, _lower_priority()).run()
+
+
+class _Loop:
+    def __init__(
+        self,
+        here: Here,
+        place: Place,
+        wish: Autobackup,
+        environment: Mapping[str, str],
+        priority: str,
+    ) -> None:
+        self._here = here
+        # Nobody reads our output: a pipe that fills up would stop us.
+        self._teller = Teller(lambda _: None)
+        self._wish = wish
+        self._environment = environment
+        options = here.profile.backup
+        self._schedule = Schedule(options.every.seconds, options.final_before.seconds)
+        self._place = place
+        self._end_s = wish.end_time
+        self._asked_at = time.monotonic()
+        self._regular_s = self._first_due()
+        self._final_done = False
+        self._backups = 0
+        self._signals = _Signals()
+        self._life = Heartbeat(
+            node=here.node,
+            job_id=here.job_id,
+            step_id=step_id(environment),
+            pid=os.getpid(),
+            token=wish.token,
+            every_s=options.every.seconds,
+            phase="waiting",
+            time="",
+            priority=priority,
+        )
+
+    def run(self) -> AutobackupEnded:
+        with self._signals.caught():
+            self._beat()
+            _say(f"every {self._schedule.every_s:g} s, {self._life.priority or 'normal priority'}")
+            reason = self._until_the_end()
+            if reason != "switched off":
+                self._back_up("the job ends")
+        self._life = msgspec.structs.replace(self._life, phase="ended", next_time=None)
+        self._beat()
+        _say(f"ended: {reason}")
+        return AutobackupEnded(reason=reason, backups=self._backups)
+
+    def _until_the_end(self) -> str:
+        while True:
+            if self._signals.stop.is_set():
+                return self._signals.reason
+            if self._job_is_over():
+                return "the job has ended"
+            now_s = time.time()
+            due_s = self._next_due(now_s)
+            if due_s <= now_s:
+                self._take_due(now_s)
+            else:
+                self._signals.stop.wait(min(due_s - now_s, BEAT_S))
+                self._beat()
+
+    def _take_due(self, now_s: float) -> None:
+        final_s = self._final_s()
+        is_final = final_s is not None and now_s >= final_s and not self._final_done
+        self._back_up("the last before the time limit" if is_final else "automatic")
+        self._final_done = self._final_done or is_final
+        self._regular_s = self._schedule.next_regular(time.time(), random.random())  # noqa: S311 - spreads load, hides nothing
+        self._beat()
+
+    def _first_due(self) -> float:
+        """As if the newest snapshot had been ours: a node that was just restored is not saved at once."""
+        latest = read_catalogue(self._place).latest
+        last_s = epoch(latest.time) if latest else None
+        chance = random.random()  # noqa: S311 - spreads load, hides nothing
+        return self._schedule.next_regular(last_s or 0, chance)
+
+    def _final_s(self) -> float | None:
+        return self._schedule.final(self._end_s, self._life_duration())
+
+    def _next_due(self, now_s: float) -> float:
+        return self._schedule.next_due(
+            now_s, self._regular_s, self._final_s(), final_done=self._final_done
+        )
+
+    def _life_duration(self) -> float:
+        return self._life.last_duration_s or 0.0
+
+    def _back_up(self, message: str) -> None:
+        self._life = msgspec.structs.replace(self._life, phase="backing up")
+        self._beat()
+        began = time.monotonic()
+        error: str | None = None
+        taken: BackupTaken | None = None
+        try:
+            taken = backup(self._here, self._teller, Wish(message=message))
+        except WorkspaceMissing as missing:
+            _say(str(missing))  # nothing to lose, so no error: it may come with a restore
+        except ScratchflowError as failed:
+            error = str(failed)
+        except Exception as bug:  # noqa: BLE001 - one bad backup must not end all later ones
+            error = f"internal error: {type(bug).__name__}: {bug}"
+        self._note(taken, error, time.monotonic() - began)
+
+    def _note(self, taken: BackupTaken | None, error: str | None, took_s: float) -> None:
+        self._life = msgspec.structs.replace(
+            self._life,
+            phase="waiting",
+            last_time=iso_time(time.time()) if taken else self._life.last_time,
+            last_snapshot=taken.snapshot if taken else self._life.last_snapshot,
+            last_duration_s=round(took_s, 3),
+            last_error=error,
+        )
+        self._backups += taken is not None
+        if taken:
+            _say(f"snapshot {taken.snapshot} ({taken.kind}) in {took_s:.1f} s")
+        elif error:
+            _say(f"failed: {error}")
+
+    def _beat(self) -> None:
+        now_s = time.time()
+        if self._life.phase != "ended":
+            due_s = self._next_due(now_s)
+            self._life = msgspec.structs.replace(self._life, next_time=iso_time(max(due_s, now_s)))
+        self._life = msgspec.structs.replace(self._life, time=iso_time(now_s) or "")
+        try:
+            beat(self._place, self._life)
+        except ScratchflowError as error:
+            _say(f"no sign of life could be left: {error}")  # the next one may get through
+
+    def _job_is_over(self) -> bool:
+        """Asks Slurm now and then, for the end may have been moved; without an answer nothing changes."""
+        if self._here.job_id is None or not self._wish.job_name:
+            return False
+        if time.monotonic() - self._asked_at < _ASK_SLURM_EVERY_S:
+            return False
+        self._asked_at = time.monotonic()
+        with suppress(SlurmUnreachable):
+            found = job(this_slurm(self._environment), self._here.job_id, self._wish.job_name)
+            self._end_s = found.end_time if found.end_time is not None else self._end_s
+            return found.state not in OPEN and found.cause != "forgotten"
+        return False
+
+
+class _Signals:
+    """The signals that end the loop. SIGTERM is the job's end; SIGUSR1 is `autobackup off`."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.reason = ""
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        ends = {
+            signal.SIGTERM: "the job was told to end",
+            signal.SIGINT: "interrupted",
+            signal.SIGUSR1: "switched off",
+        }
+        before = {number: signal.getsignal(number) for number in (*ends, signal.SIGHUP)}
+
+        def arrived(signum: int, _frame: FrameType | None) -> None:
+            self.reason = self.reason or ends[signal.Signals(signum)]
+            self.stop.set()
+
+        for number in ends:
+            signal.signal(number, arrived)
+        # Whoever started us may go: that is what we are for.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
+def _only_one(here: Here) -> Iterator[bool]:
+    """A lock on the node's own disk, which the kernel drops with the process."""
+    here.workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(here.workspace.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(descriptor)
+
+
+def _write_to_the_log(log: Path) -> None:
+    """From here on our words go there; the `srun` that started us is gone, and its pipes with it."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    os.dup2(descriptor, sys.stderr.fileno())
+    os.close(descriptor)
+
+
+def _lower_priority() -> str:
+    """The user's own work comes first; what was allowed, in words."""
+    told = []
+    with suppress(OSError):
+        told.append(f"nice {os.nice(NICE)}")
+    argv = ["ionice", "-c", "2", "-n", "7", "-p", str(os.getpid())]
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=10)  # noqa: PLW1510 - its refusal is an answer
+        if done.returncode == 0:
+            told.append("ionice 7")
+    return ", ".join(told)
+
+
+def _say(text: str) -> None:
+    """A line for the log beside the heartbeat."""
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+    with suppress(OSError):
+        sys.stderr.write(f"{stamp} {text}\n")
+        sys.stderr.flush()

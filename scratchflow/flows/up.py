@@ -1,0 +1,90 @@
+"""`up`: everything that is missing to start working, and nothing else."""
+
+from __future__ import annotations
+
+from scratchflow.flows.allocate import allocate_on, session_here
+from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
+from scratchflow.flows.opening import opened
+from scratchflow.flows.status import seen_on
+from scratchflow.flows.wishes import DryRun, Hold, Settle
+from scratchflow.model.events import Emit, Log, Progress
+from scratchflow.model.results import (
+    Allocated,
+    AutobackupSwitched,
+    Settled,
+    StatusShown,
+    UpAndRunning,
+)
+
+
+def up(caller: Caller, emit: Emit, wish: Hold, *, run_editor: bool) -> UpAndRunning:
+    """A node, the workspace on it, the auto-backup. Each step looks first; killed, it goes on next time."""
+    settings = caller.settings()
+    with cluster_of(settings, caller, emit) as cluster:
+        seen = seen_on(cluster)
+        allocated = _node(cluster, seen, wish)
+        if wish.dry_run:
+            return _foretold(cluster, seen, allocated)
+        emit(Progress(phase="the workspace"))
+        settled = cluster.at_workspace("settle", Settle(), Settled)
+        _say(settled, emit)
+        autobackup = cluster.on_login("autobackup on", DryRun(), AutobackupSwitched)
+    editor = opened(settings, settled.path, caller.environment, run=run_editor)
+    node, job_id, end_time = _held(seen, allocated)
+    return UpAndRunning(
+        job_id=job_id,
+        node=node,
+        end_time=end_time,
+        alias=settings.profile.alias if settings.profile.scheduler == "slurm" else None,
+        workspace=settled,
+        autobackup=autobackup,
+        editor=editor,
+        changed=allocated is not None or settled.action != "nothing" or autobackup.changed,
+    )
+
+
+def _node(cluster: Cluster, seen: StatusShown, wish: Hold) -> Allocated | None:
+    """The node, taken if there is none, or if the alias does not lead to it; None when all is well."""
+    held = seen.allocation
+    if cluster.settings.profile.scheduler == "none":
+        return None if held else session_here(cluster, wish)
+    if held and held.state == "running" and not wish.node:
+        alias = seen.alias
+        if alias is None or alias.target == held.node:
+            return None
+    return allocate_on(cluster, wish)
+
+
+def _say(settled: Settled, emit: Emit) -> None:
+    texts = {
+        "created": f"made the workspace `{settled.path}`",
+        "restored": f"restored snapshot {settled.snapshot} to `{settled.path}`",
+        "nothing": f"the workspace `{settled.path}` is there",
+    }
+    emit(Log(level="info", message=texts[settled.action]))
+
+
+def _held(
+    seen: StatusShown, allocated: Allocated | None
+) -> tuple[str | None, int | None, str | None]:
+    if allocated is not None:
+        return allocated.node, allocated.job_id, allocated.end_time
+    held = seen.allocation
+    return (held.node, held.job_id, held.end_time) if held else (None, None, None)
+
+
+def _foretold(cluster: Cluster, seen: StatusShown, allocated: Allocated | None) -> UpAndRunning:
+    node, job_id, end_time = _held(seen, allocated)
+    settings = cluster.settings
+    return UpAndRunning(
+        job_id=job_id,
+        node=node,
+        end_time=end_time,
+        alias=settings.profile.alias,
+        workspace=None,
+        autobackup=None,
+        editor=opened(settings, seen.workspace.path, cluster.caller.environment, run=False),
+        changed=allocated is not None,
+        command=allocated.command if allocated else "",
+        dry_run=True,
+    )
