@@ -13,6 +13,7 @@ The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, fr
         .changed_files, .changed_bytes, .gone
     writer.write(plan, out, archive_id=…, warn=…, level=0, threads=None, progress=…, item=None)
         -> Written(index, cache, archive_bytes, sha256, counts, needs, full, …)
+    writer.write_again(index, cache, out, archive_id=…) -> Written, the same tree under a new id
     index.Index: .counts(), .needs, .uses() (live and stored bytes by archive), .find(path)
 
     extract.extract(index, open_archive, target, warn=…, select=None, threads=None, progress=…)
@@ -22,7 +23,9 @@ The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, fr
 
     delta.changes_since(base, scanned, cache, warn) -> Changes, true if there are any
     delta.find_delta(scanned, base, cache, wanted, warn) -> Delta
+    delta.changed_since_scan(delta, scanned) -> paths that somebody changed meanwhile
     delta.apply(delta, scanned, wanted, open_archive, warn=…, …) -> Applied
+    after_delta.cache_after(delta, applied.touched, scanned, flags, wanted) -> ScanCache
 
     verify.verify_archive(path, sha256=None, open_archive=None) -> list of problems
     foreign.import_archive(path, out, archive_id=…, warn=…, under="", …) -> Imported

@@ -64,6 +64,12 @@ class ScanCache:
             return None
         return _decode(content, index)
 
+    def renamed(self, snapshot: str) -> ScanCache:
+        """The same knowledge for a snapshot with the very same entries."""
+        cache = ScanCache(snapshot)
+        cache.inode, cache.ctime_ns, cache.flags = self.inode, self.ctime_ns, self.flags
+        return cache
+
     def save(self, path: Path) -> None:
         """Writes the cache; readers see the old one or the new one."""
         replace_file(path, _encode(self))

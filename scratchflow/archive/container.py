@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import xxhash
@@ -65,26 +66,45 @@ def compress_frame(raw: memoryview, level: int) -> tuple[bytes, memoryview, byte
     return header, blocks, _DATA_TRAILER.pack(0, xxhash.xxh32_intdigest(raw))
 
 
-def decompress_frame(packed: bytes, raw_bytes: int) -> bytes:
+def decompress_frame(packed: bytes | memoryview, raw_bytes: int) -> bytes:
     """The content of one data frame, checked; Malformed says what is wrong with it."""
-    raw = b"".join(FrameBlocks(packed, raw_bytes).all())
-    if _DATA_TRAILER.unpack_from(packed, len(packed) - 8)[1] != xxhash.xxh32_intdigest(raw):
+    raw, checksum = FrameBlocks(part_of(packed), len(packed), raw_bytes).all()
+    if checksum != xxhash.xxh32_intdigest(raw):
         raise Malformed("a frame's content does not match its checksum")
     return raw
 
 
+def part_of(packed: bytes | memoryview) -> ReadPart:
+    """Reads parts of what is in memory already."""
+    view = memoryview(packed)
+    return lambda offset, count: view[offset : offset + count]
+
+
+ReadPart = Callable[[int, int], "bytes | memoryview"]  # (offset in the frame, how many bytes)
+
+
 class FrameBlocks:
-    """A data frame whose blocks are decompressed when they are needed.
+    """A data frame whose blocks are read and decompressed when they are needed.
 
     Nothing is checked against the frame's checksum, which only the whole frame has: whoever
     takes a part knows a digest for it.
     """
 
-    def __init__(self, packed: bytes, raw_bytes: int) -> None:
-        self._view = memoryview(packed)
+    def __init__(self, read: ReadPart, packed_bytes: int, raw_bytes: int) -> None:
+        self._read = read
+        self._end = packed_bytes - _DATA_TRAILER.size  # of the last block
         self.raw_bytes = raw_bytes
-        self._places = _find_blocks(packed, raw_bytes)
+        self._count = -(-raw_bytes // BLOCK_BYTES)
+        self._places: list[tuple[int, int]] = []  # where a block begins, and its size field
+        self._next = _DATA_HEADER.size  # where the first block begins that is not in `_places`
         self._blocks: dict[int, bytes] = {}
+        if self._end <= self._next or not 0 < raw_bytes <= MAX_FRAME_BYTES:
+            raise Malformed("a frame has an impossible length")
+        start, claimed, check = _DATA_HEADER.unpack(self._exactly(0, _DATA_HEADER.size))
+        if start != _DATA_START or check != _header_check(claimed):
+            raise Malformed("a frame does not begin as one, or lacks its checksum")
+        if claimed != raw_bytes:
+            raise Malformed("a frame is not as long as the index says")
 
     def part(self, start: int, length: int) -> memoryview:
         """A part of the content."""
@@ -96,14 +116,37 @@ class FrameBlocks:
             content = b"".join([self._block(number) for number in range(first, last + 1)])
         return memoryview(content)[offset : offset + length]
 
-    def all(self) -> list[bytes]:
-        """The whole content, block by block."""
-        return [self._block(number) for number in range(len(self._places))]
+    def all(self) -> tuple[bytes, int]:
+        """The whole content, and the checksum it must have."""
+        content = b"".join([self._block(number) for number in range(self._count)])
+        trailer = self._exactly(self._end, _DATA_TRAILER.size)
+        end_mark, checksum = _DATA_TRAILER.unpack(trailer)
+        if self._next != self._end or end_mark:
+            raise Malformed("a frame is not as long as the index says")
+        return content, checksum
+
+    def _exactly(self, offset: int, count: int) -> bytes | memoryview:
+        content = self._read(offset, count)
+        if len(content) != count:
+            raise Malformed("it is cut short")
+        return content
+
+    def _place(self, number: int) -> tuple[int, int]:
+        while len(self._places) <= number:
+            start = self._next + _BLOCK_SIZE.size
+            if start > self._end:
+                raise Malformed("a frame is not as long as the index says")
+            size = _BLOCK_SIZE.unpack(self._exactly(self._next, _BLOCK_SIZE.size))[0]
+            self._next = start + (size & ~_UNCOMPRESSED)
+            if self._next > self._end:
+                raise Malformed("a frame is not as long as the index says")
+            self._places.append((start, size))
+        return self._places[number]
 
     def _block(self, number: int) -> bytes:
         if number not in self._blocks:
-            start, size = self._places[number]
-            block = self._view[start : start + (size & ~_UNCOMPRESSED)]
+            start, size = self._place(number)
+            block = self._exactly(start, size & ~_UNCOMPRESSED)
             raw_bytes = min(BLOCK_BYTES, self.raw_bytes - number * BLOCK_BYTES)
             raw = bytes(block) if size & _UNCOMPRESSED else _decompress_block(block, raw_bytes)
             if len(raw) != raw_bytes:
@@ -112,28 +155,7 @@ class FrameBlocks:
         return self._blocks[number]
 
 
-def _find_blocks(packed: bytes, raw_bytes: int) -> list[tuple[int, int]]:
-    """Where each block lies and its size field; Malformed if they do not fill the frame."""
-    end = len(packed) - _DATA_TRAILER.size
-    if end <= _DATA_HEADER.size or not 0 < raw_bytes <= MAX_FRAME_BYTES:
-        raise Malformed("a frame has an impossible length")
-    start, claimed, check = _DATA_HEADER.unpack_from(packed)
-    if start != _DATA_START or check != _header_check(claimed):
-        raise Malformed("a frame does not begin as one, or lacks its checksum")
-    places = []
-    position = _DATA_HEADER.size
-    while position + _BLOCK_SIZE.size <= end:
-        size = _BLOCK_SIZE.unpack_from(packed, position)[0]
-        places.append((position + _BLOCK_SIZE.size, size))
-        position += _BLOCK_SIZE.size + (size & ~_UNCOMPRESSED)
-    count = -(-raw_bytes // BLOCK_BYTES)
-    end_mark = _DATA_TRAILER.unpack_from(packed, end)[0]
-    if claimed != raw_bytes or position != end or len(places) != count or end_mark:
-        raise Malformed("a frame is not as long as the index says")
-    return places
-
-
-def _decompress_block(block: memoryview, raw_bytes: int) -> bytes:
+def _decompress_block(block: bytes | memoryview, raw_bytes: int) -> bytes:
     try:
         return bytes(lz4_block.decompress(block, uncompressed_size=raw_bytes))
     except lz4_block.LZ4BlockError as error:

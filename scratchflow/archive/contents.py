@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
 from scratchflow.archive.index import NOWHERE, Index
-from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.placing import Placer
 from scratchflow.archive.progress import Progress
 from scratchflow.archive.reader import Archives
@@ -93,17 +92,11 @@ class FileRestorer:
             for entry in entries:
                 placer.small_file(entry, memoryview(b""))
             return len(entries), sum(index.size[entry] for entry in entries)
-        blocks = self._archives.blocks(number, frame)
-        start = index.archives[number].raw_start(frame)
-        size = 0
+        stored = sum(map(index.stored_size, entries))
+        content = self._archives.files_in(number, frame, stored)
         for entry in entries:
-            try:
-                content = blocks.part(index.position[entry] - start, index.stored_size(entry))
-            except Malformed as error:
-                raise self._archives.damaged(number, frame, error) from error
-            placer.small_file(entry, content)
-            size += index.size[entry]
-        return len(entries), size
+            placer.small_file(entry, content(entry))
+        return len(entries), sum(index.size[entry] for entry in entries)
 
     def _restore_large(self, pool: ThreadPoolExecutor, entries: list[int]) -> None:
         placer = self._make_placer()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +21,19 @@ from scratchflow.archive.placing import Placer, translated
 from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.reader import Archives, OpenArchive
-from scratchflow.archive.scan import ScannedTree, Warn
+from scratchflow.archive.scan import ScannedTree, Warn, clamped_ns
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR
 from scratchflow.model.errors import TargetNotEmpty
 
-__all__ = ["Applied", "Changes", "Delta", "apply", "changes_since", "find_delta"]
+__all__ = [
+    "Applied",
+    "Changes",
+    "Delta",
+    "apply",
+    "changed_since_scan",
+    "changes_since",
+    "find_delta",
+]
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,7 @@ class Applied:
     written_files: int
     written_bytes: int
     removed: int
+    touched: frozenset[int] = frozenset()  # wanted entries that are new on disk, or have new stamps
 
 
 def changes_since(
@@ -67,6 +77,35 @@ def _changes(planned: Plan) -> Changes:
         (modified if planned.parent.find(path) is not None else added).append(path)
     deleted = [planned.parent.path(entry) for entry in found.gone]
     return Changes(sorted(added), sorted(modified), sorted(deleted))
+
+
+def changed_since_scan(delta: Delta, scanned: ScannedTree) -> Iterator[bytes]:
+    """Paths that the delta would replace or remove, but that are not what was scanned any more."""
+    doomed = [*delta.over]
+    for entry in (*delta.clear, *delta.remove):
+        doomed += _with_content(scanned, entry)
+    with scanned.handles() as handles:
+        for entry in doomed:
+            if scanned.mode[entry] & KIND_MASK == DIRECTORY:
+                continue
+            try:
+                directory = handles.get(scanned.group_of(entry))
+                found = os.stat(scanned.names[entry], dir_fd=directory, follow_symlinks=False)
+            except OSError:
+                continue  # gone: nothing to lose
+            stamps = found.st_ino, clamped_ns(found.st_ctime_ns)
+            if stamps != (scanned.inode[entry], scanned.ctime_ns[entry]):
+                yield scanned.path(entry)
+
+
+def _with_content(scanned: ScannedTree, entry: int) -> list[int]:
+    """An entry of the scan and all it is known to hold, each directory before its content."""
+    found = [entry]
+    for directory in found:  # grows while it is walked
+        if scanned.mode[directory] & KIND_MASK == DIRECTORY:
+            group = scanned.group_at(directory)
+            found.extend(range(scanned.first[group], scanned.first[group + 1]))
+    return found
 
 
 def apply(
@@ -136,11 +175,20 @@ class _Application:
             with DirectoryHandles(self.scanned, self.scratch) as on_disk:
                 for entry in delta.remove:
                     self._remove(on_disk, entry, required=False)
-            self._fix_directories(placer)
+            fixed = self._fix_directories(placer)
         finally:
             placer.close()
         written = restorer.files + len(delta.hardlinks)
-        return Applied(written, restorer.bytes, self.removed)
+        touched = frozenset(
+            (*delta.files, *delta.metadata, *delta.symlinks, *self._links(), *fixed)
+        )
+        return Applied(written, restorer.bytes, self.removed, touched)
+
+    def _links(self) -> Iterator[int]:
+        """Further names of files, and the files: a link more is a change time more."""
+        for entry in self.delta.hardlinks:
+            yield entry
+            yield self.wanted.hardlinks[entry]
 
     def _placer(self) -> Placer:
         return Placer(self.wanted, self.scratch, self.warn, replace=True)
@@ -163,7 +211,7 @@ class _Application:
             if self.wanted.mode[entry] & KIND_MASK == REGULAR:
                 placer.file_metadata(entry)
 
-    def _fix_directories(self, placer: Placer) -> None:
+    def _fix_directories(self, placer: Placer) -> set[int]:
         """Mode and mtime of every directory that we changed, or changed something in."""
         delta, wanted, scanned = self.delta, self.wanted, self.scanned
         groups = {
@@ -182,16 +230,11 @@ class _Application:
         for entry in sorted(affected, reverse=True):
             if wanted.mode[entry] & KIND_MASK == DIRECTORY:
                 placer.directory_metadata(entry)
+        return affected
 
     def _remove(self, on_disk: DirectoryHandles, entry: int, *, required: bool) -> None:
         """Removes an entry of the scan and all it is known to hold, deepest first."""
-        scanned = self.scanned
-        inside = [entry]
-        for directory in inside:  # grows while it is walked
-            if scanned.mode[directory] & KIND_MASK == DIRECTORY:
-                group = scanned.group_at(directory)
-                inside.extend(range(scanned.first[group], scanned.first[group + 1]))
-        for path_entry in reversed(inside):
+        for path_entry in reversed(_with_content(self.scanned, entry)):
             self._remove_one(on_disk, path_entry, required=required)
 
     def _remove_one(self, on_disk: DirectoryHandles, entry: int, *, required: bool) -> None:

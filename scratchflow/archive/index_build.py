@@ -15,13 +15,28 @@ from scratchflow.archive.planning import Plan
 _Extra = TypeVar("_Extra")
 
 
+# What a tree consists of, given and derived.
+_TREE = ("names", "mode", "size", "mtime_ns", "children", "symlinks", "targets", "hardlinks")
+_TREE_TABLES = ("first", "entry_of", "dir_entries", "dir_groups")
+_PLACES = ("archive", "position", "digest", "sparse", "xattrs", "seed")
+
+
+def same_tree(index: Index, archive_id: str, flags: array[int], frames: ArchiveFrames) -> Index:
+    """An index that lists the very same content under another id; it shares the columns."""
+    again = Index(archive_id)
+    for name in (*_TREE, *_TREE_TABLES, *_PLACES):
+        setattr(again, name, getattr(index, name))
+    again.flags = flags
+    again.archives = list(index.archives)
+    _forget_unused(again, frames)
+    return again
+
+
 def begin_index(plan: Plan, archive_id: str) -> Index:
     """The index as far as the scan and the parent know it; its tree columns are the scan's own."""
     scanned = plan.scanned
     index = Index(archive_id)
-    for name in ("names", "mode", "size", "mtime_ns", "children", "symlinks", "targets"):
-        setattr(index, name, getattr(scanned, name))
-    for name in ("hardlinks", "first", "entry_of", "dir_entries", "dir_groups"):
+    for name in (*_TREE, *_TREE_TABLES):
         setattr(index, name, getattr(scanned, name))
     count = len(scanned)
     index.archive = array("H", [NOWHERE]) * count

@@ -13,6 +13,7 @@ from scratchflow.archive.container import (
     Footer,
     FrameBlocks,
     decompress_frame,
+    part_of,
     unpack_footer,
 )
 from scratchflow.archive.digest import StreamDigest
@@ -28,6 +29,8 @@ OpenArchive = Callable[[str], Path]  # where the archive with this id lies
 _Content = TypeVar("_Content")
 
 _ZEROS = bytes(1 << 20)
+# A frame of which less than one part in so many is wanted is not read whole.
+_SMALL_PART = 8
 
 
 def open_index(path: Path) -> Index:
@@ -66,6 +69,27 @@ def read_exactly(descriptor: int, count: int, offset: int) -> bytes:
     return content
 
 
+def read_into(descriptor: int, view: memoryview, offset: int) -> None:
+    """Fills the view from there, or Malformed: a short read is a file cut short."""
+    while view:
+        got = os.preadv(descriptor, [view], offset)
+        if not got:
+            raise Malformed("it is cut short")
+        view, offset = view[got:], offset + got
+
+
+class _Buffer(threading.local):
+    """Room for one packed frame a thread, used again: fresh memory costs as much as reading."""
+
+    def __init__(self) -> None:
+        self._room = bytearray()
+
+    def view(self, count: int) -> memoryview:
+        if len(self._room) < count:
+            self._room = bytearray(count)
+        return memoryview(self._room)[:count]
+
+
 class Archives:
     """The archives that an index reads from, opened as they are needed. Threads may share it."""
 
@@ -74,6 +98,7 @@ class Archives:
         self._open_archive = open_archive
         self._descriptors: dict[int, int] = {}
         self._lock = threading.Lock()
+        self._buffer = _Buffer()
 
     def __enter__(self) -> Archives:
         return self
@@ -92,21 +117,65 @@ class Archives:
 
     def frame(self, number: int, frame: int) -> bytes:
         """The content of one frame, checked against its checksum."""
-        return self._read(number, frame, decompress_frame)
+        return self._guarded(
+            number,
+            frame,
+            lambda: decompress_frame(self._packed(number, frame), self._raw_bytes(number, frame)),
+        )
 
-    def blocks(self, number: int, frame: int) -> FrameBlocks:
-        """One frame of which only parts are wanted; Malformed when a part turns out damaged."""
-        return self._read(number, frame, FrameBlocks)
+    def files_in(self, number: int, frame: int, wanted_bytes: int) -> Callable[[int], memoryview]:
+        """A function that gives the stored content of files in one frame, so many bytes in all.
 
-    def _read(self, number: int, frame: int, use: Callable[[bytes, int], _Content]) -> _Content:
+        It holds until this thread asks for another frame.
+        """
+        blocks = self._guarded(number, frame, lambda: self._blocks(number, frame, wanted_bytes))
+        index, start = self.index, self.index.archives[number].raw_start(frame)
+
+        def content(entry: int) -> memoryview:
+            place = index.position[entry] - start, index.stored_size(entry)
+            return self._guarded(number, frame, lambda: blocks.part(*place))
+
+        return content
+
+    def _blocks(self, number: int, frame: int, wanted_bytes: int) -> FrameBlocks:
+        """For a small part only its blocks are read, after a word that the rest may follow.
+
+        On a network mount many small requests would cost more than a large one.
+        """
+        raw_bytes = self._raw_bytes(number, frame)
+        if wanted_bytes > raw_bytes // _SMALL_PART:
+            packed = self._packed(number, frame)
+            return FrameBlocks(part_of(packed), len(packed), raw_bytes)
+        descriptor = self._descriptor(number)
+        start, count = self._bounds(number, frame)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(descriptor, start, count, os.POSIX_FADV_WILLNEED)
+        return FrameBlocks(
+            lambda offset, wanted: os.pread(descriptor, wanted, start + offset), count, raw_bytes
+        )
+
+    def _bounds(self, number: int, frame: int) -> tuple[int, int]:
         archive = self.index.archives[number]
-        start, end = archive.packed_start(frame), archive.packed_ends[frame]
-        raw_bytes = archive.raw_ends[frame] - archive.raw_start(frame)
+        start = archive.packed_start(frame)
+        return start, archive.packed_ends[frame] - start
+
+    def _raw_bytes(self, number: int, frame: int) -> int:
+        archive = self.index.archives[number]
+        return archive.raw_ends[frame] - archive.raw_start(frame)
+
+    def _packed(self, number: int, frame: int) -> memoryview:
+        """A frame as it is stored; holds until this thread asks for the next one."""
+        start, count = self._bounds(number, frame)
+        packed = self._buffer.view(count)
+        read_into(self._descriptor(number), packed, start)
+        return packed
+
+    def _guarded(self, number: int, frame: int, read: Callable[[], _Content]) -> _Content:
         try:
-            packed = read_exactly(self._descriptor(number), end - start, start)
-            return use(packed, raw_bytes)
+            return read()
         except FileNotFoundError:
-            reason = f"the archive `{archive.id}`, which holds a part of it, is missing"
+            missing = self.index.archives[number].id
+            reason = f"the archive `{missing}`, which holds a part of it, is missing"
             raise SnapshotDamaged(snapshot=self.index.id, reason=reason) from None
         except (Malformed, OSError) as error:
             raise self.damaged(number, frame, error) from error

@@ -10,7 +10,7 @@ from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.container import Footer, pack_footer
 from scratchflow.archive.frame_sink import FrameSink, Out
 from scratchflow.archive.index import Index
-from scratchflow.archive.index_build import begin_index, finish_index, without
+from scratchflow.archive.index_build import begin_index, finish_index, same_tree, without
 from scratchflow.archive.index_codec import dump_index
 from scratchflow.archive.member_writer import MemberWriter
 from scratchflow.archive.planning import Plan, plan
@@ -19,7 +19,7 @@ from scratchflow.archive.scan import Warn
 from scratchflow.archive.tar_headers import END_OF_ARCHIVE
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, Counts
 
-__all__ = ["Item", "Plan", "Progress", "Written", "plan", "write"]
+__all__ = ["Item", "Plan", "Progress", "Written", "plan", "write", "write_again"]
 
 Item = Callable[[str, bytes], None]  # (action, path)
 
@@ -81,6 +81,33 @@ def write(
         full=plan.full,
         changed_files=plan.changed_files,
         changed_bytes=plan.changed_bytes,
+    )
+
+
+def write_again(index: Index, cache: ScanCache, out: Out | int, *, archive_id: str) -> Written:
+    """An archive that holds no member: another snapshot's tree, all of its content left there.
+
+    `cache` says what the workspace looks like that holds this very tree.
+    """
+    sink = FrameSink(out, archive_id=archive_id, level=0, threads=1)
+    try:
+        sink.put(END_OF_ARCHIVE)
+        sink.close()
+    except BaseException:
+        sink.abort()
+        raise
+    again = same_tree(index, archive_id, cache.flags, sink.frames)
+    append_index(again, sink)
+    return Written(
+        index=again,
+        cache=cache.renamed(archive_id),
+        archive_bytes=sink.written,
+        sha256=sink.sha256.hexdigest(),
+        counts=again.counts(),
+        needs=again.needs,
+        full=False,
+        changed_files=0,
+        changed_bytes=0,
     )
 
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
 from scratchflow.archive import delta as deltas
+from scratchflow.archive.after_delta import cache_after
+from scratchflow.archive.cache import recheck_flags
 from scratchflow.archive.scan import ScannedTree
+from scratchflow.archive.tree import DIRECTORY, KIND_MASK
 from scratchflow.flows.here import Here
-from scratchflow.flows.restore import Source, snapshot_now, summary
-from scratchflow.flows.snapshotting import Wish, find_parent, note_restored, scan_workspace
+from scratchflow.flows.restore import Source, safety_snapshot, save_now, summary
+from scratchflow.flows.snapshotting import (
+    Known,
+    Saved,
+    Wish,
+    find_parent,
+    note_restored,
+    scan_workspace,
+)
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import NotSaved
 from scratchflow.model.results import Restored
@@ -21,18 +32,19 @@ from scratchflow.workspace.notes import Restoring, begin_restoring, end_restorin
 
 def restore_difference(
     here: Here, teller: Teller, source: Source, *, resume: bool, dry_run: bool
-) -> Restored:
+) -> tuple[Restored, Known | None]:
     """Writes only what differs. Until the first file is touched, an error changes nothing.
 
     The note comes before the safety snapshot: killed in between, the next run still knows which
     snapshot was wanted, though the newest is another one by then.
     """
     if dry_run:
-        return _foretell(here, teller, source)
+        return _foretell(here, teller, source), None
     begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="delta"))
     try:
-        safety = _save_changes(here, teller, source)
-        scanned, delta = _find(here, teller, source)
+        saved = _save_changes(here, teller, source)
+        scanned, flags = _scanned(here, teller, source, saved)
+        delta = deltas.find_delta(scanned, saved.index, saved.cache, source.index, teller.warn)
         _refuse_losses(scanned, delta, source, teller)
     except BaseException:
         if not resume:
@@ -48,22 +60,28 @@ def restore_difference(
         warn=teller.warn,
         progress=teller.progress,
     )
-    note_restored(here, teller, source.id, source.index, source.roots)
+    cache = cache_after(delta, applied.touched, scanned, flags, source.index)
+    note_restored(here, teller, source.index, cache)
     end_restoring(here.workspace)
     mode = "delta" if delta else "nothing"
-    return summary(
+    done = summary(
         here,
         source,
         mode,  # type: ignore[arg-type]  # one of the three words
         applied.written_files,
         applied.written_bytes,
         removed=applied.removed,
-        safety_snapshot=safety,
+        safety_snapshot=safety_snapshot(saved),
     )
+    return done, Known(source.index, cache)
 
 
 def _foretell(here: Here, teller: Teller, source: Source) -> Restored:
-    _, delta = _find(here, teller, source)
+    place = find_place(here.store, here.workspace.name)
+    parent = find_parent(here, place, read_catalogue(place), teller)
+    base, cache = (parent.index, parent.cache) if parent else (source.index, None)
+    scanned = scan_workspace(here, teller, source.roots)
+    delta = deltas.find_delta(scanned, base, cache, source.index, teller.warn)
     size = sum(source.index.size[entry] for entry in delta.files)
     return summary(
         here,
@@ -76,21 +94,30 @@ def _foretell(here: Here, teller: Teller, source: Source) -> Restored:
     )
 
 
-def _save_changes(here: Here, teller: Teller, source: Source) -> str | None:
+def _save_changes(here: Here, teller: Teller, source: Source) -> Saved:
     """A snapshot of all that the restore may touch, unless one already holds it."""
-    roots = list(dict.fromkeys([*here.workspace.roots, *source.roots]))
     message = f"before restoring {source.id}"
+    roots = _roots(here, source)
     wish = Wish(allow_shrink=True, message=message, prune=False, roots=roots)
-    taken, is_new = snapshot_now(here, teller, wish)
-    return taken if is_new else None
+    return save_now(here, teller, wish)
 
 
-def _find(here: Here, teller: Teller, source: Source) -> tuple[ScannedTree, deltas.Delta]:
-    place = find_place(here.store, here.workspace.name)
-    parent = find_parent(here, place, read_catalogue(place), teller)
+def _roots(here: Here, source: Source) -> list[str]:
+    return list(dict.fromkeys([*here.workspace.roots, *source.roots]))
+
+
+def _scanned(
+    here: Here, teller: Teller, source: Source, saved: Saved
+) -> tuple[ScannedTree, array[int]]:
+    """What lies where the source will, and what of it cannot be trusted.
+
+    The scan that the safety snapshot was taken from says it, unless it went further: what lies
+    beside the source's own roots must not be taken for something that the source lacks.
+    """
+    if set(_roots(here, source)) == set(source.roots):
+        return saved.scanned, saved.flags
     scanned = scan_workspace(here, teller, source.roots)
-    base, cache = (parent.index, parent.cache) if parent else (source.index, None)
-    return scanned, deltas.find_delta(scanned, base, cache, source.index, teller.warn)
+    return scanned, recheck_flags(scanned)
 
 
 def _refuse_losses(
@@ -104,16 +131,17 @@ def _refuse_losses(
             raise NotSaved(path=os.fsdecode(path), reason="it may not be read")
     for hidden in _hidden(scanned, delta, source):
         raise NotSaved(path=hidden, reason="it is excluded from snapshots now")
+    for path in deltas.changed_since_scan(delta, scanned):
+        raise NotSaved(path=os.fsdecode(path), reason="it was changed just now")
 
 
 def _hidden(scanned: ScannedTree, delta: deltas.Delta, source: Source) -> Iterator[Path]:
     """Files in the way that the scan passed over, unless they are what is wanted already."""
     index = source.index
-    for entry in [*delta.files, *delta.symlinks, *delta.hardlinks]:
-        path = index.path(entry)
-        if scanned.find(path) is not None:
+    for entry in delta.absent:
+        if index.mode[entry] & KIND_MASK == DIRECTORY:
             continue
-        on_disk = scanned.scratch / os.fsdecode(path)
+        on_disk = scanned.scratch / os.fsdecode(index.path(entry))
         try:
             found = os.lstat(on_disk)
         except OSError:

@@ -12,14 +12,26 @@ from typing import Any, Literal
 
 import msgspec
 
+from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.extract import Extracted, extract
 from scratchflow.archive.index import Index
 from scratchflow.archive.reader import OpenArchive, open_index
 from scratchflow.archive.selection import Selection
+from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import is_empty_or_missing, remove_tree, rename_new
 from scratchflow.flows.here import Here
 from scratchflow.flows.moving import opened_file
-from scratchflow.flows.snapshotting import Wish, note_restored, refuse_links, take_snapshot
+from scratchflow.flows.snapshotting import (
+    Known,
+    Saved,
+    Wish,
+    commit_again,
+    note_restored,
+    refuse_links,
+    save_workspace,
+    scan_workspace,
+    take_snapshot,
+)
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import (
     FileTaken,
@@ -34,6 +46,7 @@ from scratchflow.model.results import Restored
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
+from scratchflow.store.lock import StoreLock
 from scratchflow.store.place import Place, find_place, open_place
 from scratchflow.store.sweep import sweep
 from scratchflow.workspace.incoming import begin_incoming, occupied_roots, swap_in
@@ -45,6 +58,7 @@ from scratchflow.workspace.notes import (
     read_base,
     read_restoring,
 )
+from scratchflow.workspace.place import Workspace
 
 Mode = Literal["full", "delta", "nothing"]
 
@@ -97,10 +111,10 @@ def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
             if interrupted:
                 raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
             return _restore_paths(here, teller, wish, source)
-        restored = _restore_whole(here, teller, wish, source, catalogue, interrupted)
+        restored, known = _restore_whole(here, teller, wish, source, catalogue, interrupted)
     if source.manifest is None or wish.dry_run:
         return restored
-    return _make_newest(here, teller, restored)
+    return _make_newest(here, teller, restored, source, known)
 
 
 def _restore_whole(
@@ -110,7 +124,7 @@ def _restore_whole(
     source: Source,
     catalogue: Catalogue,
     interrupted: Restoring | None,
-) -> Restored:
+) -> tuple[Restored, Known | None]:
     refuse_links(here.workspace.scratch, source.roots)
     resume = interrupted is not None and interrupted.mode == "delta"
     occupied = occupied_roots(here.workspace.scratch, source.roots)
@@ -124,7 +138,9 @@ def _restore_whole(
     return _restore_everything(here, teller, wish, source)
 
 
-def _make_newest(here: Here, teller: Teller, restored: Restored) -> Restored:
+def _make_newest(
+    here: Here, teller: Teller, restored: Restored, source: Source, known: Known | None
+) -> Restored:
     """Going back is a step of history too: what was asked for is what `latest` brings next time."""
     place = open_place(here.store, here.workspace.name)
     latest = read_catalogue(place).latest
@@ -132,16 +148,37 @@ def _make_newest(here: Here, teller: Teller, restored: Restored) -> Restored:
         return restored
     message = f"restored {restored.snapshot}"
     wish = Wish(allow_shrink=True, message=message, even_unchanged=True)
-    return msgspec.structs.replace(restored, committed_as=snapshot_now(here, teller, wish)[0])
+    with _locked(here, teller) as lock:
+        snapshot = None
+        if known and source.manifest and _covers(source, here.workspace):
+            snapshot = commit_again(here, lock, teller, source.manifest, known, wish)
+        snapshot = snapshot or take_snapshot(here, lock, teller, wish).snapshot
+    return msgspec.structs.replace(restored, committed_as=snapshot)
 
 
-def snapshot_now(here: Here, teller: Teller, wish: Wish) -> tuple[str | None, bool]:
-    """The snapshot that holds the workspace as it is, and whether it had to be taken."""
+def _covers(source: Source, workspace: Workspace) -> bool:
+    """Whether nothing else is there that a backup would save."""
+    others = [workspace.scratch / root for root in workspace.roots if root not in source.roots]
+    return not any(map(is_there, others))
+
+
+@contextmanager
+def _locked(here: Here, teller: Teller) -> Iterator[StoreLock]:
     place = open_place(here.store, here.workspace.name)
     with here.lock(place, "scratchflow restore", remark=teller.remark) as lock:
         sweep(lock, time.time())
-        taken = take_snapshot(here, lock, teller, wish)
-    return taken.snapshot, taken.kind != "unchanged"
+        yield lock
+
+
+def save_now(here: Here, teller: Teller, wish: Wish) -> Saved:
+    """The workspace as it is, in a snapshot, which is taken unless there is one already."""
+    with _locked(here, teller) as lock:
+        return save_workspace(here, lock, teller, wish)
+
+
+def safety_snapshot(saved: Saved) -> str | None:
+    """Its id if it had to be taken."""
+    return None if saved.taken.kind == "unchanged" else saved.taken.snapshot
 
 
 @contextmanager
@@ -201,11 +238,13 @@ def _is_known(here: Here, catalogue: Catalogue) -> bool:
     return any(one.id == base and one.id not in catalogue.damaged for one in catalogue.snapshots)
 
 
-def _restore_everything(here: Here, teller: Teller, wish: RestoreWish, source: Source) -> Restored:
+def _restore_everything(
+    here: Here, teller: Teller, wish: RestoreWish, source: Source
+) -> tuple[Restored, Known | None]:
     """Builds beside the workspace and renames into place."""
     counts = source.index.counts()
     if wish.dry_run:
-        return summary(here, source, "full", counts.files, counts.bytes, dry_run=True)
+        return summary(here, source, "full", counts.files, counts.bytes, dry_run=True), None
     # The name to move things aside by must be an id: a file's own name may be too long, or worse.
     aside = source.id if is_snapshot_id(source.id) else here.token(3)
     incoming = begin_incoming(here.workspace, here.token(4))
@@ -217,19 +256,20 @@ def _restore_everything(here: Here, teller: Teller, wish: RestoreWish, source: S
         begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="full"))
         forget_base(here.workspace)
         moved = swap_in(incoming, here.workspace.scratch, source.roots, aside)
-        if source.manifest:
-            note_restored(here, teller, source.id, source.index, source.roots)
+        known = _known_now(here, teller, source) if source.manifest else None
         end_restoring(here.workspace)
     finally:
         remove_tree(incoming)
-    return summary(
-        here,
-        source,
-        "full",
-        extracted.files,
-        extracted.bytes,
-        moved_aside=list(map(printable, moved)),
-    )
+    aside_paths = list(map(printable, moved))
+    done = summary(here, source, "full", extracted.files, extracted.bytes, moved_aside=aside_paths)
+    return done, known
+
+
+def _known_now(here: Here, teller: Teller, source: Source) -> Known | None:
+    """Notes what the workspace equals now, with a scan of it."""
+    cache = ScanCache.if_equal(scan_workspace(here, teller, source.roots), source.index)
+    note_restored(here, teller, source.index, cache)
+    return Known(source.index, cache) if cache else None
 
 
 def _roots_only(source: Source) -> Selection | None:
@@ -247,8 +287,7 @@ def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source
     if not is_empty_or_missing(here.workspace.path):
         message = f"before restoring paths of {source.id}"
         wanted = Wish(allow_shrink=True, message=message, prune=False)
-        taken, is_new = snapshot_now(here, teller, wanted)
-        safety = taken if is_new else None
+        safety = safety_snapshot(save_now(here, teller, wanted))
     extracted = _extract(source, here.workspace.scratch, teller, select, replace=True)
     return summary(here, source, "delta", extracted.files, extracted.bytes, safety_snapshot=safety)
 

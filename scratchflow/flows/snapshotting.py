@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,14 +13,14 @@ from pathlib import Path
 import msgspec
 
 from scratchflow import __version__
-from scratchflow.archive.cache import ScanCache
+from scratchflow.archive.cache import ScanCache, recheck_flags
 from scratchflow.archive.ignore import IgnoreRules
 from scratchflow.archive.index import Index
 from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.reader import open_index
 from scratchflow.archive.scan import ScannedTree, scan_tree
 from scratchflow.archive.tree import Counts
-from scratchflow.archive.writer import Written, write
+from scratchflow.archive.writer import Written, write, write_again
 from scratchflow.flows.here import Here
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import (
@@ -70,6 +71,25 @@ class Parent:
     cache: ScanCache | None
 
 
+@dataclass(frozen=True)
+class Saved:
+    """The workspace as it was scanned, and the snapshot that holds it."""
+
+    taken: BackupTaken
+    scanned: ScannedTree
+    flags: array[int]  # of the scan's entries: which of them the scan cannot be trusted with
+    index: Index
+    cache: ScanCache | None  # what is known about the index's entries
+
+
+@dataclass(frozen=True)
+class Known:
+    """A snapshot that the workspace has just been made equal to."""
+
+    index: Index
+    cache: ScanCache
+
+
 def require_backupable(here: Here) -> None:
     """A workspace that is not there, or is half of two states, is not backed up."""
     try:
@@ -96,13 +116,21 @@ def refuse_links(scratch: Path, roots: Sequence[str]) -> None:
 
 def take_snapshot(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> BackupTaken:
     """One snapshot, committed and noted, or the word that none was needed."""
+    return save_workspace(here, lock, teller, wish).taken
+
+
+def save_workspace(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> Saved:
+    """The same, with what was found on the way for whoever goes on from there."""
     started_s = here.monotonic()
     catalogue = read_catalogue(lock.place)
     parent = find_parent(here, lock.place, catalogue, teller)
     planned = plan_snapshot(here, parent, teller, wish)
     if planned.unchanged and parent is not None and not wish.even_unchanged:
-        note_equal(here, lock.place, parent.manifest.id, planned.cache_if_unchanged(), teller)
-        return _unchanged(parent.manifest, here.monotonic() - started_s)
+        cache = planned.cache_if_unchanged()
+        note_equal(here, lock.place, parent.manifest.id, cache, teller)
+        taken = _unchanged(parent.manifest, here.monotonic() - started_s)
+        flags = cache.flags if cache else recheck_flags(planned.scanned)
+        return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
     guard_shrink(
         parent.manifest if parent else None,
         files=planned.scanned.counts().files,
@@ -112,18 +140,40 @@ def take_snapshot(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> Ba
     snapshot = fresh_id(catalogue, here.now(), here.token(3))
     with NewSnapshot(lock, snapshot) as new:
         written = _write(planned, new, here, teller)
-        teller.phase("verify")
-        manifest = new.commit(
-            msgspec.structs.replace(
-                _manifest(here, parent, written, wish, snapshot),
-                warnings=teller.warnings,
-                duration_s=round(here.monotonic() - started_s, 3),
-            )
-        )
+        plain = _manifest(here, parent.manifest if parent else None, written, wish, snapshot)
+        manifest = _commit(new, plain, teller, here.monotonic() - started_s)
     note_equal(here, lock.place, snapshot, written.cache, teller)
     if wish.prune:
         _prune(lock, here, teller)
-    return _taken(manifest, written, here.monotonic() - started_s)
+    taken = _taken(manifest, written, here.monotonic() - started_s)
+    return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
+
+
+def commit_again(
+    here: Here, lock: StoreLock, teller: Teller, source: Manifest, known: Known, wish: Wish
+) -> str | None:
+    """The state of `source`, which the workspace is known to equal, as a new and newest snapshot.
+
+    Stores no content and looks at no file. None when `source` is gone from the store meanwhile.
+    """
+    started_s = here.monotonic()
+    catalogue = read_catalogue(lock.place)
+    if all(one.id != source.id for one in catalogue.snapshots) or source.id in catalogue.damaged:
+        return None
+    snapshot = fresh_id(catalogue, here.now(), here.token(3))
+    with NewSnapshot(lock, snapshot) as new:
+        written = write_again(known.index, known.cache, new.file, archive_id=snapshot)
+        plain = _manifest(here, source, written, wish, snapshot)
+        _commit(new, plain, teller, here.monotonic() - started_s)
+    note_equal(here, lock.place, snapshot, written.cache, teller)
+    _prune(lock, here, teller)
+    return snapshot
+
+
+def _commit(new: NewSnapshot, plain: Manifest, teller: Teller, took_s: float) -> Manifest:
+    teller.phase("verify")
+    told = msgspec.structs.replace(plain, warnings=teller.warnings, duration_s=round(took_s, 3))
+    return new.commit(told)
 
 
 def find_parent(here: Here, place: Place, catalogue: Catalogue, teller: Teller) -> Parent | None:
@@ -187,13 +237,13 @@ def _write(planned: Plan, new: NewSnapshot, here: Here, teller: Teller) -> Writt
 
 
 def _manifest(
-    here: Here, parent: Parent | None, written: Written, wish: Wish, snapshot: str
+    here: Here, parent: Manifest | None, written: Written, wish: Wish, snapshot: str
 ) -> Manifest:
     plain = plain_manifest(here, snapshot, written.counts, written.archive_bytes, written.sha256)
     return msgspec.structs.replace(
         plain,
         kind="full" if written.full else "incremental",
-        parent=parent.manifest.id if parent else None,
+        parent=parent.id if parent else None,
         needs=written.needs,
         also=[root for root in wish.roots or here.workspace.roots if root != here.workspace.name],
         message=wish.message,
@@ -258,12 +308,9 @@ def note_equal(
         teller.warn("notes.failed", b"", f"the node is not recorded as warm: {error}")
 
 
-def note_restored(
-    here: Here, teller: Teller, snapshot: str, index: Index, roots: Sequence[str]
-) -> None:
-    """Notes what the workspace equals, with a fresh cache: the next backup is quick."""
-    cache = ScanCache.if_equal(scan_workspace(here, teller, roots), index)
-    note_equal(here, open_place(here.store, here.workspace.name), snapshot, cache, teller)
+def note_restored(here: Here, teller: Teller, index: Index, cache: ScanCache | None) -> None:
+    """Notes which snapshot the workspace equals; with a cache the next backup is quick."""
+    note_equal(here, open_place(here.store, here.workspace.name), index.id, cache, teller)
 
 
 def _prune(lock: StoreLock, here: Here, teller: Teller) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +116,58 @@ def test_a_failure_before_the_first_change_leaves_no_note(
         desk.restore(first)
     assert read_restoring(desk.here.workspace) is None
     assert desk.backup().kind == "unchanged"
+
+
+def rewritten(path: Path, content: bytes) -> None:
+    """Other content of the same size, and the mtime put back: only the change time tells."""
+    stats = path.stat()
+    assert len(content) == stats.st_size
+    path.write_bytes(content)
+    os.utime(path, ns=(stats.st_atime_ns, stats.st_mtime_ns))
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, name: str, do: Callable[[], None]) -> None:
+    """Does something right before a step of the delta."""
+    step = getattr(deltas, name)
+
+    def with_company(*arguments: Any, **more: Any) -> Any:
+        do()
+        return step(*arguments, **more)
+
+    monkeypatch.setattr(deltas, name, with_company)
+
+
+def test_a_file_changed_while_the_difference_is_restored_is_not_taken_for_unchanged(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "second")
+    desk.backup()
+    untouched = desk.work / "src/main.py"
+    meanwhile(monkeypatch, "apply", lambda: rewritten(untouched, b"exit(1)"))
+    desk.restore(first)
+    assert untouched.read_bytes() == b"exit(1)"
+    assert desk.backup().changed_files == 1
+    assert saved_somewhere(desk, "work/src/main.py", b"exit(1)", tmp_path / "x")
+
+
+def test_a_file_changed_after_the_safety_snapshot_is_not_overwritten(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "second")
+    desk.write("work/more/file", "more")
+    before = desk.ids
+    for path, content in [("README", b"SECOND"), ("more/file", b"MORE")]:
+        with monkeypatch.context() as patched:
+            meanwhile(patched, "find_delta", partial(rewritten, desk.work / path, content))
+            with pytest.raises(NotSaved, match=path):
+                desk.restore(first)
+        assert (desk.work / path).read_bytes() == content
+        assert read_restoring(desk.here.workspace) is None
+    assert len(desk.ids) > len(before)
+    desk.restore(first)
+    assert (desk.work / "README").read_text() == "hello"
 
 
 def test_directories_that_the_profile_no_longer_saves_are_saved_before_a_restore(

@@ -5,9 +5,13 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from scratchflow.archive.scan import ScannedTree
+from scratchflow.flows import difference, snapshotting
+from scratchflow.flows import restore as flow
 from scratchflow.flows.moving import export_snapshot, import_snapshot
 from scratchflow.flows.snapshots import (
     diff_snapshots,
@@ -63,6 +67,53 @@ def test_going_back_writes_only_the_difference_and_is_what_latest_brings(desk: D
     empty(desk)
     desk.restore()
     assert desk.content() == before
+
+
+def test_going_back_looks_at_the_workspace_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = desk.backup()
+    desk.write("work/README", "changed")
+    desk.backup()
+    scans: list[object] = []
+    scan = snapshotting.scan_workspace
+
+    def counted(*given: Any) -> ScannedTree:
+        scans.append(given)
+        return scan(*given)
+
+    for module in (snapshotting, difference, flow):
+        monkeypatch.setattr(module, "scan_workspace", counted)
+    desk.restore(str(first.snapshot))
+    assert len(scans) == 1
+
+
+def test_after_going_back_a_backup_finds_nothing_to_do(desk: Desk) -> None:
+    first = desk.backup()
+    desk.write("work/README", "changed")
+    (desk.work / "src/main.py").unlink()
+    desk.write("work/a/b/new", "new")
+    os.link(desk.work / "README", desk.work / "linked")
+    second = desk.backup()
+    for snapshot in (first, second):
+        restored = desk.restore(str(snapshot.snapshot))
+        again = desk.backup()
+        assert (again.kind, again.snapshot) == ("unchanged", restored.committed_as)
+        assert again.files == snapshot.files
+    assert verify_snapshots(desk.here, desk.teller, []).bad == []
+
+
+def test_what_an_older_snapshot_had_not_yet_saved_stays_in_the_newest(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env"]\n')
+    desk.write("work/a", "1")
+    first = desk.backup()
+    desk.write("work/a", "two")
+    desk.write("env/e", "later")
+    desk.backup()
+    restored = desk.restore(str(first.snapshot))
+    assert (desk.work / "a").read_text() == "1"
+    shown = show_snapshot(desk.here, desk.teller, str(restored.committed_as), "env")
+    assert [entry.path for entry in shown.entries] == ["env/e"]
 
 
 def test_changes_that_no_snapshot_holds_are_saved_first(desk: Desk, tmp_path: Path) -> None:
