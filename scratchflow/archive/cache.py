@@ -36,14 +36,14 @@ class ScanCache:
         self.flags = array("B")
 
     @classmethod
-    def of(cls, scanned: ScannedTree, index: Index) -> ScanCache:
+    def of(cls, scanned: ScannedTree, index: Index, flags: array[int] | None = None) -> ScanCache:
         """The cache for a tree with the very entries of an index; see `if_equal` when in doubt."""
         if not _same_entries(scanned, index):
             raise ValueError("a cache needs a tree with the very entries of the index")
         cache = cls(index.id)
         cache.inode = scanned.inode
         cache.ctime_ns = scanned.ctime_ns
-        cache.flags = recheck_flags(scanned)
+        cache.flags = recheck_flags(scanned) if flags is None else flags
         return cache
 
     @classmethod
@@ -129,15 +129,13 @@ def recheck_flags(scanned: ScannedTree) -> array[int]:
     """
     flags = array("B", bytes(len(scanned)))
     limit_ns = scanned.started_ns - _COARSE_NS
-    if max(scanned.ctime_ns, default=limit_ns) < limit_ns and (
-        max(scanned.mtime_ns, default=limit_ns) < limit_ns
-    ):
-        return flags
-    for entry, (mtime_ns, ctime_ns) in enumerate(
-        zip(scanned.mtime_ns, scanned.ctime_ns, strict=True)
-    ):
-        if ctime_ns >= limit_ns or mtime_ns >= limit_ns:
-            flags[entry] = RECHECK * is_racy(max(mtime_ns, ctime_ns), scanned.started_ns)
+    recent: set[int] = set()
+    for column in (scanned.mtime_ns, scanned.ctime_ns):
+        if max(column, default=limit_ns - 1) >= limit_ns:
+            recent.update([entry for entry, touched in enumerate(column) if touched >= limit_ns])
+    for entry in recent:
+        touched_ns = max(scanned.mtime_ns[entry], scanned.ctime_ns[entry])
+        flags[entry] = RECHECK * is_racy(touched_ns, scanned.started_ns)
     return flags
 
 

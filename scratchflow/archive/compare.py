@@ -60,15 +60,11 @@ class _Comparer:
         self.flags = cache.flags if cache else index.flags
         self.found = Comparison()
         self.known_groups = array("i", [-1]) * scanned.group_count
-        pairs: list[tuple[array[int], array[int]]] = [
+        self.columns: list[tuple[array[int], array[int]]] = [
             (getattr(scanned, name), getattr(index, name)) for name in _COMPARED
         ]
         if cache:
-            pairs += [(scanned.inode, cache.inode), (scanned.ctime_ns, cache.ctime_ns)]
-        self.columns = [
-            (memoryview(left).cast("B"), memoryview(right).cast("B"), left.itemsize)
-            for left, right in pairs
-        ]
+            self.columns += [(scanned.inode, cache.inode), (scanned.ctime_ns, cache.ctime_ns)]
 
     def run(self) -> Comparison:
         if self._is_same_tree():
@@ -91,7 +87,9 @@ class _Comparer:
             len(scanned) == len(index)
             and scanned.children == index.children
             and scanned.names.blob == index.names.blob
-            and self._all_equal(0, len(scanned), 0, len(index))
+            and not any(self.flags)
+            and self._targets_equal(0, len(scanned), 0, len(index))
+            and all(left == right for left, right in self.columns)
         )
 
     def _compare_groups(self, group: int, known: int) -> None:
@@ -113,10 +111,7 @@ class _Comparer:
             first, end, known_first, known_end
         ):
             return False
-        return all(
-            left[first * width : end * width] == right[known_first * width : known_end * width]
-            for left, right, width in self.columns
-        )
+        return all(left[first:end] == right[known_first:known_end] for left, right in self.columns)
 
     def _targets_equal(self, first: int, end: int, known_first: int, known_end: int) -> bool:
         ours = symlinks_within(self.scanned, first, end)

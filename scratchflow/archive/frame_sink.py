@@ -59,15 +59,16 @@ class FrameSink:
         self._error: BaseException | None = None
         self._compressors = ThreadPoolExecutor(threads, "compress")
         self._hasher = ThreadPoolExecutor(1, "hash")
-        self._free: SimpleQueue[bytearray] = SimpleQueue()
+        # Places for buffers; a buffer is made when it is first needed, and used again.
+        self._free: SimpleQueue[bytearray | None] = SimpleQueue()
         for _ in range(2 * threads + 1):
-            self._free.put(bytearray(FRAME_BYTES))
+            self._free.put(None)
         self._under_way: SimpleQueue[_Frame | None] = SimpleQueue()
         self._waiting = threading.Semaphore(_MAX_WAITING)
         self._writer = threading.Thread(target=self._write_frames, name="write", daemon=True)
         self._writer.start()
         self.on_frame: Callable[[], None] = lambda: None
-        self._buffer = self._free.get()
+        self._buffer = self._next_buffer()
         self.view = memoryview(self._buffer)
         self.fill = 0
         self._flushed = 0
@@ -103,11 +104,14 @@ class FrameSink:
         self._under_way.put((compressing, self.fill))
         self._flushed += self.fill
         self.fill = 0
-        self._buffer = self._free.get()
+        self._buffer = self._next_buffer()
         self.view = memoryview(self._buffer)
         if self._error:
             raise self._error
         self.on_frame()
+
+    def _next_buffer(self) -> bytearray:
+        return self._free.get() or bytearray(FRAME_BYTES)
 
     def close(self) -> None:
         """Waits until every frame is written."""

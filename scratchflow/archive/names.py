@@ -54,6 +54,12 @@ class PackedNames:
             lengths[0] += position
             self.starts.extend(accumulate(lengths))
 
+    def extend_packed(self, names: PackedNames) -> None:
+        """Adds all of another's names."""
+        position = len(self.blob)
+        self.blob += names.blob
+        self.starts.extend(map(add, names.starts[1:], repeat(position)))
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 

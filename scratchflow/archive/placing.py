@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 
 from scratchflow.archive.digest import StreamDigest, digest_of_bytes
@@ -224,7 +223,7 @@ def _current_umask() -> int:
 
 
 def _temporary_name() -> bytes:
-    return TEMP_PREFIX.encode() + secrets.token_hex(8).encode()
+    return TEMP_PREFIX.encode() + os.urandom(8).hex().encode()
 
 
 def _exists(name: bytes, directory: int) -> bool:

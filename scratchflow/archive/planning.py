@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from array import array
 from collections import defaultdict
 from dataclasses import dataclass
@@ -79,7 +78,7 @@ def plan(
         store=_all_but(dropped, len(scanned)) if full or not parent else array("I", changed),
         dropped=dropped,
         xattrs=xattrs,
-        seed=parent.seed if parent else secrets.randbits(64),
+        seed=parent.seed if parent else int.from_bytes(os.urandom(8), "big"),
         full=full or parent is None,
         changed_files=len(files),
         changed_bytes=sum(scanned.size[entry] for entry in files if entry not in scanned.hardlinks),

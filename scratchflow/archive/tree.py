@@ -93,29 +93,35 @@ class Tree:
             raise Malformed("directories and groups differ in number")
         if sum(self.children) != len(self):
             raise Malformed("the groups do not hold all entries")
-        self.dir_groups = array("I", bytes(4 * len(self.dir_entries)))
-        self.first = array("I", [0])
-        self.entry_of = array("I")
-        self._walk_groups()
+        self._walk_groups(self.dir_entries.tolist())
 
-    def _walk_groups(self) -> None:
+    def _walk_groups(self, dir_entries: list[int]) -> None:
         # Depth first: a group's directories wait on the stack until their own group's turn.
+        # Plain lists until the end: this loop is a good part of opening an index.
+        dir_groups = [0] * len(dir_entries)
+        first, entry_of = [0], []
         waiting = [-1]
         seen = end = 0
         for group, count in enumerate(self.children):
             if not waiting:
                 raise Malformed("a group belongs to no directory")
             ordinal = waiting.pop()
-            self.entry_of.append(self.dir_entries[ordinal] if ordinal >= 0 else 0)
             if ordinal >= 0:
-                self.dir_groups[ordinal] = group
-            end += count
-            self.first.append(end)
-            here = bisect_left(self.dir_entries, end, seen)
-            waiting.extend(range(here - 1, seen - 1, -1))
-            seen = here
+                dir_groups[ordinal] = group
+                entry_of.append(dir_entries[ordinal])
+            else:
+                entry_of.append(0)
+            if count:
+                end += count
+                here = bisect_left(dir_entries, end, seen)
+                if here != seen:
+                    waiting.extend(range(here - 1, seen - 1, -1))
+                    seen = here
+            first.append(end)
         if waiting:
             raise Malformed("a directory has no group")
+        self.first, self.entry_of = array("I", first), array("I", entry_of)
+        self.dir_groups = array("I", dir_groups)
 
     def subdirectories(self, group: int) -> tuple[array[int], array[int]]:
         """Entry numbers and groups of the directories directly inside a group."""

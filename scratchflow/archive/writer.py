@@ -73,7 +73,7 @@ def write(
     append_index(index, sink)
     return Written(
         index=index,
-        cache=_cache(plan, index),
+        cache=ScanCache.of(plan.scanned, index, index.flags),
         archive_bytes=sink.written,
         sha256=sink.sha256.hexdigest(),
         counts=index.counts(),
@@ -148,9 +148,3 @@ def append_index(index: Index, sink: FrameSink) -> None:
         sink.append(frame)
     footer = Footer(offset, sink.written - offset, digest.digest(), sink.sha256.digest())
     sink.append(pack_footer(footer))
-
-
-def _cache(plan: Plan, index: Index) -> ScanCache:
-    cache = ScanCache.of(plan.scanned, index)
-    cache.flags = index.flags
-    return cache

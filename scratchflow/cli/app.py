@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Sequence
@@ -96,7 +95,7 @@ def _reporter(flags: Flags, gate: SignalGate) -> Reporter:
 
     return JsonLines(
         hello=Hello(
-            version=__version__, pid=os.getpid(), host=socket.gethostname(), role=role(os.environ)
+            version=__version__, pid=os.getpid(), host=os.uname().nodename, role=role(os.environ)
         ),
         write=write_stdout,
         timestamp=_utc_now,

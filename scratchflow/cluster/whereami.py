@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Mapping
 
 from scratchflow.model.events import Role
@@ -22,7 +21,7 @@ def role(environment: Mapping[str, str]) -> Role:
 
 def node_name(environment: Mapping[str, str]) -> str:
     """The node as Slurm calls it, or this machine's own short name."""
-    return environment.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
+    return environment.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0]
 
 
 def login_host() -> str:
@@ -30,9 +29,11 @@ def login_host() -> str:
 
     A tmux session lives on one of them: whoever comes back by the pool's name may be on another.
     """
+    import socket  # heavy, and needed only here
+
     name = socket.getfqdn()
     # Without a working resolver that may be the loopback's name, which means another host elsewhere.
-    return socket.gethostname() if name.startswith("localhost") or ":" in name else name
+    return os.uname().nodename if name.startswith("localhost") or ":" in name else name
 
 
 def job_id(environment: Mapping[str, str]) -> int | None:

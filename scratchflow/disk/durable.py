@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from pathlib import Path
 
 TEMP_PREFIX = ".tmp-"
@@ -23,7 +22,7 @@ def replace_file(path: Path, content: bytes, *, mode: int = 0o600) -> None:
 
     The mode holds whatever the umask. A symlink at `path` is replaced, not followed.
     """
-    temp = path.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}-{path.name}")
+    temp = path.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{path.name}")
     try:
         write_new(temp, content, mode=mode)
         os.replace(temp, path)

@@ -7,7 +7,6 @@ import time
 from scratchflow.flows.here import Here
 from scratchflow.flows.snapshotting import (
     Wish,
-    find_parent,
     plan_snapshot,
     require_backupable,
     take_snapshot,
@@ -36,8 +35,7 @@ def foretell_backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
     require_backupable(here)
     started_s = here.monotonic()
     place = find_place(here.store, here.workspace.name)
-    parent = find_parent(here, place, read_catalogue(place), teller)
-    planned = plan_snapshot(here, parent, teller, wish)
+    parent, planned = plan_snapshot(here, place, read_catalogue(place), teller, wish)
     counts = planned.scanned.counts()
     guard_shrink(
         parent.manifest if parent else None,

@@ -98,7 +98,7 @@ def _save_changes(here: Here, teller: Teller, source: Source) -> Saved:
     """A snapshot of all that the restore may touch, unless one already holds it."""
     message = f"before restoring {source.id}"
     roots = _roots(here, source)
-    wish = Wish(allow_shrink=True, message=message, prune=False, roots=roots)
+    wish = Wish(allow_shrink=True, message=message, prune=False, note_unchanged=False, roots=roots)
     return save_now(here, teller, wish)
 
 

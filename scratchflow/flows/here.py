@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,7 +36,7 @@ class Here:
     job_id: int | None
     now: Callable[[], datetime] = field(default=lambda: datetime.now(timezone.utc))
     monotonic: Callable[[], float] = time.monotonic
-    token: Callable[[int], str] = secrets.token_hex
+    token: Callable[[int], str] = lambda size: os.urandom(size).hex()
 
     @property
     def profile(self) -> Profile:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,9 +19,8 @@ from scratchflow.archive.ignore import IgnoreRules
 from scratchflow.archive.index import Index
 from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.reader import open_index
-from scratchflow.archive.scan import ScannedTree, scan_tree
+from scratchflow.archive.scan import Scan, ScannedTree
 from scratchflow.archive.tree import Counts
-from scratchflow.archive.writer import Written, write, write_again
 from scratchflow.flows.here import Here
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import (
@@ -43,6 +43,9 @@ from scratchflow.store.prune import prune
 from scratchflow.store.shrink import guard_shrink
 from scratchflow.workspace.notes import cache_path, read_base, read_restoring, write_base
 
+if TYPE_CHECKING:
+    from scratchflow.archive.writer import Written
+
 # A chain of incrementals of which less than this is still in use is not worth keeping.
 MIN_LIVE_SHARE = 0.5
 
@@ -58,6 +61,8 @@ class Wish:
     even_unchanged: bool = False
     # Not while a restore is about to read a snapshot that the rules no longer keep.
     prune: bool = True
+    # Not when whatever is noted will be wrong in a moment; what is noted already is still true.
+    note_unchanged: bool = True
     # What to save, by name beneath scratch; by default what the profile says.
     roots: Sequence[str] = ()
 
@@ -123,11 +128,11 @@ def save_workspace(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> S
     """The same, with what was found on the way for whoever goes on from there."""
     started_s = here.monotonic()
     catalogue = read_catalogue(lock.place)
-    parent = find_parent(here, lock.place, catalogue, teller)
-    planned = plan_snapshot(here, parent, teller, wish)
+    parent, planned = plan_snapshot(here, lock.place, catalogue, teller, wish)
     if planned.unchanged and parent is not None and not wish.even_unchanged:
         cache = planned.cache_if_unchanged()
-        note_equal(here, lock.place, parent.manifest.id, cache, teller)
+        if wish.note_unchanged:
+            note_equal(here, lock.place, parent.manifest.id, cache, teller)
         taken = _unchanged(parent.manifest, here.monotonic() - started_s)
         flags = cache.flags if cache else recheck_flags(planned.scanned)
         return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
@@ -162,6 +167,8 @@ def commit_again(
         return None
     snapshot = fresh_id(catalogue, here.now(), here.token(3))
     with NewSnapshot(lock, snapshot) as new:
+        from scratchflow.archive.writer import write_again
+
         written = write_again(known.index, known.cache, new.file, archive_id=snapshot)
         plain = _manifest(here, source, written, wish, snapshot)
         _commit(new, plain, teller, here.monotonic() - started_s)
@@ -194,24 +201,33 @@ def find_parent(here: Here, place: Place, catalogue: Catalogue, teller: Teller) 
     return Parent(manifest, index, ScanCache.load(cache_path(here.workspace), index))
 
 
-def plan_snapshot(here: Here, parent: Parent | None, teller: Teller, wish: Wish) -> Plan:
-    """Scans the workspace and decides what has to be stored."""
+def plan_snapshot(
+    here: Here, place: Place, catalogue: Catalogue, teller: Teller, wish: Wish
+) -> tuple[Parent | None, Plan]:
+    """Scans the workspace and decides what has to be stored; reads the parent's index meanwhile."""
     teller.phase("scan")
-    scanned = scan_workspace(here, teller, wish.roots or None)
+    with _begin_scan(here, wish.roots or None) as scan:
+        parent = find_parent(here, place, catalogue, teller)
+        scanned = scan.finish(teller.warn)
     if parent is None:
-        return plan(scanned, None, warn=teller.warn)
+        return None, plan(scanned, None, warn=teller.warn)
     planned = plan(scanned, parent.index, parent.cache, warn=teller.warn, full=wish.full)
     # Asked only now: an unchanged workspace is the common case and should cost no more than a look.
     if planned.full or planned.unchanged or not _is_due_for_full(here, parent):
-        return planned
-    return plan(scanned, parent.index, parent.cache, warn=teller.warn, full=True)
+        return parent, planned
+    return parent, plan(scanned, parent.index, parent.cache, warn=teller.warn, full=True)
 
 
 def scan_workspace(here: Here, teller: Teller, roots: Sequence[str] | None = None) -> ScannedTree:
     """The workspace and what is saved with it, or the given roots, as they are on disk now."""
+    with _begin_scan(here, roots) as scan:
+        return scan.finish(teller.warn)
+
+
+def _begin_scan(here: Here, roots: Sequence[str] | None) -> Scan:
     rules = IgnoreRules(here.profile.backup.exclude)
     wanted = here.workspace.roots if roots is None else roots
-    return scan_tree(here.workspace.scratch, wanted, rules, teller.warn)
+    return Scan(here.workspace.scratch, wanted, rules)
 
 
 def _is_due_for_full(here: Here, parent: Parent) -> bool:
@@ -225,6 +241,9 @@ def _is_due_for_full(here: Here, parent: Parent) -> bool:
 
 
 def _write(planned: Plan, new: NewSnapshot, here: Here, teller: Teller) -> Written:
+    # Imported when there is something to write: most backups find nothing.
+    from scratchflow.archive.writer import write
+
     return write(
         planned,
         new.file,

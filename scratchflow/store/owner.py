@@ -1,7 +1,6 @@
 """Who holds a lock: a process on a host, described well enough to know whether it is dead."""
 
 import os
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +49,7 @@ def this_process() -> Process:
     # In a pid namespace that still sees its parent's /proc, our pid names somebody else there.
     told_by_proc = _read_link(Path("/proc/self")) == str(pid)
     return Process(
-        host=socket.gethostname(),
+        host=os.uname().nodename,
         boot_id=_read_boot_id(),
         pid_namespace=_read_link(Path("/proc/self/ns/pid")) if told_by_proc else "",
         pid=pid,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from scratchflow.cluster.command import CommandMissing, Completed
@@ -37,7 +39,7 @@ def test_without_logind_nobody_knows() -> None:
 
 
 def test_the_login_host_has_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("socket.gethostname", lambda: "login2")
+    monkeypatch.setattr("os.uname", lambda: SimpleNamespace(nodename="login2"))
     for loopback in ("localhost", "localhost.localdomain", "::1"):
         monkeypatch.setattr("socket.getfqdn", lambda name=loopback: name)
         assert login_host() == "login2"

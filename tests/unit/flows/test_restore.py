@@ -5,13 +5,10 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scratchflow.archive.scan import ScannedTree
-from scratchflow.flows import difference, snapshotting
-from scratchflow.flows import restore as flow
 from scratchflow.flows.moving import export_snapshot, import_snapshot
 from scratchflow.flows.snapshots import (
     diff_snapshots,
@@ -76,14 +73,13 @@ def test_going_back_looks_at_the_workspace_once(
     desk.write("work/README", "changed")
     desk.backup()
     scans: list[object] = []
-    scan = snapshotting.scan_workspace
+    begin = ScannedTree.__init__
 
-    def counted(*given: Any) -> ScannedTree:
-        scans.append(given)
-        return scan(*given)
+    def counted(tree: ScannedTree, scratch: Path) -> None:
+        scans.append(tree)
+        begin(tree, scratch)
 
-    for module in (snapshotting, difference, flow):
-        monkeypatch.setattr(module, "scan_workspace", counted)
+    monkeypatch.setattr(ScannedTree, "__init__", counted)
     desk.restore(str(first.snapshot))
     assert len(scans) == 1
 
