@@ -48,7 +48,7 @@ def _report(reporter: Reporter, arguments: Sequence[str], flags: Flags, gate: Si
     outcome: ScratchflowError
     try:
         call = _parse(arguments, flags)
-        reporter.begin(call.op)
+        reporter.begin(call.op, call.show)
         result = call.flow(reporter.emit)
         shown = list(call.show(result))
         gate.close()

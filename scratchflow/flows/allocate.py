@@ -8,7 +8,7 @@ from scratchflow.flows.anywhere import Caller, Cluster, cluster_of, is_login_hos
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.pointing import has_alias, point_at, require_alias, verify
 from scratchflow.flows.wishes import Hold
-from scratchflow.model.events import Emit, Progress
+from scratchflow.model.events import Emit
 from scratchflow.model.results import Allocated, NodeHeld
 
 
@@ -32,7 +32,7 @@ def allocate_on(cluster: Cluster, wish: Hold) -> Allocated:
         require_alias(settings)
     held = cluster.on_login("hold", wish, NodeHeld)
     if not wish.dry_run and has_alias(settings):
-        emit(Progress(phase="trying the way there"))
+        # No progress bar from here on: ssh may ask something in the same terminal.
         point_at(settings, held, emit)
         verify(settings, held.node, emit, may_ask=caller.may_ask)
     return Allocated(

@@ -6,12 +6,14 @@ code or a terminal escape.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import IO, TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import msgspec
 
 from scratchflow.model.errors import ScratchflowError, exit_code_for
-from scratchflow.model.events import Event, Item, Log, Progress, State, Warned
-from scratchflow.model.results import Result
+from scratchflow.model.events import Event, Item, Log, Progress, State, Status, Warned
+from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
 from scratchflow.report.output import Remarks, write_stdout
@@ -22,6 +24,13 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 
+Show = Callable[[Any], Iterable[str]]
+
+
+def _nothing(_: Any) -> Iterable[str]:
+    return ()
+
+
 class Human:
     """Tells a person in a terminal; quiet about progress when nobody watches."""
 
@@ -30,12 +39,14 @@ class Human:
         self._verbose = verbose
         self._warning_codes: set[str] = set()
         self._stderr = stderr
-        self._state = ""
         self._bars: Bars | None = None
         self._phases: dict[str, TaskID] = {}
+        self._op = ""
+        self._show: Show = _nothing
+        self._has_shown_status = False
 
-    def begin(self, op: str) -> None:
-        """People know what they typed."""
+    def begin(self, op: str, show: Show = _nothing) -> None:
+        self._op, self._show = op, show
 
     def emit(self, event: Event) -> None:
         if isinstance(event, Progress):
@@ -45,27 +56,18 @@ class Human:
             path = shown_path(event.path, event.path_b64)
             where = f"`{path}`: " if path else ""
             self._say("warning", f"{where}{printable(event.message)}", "yellow")
-        elif isinstance(event, State) and not self._quiet:
+        elif isinstance(event, State):
             self._show_state(event)
+        elif isinstance(event, Status):
+            self._show_status(event)
         elif isinstance(event, Log) and self._wants(event):
             self._say("", printable(event.message))
         elif isinstance(event, Item) and self._verbose:
             self._say("", f"{printable(event.action)} {shown_path(event.path, event.path_b64)}")
 
-    def _show_state(self, event: State) -> None:
-        """A line for each change that a person would call one: estimates move all the time."""
-        job = f"job {event.job_id} " if event.job_id is not None else ""
-        reason = f": {printable(event.reason)}" if event.reason else ""
-        line = f"{job}{printable(event.state)}{reason}"
-        if line != self._state:
-            self._state = line
-            estimate = f" (expected {event.start_estimate})" if event.start_estimate else ""
-            self._say("", f"{line}{printable(estimate)}")
-
     def succeed(self, result: Result, shown: Iterable[str]) -> int:
         self.close()
-        text = "".join(f"{line}\n" for line in shown)
-        write_stdout(text.encode("utf-8", "surrogateescape"))
+        _print(shown)
         return result.exit_code() or exit_code_for(self._warning_codes)
 
     def fail(self, error: ScratchflowError) -> int:
@@ -78,6 +80,7 @@ class Human:
         if self._bars is not None:
             self._bars.stop()
             self._bars = None
+            self._phases.clear()
 
     def _wants(self, event: Log) -> bool:
         return self._verbose or (event.level == "info" and not self._quiet)
@@ -101,6 +104,24 @@ class Human:
         # soft_wrap: the terminal breaks lines, so that a copied path or command stays whole.
         self._console().print(line, soft_wrap=True)
 
+    def _show_state(self, event: State) -> None:
+        if event.state == "running":
+            self.close()  # what was waited for is here
+        if self._quiet:
+            return
+        job = f", job {event.job_id}" if event.job_id is not None else ""
+        node = f" on `{printable(event.node)}`" if event.node else ""
+        reason = f": {printable(event.reason)}" if event.reason else ""
+        start = f"; expected to start at {event.start_estimate}" if event.start_estimate else ""
+        self._say("", f"{printable(event.state)}{node}{job}{reason}{start}")
+
+    def _show_status(self, event: Status) -> None:
+        """A picture of its own each time, told apart by an empty line."""
+        picture = msgspec.convert(event.data, RESULTS_BY_OP[self._op])
+        lines = [*([""] if self._has_shown_status else []), *self._show(picture)]
+        self._has_shown_status = True
+        _print(lines)
+
     def _show_progress(self, event: Progress) -> None:
         if self._quiet or not self._console().is_terminal:
             return
@@ -109,7 +130,8 @@ class Human:
         if task is None:
             for earlier in self._phases.values():  # one bar at a time: what is done is done
                 bars.update(earlier, visible=False)
-            task = self._phases[event.phase] = bars.add_task(printable(event.phase), amounts="")
+            task = bars.add_task(printable(event.phase), total=None, amounts="")
+            self._phases[event.phase] = task
         total, done = event.bytes_total, event.bytes_done
         if not total and not done:
             total, done = event.files_total, event.files_done
@@ -129,6 +151,11 @@ class Human:
         )
         self._bars.start()
         return self._bars
+
+
+def _print(lines: Iterable[str]) -> None:
+    text = "".join(f"{line}\n" for line in lines)
+    write_stdout(text.encode("utf-8", "surrogateescape"))
 
 
 def _amounts(event: Progress) -> str:

@@ -52,7 +52,7 @@ class JsonLines:
         self._warning_codes: list[str] = []
         self._last_progress_s = float("-inf")
 
-    def begin(self, op: str) -> None:
+    def begin(self, op: str, show: object = None) -> None:  # noqa: ARG002 - the lines are for people
         self._op = op
         self._say_hello()
 

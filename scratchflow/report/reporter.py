@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.events import Event
@@ -13,8 +13,8 @@ from scratchflow.model.results import Result
 class Reporter(Protocol):
     """The seam between a running command and whoever watches it."""
 
-    def begin(self, op: str) -> None:
-        """The command is known; events follow."""
+    def begin(self, op: str, show: Callable[[Any], Iterable[str]]) -> None:
+        """The command is known; events follow. `show` makes lines for people of its results."""
 
     def emit(self, event: Event) -> None:
         """Something happened."""

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from scratchflow.model.errors import ConfigMissing, ScratchflowError, SnapshotMissing
-from scratchflow.model.events import Event, Hello, Item, Log, Progress, State, Warned, path_fields
+from scratchflow.model.events import (
+    Event,
+    Hello,
+    Item,
+    Log,
+    Progress,
+    State,
+    Status,
+    Warned,
+    path_fields,
+)
 from scratchflow.model.results import VersionShown
 from scratchflow.report import output
 from scratchflow.report.human import Human
@@ -153,6 +163,41 @@ def test_a_step_of_unknown_size_shows_no_numbers() -> None:
     reporter.close()
     assert "scan" in text.getvalue()
     assert "files" not in text.getvalue()
+
+
+def test_a_wait_is_told_with_its_reason_and_estimate() -> None:
+    reporter, text = human()
+    reporter.emit(
+        State(
+            state="pending",
+            previous=None,
+            reason="other jobs come first",
+            job_id=7,
+            start_estimate="2026-01-01T10:00:00Z",
+        )
+    )
+    reporter.emit(State(state="running", previous="pending", job_id=7, node="node-1"))
+    assert text.getvalue().splitlines() == [
+        "pending, job 7: other jobs come first; expected to start at 2026-01-01T10:00:00Z",
+        "running on `node-1`, job 7",
+    ]
+
+
+def test_a_wait_that_is_over_leaves_the_terminal_to_others() -> None:
+    reporter, text = human(terminal=True)
+    reporter.emit(Progress(phase="waiting for a node"))
+    reporter.emit(State(state="running", previous="pending"))
+    assert text.getvalue().rstrip().endswith("running")
+    reporter.emit(Progress(phase="waiting for a node"))
+    reporter.close()
+
+
+def test_each_picture_of_a_watch_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    reporter, _ = human()
+    reporter.begin("version", lambda shown: [f"version {shown.version}"])
+    reporter.emit(Status(data={"version": "1"}))
+    reporter.emit(Status(data={"version": "2"}))
+    assert capfd.readouterr().out == "version 1\n\nversion 2\n"
 
 
 def test_quiet_keeps_warnings_and_errors() -> None:
