@@ -88,8 +88,8 @@ class Wait:
                 self._give_up_if_forgotten(holder)
             else:
                 self._give_up_if_hopeless(seen)
-            self._mind_the_limit()
-            self._listen(holder, interval_s)
+            left_s = self._mind_the_limit()
+            self._listen(holder, min(interval_s, left_s))
             interval_s = min(interval_s * 1.5, _LAST_LOOK_S)
 
     def _look(self) -> Allocation | None:
@@ -137,12 +137,13 @@ class Wait:
         except SlurmUnreachable:
             return False  # the next look decides
 
-    def _mind_the_limit(self) -> None:
+    def _mind_the_limit(self) -> float:
+        """The seconds that are left; AllocationPending when there are none."""
         since = self._began if self._granted_at is None else self._granted_at
         limit_s = self._patience.wait_s if self._granted_at is None else CONFIGURE_S
         waited_s = self._clock.monotonic() - since
         if waited_s < limit_s:
-            return
+            return limit_s - waited_s
         last = self._last
         raise AllocationPending(
             job_id=(last.job_id if last else None) or "?",

@@ -316,3 +316,10 @@ def test_a_node_list_that_nobody_understands_is_no_answer(cluster: Cluster) -> N
     number = cluster.fake.add(NAME, nodes="cn[x")
     with pytest.raises(SlurmUnreachable, match="makes no sense"):
         job(cluster.slurm, number, NAME)
+
+
+def test_the_limit_is_kept_to_the_second_however_rarely_slurm_is_asked(cluster: Cluster) -> None:
+    began = cluster.fake.fake_clock.clock.monotonic()
+    with pytest.raises(AllocationPending, match="after 45s"):
+        allocate(REQUEST, cluster.submission(wait_s=45))
+    assert cluster.fake.fake_clock.clock.monotonic() - began < 46
