@@ -13,7 +13,7 @@ from scratchflow.cluster.slurm_node_text import (
     shown_partitions,
 )
 from scratchflow.model.allocation import Node, Partition
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors import NodeUnknown
 from scratchflow.model.text import closest
 
 _MOST_CANDIDATES = 8
@@ -46,7 +46,7 @@ def complete_node(wanted: str, names: Iterable[str]) -> str:
     """The node that `2` means: the one whose name ends in that number, as `node-2` does.
 
     A full name is itself. Leading zeros count only when they decide: `7` finds `cn007`.
-    UsageInvalid when no node or several fit.
+    NodeUnknown when no node or several fit.
     """
     known = list(dict.fromkeys(names))
     if wanted in known:
@@ -69,8 +69,8 @@ def _number(name: str) -> str:
     return match[0] if match else ""
 
 
-def _unclear(problem: str, candidates: list[str]) -> UsageInvalid:
+def _unclear(problem: str, candidates: list[str]) -> NodeUnknown:
     shown = ", ".join(f"`{name}`" for name in candidates[:_MOST_CANDIDATES])
     more = " and more" if len(candidates) > _MOST_CANDIDATES else ""
-    which = f"; did you mean {shown}{more}?" if shown else "; `scratchflow nodes` lists them"
-    return UsageInvalid(problem=f"{problem}{which}", command="scratchflow allocate")
+    which = f"; did you mean {shown}{more}?" if shown else ""
+    return NodeUnknown(problem=f"{problem}{which}")

@@ -28,11 +28,13 @@ from scratchflow.model.errors import (
     AllocationMissing,
     AllocationPending,
     AllocationRefused,
+    NodeFailed,
+    NodeSilent,
     ScratchflowError,
     TmuxFailed,
     UsageInvalid,
 )
-from scratchflow.model.events import State
+from scratchflow.model.events import Progress, State
 from scratchflow.model.results import NodeHeld
 from scratchflow.model.times import iso_time
 from scratchflow.ssh.node_probe import scan_host_keys, wait_for_sshd
@@ -66,7 +68,12 @@ def _held_again(login: LoginHost, wish: Hold, found: Allocation) -> NodeHeld:
         got = resume(found.name, login.settings.name, _submission(login, holder, _patience(wish)))
     if wish.node and got.node != _complete(login, wish.node):
         raise AllocationElsewhere(node=got.node, wanted=wish.node, job_id=got.job_id)
-    return _ready(login, got, reused=True)
+    try:
+        return _ready(login, got, reused=True)
+    except NodeFailed as error:
+        # The job is not given back: the node may hold work that no snapshot has.
+        reason = error.fields["reason"]
+        raise NodeSilent(node=got.node, job_id=got.job_id, reason=reason) from error
 
 
 @dataclass(frozen=True)
@@ -244,4 +251,6 @@ class _Watch:
             msgspec.structs.replace(event, previous=None)
         ):
             self._login.emit(event)
+            if seen.state != "running":
+                self._login.emit(Progress(phase="waiting for a node"))
         self._told, self._previous = event, seen.state

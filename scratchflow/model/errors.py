@@ -289,6 +289,25 @@ class NodeFailed(ScratchflowError):
     retryable = True
 
 
+class NodeSilent(ScratchflowError):
+    """The node that is held does not answer, though Slurm has not given it up."""
+
+    code = "node.silent"
+    exit_code = 24
+    message = "node `{node}` is still ours (job {job_id}), but does not answer: {reason}"
+    hint = "wait a minute and try again, or `scratchflow clear --no-backup`, then `scratchflow allocate`"
+    retryable = True
+
+
+class NodeUnknown(ScratchflowError):
+    """The cluster has no node of the name that was asked for, or several that could be meant."""
+
+    code = "node.unknown"
+    exit_code = 22
+    message = "{problem}"
+    hint = "`scratchflow nodes` lists them"
+
+
 class AllocationMissing(ScratchflowError):
     """The command needs a node and there is none."""
 
