@@ -127,6 +127,9 @@ def _check_tmux(settings: Settings) -> Check:
     found = shutil.which("tmux")
     if found:
         return Check(name="tmux", ok=True, detail=found)
+    if settings.profile.scheduler == "none":
+        fix = "install tmux; only `allocate` and `attach` need it"
+        return Check(name="tmux", ok=False, detail="not there", fix=fix)
     if settings.profile.hold == "detached":
         return Check(name="tmux", ok=True, detail='not there; `hold = "detached"` does without')
     fix = "`scratchflow config set hold detached` does without"

@@ -95,13 +95,17 @@ def final_backup(cluster: Cluster) -> str | None:
 
 def _end_session(cluster: Cluster, wish: ClearWish, snapshot: str | None) -> Cleared:
     settings = cluster.settings
+    saving = ["scratchflow backup"] if wish.backup else []
     login = LoginHost(settings, cluster.caller.environment, cluster.emit)
-    ended = False if wish.dry_run else none.release(login.tmux, settings.name)
+    session = login.tmux.session(settings.name) if login.has_tmux else None
+    ended = session is not None and not wish.dry_run and none.release(login.tmux, settings.name)
     return Cleared(
         job_id=None,
         snapshot=snapshot,
         released=ended,
         session_ended=ended,
-        commands=["tmux -L scratchflow kill-session"] if wish.dry_run else [],
+        commands=[*saving, f"tmux -L scratchflow kill-session -t ={session}"]
+        if wish.dry_run and session
+        else [],
         dry_run=wish.dry_run,
     )

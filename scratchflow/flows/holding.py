@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -210,7 +211,7 @@ def _foretold(ask: _Ask, held: list[Allocation]) -> NodeHeld:
         now = held[-1]
         return _told(now, f"job {now.job_id} holds `{now.node}` already")
     node = ask.node() or (ask.warm_choice() if ask.wish.warm else "")
-    return _told(None, " ".join(ask.request(node).argv()))
+    return _told(None, shlex.join(ask.request(node).argv()))
 
 
 def _told(held: Allocation | None, command: str) -> NodeHeld:

@@ -99,6 +99,8 @@ def held_jobs(login: LoginHost, now: Callable[[], float] = time.time) -> JobsSho
 def _jobs(login: LoginHost) -> list[Allocation]:
     """The profile's jobs, newest last, with those that ended a short while ago."""
     if login.profile.scheduler == "none":
+        if not login.has_tmux:
+            return []
         found = none.allocation(login.tmux, login.settings.name, node_name(login.environment))
         return [found] if found else []
     return our_jobs(login.slurm, login.settings.name, ended=True)

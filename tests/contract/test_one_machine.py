@@ -1,0 +1,122 @@
+"""`scheduler = "none"`: the verbs of the cluster on one machine that has tmux and no ssh, or neither."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Machine:
+    """The real program with a home, a PATH and a tmux server of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.programs = directory / "bin"
+        for made in (self.programs, directory / "tmux"):
+            made.mkdir(mode=0o700)
+        for name in ("sh", "bash", "tmux"):
+            found = shutil.which(name)
+            assert found
+            (self.programs / name).symlink_to(found)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name in {"LANG", "TERM"}}
+        tmux = str(self.directory / "tmux")
+        home = str(self.directory)
+        return {**kept, "HOME": home, "PATH": str(self.programs), "TMUX_TMPDIR": tmux}
+
+    def outcome(self, *arguments: str) -> dict[str, Any]:
+        done = subprocess.run(
+            [sys.executable, "-m", "scratchflow", *arguments, "--json"],
+            cwd=ROOT,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        last: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        assert last["exit_code"] == done.returncode
+        return last
+
+    def data(self, *arguments: str) -> dict[str, Any]:
+        last = self.outcome(*arguments)
+        assert last["type"] == "summary", last
+        found: dict[str, Any] = last["data"]
+        return found
+
+    def tmux(self, socket: str, *arguments: str) -> str:
+        argv = ["tmux", "-L", socket, *arguments]
+        done = subprocess.run(
+            argv, env=self.environment, capture_output=True, text=True, check=False
+        )
+        return done.stdout
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    # A short path: tmux's socket lies in it.
+    directory = Path(tempfile.mkdtemp(prefix="machine-"))
+    made = Machine(directory)
+    yield made
+    (made.programs / "tmux").unlink(missing_ok=True)
+    (made.programs / "tmux").symlink_to(shutil.which("tmux") or "tmux")
+    for socket in ("scratchflow", "default"):
+        made.tmux(socket, "kill-server")
+    shutil.rmtree(directory)
+
+
+def test_the_session_is_the_allocation_from_allocate_to_clear(machine: Machine) -> None:
+    machine.tmux("default", "new-session", "-d", "-s", "scratchflow")
+    assert machine.data("allocate", "--dry-run")["command"].startswith("tmux -L scratchflow new")
+    assert machine.tmux("scratchflow", "list-sessions") == ""
+
+    got = machine.data("allocate")
+    assert (got["job_id"], got["reused"], got["alias"]) == (None, False, None)
+    assert machine.data("allocate")["reused"] is True
+    seen = machine.data("status")
+    assert (seen["allocation"]["state"], seen["allocation"]["node"]) == ("running", got["node"])
+    assert (seen["alias"], seen["problems"]) == (None, [])
+    shown = machine.data("attach")["command"]
+    assert shown == ["tmux", "-L", "scratchflow", "attach-session", "-t", "=scratchflow"]
+    assert all(check["ok"] for check in machine.data("doctor")["checks"])
+
+    machine.data("create")
+    told = machine.data("clear", "--dry-run")["commands"]
+    assert told == ["scratchflow backup", "tmux -L scratchflow kill-session -t =scratchflow"]
+    cleared = machine.data("clear")
+    assert (cleared["released"], cleared["session_ended"]) == (True, True)
+    assert cleared["snapshot"] == machine.data("snapshots", "list")["snapshots"][-1]["id"]
+    assert machine.tmux("scratchflow", "list-sessions") == ""
+    assert machine.tmux("default", "list-sessions").startswith("scratchflow:")
+
+    assert machine.data("status")["allocation"] is None
+    assert machine.data("clear")["released"] is False
+    assert machine.data("clear", "--dry-run")["commands"] == []
+    assert machine.outcome("attach")["exit_code"] == 25
+
+
+def test_without_tmux_what_needs_it_says_so_and_the_rest_works(machine: Machine) -> None:
+    (machine.programs / "tmux").unlink()
+    for verb in ("allocate", "attach"):
+        refused = machine.outcome(verb)
+        assert (refused["code"], refused["exit_code"]) == ("tmux.failed", 26)
+        assert "install tmux" in refused["hint"]
+    machine.data("create")
+    seen = machine.data("status")
+    assert (seen["allocation"], seen["snapshots"]["count"]) == (None, 1)
+    assert machine.data("clear")["released"] is False
+    (amiss,) = [check for check in machine.data("doctor")["checks"] if not check["ok"]]
+    assert (amiss["name"], "install tmux" in amiss["fix"]) == ("tmux", True)
