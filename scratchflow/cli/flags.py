@@ -12,6 +12,10 @@ AGENT = "agent"
 WITH_VALUE = frozenset(
     {
         "--config",
+        "--env",
+        "--packages",
+        "--python",
+        "--requirements",
         "--from",
         "--message",
         "--node",

@@ -3,32 +3,58 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from scratchflow.flows.backup import backup
 from scratchflow.flows.here import Here
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
+from scratchflow.flows.wishes import Create
 from scratchflow.model.errors import WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.results import WorkspaceCreated
 from scratchflow.model.text import printable
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import find_place
+from scratchflow.workspace.environment import ENV_NAME, EnvironmentWish, make_environment
 
 
-def create(here: Here, teller: Teller, *, dry_run: bool) -> WorkspaceCreated:
-    """Makes the directory if it is missing, then snapshots what is in it.
+def create(
+    here: Here, teller: Teller, wish: Create, environment: Mapping[str, str]
+) -> WorkspaceCreated:
+    """Makes the directory and, if asked, the environment, then snapshots what is there.
 
     Refused when the store already has snapshots: then the workspace is to be restored, and an
-    empty one must not take its place.
+    empty one must not take its place. Where it is there, an environment can still be added.
     """
     known = read_catalogue(find_place(here.store, here.workspace.name)).latest
-    if known is not None:
+    adds_environment = wish.env != "none" and here.workspace.path.is_dir()
+    if known is not None and not adds_environment:
         raise WorkspaceKnown(workspace=here.workspace.name, snapshot=known.id)
-    if dry_run:
-        return WorkspaceCreated(path=printable(here.workspace.path), snapshot=None, dry_run=True)
+    path = printable(here.workspace.path)
+    env = str(here.workspace.scratch / ENV_NAME) if wish.env != "none" else None
+    if wish.dry_run:
+        return WorkspaceCreated(path=path, snapshot=None, env=env, dry_run=True)
     try:
         os.makedirs(here.workspace.path, exist_ok=True)
     except OSError as error:
         raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
-    taken = backup(here, teller, Wish(message="created"))
-    return WorkspaceCreated(path=printable(here.workspace.path), snapshot=taken.snapshot)
+    if wish.env != "none":
+        _make_environment(here, teller, wish, environment)
+    taken = backup(here, teller, Wish(message="created" if known is None else "environment"))
+    return WorkspaceCreated(path=path, snapshot=taken.snapshot, env=env)
+
+
+def _make_environment(
+    here: Here, teller: Teller, wish: Create, environment: Mapping[str, str]
+) -> None:
+    wanted = EnvironmentWish(
+        kind=wish.env,
+        python=wish.python,
+        packages=wish.packages,
+        requirements=wish.requirements,
+        modules=here.profile.environment.modules,
+    )
+    make_environment(here.workspace.scratch, wanted, environment, teller.phase)
+    if ENV_NAME not in here.workspace.also:
+        command = f"`scratchflow config set backup.also '[\"{ENV_NAME}\"]'`"
+        teller.remark(f"the environment is not backed up; {command} saves it with the workspace")

@@ -49,10 +49,10 @@ def _backup(here: "Here", teller: "Teller", asked: wishes.Backup) -> Result:
     return take(here, teller, wish)
 
 
-def _create(here: "Here", teller: "Teller", asked: wishes.DryRun) -> Result:
+def _create(here: "Here", teller: "Teller", asked: wishes.Create) -> Result:
     from scratchflow.flows.create import create
 
-    return create(here, teller, dry_run=asked.dry_run)
+    return create(here, teller, asked, os.environ)
 
 
 def _restore(here: "Here", teller: "Teller", asked: wishes.Restore) -> Result:
@@ -237,7 +237,7 @@ def _jobs_held(
 # `do` is the `op` of the events, so each is a key of `RESULTS_BY_OP`.
 ON_NODE = {
     "backup": OnNode(wishes.Backup, _backup),
-    "create": OnNode(wishes.DryRun, _create),
+    "create": OnNode(wishes.Create, _create),
     "check node": OnNode(wishes.Nothing, _check_node),
     "settle": OnNode(wishes.Settle, _settle),
     "autobackup run": OnNode(wishes.Autobackup, _autobackup_run),

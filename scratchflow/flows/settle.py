@@ -6,7 +6,7 @@ from scratchflow.flows.create import create
 from scratchflow.flows.here import Here
 from scratchflow.flows.restore import RestoreWish, restore
 from scratchflow.flows.telling import Teller
-from scratchflow.flows.wishes import Settle
+from scratchflow.flows.wishes import Create, Settle
 from scratchflow.model.results import Settled
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
@@ -22,7 +22,7 @@ def settle(here: Here, teller: Teller, wish: Settle) -> Settled:
     latest = read_catalogue(place).latest
     path = printable(here.workspace.path)
     if latest is None:
-        created = create(here, teller, dry_run=wish.dry_run)
+        created = create(here, teller, Create(dry_run=wish.dry_run), {})
         return Settled(action="created", path=path, snapshot=created.snapshot)
     if _is_settled(here, place, latest, wish):
         base = read_base(here.workspace, here.store)

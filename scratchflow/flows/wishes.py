@@ -4,7 +4,7 @@ The command line fills these in too, so a verb means the same wherever it is typ
 the machine that does it.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from scratchflow.agent.request import Arguments
 
@@ -17,6 +17,15 @@ class DryRun(Arguments, frozen=True):
     """For what can be tried without doing it."""
 
     dry_run: bool = False
+
+
+class Create(DryRun, frozen=True):
+    """`create`; `requirements` is the content of such a file."""
+
+    env: Literal["none", "venv", "conda"] = "none"
+    python: str = ""
+    packages: tuple[str, ...] = ()
+    requirements: str = ""
 
 
 class Backup(DryRun, frozen=True):

@@ -75,6 +75,7 @@ class WorkspaceCreated(Result, frozen=True):
 
     path: str
     snapshot: str | None
+    env: str | None = None
     dry_run: bool = False
 
 

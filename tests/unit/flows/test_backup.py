@@ -13,6 +13,7 @@ import pytest
 from scratchflow.flows.backup import foretell_backup
 from scratchflow.flows.create import create
 from scratchflow.flows.snapshotting import Wish
+from scratchflow.flows.wishes import Create
 from scratchflow.model.errors import (
     RestoreIncomplete,
     ShrinkGuard,
@@ -139,13 +140,13 @@ def test_a_dry_run_tells_and_writes_nothing(desk: Desk) -> None:
 def test_create_makes_the_workspace_and_refuses_a_second_time(tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
     desk.work.rmdir()
-    assert create(desk.here, desk.teller, dry_run=True).snapshot is None
+    assert create(desk.here, desk.teller, Create(dry_run=True), {}).snapshot is None
     assert not desk.work.exists()
-    created = create(desk.here, desk.teller, dry_run=False)
+    created = create(desk.here, desk.teller, Create(dry_run=False), {})
     assert desk.work.is_dir()
     assert desk.ids == [created.snapshot]
     with pytest.raises(WorkspaceKnown):
-        create(desk.here, desk.teller, dry_run=False)
+        create(desk.here, desk.teller, Create(dry_run=False), {})
 
 
 def test_another_backup_under_way_is_waited_for_or_named(desk: Desk) -> None:

@@ -1,0 +1,103 @@
+"""An environment beside the workspace, with real Pythons and with tools that play conda."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import EnvironmentFailed
+from scratchflow.workspace.environment import EnvironmentWish, make_environment
+
+
+def _tools(place: Path, **scripts: str) -> dict[str, str]:
+    """A PATH that has nothing but a shell's own programs and these."""
+    place.mkdir(exist_ok=True)
+    for name, script in scripts.items():
+        tool = place / name
+        tool.write_text(f"#!/bin/sh\n{script}\n")
+        tool.chmod(0o755)
+    return {"PATH": f"{place}:/usr/bin:/bin", "HOME": str(place)}
+
+
+def _make(scratch: Path, environment: dict[str, str], **wish: object) -> Path:
+    scratch.mkdir(exist_ok=True)
+    return make_environment(scratch, EnvironmentWish(**wish), environment, lambda _: None)  # type: ignore[arg-type]
+
+
+def test_a_venv_is_made_with_the_python_that_was_named(tmp_path: Path) -> None:
+    environment = {"PATH": os.defpath, "HOME": str(tmp_path)}
+    made = _make(tmp_path / "scratch", environment, kind="venv", python=sys.executable)
+    assert (made / "bin/python").exists()
+    assert made == tmp_path / "scratch/env"
+
+
+def test_uv_is_taken_where_it_is_there(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    uv = (
+        f'echo "$@" >> {log}; [ "$1" = venv ] && mkdir -p "$3/bin" && touch "$3/bin/python"; exit 0'
+    )
+    environment = _tools(tmp_path / "tools", uv=uv)
+    made = _make(
+        tmp_path / "scratch",
+        environment,
+        kind="venv",
+        python="3.12",
+        packages=("numpy",),
+        requirements="torch\n",
+    )
+    first, second = log.read_text().splitlines()
+    assert first == f"venv --python=3.12 {made}"
+    assert second.startswith(f"pip install --python={made}/bin/python -r ")
+    assert second.endswith(" numpy")
+
+
+def test_the_first_conda_that_is_there_is_taken(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    play = f'echo "$(basename "$0") $@" >> {log}; mkdir -p "$4/bin"; touch "$4/bin/python"'
+    environment = _tools(tmp_path / "tools", mamba=play, conda=play)
+    made = _make(
+        tmp_path / "scratch", environment, kind="conda", python="3.11", packages=("numpy",)
+    )
+    assert log.read_text() == f"mamba create --yes --prefix {made} python=3.11 numpy\n"
+
+
+def test_without_any_conda_it_says_what_does_without(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentFailed) as failed:
+        _make(tmp_path / "scratch", _tools(tmp_path / "tools"), kind="conda")
+    assert failed.value.exit_code == 40
+    assert "--env venv" in failed.value.shown_hint
+
+
+def test_a_failure_leaves_no_half_environment_and_tells_the_tools_last_words(
+    tmp_path: Path,
+) -> None:
+    broken = 'mkdir -p "$4/bin"; echo "No such package: nosuch" >&2; exit 1'
+    environment = _tools(tmp_path / "tools", micromamba=broken)
+    with pytest.raises(EnvironmentFailed, match="No such package: nosuch"):
+        _make(tmp_path / "scratch", environment, kind="conda", packages=("nosuch",))
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+def test_what_is_there_and_no_environment_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "scratch/env").mkdir(parents=True)
+    (tmp_path / "scratch/env/thesis").write_text("mine")
+    environment = _tools(tmp_path / "tools", conda="exit 1")
+    with pytest.raises(EnvironmentFailed, match="is no environment"):
+        _make(tmp_path / "scratch", environment, kind="conda")
+    assert (tmp_path / "scratch/env/thesis").read_text() == "mine"
+
+
+def test_modules_are_loaded_first_and_never_read_as_shell(tmp_path: Path) -> None:
+    log, canary = tmp_path / "log", tmp_path / "canary"
+    home = tmp_path / "tools"
+    play = 'mkdir -p "$4/bin"; touch "$4/bin/python"'
+    environment = _tools(home, conda=play)
+    profile = f'module() {{ printf "%s\\n" "$@" >> {log}; }}; export -f module; PATH={home}:$PATH\n'
+    (home / ".bash_profile").write_text(profile)
+    hostile = f"$(touch {canary})"
+    _make(tmp_path / "scratch", environment, kind="conda", modules=["conda/24", hostile])
+    assert log.read_text().splitlines()[:3] == ["load", "conda/24", hostile]
+    assert not canary.exists()
