@@ -1,5 +1,6 @@
 """`scratchflow status`: what is true now."""
 
+import time
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
+from scratchflow.cli.pictures import day_line, time_bar
 from scratchflow.model.events import Emit
 from scratchflow.model.results import (
     AliasShown,
@@ -18,7 +20,8 @@ from scratchflow.model.results import (
     WorkspaceShown,
 )
 from scratchflow.model.text import counted, printable
-from scratchflow.model.units import format_duration
+from scratchflow.model.times import epoch
+from scratchflow.model.units import format_duration, format_size
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -43,7 +46,7 @@ def status(
             return flow.watch(who, emit, WATCH_EVERY_S)
         return flow.status(who, emit, fix=fix)
 
-    return Call("status", run, shown)
+    return Call("status", run, watched if watch else shown)
 
 
 def shown(status: StatusShown) -> Iterator[str]:
@@ -62,6 +65,41 @@ def shown(status: StatusShown) -> Iterator[str]:
             yield f"{name:<12} {printable(text)}"
     for problem in status.problems:
         yield f"{'amiss':<12} {printable(problem.detail)}; {printable(problem.fix)}"
+
+
+def watched(status: StatusShown) -> Iterator[str]:
+    """The picture for somebody who keeps it in sight: with bars."""
+    yield from shown(status)
+    yield ""
+    bar = _time_left_bar(status.allocation)
+    if bar:
+        yield f"{'time left':<12} {bar}"
+    if status.snapshots.count:
+        yield f"{'last 24 h':<12} {_day(status.snapshots)} now"
+        yield f"{'':<12} {_sizes(status.snapshots)}"
+
+
+def _time_left_bar(held: AllocationShown | None) -> str:
+    if held is None or held.seconds_left is None:
+        return ""
+    start_s, end_s = epoch(held.start_time), epoch(held.end_time)
+    if start_s is None or end_s is None:
+        return ""
+    left, total = format_duration(held.seconds_left), format_duration(end_s - start_s)
+    return f"{time_bar(held.seconds_left, int(end_s - start_s))} {left} of {total}"
+
+
+def _day(snapshots: SnapshotsShown) -> str:
+    taken = [(epoch(one.time) or 0.0, one.stored_bytes) for one in snapshots.recent]
+    return day_line(taken, time.time())
+
+
+def _sizes(snapshots: SnapshotsShown) -> str:
+    total = format_size(sum(one.stored_bytes for one in snapshots.recent))
+    last = (
+        f"; the last {format_size(snapshots.recent[-1].stored_bytes)}" if snapshots.recent else ""
+    )
+    return f"{counted(len(snapshots.recent), 'snapshot')}, {total} stored{last}"
 
 
 def _node(held: AllocationShown | None) -> str:

@@ -20,11 +20,13 @@ from scratchflow.model.results import (
     AutobackupShown,
     JobsShown,
     Problem,
+    RecentSnapshot,
     SessionShown,
     SnapshotsShown,
     StatusShown,
     WorkspaceShown,
 )
+from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.heartbeats import SILENT_S, Heartbeat, read_heartbeat
@@ -33,6 +35,7 @@ from scratchflow.store.place import Place, find_place
 from scratchflow.workspace.notes import read_base
 from scratchflow.workspace.place import expand, find_workspace
 
+_DAY_S = 86400
 _OVERDUE_FACTOR = 2
 _OVERDUE_SLACK_S = 120
 
@@ -116,6 +119,7 @@ def _allocation(held: Allocation | None, now_s: float) -> AllocationShown | None
         partition=held.partition,
         end_time=iso_time(held.end_time),
         seconds_left=None if held.end_time is None else max(0, int(held.end_time - now_s)),
+        start_time=iso_time(held.start_time),
         reason=held.reason_text,
         start_estimate=iso_time(held.start_estimate),
     )
@@ -149,6 +153,21 @@ def _snapshots(place: Place, now_s: float) -> SnapshotsShown:
         last_id=last.id,
         last_time=last.time,
         last_age_s=None if taken is None else max(0, int(now_s - taken)),
+        recent=[_recent(one) for one in catalogue.snapshots if _is_recent(one, now_s)],
+    )
+
+
+def _is_recent(manifest: Manifest, now_s: float) -> bool:
+    taken = epoch(manifest.time)
+    return taken is not None and now_s - taken < _DAY_S
+
+
+def _recent(manifest: Manifest) -> RecentSnapshot:
+    return RecentSnapshot(
+        id=manifest.id,
+        time=manifest.time,
+        kind=manifest.kind,
+        stored_bytes=manifest.archive_bytes,
     )
 
 

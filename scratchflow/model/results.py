@@ -287,6 +287,7 @@ class AllocationShown(msgspec.Struct, frozen=True, kw_only=True):
     partition: str
     end_time: str | None
     seconds_left: int | None
+    start_time: str | None = None
     reason: str = ""
     start_estimate: str | None = None
 
@@ -307,13 +308,23 @@ class WorkspaceShown(msgspec.Struct, frozen=True, kw_only=True):
     base_snapshot: str | None
 
 
+class RecentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A snapshot of the last day, for a timeline."""
+
+    id: str
+    time: str
+    kind: SnapshotKind
+    stored_bytes: int
+
+
 class SnapshotsShown(msgspec.Struct, frozen=True, kw_only=True):
-    """The store in short."""
+    """The store in short; `recent` are those of the last day, oldest first."""
 
     count: int
     last_id: str | None = None
     last_time: str | None = None
     last_age_s: int | None = None
+    recent: list[RecentSnapshot] = []
 
 
 class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ code or a terminal escape.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -16,10 +17,11 @@ from scratchflow.model.events import Event, Item, Log, Progress, State, Status, 
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
-from scratchflow.report.output import Remarks, write_stdout
+from scratchflow.report.output import STDOUT, Remarks, write_stdout
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.live import Live
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
@@ -44,6 +46,7 @@ class Human:
         self._op = ""
         self._show: Show = _nothing
         self._has_shown_status = False
+        self._live: Live | None = None
 
     def begin(self, op: str, show: Show = _nothing) -> None:
         self._op, self._show = op, show
@@ -77,6 +80,12 @@ class Human:
         return error.exit_code
 
     def close(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        self._stop_bars()
+
+    def _stop_bars(self) -> None:
         if self._bars is not None:
             self._bars.stop()
             self._bars = None
@@ -102,7 +111,9 @@ class Human:
             line.append(f"{label}: ", style=style)
         line.append(text)
         # soft_wrap: the terminal breaks lines, so that a copied path or command stays whole.
-        self._console().print(line, soft_wrap=True)
+        # While a picture is kept in sight, whatever else is said goes above it.
+        console = self._live.console if self._live else self._console()
+        console.print(line, soft_wrap=True)
 
     def _show_state(self, event: State) -> None:
         if event.state == "running":
@@ -116,11 +127,28 @@ class Human:
         self._say("", f"{printable(event.state)}{node}{job}{reason}{start}")
 
     def _show_status(self, event: Status) -> None:
-        """A picture of its own each time, told apart by an empty line."""
+        """In a terminal one picture that changes; elsewhere one after the other, an empty line between."""
         picture = msgspec.convert(event.data, RESULTS_BY_OP[self._op])
-        lines = [*([""] if self._has_shown_status else []), *self._show(picture)]
+        lines = list(self._show(picture))
+        self._stop_bars()
+        if os.isatty(STDOUT):
+            self._keep_in_sight(lines)
+            return
+        _print([*([""] if self._has_shown_status else []), *lines])
         self._has_shown_status = True
-        _print(lines)
+
+    def _keep_in_sight(self, lines: list[str]) -> None:
+        from rich.text import Text
+
+        picture = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+        if self._live is None:
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(markup=False, emoji=False, highlight=False)
+            self._live = Live(picture, console=console, auto_refresh=False)
+            self._live.start()
+        self._live.update(picture, refresh=True)
 
     def _show_progress(self, event: Progress) -> None:
         if self._quiet or not self._console().is_terminal:
