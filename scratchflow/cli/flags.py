@@ -27,6 +27,7 @@ WITH_VALUE = frozenset(
         "--scratch",
         "--set",
         "--store",
+        "--time",
         "--to",
         "-m",
         "-p",

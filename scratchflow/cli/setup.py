@@ -39,6 +39,9 @@ def setup(
     partition: Annotated[
         str, typer.Option("--partition", metavar="NAME", help="Slurm's partition to ask for.")
     ] = "",
+    time: Annotated[
+        str, typer.Option("--time", metavar="TIME", help="How long to ask for, as Slurm writes it.")
+    ] = "",
     remove: Annotated[
         bool, typer.Option("--remove", help="Undo it: ssh config, ssh files, agent.")
     ] = False,
@@ -60,7 +63,12 @@ def setup(
         raise UsageInvalid(
             problem="which login host? `LOGIN` is missing", command=context.command_path
         )
-    values = {"store": store, "scratch": scratch, "slurm.partition": partition}
+    values = {
+        "store": store,
+        "scratch": scratch,
+        "slurm.partition": partition,
+        "slurm.time": time,
+    }
 
     def run(emit: Emit) -> ClusterSetUp:
         from scratchflow.flows.setup import SetupWish, set_up
