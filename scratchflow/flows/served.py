@@ -4,7 +4,7 @@ One table for the command line and for the agent. Each flow is imported when it 
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from scratchflow.model.text import printable
 
 if TYPE_CHECKING:
     from scratchflow.flows.here import Here
+    from scratchflow.flows.login_host import LoginHost
     from scratchflow.flows.telling import Teller
 
 
@@ -36,7 +37,7 @@ class OnLogin:
     """Done on the login host, where Slurm and tmux are."""
 
     arguments: type[Arguments]
-    flow: Callable[[Settings, Mapping[str, str], Emit, Any], Result]
+    flow: "Callable[[LoginHost, Any], Result]"
 
 
 def _backup(here: "Here", teller: "Teller", asked: wishes.Backup) -> Result:
@@ -137,101 +138,70 @@ def _settle(here: "Here", teller: "Teller", asked: wishes.Settle) -> Result:
     return settle(here, teller, asked)
 
 
-def _nodes(
-    settings: Settings, environment: Mapping[str, str], _: Emit, __: wishes.Nothing
-) -> Result:
+def _nodes(login: "LoginHost", _: wishes.Nothing) -> Result:
     from scratchflow.flows.nodes import nodes_here
 
-    return nodes_here(settings, environment)
+    return nodes_here(login.settings, login.environment)
 
 
-def _check(
-    settings: Settings, environment: Mapping[str, str], _: Emit, __: wishes.Nothing
-) -> Result:
+def _check(login: "LoginHost", _: wishes.Nothing) -> Result:
     from scratchflow.flows.checking import check_login
 
-    return check_login(settings, environment)
+    return check_login(login.settings, login.environment)
 
 
-def _hold(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, asked: wishes.Hold
-) -> Result:
+def _hold(login: "LoginHost", asked: wishes.Hold) -> Result:
     from scratchflow.flows.holding import hold_node
-    from scratchflow.flows.login_host import LoginHost
 
-    return hold_node(LoginHost(settings, environment, emit), asked)
+    return hold_node(login, asked)
 
 
-def _release(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, asked: wishes.Release
-) -> Result:
-    from scratchflow.flows.login_host import LoginHost
+def _release(login: "LoginHost", asked: wishes.Release) -> Result:
     from scratchflow.flows.releasing import release_node
 
-    return release_node(LoginHost(settings, environment, emit), asked)
+    return release_node(login, asked)
 
 
-def _look(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, _: wishes.Nothing
-) -> Result:
-    from scratchflow.flows.login_host import LoginHost
+def _look(login: "LoginHost", _: wishes.Nothing) -> Result:
     from scratchflow.flows.looking import look
 
-    return look(LoginHost(settings, environment, emit))
+    return look(login)
 
 
-def _watch(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, asked: wishes.Watch
-) -> Result:
-    from scratchflow.flows.login_host import LoginHost
+def _watch(login: "LoginHost", asked: wishes.Watch) -> Result:
     from scratchflow.flows.watching import watch
 
-    return watch(LoginHost(settings, environment, emit), asked)
+    return watch(login, asked)
 
 
-def _session(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, _: wishes.Nothing
-) -> Result:
+def _session(login: "LoginHost", _: wishes.Nothing) -> Result:
     from scratchflow.flows.attaching import ready_session
-    from scratchflow.flows.login_host import LoginHost
 
-    return ready_session(LoginHost(settings, environment, emit))
+    return ready_session(login)
 
 
-def _autobackup_on(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, asked: wishes.DryRun
-) -> Result:
+def _autobackup_on(login: "LoginHost", asked: wishes.DryRun) -> Result:
     from scratchflow.flows.autobackup import switch_on
-    from scratchflow.flows.login_host import LoginHost
 
-    return switch_on(LoginHost(settings, environment, emit), asked)
+    return switch_on(login, asked)
 
 
-def _autobackup_off(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, asked: wishes.DryRun
-) -> Result:
+def _autobackup_off(login: "LoginHost", asked: wishes.DryRun) -> Result:
     from scratchflow.flows.autobackup import switch_off
-    from scratchflow.flows.login_host import LoginHost
 
-    return switch_off(LoginHost(settings, environment, emit), asked)
+    return switch_off(login, asked)
 
 
-def _autobackup_status(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, _: wishes.Nothing
-) -> Result:
+def _autobackup_status(login: "LoginHost", _: wishes.Nothing) -> Result:
     from scratchflow.flows.autobackup import show
-    from scratchflow.flows.login_host import LoginHost
 
-    return show(LoginHost(settings, environment, emit))
+    return show(login)
 
 
-def _jobs_held(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, _: wishes.Nothing
-) -> Result:
-    from scratchflow.flows.login_host import LoginHost
+def _jobs_held(login: "LoginHost", _: wishes.Nothing) -> Result:
     from scratchflow.flows.looking import held_jobs
 
-    return held_jobs(LoginHost(settings, environment, emit))
+    return held_jobs(login)
 
 
 # `do` is the `op` of the events, so each is a key of `RESULTS_BY_OP`.
@@ -271,7 +241,9 @@ def do_here(
 ) -> Result:
     """Does it on this machine, which is the right one."""
     if do in ON_LOGIN:
-        return ON_LOGIN[do].flow(settings, os.environ, emit, wish)
+        from scratchflow.flows.login_host import LoginHost
+
+        return ON_LOGIN[do].flow(LoginHost(settings, os.environ, emit), wish)
     from scratchflow.flows.here import here_with
     from scratchflow.flows.telling import Teller
 
