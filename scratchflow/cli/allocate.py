@@ -17,6 +17,7 @@ from scratchflow.model.units import Duration
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 NODE = typer.Option("--node", metavar="NODE", help="This node; a bare number is completed.")
+NO_WARM = typer.Option("--no-warm", help="Do not prefer a node that still holds a copy.")
 WAIT = typer.Option("--wait", metavar="TIME", help="How long to wait in the queue, like `10m`.")
 
 
@@ -24,9 +25,7 @@ WAIT = typer.Option("--wait", metavar="TIME", help="How long to wait in the queu
 def allocate(
     context: typer.Context,
     node: Annotated[str, NODE] = "",
-    no_warm: Annotated[
-        bool, typer.Option("--no-warm", help="Do not prefer a node that still holds a copy.")
-    ] = False,
+    no_warm: Annotated[bool, NO_WARM] = False,
     wait: Annotated[str, WAIT] = "",
     keep_waiting: Annotated[
         bool,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from scratchflow.cli.allocate import NODE, WAIT, parsed_wait
+from scratchflow.cli.allocate import NO_WARM, NODE, WAIT, parsed_wait
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.flows.wishes import Hold
@@ -20,9 +20,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def hop(
     context: typer.Context,
     node: Annotated[str, NODE] = "",
-    no_warm: Annotated[
-        bool, typer.Option("--no-warm", help="Do not prefer a node that still holds a copy.")
-    ] = False,
+    no_warm: Annotated[bool, NO_WARM] = False,
     wait: Annotated[str, WAIT] = "",
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Hopped]:
