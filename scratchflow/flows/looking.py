@@ -47,7 +47,10 @@ def look(login: LoginHost, now: Callable[[], float] = time.time) -> StatusShown:
     held = next((job for job in reversed(jobs) if job.state in OPEN), None)
     session = _session(login)
     stored = _stored(login, held, now())
-    problems = _problems(settings, jobs, held, session, stored.autobackup)
+    problems = [
+        *_problems(jobs, held, stored.autobackup),
+        *(_lost_session(session) if _wants_session(login, held) else ()),
+    ]
     return StatusShown(
         profile=settings.name,
         allocation=_allocation(held, now()),
@@ -220,11 +223,7 @@ def _session(login: LoginHost) -> SessionShown:
 
 
 def _problems(
-    settings: Settings,
-    jobs: list[Allocation],
-    held: Allocation | None,
-    session: SessionShown,
-    autobackup: AutobackupShown,
+    jobs: list[Allocation], held: Allocation | None, autobackup: AutobackupShown
 ) -> Iterator[Problem]:
     open_jobs = [job for job in jobs if job.state in OPEN]
     if len(open_jobs) > 1:
@@ -240,8 +239,6 @@ def _problems(
         detail = f"job {last.job_id} on `{last.node or '?'}` has ended: {reason}"
         fix = "`scratchflow up` takes another node"
         yield Problem(name="allocation.ended", detail=detail, fix=fix)
-    if held is not None and held.state == "running" and session.alive is False:
-        yield from _lost_session(settings, session)
     if autobackup.overdue:
         yield Problem(
             name="autobackup.overdue",
@@ -256,8 +253,14 @@ def _problems(
         )
 
 
-def _lost_session(settings: Settings, session: SessionShown) -> Iterator[Problem]:
-    if settings.profile.scheduler == "slurm":
+def _wants_session(login: LoginHost, held: Allocation | None) -> bool:
+    """Whether there ought to be a session: not where it is the allocation itself, nor without tmux."""
+    is_held = held is not None and held.state == "running"
+    return is_held and login.has_tmux and login.profile.scheduler == "slurm"
+
+
+def _lost_session(session: SessionShown) -> Iterator[Problem]:
+    if session.alive is False:
         yield Problem(
             name="session.lost",
             detail=f"the node is still ours, but there is no tmux session on `{session.host}`",

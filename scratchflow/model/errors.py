@@ -359,7 +359,7 @@ class TmuxFailed(ScratchflowError):
     code = "tmux.failed"
     exit_code = 26
     message = "tmux on `{host}`: {reason}"
-    hint = "install tmux there; on a cluster `scratchflow config set hold detached` does without"
+    hint = 'install tmux there; on a cluster `hold = "detached"` and `ssh` to the alias do without'
 
 
 class SnapshotMissing(ScratchflowError):
