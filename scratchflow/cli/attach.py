@@ -34,5 +34,5 @@ def attach(context: typer.Context) -> Call[Attached]:
 def _shown(attached: Attached) -> Iterator[str]:
     import shlex
 
-    if attached.ended_with is None:
+    if not attached.ran:
         yield printable(shlex.join(attached.command))

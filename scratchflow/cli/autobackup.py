@@ -47,9 +47,9 @@ def _switched(switched: AutobackupSwitched) -> Iterator[str]:
     would = "would be " if switched.dry_run else ""
     if switched.enabled:
         already = "" if switched.changed else " already"
-        following = f", next {switched.next_time}" if switched.next_time else ""
-        every = format_duration(switched.every_s)
-        yield f"auto-backup {would}on{already}: every {every} on `{switched.node}`{following}"
+        following = f", next {printable(switched.next_time)}" if switched.next_time else ""
+        every, node = format_duration(switched.every_s), printable(switched.node)
+        yield f"auto-backup {would}on{already}: every {every} on `{node}`{following}"
     else:
         yield f"auto-backup {would}off" if switched.changed else "auto-backup was off already"
 
@@ -61,7 +61,8 @@ def _shown(status: AutobackupStatus) -> Iterator[str]:
     else:
         overdue = "; OVERDUE, `scratchflow autobackup on` starts it again" if told.overdue else ""
         priority = f", at low priority ({printable(told.priority)})" if told.priority else ""
-        yield f"every {format_duration(told.every_s)} on `{status.node}`{priority}{overdue}"
-        yield f"last {told.last_time or 'not yet'}, next {told.next_time or 'unknown'}"
+        yield f"every {format_duration(told.every_s)} on `{printable(status.node)}`{priority}{overdue}"
+        last, following = told.last_time or "not yet", told.next_time or "unknown"
+        yield printable(f"last {last}, next {following}")
     if told.last_error:
         yield f"last error: {printable(told.last_error)}"

@@ -9,6 +9,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.cli.pictures import day_line, time_bar
+from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import (
     AliasShown,
@@ -37,6 +38,9 @@ def status(
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
 ) -> Call[StatusShown]:
     """Show allocation, time left, alias, workspace, snapshots and auto-backup, and what is amiss."""
+    if watch and fix:
+        problem = "`--watch` and `--fix` exclude each other"
+        raise UsageInvalid(problem=problem, command=context.command_path)
     who = caller(context)
 
     def run(emit: Emit) -> StatusShown:

@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from scratchflow.cluster.command import CommandMissing
 from scratchflow.cluster.slurm import Slurm, last_words
 from scratchflow.cluster.slurm_request import step_argv
 
@@ -64,15 +65,21 @@ def start_lasting_step(
     stdin: bytes,
     environment: Mapping[str, str],
 ) -> LastingStep:
-    """Starts the command on the node. It reads `stdin`; after the cut nobody hears what it says."""
-    process = subprocess.Popen(
-        step_argv(job_id, node, command),
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    """Starts the command on the node. It reads `stdin`; after the cut nobody hears what it says.
+
+    CommandMissing when there is no `srun`.
+    """
+    try:
+        process = subprocess.Popen(
+            step_argv(job_id, node, command),
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CommandMissing("srun") from error
     if process.stdin:
         with suppress(BrokenPipeError):  # it has ended; `failure` tells why
             process.stdin.write(stdin)

@@ -37,14 +37,25 @@ class Caller:
         return load_settings(self.asked, self.environment)
 
 
-def is_here(settings: Settings, environment: Mapping[str, str]) -> bool:
-    """Whether the workspace is on this machine: there is no cluster, or we are in a job on its node."""
-    return settings.profile.scheduler == "none" or role(environment) == "node"
-
-
 def is_login_host(settings: Settings, environment: Mapping[str, str]) -> bool:
     """Whether Slurm can be asked on this machine: then nothing has to be reached."""
-    return settings.profile.login == "local" or is_here(settings, environment)
+    profile = settings.profile
+    return profile.login == "local" or profile.scheduler == "none" or role(environment) == "node"
+
+
+def is_here(settings: Settings, environment: Mapping[str, str], job_id: int | None = None) -> bool:
+    """Whether the workspace is on this machine: there is no cluster, or we are in the job that is meant.
+
+    In a job of somebody else's, or of another profile, the scratch here is not the one that is meant.
+    """
+    if settings.profile.scheduler == "none":
+        return True
+    if role(environment) != "node":
+        return False
+    from scratchflow.flows.belonging import is_job_of
+
+    this_job = this_job_id(environment)
+    return job_id in {None, this_job} and is_job_of(settings, this_job, environment)
 
 
 class Cluster:
@@ -81,8 +92,8 @@ class Cluster:
         verbose = self.caller.verbose
         needs_scratch = ON_NODE[do].needs_scratch
         is_login = is_login_host(settings, environment)
-        is_this_job = job_id is None or job_id == this_job_id(environment)
-        if (is_here(settings, environment) and is_this_job) or (is_login and not needs_scratch):
+        needs_no_node = is_login and not needs_scratch
+        if needs_no_node or is_here(settings, environment, job_id):
             return do_here(do, settings, wish, self.emit, wants_items=verbose)
         _refuse_relative_paths(wish)
         if is_login:

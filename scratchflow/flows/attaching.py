@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scratchflow.cluster import none
+from scratchflow.cluster.tmux import SOCKET
 from scratchflow.cluster.tmux_window import show_node
 from scratchflow.cluster.whereami import node_name
 from scratchflow.flows.login_host import LoginHost
@@ -11,20 +12,30 @@ from scratchflow.model.errors import AllocationMissing
 from scratchflow.model.results import SessionReady
 
 
-def ready_session(login: LoginHost) -> SessionReady:
-    """The session, and what a terminal on its host runs to show it."""
-    name, session = login.settings.name, login.profile.tmux_session
-    elsewhere = login.session_elsewhere()
+def ready_session(login: LoginHost, *, rebuild: bool = False) -> SessionReady:
+    """The session, and what a terminal on its host runs to show it.
+
+    It may live on another login host of a pool. With `rebuild` it is opened here all the same: that
+    one may be gone, and the session is only a view of the node.
+    """
+    name = login.settings.name
+    elsewhere = None if rebuild else login.session_elsewhere()
     if elsewhere:
-        argv = ["tmux", "-L", "scratchflow", "attach-session", "-t", f"={session}"]
-        return SessionReady(session=session, host=elsewhere, is_here=False, argv=argv)
+        argv = ["tmux", "-L", SOCKET, "attach-session", "-t", f"={elsewhere.session}"]
+        return SessionReady(
+            session=elsewhere.session,
+            host=elsewhere.host,
+            is_here=False,
+            argv=argv,
+            user=login.user,
+        )
     if login.profile.scheduler == "none":
         if none.allocation(login.tmux, name, node_name(login.environment)) is None:
             raise AllocationMissing(profile=name)
     else:
         held = require_allocation(login.slurm, name)
-        pane = show_node(login.tmux, name, session, held, login.shell)
+        pane = show_node(login.tmux, name, login.profile.tmux_session, held, login.shell)
         login.note_session(pane.session)
-        session = pane.session
     argv = login.tmux.attach_argv(name)
-    return SessionReady(session=session, host=login.host, is_here=True, argv=argv)
+    session = argv[-1].removeprefix("=")
+    return SessionReady(session=session, host=login.host, is_here=True, argv=argv, user=login.user)

@@ -16,7 +16,7 @@ import msgspec
 from scratchflow.agent.install import agent_command, install
 from scratchflow.agent.request import asking, encode
 from scratchflow.cluster import none
-from scratchflow.cluster.command import command_environment
+from scratchflow.cluster.command import CommandMissing, command_environment
 from scratchflow.cluster.lasting_step import LastingStep, signal_step, start_lasting_step
 from scratchflow.cluster.whereami import node_name
 from scratchflow.flows.login_host import LoginHost
@@ -127,14 +127,21 @@ def _start(login: LoginHost, held: Allocation) -> Heartbeat:
         step: LastingStep = _start_here(request, log)
     else:
         _require_agent(login)
-        step = start_lasting_step(
-            held.job_id,
+        step = _start_on_node(login, held, request)
+    return _first_sign(step, place, held, token, log)
+
+
+def _start_on_node(login: LoginHost, held: Allocation, request: bytes) -> LastingStep:
+    try:
+        return start_lasting_step(
+            held.job_id or 0,
             held.node or "",
             agent_command(),
             stdin=request,
             environment=command_environment(login.environment),
         )
-    return _first_sign(step, place, held, token, log)
+    except CommandMissing as error:
+        raise login.slurm.unreachable(f"there is no `{error}` on its PATH") from error
 
 
 def _first_sign(

@@ -73,7 +73,9 @@ class _Loop:
         self._end_s = wish.end_time
         self._asked_at = time.monotonic()
         self._regular_s = self._first_due()
-        self._final_done = False
+        self._begun_s = time.time()
+        # The end for which a last backup succeeded: when it is moved, there is another last one.
+        self._final_for: float | None = None
         self._backups = 0
         self._signals = _Signals()
         self._life = Heartbeat(
@@ -117,10 +119,18 @@ class _Loop:
     def _take_due(self, now_s: float) -> None:
         final_s = self._final_s()
         is_final = final_s is not None and now_s >= final_s and not self._final_done
-        self._back_up("the last before the time limit" if is_final else "automatic")
-        self._final_done = self._final_done or is_final
-        self._regular_s = self._schedule.next_regular(time.time(), random.random())  # noqa: S311 - spreads load, hides nothing
+        worked = self._back_up("the last before the time limit" if is_final else "automatic")
+        if worked:
+            chance = random.random()  # noqa: S311 - spreads load, hides nothing
+            self._regular_s = self._schedule.next_regular(time.time(), chance)
+            self._final_for = self._end_s if is_final else self._final_for
+        else:
+            self._regular_s = self._schedule.retry(time.time())
         self._beat()
+
+    @property
+    def _final_done(self) -> bool:
+        return self._end_s is not None and self._final_for == self._end_s
 
     def _first_due(self) -> float:
         """As if the newest snapshot had been ours: a node that was just restored is not saved at once."""
@@ -130,17 +140,20 @@ class _Loop:
         return self._schedule.next_regular(last_s or 0, chance)
 
     def _final_s(self) -> float | None:
-        return self._schedule.final(self._end_s, self._life_duration())
+        return self._schedule.final(self._begun_s, self._end_s, self._life_duration())
 
     def _next_due(self, now_s: float) -> float:
+        # After a failure the retry comes first, also before the final one.
+        final_done = self._final_done or self._life.last_error is not None
         return self._schedule.next_due(
-            now_s, self._regular_s, self._final_s(), final_done=self._final_done
+            now_s, self._regular_s, self._final_s(), final_done=final_done
         )
 
     def _life_duration(self) -> float:
         return self._life.last_duration_s or 0.0
 
-    def _back_up(self, message: str) -> None:
+    def _back_up(self, message: str) -> bool:
+        """Whether there is nothing left to save."""
         self._life = msgspec.structs.replace(self._life, phase="backing up")
         self._beat()
         began = time.monotonic()
@@ -155,6 +168,7 @@ class _Loop:
         except Exception as bug:  # noqa: BLE001 - one bad backup must not end all later ones
             error = f"internal error: {type(bug).__name__}: {bug}"
         self._note(taken, error, time.monotonic() - began)
+        return error is None
 
     def _note(self, taken: BackupTaken | None, error: str | None, took_s: float) -> None:
         self._life = msgspec.structs.replace(

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scratchflow.cluster import none
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.login_host import LoginHost
-from scratchflow.flows.pointing import park
+from scratchflow.flows.pointing import has_alias, park
 from scratchflow.flows.wishes import Backup, DryRun, Nothing, Release
-from scratchflow.model.errors import FinalBackupFailed, ScratchflowError, WorkspaceMissing
+from scratchflow.model.errors import (
+    AllocationSuspended,
+    FinalBackupFailed,
+    ScratchflowError,
+    WorkspaceMissing,
+)
 from scratchflow.model.events import Emit, Log, Progress
 from scratchflow.model.results import (
+    AllocationShown,
     AutobackupSwitched,
     BackupTaken,
     Cleared,
+    JobsShown,
     NodeReleased,
-    StatusShown,
 )
+
+# Of the others nothing ran yet. What is stopped, or in a state nobody knows, cannot be saved: it is kept.
+_HAS_WORK = {"running", "suspended", "unknown"}
 
 
 @dataclass(frozen=True)
@@ -39,58 +49,63 @@ def clear(caller: Caller, emit: Emit, wish: ClearWish) -> Cleared:
 
 def clear_on(cluster: Cluster, wish: ClearWish) -> Cleared:
     """The same on a cluster that is reached already."""
-    settings = cluster.settings
-    held = _is_held(cluster)
-    snapshot = None
-    if held and wish.backup and not wish.dry_run:
-        snapshot = final_backup(cluster)
-    if held and not wish.dry_run:
-        _switch_off(cluster, required=wish.backup)
-    if settings.profile.scheduler == "none":
-        return _end_session(cluster, wish, snapshot)
-    released = cluster.on_login("release", Release(dry_run=wish.dry_run), NodeReleased)
-    parked = not wish.dry_run and park(settings)
-    commands = [*(["scratchflow backup"] if wish.backup and held else []), *released.commands]
+    if cluster.settings.profile.scheduler == "none":
+        return _clear_here(cluster, wish)
+    jobs = cluster.on_login("jobs open", Nothing(), JobsShown).jobs
+    saved = [job for job in jobs if job.state in _HAS_WORK] if wish.backup else []
+    snapshots = [] if wish.dry_run else [final_backup(cluster, job) for job in saved]
+    # Those that were looked at, and no other: a job that came meanwhile was not saved.
+    numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
+    wanted = Release(job_ids=numbers, dry_run=wish.dry_run)
+    released = cluster.on_login("release", wanted, NodeReleased)
+    parked = not wish.dry_run and park(cluster.settings)
     return Cleared(
         job_id=released.job_ids[-1] if released.job_ids else None,
-        snapshot=snapshot,
+        job_ids=released.job_ids,
+        snapshot=next(filter(None, reversed(snapshots)), None),
         released=bool(released.job_ids) and not wish.dry_run,
         session_ended=released.session_ended,
         parked=parked,
-        commands=commands if wish.dry_run else [],
+        commands=_commands(cluster, saved, released) if wish.dry_run else [],
         dry_run=wish.dry_run,
     )
 
 
-def _switch_off(cluster: Cluster, *, required: bool) -> None:
-    """Ends the auto-backup after the last backup: had that failed, the node would stay ours unguarded."""
-    try:
-        cluster.on_login("autobackup off", DryRun(), AutobackupSwitched)
-    except ScratchflowError as error:
-        if required:
-            raise
-        # The job's end ends it too; nothing is to be saved, so nothing is lost.
-        cluster.emit(Log(level="info", message=f"the auto-backup ends with the job ({error})"))
+def _commands(
+    cluster: Cluster, saved: Sequence[AllocationShown], released: NodeReleased
+) -> list[str]:
+    backups = [f"scratchflow backup (job {job.job_id} on {job.node})" for job in saved]
+    parks = [f"park `{cluster.settings.profile.alias}`"] if has_alias(cluster.settings) else []
+    return [*backups, *released.commands, *parks]
 
 
-def _is_held(cluster: Cluster) -> bool:
-    """Whether there is a node whose workspace could be saved."""
-    held = cluster.on_login("look", Nothing(), StatusShown).allocation
-    return held is not None and held.state == "running"
-
-
-def final_backup(cluster: Cluster) -> str | None:
-    """The last snapshot; None when there is no workspace on the node, so nothing to lose."""
+def final_backup(cluster: Cluster, job: AllocationShown | None) -> str | None:
+    """The last snapshot of a node; None when it has no workspace, so nothing to lose."""
+    if job is not None and job.state != "running":
+        suspended = AllocationSuspended(job_id=job.job_id, node=job.node)
+        raise FinalBackupFailed.because_of(suspended)
     cluster.emit(Progress(phase="the last backup"))
+    job_id = job.job_id if job else None
     try:
         wish = Backup(message="before clear")
-        return cluster.at_workspace("backup", wish, BackupTaken).snapshot
+        return cluster.at_workspace("backup", wish, BackupTaken, job_id=job_id).snapshot
     except WorkspaceMissing:
         message = "there is no workspace on the node: nothing to back up"
         cluster.emit(Log(level="info", message=message))
         return None
     except ScratchflowError as error:
         raise FinalBackupFailed.because_of(error) from error
+
+
+def _clear_here(cluster: Cluster, wish: ClearWish) -> Cleared:
+    """On one machine: what runs there is not in a job whose end would end it."""
+    snapshot = None
+    if wish.backup and not wish.dry_run:
+        snapshot = final_backup(cluster, None)
+    if not wish.dry_run:
+        # After the last backup, not before: had that failed, nobody would save it any more.
+        cluster.on_login("autobackup off", DryRun(), AutobackupSwitched)
+    return _end_session(cluster, wish, snapshot)
 
 
 def _end_session(cluster: Cluster, wish: ClearWish, snapshot: str | None) -> Cleared:

@@ -6,7 +6,7 @@ import secrets
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -29,6 +29,7 @@ from scratchflow.model.errors import (
     AllocationMissing,
     AllocationPending,
     AllocationRefused,
+    AllocationSuspended,
     NodeFailed,
     NodeSilent,
     ScratchflowError,
@@ -47,8 +48,9 @@ WARM_WAIT_S = 20.0
 def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
     """The node that the profile holds when this returns: its job runs and its sshd answers."""
     jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
-    open_jobs = [job for job in jobs if job.job_id != wish.beside]
     left = next((job.node for job in jobs if job.job_id == wish.beside), None)
+    # Another job on the very node that is left is no place to go.
+    open_jobs = [job for job in jobs if job.job_id != wish.beside and job.node != (left or "")]
     held = [job for job in open_jobs if job.state in HELD]
     ask = _Ask(login, wish, left)
     if wish.dry_run:
@@ -56,19 +58,39 @@ def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
     if held or open_jobs:
         return _held_again(login, wish, (held or open_jobs)[-1])
     got = ask.for_one()
+    try:
+        return _made_ready(login, got)
+    except NodeFailed as error:
+        if not ask.prefers(got.node):
+            raise
+        login.remark(f"{error}; asking for any other node")
+    return _made_ready(login, replace(ask, avoided=got.node or "").for_one())
+
+
+def _made_ready(login: LoginHost, got: Allocation) -> NodeHeld:
     with _given_back_unless_done(login, got):
         return _ready(login, got, reused=False)
 
 
 def _held_again(login: LoginHost, wish: Hold, found: Allocation) -> NodeHeld:
     """A job of ours that runs, or waits in the queue since a run that was killed."""
+    if found.state == "suspended":
+        raise AllocationSuspended(job_id=found.job_id, node=found.node)
     if found.state == "running":
         got = found
     else:
         holder = DirectHolder(command_environment(login.environment))
-        got = resume(found.name, login.settings.name, _submission(login, holder, _patience(wish)))
+        # Whoever asked for it may wait longer than we do: it stays in the queue.
+        patience = Patience(wish.wait_s, keep_waiting=True)
+        got = resume(found.name, login.settings.name, _submission(login, holder, patience))
     if wish.node and got.node != _complete(login, wish.node):
-        raise AllocationElsewhere(node=got.node, wanted=wish.node, job_id=got.job_id)
+        under_way = "`scratchflow hop` without `--node` finishes the move that is under way"
+        next_step = (
+            under_way if wish.beside else f"`scratchflow hop --node {wish.node}` moves there"
+        )
+        raise AllocationElsewhere(
+            node=got.node, wanted=wish.node, job_id=got.job_id, next_step=next_step
+        )
     try:
         return _ready(login, got, reused=True)
     except NodeFailed as error:
@@ -84,6 +106,7 @@ class _Ask:
     login: LoginHost
     wish: Hold
     left: str | None
+    avoided: str = ""
 
     def for_one(self) -> Allocation:
         wish, login = self.wish, self.login
@@ -95,6 +118,12 @@ class _Ask:
                 return self._allocate(warm, Patience(min(WARM_WAIT_S, wish.wait_s)))
             login.remark(f"`{warm}` was not to be had; any node will do")
         return self._allocate(wanted, _patience(wish))
+
+    def prefers(self, node: str | None) -> bool:
+        """Whether a node was only taken because it is warm."""
+        return not self.wish.node and node in warm_nodes(
+            self.login.settings, self.login.environment
+        )
 
     def node(self) -> str:
         """The node by its full name, if one was asked for."""
@@ -112,16 +141,16 @@ class _Ask:
         if options.nodelist or options.nodes != 1:
             return ""
         warm = warm_nodes(self.login.settings, self.login.environment)
-        if self.left:
-            warm.pop(self.left, None)
+        for unwanted in filter(None, [self.left, self.avoided]):
+            warm.pop(unwanted, None)
         return best_warm_node(warm, slurm_nodes(self.login.slurm), options) if warm else ""
 
     def request(self, node: str) -> Request:
         """What `salloc` is asked."""
         profile = self.login.profile
         options = profile.slurm
-        if self.left and not node:
-            exclude = ",".join(filter(None, [options.exclude, self.left]))
+        if (self.left or self.avoided) and not node:
+            exclude = ",".join(filter(None, [options.exclude, self.left, self.avoided]))
             options = msgspec.structs.replace(options, exclude=exclude)
         return Request(
             profile=self.login.settings.name,

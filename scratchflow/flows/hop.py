@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.pointing import has_alias, point_at, verify
-from scratchflow.flows.wishes import Backup, DryRun, Hold, Nothing, Release, Settle
+from scratchflow.flows.wishes import Backup, DryRun, Hold, Nothing, Release, Session, Settle
+from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (
     AllocationMissing,
+    AllocationSuspended,
     HopUnfinished,
     SchedulerMissing,
+    ScratchflowError,
     WorkspaceMissing,
 )
 from scratchflow.model.events import Emit, Log, Progress, Warned
@@ -57,9 +60,9 @@ def hop(caller: Caller, emit: Emit, wish: Hold) -> Hopped:
         move.say("saving the workspace")
         _back_up(move)
         held = _next_node(move, wish)
-        snapshot = _bring_over(move, held)
+        last, snapshot = _bring_over(move, held)
         _switch(move, held)
-        left_behind = _leave(move, snapshot)
+        left_behind = _leave(move, last)
     return Hopped(
         from_node=move.old_node,
         from_job_id=move.old_job,
@@ -72,10 +75,13 @@ def hop(caller: Caller, emit: Emit, wish: Hold) -> Hopped:
 
 
 def _begin(cluster: Cluster) -> _Move:
-    jobs = cluster.on_login("jobs held", Nothing(), JobsShown).jobs
-    if not jobs or jobs[0].node is None or jobs[0].job_id is None:
+    jobs = cluster.on_login("jobs open", Nothing(), JobsShown).jobs
+    held = [job for job in jobs if job.state in HELD]
+    if not held or held[0].node is None or held[0].job_id is None:
         raise AllocationMissing(profile=cluster.settings.name)
-    return _Move(jobs[0].job_id, jobs[0].node, cluster)
+    if held[0].state != "running":
+        raise AllocationSuspended(job_id=held[0].job_id, node=held[0].node)
+    return _Move(held[0].job_id, held[0].node, cluster)
 
 
 def _back_up(move: _Move) -> BackupTaken | None:
@@ -99,31 +105,34 @@ def _next_node(move: _Move, wish: Hold) -> NodeHeld:
     return move.cluster.on_login("hold", beside, NodeHeld)
 
 
-def _bring_over(move: _Move, held: NodeHeld) -> str | None:
-    """The workspace on the new node, equal to the last snapshot of the old one; its id."""
+def _bring_over(move: _Move, held: NodeHeld) -> tuple[str | None, str | None]:
+    """The workspace on the new node, with all that the old one has saved.
+
+    Returns the last snapshot of the old node, and the one that the new node is at: the same, or one
+    that came from it, when somebody has worked there since an earlier try.
+    """
     last: str | None = None
+    there: str | None = None
     for _ in range(_CATCH_UPS):
         taken = _back_up(move)
         if taken is None or (last is not None and taken.snapshot == last):
             break
         last = taken.snapshot
         move.say(f"restoring on {held.node}")
-        settled = move.cluster.at_workspace(
-            "settle", Settle(snapshot=last), Settled, job_id=held.job_id
-        )
-        move.cluster.emit(
-            Log(level="info", message=f"`{held.node}` has snapshot {settled.snapshot}")
-        )
-    if last is not None:
-        _require_equal(move, held, last)
-    return last
+        wish = Settle(snapshot=last)
+        settled = move.cluster.at_workspace("settle", wish, Settled, job_id=held.job_id)
+        there = settled.snapshot
+        message = f"`{held.node}` has snapshot {there}"
+        move.cluster.emit(Log(level="info", message=message))
+        if settled.action == "restored":
+            _require_equal(move, held, there)
+    return last, there
 
 
-def _require_equal(move: _Move, held: NodeHeld, snapshot: str) -> None:
+def _require_equal(move: _Move, held: NodeHeld, snapshot: str | None) -> None:
     """The old node is given back only when the new one holds what it had."""
-    seen = move.cluster.at_workspace(
-        "backup", Backup(dry_run=True), BackupTaken, job_id=held.job_id
-    )
+    wish = Backup(dry_run=True)
+    seen = move.cluster.at_workspace("backup", wish, BackupTaken, job_id=held.job_id)
     if seen.kind != "unchanged" or seen.snapshot != snapshot:
         reason = f"`{held.node}` does not equal snapshot {snapshot}"
         raise HopUnfinished(reason=reason, node=move.old_node)
@@ -147,10 +156,19 @@ def _leave(move: _Move, snapshot: str | None) -> str | None:
     if left:
         message = f"`{move.old_node}` was still worked on: what changed is in snapshot {left}"
         cluster.emit(Warned(code="hop.left_behind", message=message))
-    cluster.on_login("release", Release(job_id=move.old_job), NodeReleased)
-    # The window showed a shell of the old node, which ended with it.
-    cluster.on_login("session", Nothing(), SessionReady)
+    wish = Release(job_ids=(move.old_job,), end_session=False)
+    cluster.on_login("release", wish, NodeReleased)
+    _show_session(cluster)
     return left
+
+
+def _show_session(cluster: Cluster) -> None:
+    """The window showed a shell of the old node, which ended with it. The move is done all the same."""
+    try:
+        cluster.on_login("session", Session(), SessionReady)
+    except ScratchflowError as error:
+        message = f"there is no window on the new node: {error}"
+        cluster.emit(Warned(code="tmux.failed", message=message))
 
 
 def _foretold(move: _Move, wish: Hold) -> Hopped:
@@ -170,6 +188,7 @@ def _foretold(move: _Move, wish: Hold) -> Hopped:
             "scratchflow backup",
             told.command,
             "scratchflow restore",
+            f"point `{move.cluster.settings.profile.alias}` at the new node",
             f"scancel {move.old_job}",
         ],
         dry_run=True,

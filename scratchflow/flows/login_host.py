@@ -13,11 +13,17 @@ from pathlib import Path
 from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm import Slurm
 from scratchflow.cluster.tmux import Tmux
-from scratchflow.cluster.tmux_host import SessionNote, note_session, read_session_note
+from scratchflow.cluster.tmux_host import (
+    SessionNote,
+    forget_session,
+    note_session,
+    read_session_note,
+)
 from scratchflow.cluster.whereami import login_host
 from scratchflow.config.settings import Settings
 from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.profile import Profile
+from scratchflow.ssh.names import is_login, is_name
 
 _FALLBACK_SHELL = "/bin/sh"
 
@@ -73,13 +79,30 @@ class LoginHost:
         return Tmux(local_run(command_environment(self.environment)), self.host)
 
     def note_session(self, session: str) -> None:
-        """Remembers that the profile's session lives here."""
-        note_session(self.home, self.settings.name, SessionNote(host=self.host, session=session))
+        """Remembers that the profile's session lives here. A full home costs the memory, not the node."""
+        note = SessionNote(host=self.host, session=session)
+        try:
+            note_session(self.home, self.settings.name, note)
+        except OSError as error:
+            message = f"`{self.home}` cannot be written ({error.strerror}); another login host will not find the session"
+            self.caution("tmux.not_noted", message)
 
-    def session_elsewhere(self) -> str | None:
-        """The other login host that the profile's session was put on; None when it is this one."""
+    def forget_session(self) -> None:
+        """There is no session any more."""
+        try:
+            forget_session(self.home, self.settings.name)
+        except OSError as error:
+            self.caution("tmux.not_noted", f"`{self.home}` cannot be written ({error.strerror})")
+
+    def session_elsewhere(self) -> SessionNote | None:
+        """The profile's session on another login host; None when it is on this one.
+
+        The note lies in the user's home, but its words go to ssh and tmux: only names pass.
+        """
         note = read_session_note(self.home, self.settings.name)
-        return note.host if note and note.host != self.host else None
+        if note is None or note.host == self.host:
+            return None
+        return note if is_login(note.host) and is_name(note.session) else None
 
     def remark(self, message: str) -> None:
         """Something worth a line."""

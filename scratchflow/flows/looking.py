@@ -13,7 +13,7 @@ from scratchflow.cluster.slurm_states import CAUSE_TEXTS
 from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.flows.login_host import LoginHost
-from scratchflow.model.allocation import OPEN, Allocation
+from scratchflow.model.allocation import HELD, OPEN, Allocation
 from scratchflow.model.errors import ScratchflowError, TmuxFailed
 from scratchflow.model.results import (
     AllocationShown,
@@ -44,7 +44,7 @@ def look(login: LoginHost, now: Callable[[], float] = time.time) -> StatusShown:
     """One picture of everything that the login host can see."""
     settings = login.settings
     jobs = _jobs(login)
-    held = next((job for job in reversed(jobs) if job.state in OPEN), None)
+    held = _the_one(jobs)
     session = _session(login)
     stored = _stored(login, held, now())
     problems = [
@@ -95,11 +95,19 @@ def _stored(login: LoginHost, held: Allocation | None, now_s: float) -> _Stored:
         )
 
 
-def held_jobs(login: LoginHost, now: Callable[[], float] = time.time) -> JobsShown:
-    """The profile's running allocations, oldest first."""
-    running = [job for job in our_jobs(login.slurm, login.settings.name) if job.state == "running"]
-    shown = [_allocation(job, now()) for job in running]
+def open_jobs(login: LoginHost, now: Callable[[], float] = time.time) -> JobsShown:
+    """The profile's allocations, oldest first: those that run, and those that wait or are stopped."""
+    jobs = [job for job in _jobs(login) if job.state in OPEN]
+    shown = [_allocation(job, now()) for job in jobs]
     return JobsShown(jobs=[one for one in shown if one is not None])
+
+
+def _the_one(jobs: list[Allocation]) -> Allocation | None:
+    """The allocation that is meant by default: the newest that has a node, else one that waits."""
+    held = [job for job in jobs if job.state in HELD]
+    waiting = [job for job in jobs if job.state in OPEN]
+    candidates = held or waiting
+    return candidates[-1] if candidates else None
 
 
 def _jobs(login: LoginHost) -> list[Allocation]:
@@ -212,7 +220,7 @@ def _is_late(told: Heartbeat, now_s: float) -> bool:
 def _session(login: LoginHost) -> SessionShown:
     elsewhere = login.session_elsewhere()
     if elsewhere:
-        return SessionShown(name=login.profile.tmux_session, host=elsewhere, alive=None)
+        return SessionShown(name=elsewhere.session, host=elsewhere.host, alive=None)
     if not login.has_tmux:
         return SessionShown(name=None, host=login.host, alive=False)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ from scratchflow.model.events import Emit
 from scratchflow.model.results import EditorOpened
 
 EDITORS = ("code", "code-insiders", "codium", "cursor")
-_OPEN_S = 60.0
+_OPEN_S = 10.0
 
 
 def open_workspace(caller: Caller, emit: Emit, *, run: bool) -> EditorOpened:
@@ -51,11 +52,16 @@ def _run(command: list[str], environment: Mapping[str, str]) -> None:
     program = shutil.which(command[0], path=environment.get("PATH"))
     if program is None:
         raise EditorMissing(editor=command[0])
+    # Its words are for people: standard output is ours.
+    editor = subprocess.Popen(
+        [program, *command[1:]],
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr,
+        start_new_session=True,
+    )
     try:
-        done = subprocess.run(
-            [program, *command[1:]], stdin=subprocess.DEVNULL, timeout=_OPEN_S, check=False
-        )
+        failed = editor.wait(_OPEN_S) != 0
     except subprocess.TimeoutExpired:
         return  # it stays in the foreground: it is open
-    if done.returncode != 0:
+    if failed:
         raise EditorMissing(editor=command[0])

@@ -6,6 +6,7 @@ and ends with the job.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -26,16 +27,18 @@ from scratchflow.model.allocation import HELD, Allocation
 from scratchflow.model.errors import (
     AgentMissing,
     AllocationMissing,
+    CommandTimedOut,
     ConnectionLost,
     NodeFailed,
     ScratchflowError,
+    SlurmUnreachable,
 )
 from scratchflow.model.events import Emit
 from scratchflow.model.profile import to_plain
 from scratchflow.model.results import RESULTS_BY_OP, Result
-from scratchflow.ssh.child import ChildStream, run_child
+from scratchflow.ssh.child import ChildStream, ChildTimedOut, run_child
 from scratchflow.ssh.local import LocalTransport
-from scratchflow.ssh.transport import Completed
+from scratchflow.ssh.transport import Completed, shown_command
 
 
 def relay(
@@ -89,16 +92,30 @@ class JobStep:
     def run(
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
     ) -> Completed:
-        return run_child(
-            self._step(argv), stdin=stdin, timeout_s=timeout_s, environment=self._environment
-        )
+        try:
+            return run_child(
+                self._step(argv), stdin=stdin, timeout_s=timeout_s, environment=self._environment
+            )
+        except ChildTimedOut:
+            raise CommandTimedOut(
+                command=shown_command(argv), host=self.host, seconds=f"{timeout_s:g}"
+            ) from None
+        except OSError as error:
+            raise self._no_srun(error) from None
 
     def stream(
         self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
     ) -> ChildStream:
-        return ChildStream(
-            self._step(argv), stdin=stdin, hold_stdin=hold_stdin, environment=self._environment
-        )
+        try:
+            return ChildStream(
+                self._step(argv), stdin=stdin, hold_stdin=hold_stdin, environment=self._environment
+            )
+        except OSError as error:
+            raise self._no_srun(error) from None
+
+    def _no_srun(self, error: OSError) -> SlurmUnreachable:
+        reason = f"`srun` cannot be started ({(error.strerror or 'no reason').lower()})"
+        return SlurmUnreachable(host=socket.gethostname(), reason=reason)
 
     def _step(self, argv: Sequence[str]) -> list[str]:
         return step_argv(self.held.job_id or 0, self.host, argv)

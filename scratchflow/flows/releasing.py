@@ -6,11 +6,10 @@ import time
 from contextlib import suppress
 
 from scratchflow.cluster.slurm_jobs import cancel, our_jobs
-from scratchflow.cluster.tmux_host import forget_session
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.wishes import Release
 from scratchflow.model.allocation import OPEN, Allocation
-from scratchflow.model.errors import AllocationMissing, SlurmUnreachable, TmuxFailed
+from scratchflow.model.errors import AllocationLingers, AllocationMissing, TmuxFailed
 from scratchflow.model.results import NodeReleased
 
 END_S = 15.0
@@ -18,33 +17,36 @@ END_S = 15.0
 
 
 def release_node(login: LoginHost, wish: Release) -> NodeReleased:
-    """Cancels the profile's jobs by their numbers and ends its tmux session.
+    """Cancels these jobs of the profile by their numbers, and ends its tmux session if that is wanted.
 
-    With `job_id` only that one, and the session stays: another allocation uses it.
+    The session stays while another allocation uses it.
     """
     jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
-    if wish.job_id is not None:
-        jobs = [job for job in jobs if job.job_id == wish.job_id]
-    numbers = [job.job_id for job in jobs if job.job_id is not None]
+    chosen = [job for job in jobs if wish.job_ids is None or job.job_id in wish.job_ids]
+    numbers = [job.job_id for job in chosen if job.job_id is not None]
+    ends_session = wish.end_session and len(chosen) == len(jobs)
     if wish.dry_run:
         commands = [f"scancel {number}" for number in numbers]
+        if ends_session and login.has_tmux and login.tmux.session(login.settings.name):
+            commands.append(_kill_command(login.profile.tmux_session))
         return NodeReleased(job_ids=numbers, session_ended=False, commands=commands, dry_run=True)
     for number in numbers:
         with suppress(AllocationMissing):  # it has ended meanwhile
             cancel(login.slurm, number, login.settings.name)
     _wait_for_end(login, numbers)
-    ended = wish.job_id is None and _end_session(login)
+    ended = ends_session and _end_session(login)
     return NodeReleased(job_ids=numbers, session_ended=ended)
+
+
+def _kill_command(session: str) -> str:
+    return f"tmux -L scratchflow kill-session -t ={session}"
 
 
 def _wait_for_end(login: LoginHost, numbers: list[int]) -> None:
     until = time.monotonic() + END_S
     while _still_open(login, numbers):
         if time.monotonic() >= until:
-            left = ", ".join(map(str, numbers))
-            raise SlurmUnreachable(
-                host=login.slurm.host, reason=f"job {left} was cancelled, but does not end"
-            )
+            raise AllocationLingers(job_id=", ".join(map(str, numbers)))
         time.sleep(0.1)
 
 
@@ -55,12 +57,12 @@ def _still_open(login: LoginHost, numbers: list[int]) -> list[Allocation]:
 
 def _end_session(login: LoginHost) -> bool:
     elsewhere = login.session_elsewhere()
-    forget_session(login.home, login.settings.name)
+    login.forget_session()
     if elsewhere:
         # Its window shows a shell of a job that is gone: untidy, not harmful.
-        name = login.profile.tmux_session
-        command = f"tmux -L scratchflow kill-session -t {name}"
-        login.caution("tmux.elsewhere", f"on `{elsewhere}` a session is left; `{command}` ends it")
+        command = _kill_command(elsewhere.session)
+        message = f"on `{elsewhere.host}` a session is left; `{command}` there ends it"
+        login.caution("tmux.elsewhere", message)
     if not login.has_tmux:
         return False
     try:

@@ -174,10 +174,10 @@ def _watch(login: "LoginHost", asked: wishes.Watch) -> Result:
     return watch(login, asked)
 
 
-def _session(login: "LoginHost", _: wishes.Nothing) -> Result:
+def _session(login: "LoginHost", asked: wishes.Session) -> Result:
     from scratchflow.flows.attaching import ready_session
 
-    return ready_session(login)
+    return ready_session(login, rebuild=asked.rebuild)
 
 
 def _autobackup_on(login: "LoginHost", asked: wishes.DryRun) -> Result:
@@ -198,10 +198,10 @@ def _autobackup_status(login: "LoginHost", _: wishes.Nothing) -> Result:
     return show(login)
 
 
-def _jobs_held(login: "LoginHost", _: wishes.Nothing) -> Result:
-    from scratchflow.flows.looking import held_jobs
+def _jobs_open(login: "LoginHost", _: wishes.Nothing) -> Result:
+    from scratchflow.flows.looking import open_jobs
 
-    return held_jobs(login)
+    return open_jobs(login)
 
 
 # `do` is the `op` of the events, so each is a key of `RESULTS_BY_OP`.
@@ -228,8 +228,8 @@ ON_LOGIN = {
     "release": OnLogin(wishes.Release, _release),
     "look": OnLogin(wishes.Nothing, _look),
     "watch": OnLogin(wishes.Watch, _watch),
-    "session": OnLogin(wishes.Nothing, _session),
-    "jobs held": OnLogin(wishes.Nothing, _jobs_held),
+    "session": OnLogin(wishes.Session, _session),
+    "jobs open": OnLogin(wishes.Nothing, _jobs_open),
     "autobackup on": OnLogin(wishes.DryRun, _autobackup_on),
     "autobackup off": OnLogin(wishes.DryRun, _autobackup_off),
     "autobackup status": OnLogin(wishes.Nothing, _autobackup_status),

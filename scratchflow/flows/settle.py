@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from scratchflow.flows.backup import foretell_backup
 from scratchflow.flows.create import create
 from scratchflow.flows.here import Here
 from scratchflow.flows.restore import RestoreWish, restore
+from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
 from scratchflow.flows.wishes import Create, Settle
+from scratchflow.model.errors import WorkDiverged
 from scratchflow.model.results import Settled
-from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
-from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import Place, find_place
 from scratchflow.workspace.notes import read_base, read_restoring
@@ -19,31 +21,58 @@ from scratchflow.workspace.notes import read_base, read_restoring
 def settle(here: Here, teller: Teller, wish: Settle) -> Settled:
     """Finishes a restore, restores, creates, or leaves the workspace as it is."""
     place = find_place(here.store, here.workspace.name)
-    latest = read_catalogue(place).latest
+    catalogue = read_catalogue(place)
+    latest = catalogue.latest
     path = printable(here.workspace.path)
     if latest is None:
-        created = create(here, teller, Create(dry_run=wish.dry_run), {})
+        created = create(here, teller, Create(), {})
         return Settled(action="created", path=path, snapshot=created.snapshot)
-    if _is_settled(here, place, latest, wish):
-        base = read_base(here.workspace, here.store)
+    base = _present(here, place)
+    if base is not None and _is_enough(here, catalogue, base, wish, teller):
         return Settled(action="nothing", path=path, snapshot=base)
-    wanted = RestoreWish(snapshot=wish.snapshot or latest.id, dry_run=wish.dry_run)
-    restored = restore(here, teller, wanted)
-    return Settled(action="restored", path=path, snapshot=restored.snapshot, restored=restored)
+    restored = restore(here, teller, RestoreWish(snapshot=wish.snapshot or latest.id))
+    # Going back over other work is a snapshot of its own; that is what is there now.
+    snapshot = restored.committed_as or restored.snapshot
+    return Settled(action="restored", path=path, snapshot=snapshot, restored=restored)
 
 
-def _is_settled(here: Here, place: Place, latest: Manifest, wish: Settle) -> bool:
-    """Whether what is there is what the user works on.
+def _present(here: Here, place: Place) -> str | None:
+    """The snapshot that the present work came from; None when what is there is not the present.
 
-    A copy from an earlier job may be behind: work went on elsewhere. What this very job restored or
-    saved is the present, whatever the store got meanwhile.
+    What this very job restored or saved is the present, whatever the store got meanwhile. A copy from
+    an earlier job may be behind, because work went on elsewhere: it is the present only while no
+    snapshot is newer.
     """
     base = read_base(here.workspace, here.store)
     if base is None or not here.workspace.path.is_dir() or read_restoring(here.workspace):
-        return False
-    if wish.snapshot is not None:
-        return base == wish.snapshot
-    if base == latest.id or here.job_id is None:
-        return True
+        return None
+    latest = read_catalogue(place).latest
+    if here.job_id is None or (latest is not None and base == latest.id):
+        return base
     records = [record for record in read_nodes(place) if record.node == here.node]
-    return any(record.job_id == here.job_id for record in records)
+    return base if any(record.job_id == here.job_id for record in records) else None
+
+
+def _is_enough(here: Here, catalogue: Catalogue, base: str, wish: Settle, teller: Teller) -> bool:
+    """Whether the present has all that is wanted; WorkDiverged when it has something else instead."""
+    wanted = wish.snapshot
+    if wanted is None or wanted in _line_of(catalogue, base):
+        return True
+    if base not in _line_of(catalogue, wanted) or _is_changed(here, teller):
+        raise WorkDiverged(node=here.node, snapshot=base, other=wanted)
+    return False
+
+
+def _line_of(catalogue: Catalogue, snapshot: str) -> set[str]:
+    """The snapshot and all that it came from."""
+    parents = {one.id: one.parent for one in catalogue.snapshots}
+    line: set[str] = set()
+    at: str | None = snapshot
+    while at is not None and at not in line:
+        line.add(at)
+        at = parents.get(at)
+    return line
+
+
+def _is_changed(here: Here, teller: Teller) -> bool:
+    return foretell_backup(here, teller, Wish(allow_shrink=True)).kind != "unchanged"

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from scratchflow.agent.install import Installed, install, uninstall
+from scratchflow.agent.client import call
+from scratchflow.agent.install import Installed, agent_command, install, uninstall
+from scratchflow.agent.request import asking
 from scratchflow.config.edit import Edit, apply_edits, plan_edits
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import Asked, Settings, load_settings, settings_in
 from scratchflow.flows.reaching import ask_agent, reach_login
-from scratchflow.model.errors import Declined
+from scratchflow.model.errors import (
+    AgentMismatch,
+    AgentMissing,
+    AllocationHeld,
+    ConnectionLost,
+    Declined,
+    SlurmUnreachable,
+)
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Check, ChecksDone, ClusterSetUp, SetupRemoved
+from scratchflow.model.profile import to_plain
+from scratchflow.model.results import Check, ChecksDone, ClusterSetUp, JobsShown, SetupRemoved
 from scratchflow.ssh import include
 from scratchflow.ssh.alias import park_alias, read_alias, remove_alias, remove_files
 from scratchflow.ssh.places import SshPlaces
@@ -77,15 +88,37 @@ def remove(
     plan = include.plan_remove(places)
     if dry_run:
         return SetupRemoved(ssh_config_diff=plan.diff, agent_removed=False, dry_run=True)
+    has_agent = settings.profile.scheduler == "slurm"
+    if has_agent:
+        _refuse_while_held(settings, environment, emit, may_ask=may_ask)
     _require(confirm, plan.diff, "the change to your ssh config", "remove the marked lines")
     include.apply(plan)
     remove_alias(places, settings.profile.alias)
     remove_files(places)
-    has_agent = settings.profile.scheduler == "slurm"
     if has_agent:
         with reach_login(settings, environment, emit, may_ask=may_ask) as far:
             uninstall(far)
     return SetupRemoved(ssh_config_diff=plan.diff, agent_removed=has_agent)
+
+
+def _refuse_while_held(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, *, may_ask: bool
+) -> None:
+    """The auto-backup of a held node runs from the agent that is to go, and the alias leads there.
+
+    Where nobody can be asked, by us or at all, there is nothing to refuse for.
+    """
+    request = asking(
+        "jobs open", {}, profile_name=settings.name, profile=to_plain(settings.profile)
+    )
+    with suppress(ConnectionLost, AgentMissing, AgentMismatch, SlurmUnreachable):
+        with reach_login(settings, environment, emit, may_ask=may_ask) as far:
+            told = call(far, request, emit, command=agent_command())
+        jobs = msgspec.convert(told, JobsShown).jobs
+        if jobs:
+            raise AllocationHeld(
+                job_id=jobs[-1].job_id, node=jobs[-1].node or "a place in the queue"
+            )
 
 
 def _assignments(wish: SetupWish) -> dict[str, str]:

@@ -8,6 +8,7 @@ from scratchflow.config.settings import Settings
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.pointing import alias_problem, park, show_alias
 from scratchflow.flows.wishes import Nothing, Watch
+from scratchflow.model.allocation import HELD
 from scratchflow.model.events import Emit, Event, Log, Status, Warned
 from scratchflow.model.results import StatusShown
 
@@ -56,7 +57,7 @@ def with_alias(settings: Settings, seen: StatusShown) -> StatusShown:
         return seen
     alias = show_alias(settings)
     held = seen.allocation
-    node = held.node if held and held.state == "running" else None
+    node = held.node if held and held.state in HELD else None
     problem = alias_problem(settings, alias, node)
     problems = [*seen.problems, *([problem] if problem else [])]
     return msgspec.structs.replace(seen, alias=alias, problems=problems)

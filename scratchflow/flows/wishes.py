@@ -96,17 +96,25 @@ class Hold(DryRun, frozen=True):
     beside: int | None = None
 
 
-class Settle(DryRun, frozen=True):
+class Settle(Arguments, frozen=True):
     """`settle`: the workspace is made to be there, by whatever is missing."""
 
     # At least this snapshot: what the node before has saved last.
     snapshot: str | None = None
 
 
-class Release(DryRun, frozen=True):
-    """`release`: the part of `clear` that the login host does; one job, or all of the profile."""
+class Session(Arguments, frozen=True):
+    """`session`; with `rebuild` on this login host, though it was put on another one."""
 
-    job_id: int | None = None
+    rebuild: bool = False
+
+
+class Release(DryRun, frozen=True):
+    """`release`: the part of `clear` that the login host does."""
+
+    # Only these; None means all of the profile.
+    job_ids: tuple[int, ...] | None = None
+    end_session: bool = True
 
 
 class Watch(Arguments, frozen=True):

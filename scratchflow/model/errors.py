@@ -317,13 +317,42 @@ class AllocationMissing(ScratchflowError):
     hint = "`scratchflow up` takes a node and brings the workspace there"
 
 
+class AllocationSuspended(ScratchflowError):
+    """The node is ours, but Slurm has stopped everything on it for a while."""
+
+    code = "allocation.suspended"
+    exit_code = 24
+    message = "job {job_id} on `{node}` is suspended: nothing can run there now"
+    hint = "it goes on when Slurm lets it; `scratchflow clear --no-backup` gives it back as it is"
+    retryable = True
+
+
+class AllocationLingers(ScratchflowError):
+    """Slurm took the order to end the job, and has not done it yet."""
+
+    code = "allocation.lingers"
+    exit_code = 20
+    message = "job {job_id} was cancelled, but Slurm has not ended it yet"
+    hint = "`scratchflow status` shows when it is gone; `scratchflow clear` does the rest"
+    retryable = True
+
+
+class AllocationHeld(ScratchflowError):
+    """What is to be taken away is still in use."""
+
+    code = "allocation.held"
+    exit_code = 22
+    message = "job {job_id} still holds `{node}`"
+    hint = "`scratchflow clear` saves the workspace and gives the node back first"
+
+
 class AllocationElsewhere(ScratchflowError):
     """The profile holds another node than the one that was asked for."""
 
     code = "allocation.elsewhere"
     exit_code = 22
     message = "job {job_id} holds `{node}`, not `{wanted}`"
-    hint = "`scratchflow hop --node {wanted}` moves there"
+    hint = "{next_step}"
 
 
 class SchedulerMissing(ScratchflowError):
@@ -547,7 +576,7 @@ class ShrinkGuard(ScratchflowError):
     code = "backup.shrink_guard"
     exit_code = 36
     message = "the workspace shrank from {before} to {after} since snapshot `{parent}`; nothing was written"
-    hint = "if that is right, run it again with `--allow-shrink`"
+    hint = "if that is right, `scratchflow backup --allow-shrink` takes it as it is"
 
 
 class RestoreIncomplete(ScratchflowError):
@@ -596,6 +625,15 @@ class HopUnfinished(ScratchflowError):
         "`scratchflow hop` goes on from here; `scratchflow snapshots verify` checks the snapshots"
     )
     retryable = True
+
+
+class WorkDiverged(ScratchflowError):
+    """Both nodes have work that the other one lacks; neither is overwritten."""
+
+    code = "hop.diverged"
+    exit_code = 37
+    message = "work went on at `{node}` from snapshot {snapshot}, and elsewhere up to {other}"
+    hint = "both are kept; `scratchflow backup`, then `scratchflow restore {other}` takes the other one over"
 
 
 class EditorMissing(ScratchflowError):

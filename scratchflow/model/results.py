@@ -272,6 +272,7 @@ class Cleared(Result, frozen=True):
     job_id: int | None
     snapshot: str | None
     released: bool
+    job_ids: list[int] = []
     session_ended: bool = False
     parked: bool = False
     commands: list[str] = []
@@ -429,7 +430,7 @@ class UpAndRunning(Result, frozen=True):
 
 
 class JobsShown(Result, frozen=True):
-    """`jobs held`: the running allocations of a profile, oldest first; two while moving."""
+    """`jobs open`: the allocations of a profile, oldest first, waiting ones too; two while moving."""
 
     jobs: list[AllocationShown]
 
@@ -458,6 +459,7 @@ class SessionReady(Result, frozen=True):
     host: str
     is_here: bool
     argv: list[str]
+    user: str = ""
 
 
 class Attached(Result, frozen=True):
@@ -466,7 +468,7 @@ class Attached(Result, frozen=True):
     session: str
     host: str
     command: list[str]
-    ended_with: int | None = None
+    ran: bool = False
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
@@ -526,7 +528,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "hop": Hopped,
     "open": EditorOpened,
     "settle": Settled,
-    "jobs held": JobsShown,
+    "jobs open": JobsShown,
     "autobackup on": AutobackupSwitched,
     "autobackup off": AutobackupSwitched,
     "autobackup status": AutobackupStatus,

@@ -20,6 +20,7 @@ from scratchflow.model.errors import EnvironmentFailed
 ENV_NAME = "env"
 EnvironmentKind = Literal["none", "venv", "conda"]
 
+_UNFINISHED = ".scratchflow-env-unfinished"
 CONDAS = ("micromamba", "mamba", "conda")
 _MAKE_S = 3600.0
 # The names come as arguments; `module` exists only in a login shell.
@@ -44,8 +45,14 @@ def make_environment(
     environment: Mapping[str, str],
     tell: Callable[[str], None],
 ) -> Path:
-    """Makes it, whole or not at all; one that is there already only gets the packages."""
+    """Makes it, whole or not at all; one that is there already only gets the packages.
+
+    A note stands while it is being made: what a killed run left is made anew.
+    """
     path = scratch / ENV_NAME
+    unfinished = scratch / _UNFINISHED
+    if unfinished.exists():
+        shutil.rmtree(path, ignore_errors=True)
     run = _Runner(wish.modules, environment)
     is_new = not (path / "bin" / "python").exists()
     if is_new and path.exists():
@@ -53,6 +60,8 @@ def make_environment(
     steps = _venv_steps if wish.kind == "venv" else _conda_steps
     with tempfile.TemporaryDirectory(prefix="scratchflow-") as place:
         listed = _requirements_file(Path(place), wish)
+        if is_new:
+            unfinished.touch()
         try:
             for phase, argv in steps(path, wish, run, listed, is_new=is_new):
                 tell(phase)
@@ -60,7 +69,9 @@ def make_environment(
         except BaseException:
             if is_new:  # half an environment is worse than none
                 shutil.rmtree(path, ignore_errors=True)
+                unfinished.unlink(missing_ok=True)
             raise
+    unfinished.unlink(missing_ok=True)
     return path
 
 

@@ -101,6 +101,7 @@ def laptop(ready: Laptop, minicluster: Minicluster) -> Iterator[Laptop]:
     yield ready
     minicluster.run("up")
     ready.run("clear", "--no-backup")
-    minicluster.exec("login", "scancel", "--user=alice")
+    for user in ("alice", "bob"):
+        minicluster.exec("login", "scancel", f"--user={user}")
     idle = {"idle"}
     retry_until(lambda: set(minicluster.node_states().values()) == idle, "all nodes are idle again")

@@ -13,9 +13,18 @@ def test_the_next_one_comes_within_the_interval_and_spread_by_a_tenth() -> None:
 
 
 def test_the_last_one_starts_early_enough_for_twice_the_time_of_the_one_before() -> None:
-    assert DAILY.final(10_000, last_duration_s=1) == 9400
-    assert DAILY.final(10_000, last_duration_s=400) == 10_000 - 920
-    assert DAILY.final(None, last_duration_s=1) is None
+    assert DAILY.final(0, 10_000, last_duration_s=1) == 9400
+    assert DAILY.final(0, 10_000, last_duration_s=400) == 10_000 - 920
+    assert DAILY.final(0, None, last_duration_s=1) is None
+
+
+def test_in_a_short_job_the_last_one_is_not_the_first() -> None:
+    assert DAILY.final(9_400, 10_000, last_duration_s=1) == 9_700
+
+
+def test_after_a_failure_it_tries_again_soon() -> None:
+    assert DAILY.retry(100) == 160
+    assert Schedule(every_s=10, final_before_s=1).retry(100) == 110
 
 
 def test_the_final_one_comes_even_when_its_time_has_passed() -> None:

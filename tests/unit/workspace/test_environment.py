@@ -101,3 +101,14 @@ def test_modules_are_loaded_first_and_never_read_as_shell(tmp_path: Path) -> Non
     _make(tmp_path / "scratch", environment, kind="conda", modules=["conda/24", hostile])
     assert log.read_text().splitlines()[:3] == ["load", "conda/24", hostile]
     assert not canary.exists()
+
+
+def test_what_a_killed_run_left_is_made_anew(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    (scratch / "env/bin").mkdir(parents=True)
+    (scratch / "env/bin/python").touch()
+    (scratch / ".scratchflow-env-unfinished").touch()
+    play = 'mkdir -p "$4/bin"; echo whole > "$4/bin/python"'
+    made = _make(scratch, _tools(tmp_path / "tools", conda=play), kind="conda")
+    assert (made / "bin/python").read_text() == "whole\n"
+    assert [path.name for path in scratch.iterdir()] == ["env"]
