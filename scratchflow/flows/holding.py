@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -44,6 +45,8 @@ from scratchflow.ssh.node_probe import scan_host_keys, wait_for_sshd
 WARM_WAIT_S = 20.0
 """How long a warm node is waited for: any other one costs a full restore, which is minutes at most."""
 
+_SAME_SECOND_S = 1.2
+
 
 def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
     """The node that the profile holds when this returns: its job runs and its sshd answers."""
@@ -69,7 +72,29 @@ def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
 
 def _made_ready(login: LoginHost, got: Allocation) -> NodeHeld:
     with _given_back_unless_done(login, got):
-        return _ready(login, got, reused=False)
+        first = _first_granted(login, wish, got)
+        if first.job_id == got.job_id:
+            return _ready(login, got, reused=False)
+    login.remark(f"another run has just got `{first.node}`: giving `{got.node}` back")
+    _give_back(login, got)
+    return _held_again(login, wish, first)
+
+
+def _first_granted(login: LoginHost, wish: Hold, got: Allocation) -> Allocation:
+    """The job to keep when two runs asked at once: whose node was granted first, then the older one.
+
+    Slurm tells whole seconds, so the younger is looked for until the second of our grant is over:
+    whoever is granted later sees us, and gives way.
+    """
+    until = time.monotonic() + _SAME_SECOND_S
+    while True:
+        jobs = our_jobs(login.slurm, login.settings.name)
+        others = [job for job in jobs if job.job_id not in {got.job_id, wish.beside}]
+        if not any(job.state in OPEN for job in others) or time.monotonic() > until:
+            break
+        time.sleep(_SAME_SECOND_S / 2)
+    held = [job for job in others if job.state in HELD and job.node]
+    return min([got, *held], key=lambda job: (job.start_time or 0, job.job_id or 0))
 
 
 def _held_again(login: LoginHost, wish: Hold, found: Allocation) -> NodeHeld:
@@ -229,10 +254,15 @@ def _given_back_unless_done(login: LoginHost, got: Allocation) -> Iterator[None]
     try:
         yield
     except BaseException:
-        with held_back(), suppress(ScratchflowError):
-            if got.job_id is not None:
-                cancel(login.slurm, got.job_id, login.settings.name)
+        with suppress(ScratchflowError):
+            _give_back(login, got)
         raise
+
+
+def _give_back(login: LoginHost, got: Allocation) -> None:
+    with held_back(), suppress(AllocationMissing):
+        if got.job_id is not None:
+            cancel(login.slurm, got.job_id, login.settings.name)
 
 
 def _foretold(ask: _Ask, held: list[Allocation]) -> NodeHeld:

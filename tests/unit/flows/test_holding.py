@@ -27,3 +27,36 @@ def test_a_held_node_that_is_silent_is_kept_and_said_to_be_ours(
     with pytest.raises(NodeSilent, match="still ours") as caught:
         holding.hold_node(login, Hold())
     assert "clear --no-backup" in caught.value.shown_hint
+
+
+def job(number: int, start: int, state: str = "running") -> Allocation:
+    nodes = (f"node-{number}",) if state == "running" else ()
+    return Allocation(
+        job_id=number,
+        name="scratchflow:local:x",
+        state=state,  # type: ignore[arg-type]  # one of them
+        nodes=nodes,
+        start_time=start if nodes else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("others", "kept"),
+    [
+        ([], 5),
+        ([job(4, 100)], 4),  # granted in the same second, and older
+        ([job(6, 100)], 5),
+        ([job(6, 90)], 6),  # younger, but it was granted first and has seen us wait
+        ([job(4, 0, "pending")], 5),
+        ([job(9, 1)], 5),  # the one that is moved away from
+    ],
+)
+def test_of_two_runs_at_once_the_first_that_was_granted_keeps_its_node(
+    monkeypatch: pytest.MonkeyPatch, others: list[Allocation], kept: int
+) -> None:
+    ours = job(5, 100)
+    monkeypatch.setattr(holding, "our_jobs", lambda *_: [ours, *others])
+    monkeypatch.setattr(holding, "_SAME_SECOND_S", 0.01)
+    login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None)
+    first = holding._first_granted(login, Hold(beside=9), ours)
+    assert first.job_id == kept
