@@ -73,6 +73,12 @@ def job(slurm: Slurm, job_id: int, name: str) -> Allocation:
     return Allocation(job_id=job_id, name=name, state="ended", cause="forgotten", reason_text=text)
 
 
+def has_ended(slurm: Slurm, job_id: int) -> bool:
+    """Whether Slurm, asked just now, knows no such job any more, or knows that it is over."""
+    found = _by_squeue(slurm, job_id)
+    return found is None or found.state == "ended"
+
+
 def cancel(slurm: Slurm, job_id: int, profile: str) -> Allocation:
     """Cancels the profile's job, if it still is one; the job as it was before.
 

@@ -12,7 +12,12 @@ from pathlib import Path
 
 from scratchflow.cluster.whereami import job_id, node_name, role
 from scratchflow.config.settings import Settings
-from scratchflow.model.errors import StoreLocked, StoreOverlaps, WorkspaceElsewhere
+from scratchflow.model.errors import (
+    SlurmUnreachable,
+    StoreLocked,
+    StoreOverlaps,
+    WorkspaceElsewhere,
+)
 from scratchflow.model.profile import Profile
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.owner import this_process
@@ -37,6 +42,7 @@ class Here:
     now: Callable[[], datetime] = field(default=lambda: datetime.now(timezone.utc))
     monotonic: Callable[[], float] = time.monotonic
     token: Callable[[int], str] = lambda size: os.urandom(size).hex()
+    is_job_over: Callable[[int], bool] = lambda _: False
 
     @property
     def profile(self) -> Profile:
@@ -53,7 +59,12 @@ class Here:
     ) -> StoreLock:
         """The store's lock, taken; a context manager. Having to wait is worth a remark."""
         lock = StoreLock(
-            place, this_process(), token=self.token(16), doing=doing, job_id=self.job_id
+            place,
+            this_process(),
+            token=self.token(16),
+            doing=doing,
+            job_id=self.job_id,
+            is_job_over=self.is_job_over,
         )
         try:
             return lock.acquired()
@@ -87,7 +98,23 @@ def here_with(
         store=store,
         node=node_name(environment),
         job_id=job_id(environment),
+        is_job_over=_asks_slurm(settings.profile, environment),
     )
+
+
+def _asks_slurm(profile: Profile, environment: Mapping[str, str]) -> Callable[[int], bool]:
+    """Whether Slurm is sure that a job has ended; without an answer it may go on."""
+
+    def is_over(number: int) -> bool:
+        from scratchflow.cluster.slurm_jobs import has_ended
+        from scratchflow.flows.nodes import this_slurm
+
+        try:
+            return has_ended(this_slurm(environment), number)
+        except SlurmUnreachable:
+            return False
+
+    return is_over if profile.scheduler == "slurm" else lambda _: False
 
 
 def _refuse_overlap(workspace: Workspace, store: Path) -> None:

@@ -41,6 +41,8 @@ class LockTiming:
     stale_after_s: float = 300
     # A lock without an owner file: its maker was killed within the few milliseconds between.
     half_made_after_s: float = 60
+    # An owner whose job is known to be over: two beats missed, in case it outlived its job.
+    job_over_after_s: float = 65
     poll_s: float = 1
 
 
@@ -64,10 +66,14 @@ class StoreLock:
         token: str,
         doing: str,
         job_id: int | None = None,
+        is_job_over: Callable[[int], bool] = lambda _: False,
         timing: LockTiming = LockTiming(),  # noqa: B008 - frozen
         clock: Clock = Clock(),  # noqa: B008 - frozen
     ) -> None:
-        """`token`: 32 random hex digits, new for each lock. `doing`: the verb, for other users' eyes."""
+        """`token`: 32 random hex digits, new for each lock. `doing`: the verb, for other users' eyes.
+
+        `is_job_over` says of a job's number whether the scheduler is sure that it has ended.
+        """
         self.place = place
         self.timing = timing
         self.took_over_from_dead = False
@@ -75,6 +81,7 @@ class StoreLock:
         self._token = token
         self._doing = doing
         self._job_id = job_id
+        self._is_job_over = is_job_over
         self._clock = clock
         self._heartbeat: _Heartbeat | None = None
 
@@ -172,7 +179,18 @@ class StoreLock:
             return silent_s > self.timing.half_made_after_s
         if head.is_held_by(self._token):
             return False
-        return silent_s > self.timing.stale_after_s or is_proven_dead(head.owner, self._process)
+        return (
+            silent_s > self.timing.stale_after_s
+            or is_proven_dead(head.owner, self._process)
+            or (
+                silent_s > self.timing.job_over_after_s
+                and self._was_of_a_job_that_is_over(head.owner)
+            )
+        )
+
+    def _was_of_a_job_that_is_over(self, owner: Owner) -> bool:
+        """Its node may have died, and nobody else can tell that its process did."""
+        return owner.job_id not in {None, self._job_id} and self._is_job_over(owner.job_id or 0)
 
     def _owner(self) -> Owner:
         return Owner(

@@ -279,3 +279,29 @@ def test_releasing_twice_is_harmless(place: Place) -> None:
     lock.release()
     with pytest.raises(LockLost):
         lock.assert_held()
+
+
+def test_one_whose_job_is_over_is_taken_over_after_two_missed_beats(
+    place: Place, time: FakeClock
+) -> None:
+    def lock(job_id: int, over: set[int]) -> StoreLock:
+        return StoreLock(
+            place,
+            dataclasses.replace(ELSEWHERE, host=f"n{job_id}"),
+            token=f"{job_id:032x}",
+            doing="backup",
+            job_id=job_id,
+            is_job_over=lambda number: number in over,
+            clock=time.clock,
+        )
+
+    held = lock(7, set()).acquired()
+    with pytest.raises(StoreLocked):
+        lock(8, {7}).acquired()  # a beat ago it lived, whatever became of its job
+    time.seconds += LockTiming().job_over_after_s + 1
+    with pytest.raises(StoreLocked):
+        lock(8, {6}).acquired()
+    successor = lock(9, {7}).acquired()
+    with pytest.raises(LockLost):
+        held.assert_held()
+    successor.release()
