@@ -167,8 +167,9 @@ class Wait:
 def ended_error(seen: Allocation) -> AllocationEnded | NodeFailed:
     """The error for a job that is over, with its cause."""
     if seen.cause in {"node_fail", "boot_fail"}:
-        return NodeFailed(node=seen.node or "?", reason=CAUSE_TEXTS[seen.cause])
-    reason = CAUSE_TEXTS[seen.cause] if seen.cause else "it is being cleaned up"
+        reason = "Slurm has given it up" if seen.cause == "node_fail" else CAUSE_TEXTS[seen.cause]
+        return NodeFailed(node=seen.node or "?", reason=reason)
+    reason = CAUSE_TEXTS[seen.cause] if seen.cause else "it was cancelled, or its time is up"
     return AllocationEnded(job_id=seen.job_id, reason=reason)
 
 

@@ -29,7 +29,8 @@ from scratchflow.model.errors import (
     AllocationMissing,
     CommandTimedOut,
     ConnectionLost,
-    NodeFailed,
+    EndedBySignal,
+    NodeSilent,
     ScratchflowError,
     SlurmUnreachable,
 )
@@ -127,20 +128,30 @@ def _ask(
     try:
         return call(step, request, emit, command=agent_command())
     except AgentMissing as error:
-        _require_running(step.held, slurm, error)
+        require_running(step.held, slurm, error)
+    except EndedBySignal as error:
+        # Slurm ends its steps with one; whoever asked was sent none.
+        require_running(step.held, slurm, error)
+        raise
     except ConnectionLost as error:
-        _require_running(step.held, slurm, error)
-        raise NodeFailed(node=step.host, reason=error.fields.get("reason", error)) from error
+        require_running(step.held, slurm, error)
+        raise _silent(step, error) from error
     # A command line on the login host has no agent beside it yet; homes are shared with the nodes.
     modules = settings.profile.environment.modules
     install(LocalTransport(), profile_name=settings.name, modules=modules, emit=emit)
     try:
         return call(step, request, emit, command=agent_command())
     except AgentMissing as error:
-        raise NodeFailed(node=step.host, reason=error.fields.get("reason", error)) from error
+        require_running(step.held, slurm, error)
+        raise _silent(step, error) from error
 
 
-def _require_running(held: Allocation, slurm: Slurm, error: ScratchflowError) -> None:
+def _silent(step: JobStep, error: ScratchflowError) -> NodeSilent:
+    reason = error.fields.get("reason", error)
+    return NodeSilent(node=step.host, job_id=step.held.job_id, reason=reason)
+
+
+def require_running(held: Allocation, slurm: Slurm, error: ScratchflowError) -> None:
     """Says that the job has ended, when that is why nobody answers."""
     now = job(slurm, held.job_id or 0, held.name)
     if now.state not in HELD:

@@ -295,7 +295,7 @@ class NodeSilent(ScratchflowError):
     code = "node.silent"
     exit_code = 24
     message = "node `{node}` is still ours (job {job_id}), but does not answer: {reason}"
-    hint = "wait a minute and try again, or `scratchflow clear --no-backup`, then `scratchflow allocate`"
+    hint = "wait a minute and try again, or `scratchflow clear --no-backup`, then `scratchflow up`"
     retryable = True
 
 

@@ -97,7 +97,7 @@ def test_the_watcher_sees_reason_and_grant(cluster: Cluster) -> None:
         ("OUT_OF_MEMORY", AllocationEnded, "memory"),
         ("DEADLINE", AllocationEnded, "deadline"),
         ("FAILED", AllocationEnded, "failed"),
-        ("COMPLETING", AllocationEnded, "cleaned up"),
+        ("COMPLETING", AllocationEnded, "cancelled"),
         ("NODE_FAIL", NodeFailed, "node-1"),
         ("BOOT_FAIL", NodeFailed, "did not boot"),
     ],
