@@ -48,4 +48,4 @@ def _shown(cleared: Cleared) -> Iterator[str]:
     else:
         yield "there was no allocation"
     if cleared.parked:
-        yield "the ssh alias is parked"
+        yield "the ssh alias is parked; `scratchflow up` starts again"

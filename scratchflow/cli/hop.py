@@ -50,4 +50,4 @@ def _shown(hopped: Hopped) -> Iterator[str]:
     yield f"from `{printable(hopped.from_node)}` to `{printable(hopped.node)}`, {job}{until}"
     if hopped.snapshot:
         yield f"the workspace there is snapshot {hopped.snapshot}"
-    yield f"job {hopped.from_job_id} was given back"
+    yield f"job {hopped.from_job_id} was given back; reload editor windows that were open there"

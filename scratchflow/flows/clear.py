@@ -9,10 +9,13 @@ from scratchflow.cluster import none
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.pointing import has_alias, park
+from scratchflow.flows.presence import has_present_work
 from scratchflow.flows.wishes import Backup, DryRun, Nothing, Release
 from scratchflow.model.errors import (
+    AllocationEnded,
     AllocationSuspended,
     FinalBackupFailed,
+    NodeFailed,
     ScratchflowError,
     WorkspaceMissing,
 )
@@ -53,7 +56,7 @@ def clear_on(cluster: Cluster, wish: ClearWish) -> Cleared:
         return _clear_here(cluster, wish)
     jobs = cluster.on_login("jobs open", Nothing(), JobsShown).jobs
     saved = [job for job in jobs if job.state in _HAS_WORK] if wish.backup else []
-    snapshots = [] if wish.dry_run else [final_backup(cluster, job) for job in saved]
+    snapshots = [] if wish.dry_run else _back_up_all(cluster, saved)
     # Those that were looked at, and no other: a job that came meanwhile was not saved.
     numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
     wanted = Release(job_ids=numbers, dry_run=wish.dry_run)
@@ -79,13 +82,20 @@ def _commands(
     return [*backups, *released.commands, *parks]
 
 
-def final_backup(cluster: Cluster, job: AllocationShown | None) -> str | None:
-    """The last snapshot of a node; None when it has no workspace, so nothing to lose."""
-    if job is not None and job.state != "running":
-        suspended = AllocationSuspended(job_id=job.job_id, node=job.node)
+def _back_up_all(cluster: Cluster, jobs: Sequence[AllocationShown]) -> list[str | None]:
+    """The last snapshot is the one that comes back next time: a copy from an earlier job goes first."""
+    stopped = next((job for job in jobs if job.state != "running"), None)
+    if stopped is not None:
+        suspended = AllocationSuspended(job_id=stopped.job_id, node=stopped.node)
         raise FinalBackupFailed.because_of(suspended)
+    if len(jobs) > 1:
+        jobs = sorted(jobs, key=lambda job: has_present_work(cluster, job.job_id))
+    return [final_backup(cluster, job.job_id) for job in jobs]
+
+
+def final_backup(cluster: Cluster, job_id: int | None) -> str | None:
+    """The last snapshot of a node; None when it has no workspace, so nothing to lose."""
     cluster.emit(Progress(phase="the last backup"))
-    job_id = job.job_id if job else None
     try:
         wish = Backup(message="before clear")
         return cluster.at_workspace("backup", wish, BackupTaken, job_id=job_id).snapshot
@@ -93,6 +103,8 @@ def final_backup(cluster: Cluster, job: AllocationShown | None) -> str | None:
         message = "there is no workspace on the node: nothing to back up"
         cluster.emit(Log(level="info", message=message))
         return None
+    except (AllocationEnded, NodeFailed):
+        raise  # there is no node to keep
     except ScratchflowError as error:
         raise FinalBackupFailed.because_of(error) from error
 

@@ -62,15 +62,15 @@ def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
         return _held_again(login, wish, (held or open_jobs)[-1])
     got = ask.for_one()
     try:
-        return _made_ready(login, got)
+        return _made_ready(login, wish, got)
     except NodeFailed as error:
         if not ask.prefers(got.node):
             raise
         login.remark(f"{error}; asking for any other node")
-    return _made_ready(login, replace(ask, avoided=got.node or "").for_one())
+    return _made_ready(login, wish, replace(ask, avoided=got.node or "").for_one())
 
 
-def _made_ready(login: LoginHost, got: Allocation) -> NodeHeld:
+def _made_ready(login: LoginHost, wish: Hold, got: Allocation) -> NodeHeld:
     with _given_back_unless_done(login, got):
         first = _first_granted(login, wish, got)
         if first.job_id == got.job_id:

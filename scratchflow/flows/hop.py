@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.pointing import has_alias, point_at, verify
+from scratchflow.flows.presence import newer_than
 from scratchflow.flows.wishes import Backup, DryRun, Hold, Nothing, Release, Session, Settle
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (
@@ -58,9 +59,14 @@ def hop(caller: Caller, emit: Emit, wish: Hold) -> Hopped:
         if wish.dry_run:
             return _foretold(move, wish)
         move.say("saving the workspace")
-        _back_up(move)
+        # A copy that an earlier job left here, `allocate` without `up`: it is saved, but not what goes over.
+        newer = newer_than(cluster, move.old_job)
+        saved = _back_up(move)
         held = _next_node(move, wish)
-        last, snapshot = _bring_over(move, held)
+        if newer:
+            last, snapshot = saved.snapshot if saved else None, _settle(move, held, newer)
+        else:
+            last, snapshot = _bring_over(move, held)
         _switch(move, held)
         left_behind = _leave(move, last)
     return Hopped(
@@ -118,15 +124,20 @@ def _bring_over(move: _Move, held: NodeHeld) -> tuple[str | None, str | None]:
         if taken is None or (last is not None and taken.snapshot == last):
             break
         last = taken.snapshot
-        move.say(f"restoring on {held.node}")
-        wish = Settle(snapshot=last)
-        settled = move.cluster.at_workspace("settle", wish, Settled, job_id=held.job_id)
-        there = settled.snapshot
-        message = f"`{held.node}` has snapshot {there}"
-        move.cluster.emit(Log(level="info", message=message))
-        if settled.action == "restored":
-            _require_equal(move, held, there)
+        there = _settle(move, held, last)
     return last, there
+
+
+def _settle(move: _Move, held: NodeHeld, wanted: str | None) -> str | None:
+    """The new node with this snapshot, or with work that came from it; the one that it is at."""
+    move.say(f"restoring on {held.node}")
+    wish = Settle(snapshot=wanted)
+    settled = move.cluster.at_workspace("settle", wish, Settled, job_id=held.job_id)
+    message = f"`{held.node}` has snapshot {settled.snapshot}"
+    move.cluster.emit(Log(level="info", message=message))
+    if settled.action == "restored":
+        _require_equal(move, held, settled.snapshot)
+    return settled.snapshot
 
 
 def _require_equal(move: _Move, held: NodeHeld, snapshot: str | None) -> None:

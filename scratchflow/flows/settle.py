@@ -25,12 +25,13 @@ def settle(here: Here, teller: Teller, wish: Settle) -> Settled:
     latest = catalogue.latest
     path = printable(here.workspace.path)
     if latest is None:
-        created = create(here, teller, Create(), {})
+        created = create(here, teller, Create(dry_run=wish.dry_run), {})
         return Settled(action="created", path=path, snapshot=created.snapshot)
     base = _present(here, place)
     if base is not None and _is_enough(here, catalogue, base, wish, teller):
         return Settled(action="nothing", path=path, snapshot=base)
-    restored = restore(here, teller, RestoreWish(snapshot=wish.snapshot or latest.id))
+    wanted = RestoreWish(snapshot=wish.snapshot or latest.id, dry_run=wish.dry_run)
+    restored = restore(here, teller, wanted)
     # Going back over other work is a snapshot of its own; that is what is there now.
     snapshot = restored.committed_as or restored.snapshot
     return Settled(action="restored", path=path, snapshot=snapshot, restored=restored)

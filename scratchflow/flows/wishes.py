@@ -96,7 +96,7 @@ class Hold(DryRun, frozen=True):
     beside: int | None = None
 
 
-class Settle(Arguments, frozen=True):
+class Settle(DryRun, frozen=True):
     """`settle`: the workspace is made to be there, by whatever is missing."""
 
     # At least this snapshot: what the node before has saved last.

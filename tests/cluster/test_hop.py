@@ -1,0 +1,125 @@
+"""`hop` when a node dies under it, when there is no node to be had, and what two nodes at once leave behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from typing import Any
+
+import pytest
+
+from .laptop import Laptop
+from .minicluster import Minicluster, retry_until
+
+WORK = "/scratch/alice/work"
+
+
+@pytest.fixture(autouse=True)
+def nothing_stored(minicluster: Minicluster) -> None:
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store")
+    for node in minicluster.node_states():
+        minicluster.exec(node, "sh", "-c", f"rm -rf {WORK}* /scratch/alice/.scratchflow")
+
+
+def write(laptop: Laptop, text: str) -> None:
+    assert laptop.ssh(f"echo {text} > {WORK}/file").returncode == 0
+
+
+def read(laptop: Laptop) -> str:
+    return laptop.ssh(f"cat {WORK}/file").stdout.strip()
+
+
+def wait_for_line(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stdout is not None
+    assert any(text in line for line in process.stdout), f"it ended before it said {text}"
+
+
+def outcome(process: subprocess.Popen[str]) -> dict[str, Any]:
+    last: dict[str, Any] = json.loads(process.communicate()[0].splitlines()[-1])
+    return last
+
+
+def heal(minicluster: Minicluster) -> None:
+    minicluster.run("up")
+    fine = {"idle", "mixed", "allocated"}
+    retry_until(lambda: set(minicluster.node_states().values()) <= fine, "the nodes are back")
+
+
+@pytest.mark.parametrize("victim", ["node-1", "node-2"])
+def test_a_node_that_dies_in_the_middle_costs_nothing_that_was_saved(
+    laptop: Laptop, minicluster: Minicluster, victim: str
+) -> None:
+    laptop.data("up", "--node", "1")
+    write(laptop, "saved")
+    with laptop.begin("hop", "--node", "2", "--json") as process:
+        wait_for_line(process, '"node":"node-2"')
+        minicluster.run("crash", victim)
+        heal(minicluster)
+        ended = outcome(process)
+    assert ended["type"] == "error", ended
+    assert ended["exit_code"] in {23, 24, 25}, ended
+    finished = laptop.data("hop", "--node", "3")
+    assert finished["node"] == "node-3"
+    assert minicluster.jobs() == [str(finished["job_id"])]
+    assert (laptop.ssh("hostname").stdout, read(laptop)) == ("node-3\n", "saved")
+
+
+def test_without_a_free_node_nothing_changes(laptop: Laptop, minicluster: Minicluster) -> None:
+    got = laptop.data("up", "--node", "1")
+    for node in ("node-2", "node-3"):
+        minicluster.allocate(node, "--exclusive")
+    jobs, files = minicluster.jobs(), laptop.files()
+    refused = laptop.outcome("hop", "--wait", "2s")
+    assert refused["exit_code"] == 21
+    assert (minicluster.jobs(), laptop.files()) == (jobs, files)
+
+    with laptop.begin("hop", "--json") as process:
+        wait_for_line(process, '"state":"pending"')
+        process.send_signal(signal.SIGINT)
+        assert outcome(process)["exit_code"] == 130
+    retry_until(lambda: minicluster.jobs() == jobs, "the request is withdrawn")
+    shown = laptop.data("status")
+    assert (shown["allocation"]["job_id"], shown["problems"]) == (got["job_id"], [])
+    assert shown["alias"]["target"] == got["node"]
+    assert laptop.ssh("hostname").stdout == "node-1\n"
+
+
+def test_clear_after_half_a_hop_saves_both_nodes(laptop: Laptop, minicluster: Minicluster) -> None:
+    laptop.data("up", "--node", "1")
+    with laptop.begin("hop", "--node", "2", "--json") as process:
+        wait_for_line(process, "`node-2` has snapshot")
+        process.kill()
+    assert len(minicluster.jobs()) == 2
+    minicluster.exec("-u", "alice", "node-1", "sh", "-c", f"echo old > {WORK}/file")
+    several = [problem["name"] for problem in laptop.data("status")["problems"]]
+    assert "allocation.several" in several
+    assert laptop.data("clear")["snapshot"] is not None
+    assert minicluster.jobs() == []
+    laptop.data("up", "--node", "3")
+    assert read(laptop) == "old"
+
+
+def test_a_copy_of_an_earlier_job_is_not_what_goes_over(laptop: Laptop) -> None:
+    for node, text in (("1", "older"), ("2", "newer")):
+        laptop.data("up", "--node", node)
+        write(laptop, text)
+        laptop.data("clear")
+    laptop.data("allocate", "--node", "1")
+    assert read(laptop) == "older"
+    laptop.data("hop", "--node", "3")
+    assert read(laptop) == "newer"
+
+
+def test_coming_back_to_a_warm_node_writes_only_what_changed(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", "--node", "1")
+    many = f"cd {WORK}; for i in $(seq 200); do echo $i > file-$i; done"
+    minicluster.exec("-u", "alice", "node-1", "bash", "-c", many)
+    laptop.data("clear")
+    laptop.data("up", "--node", "2")
+    assert laptop.ssh(f"echo new > {WORK}/file-7; echo new > {WORK}/file-9").returncode == 0
+    laptop.data("clear")
+    back = laptop.data("up", "--node", "1")["workspace"]["restored"]
+    assert (back["mode"], back["written_files"], back["files"]) == ("delta", 2, 200)
