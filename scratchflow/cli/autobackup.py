@@ -56,7 +56,9 @@ def _switched(switched: AutobackupSwitched) -> Iterator[str]:
 
 def _shown(status: AutobackupStatus) -> Iterator[str]:
     told = status.autobackup
-    if not told.enabled:
+    if status.node is None:
+        yield "there is no node to back up; `scratchflow up` takes one and starts the auto-backup"
+    elif not told.enabled:
         yield "auto-backup is off; `scratchflow autobackup on` starts it"
     else:
         overdue = "; OVERDUE, `scratchflow autobackup on` starts it again" if told.overdue else ""

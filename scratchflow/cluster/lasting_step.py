@@ -36,6 +36,10 @@ class LastingStep:
         words = said.decode("utf-8", "replace").strip().splitlines()
         return words[-1] if words else f"`srun` exited with {code}"
 
+    def has_ended_well(self) -> bool:
+        """Whether it has ended by itself, with nothing to complain about."""
+        return self._process.poll() == 0
+
     def cut_loose(self) -> None:
         """From here on only the job can end it."""
         self._kill(signal.SIGKILL)

@@ -18,32 +18,34 @@ from scratchflow.agent.request import asking, encode
 from scratchflow.cluster import none
 from scratchflow.cluster.command import CommandMissing, command_environment
 from scratchflow.cluster.lasting_step import LastingStep, signal_step, start_lasting_step
+from scratchflow.cluster.slurm_jobs import job
 from scratchflow.cluster.whereami import node_name
 from scratchflow.flows.login_host import LoginHost
-from scratchflow.flows.looking import autobackup_shown, is_silent
-from scratchflow.flows.relaying import require_allocation
+from scratchflow.flows.looking import autobackup_shown
+from scratchflow.flows.relaying import require_allocation, require_running
 from scratchflow.flows.wishes import Autobackup, DryRun
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import HELD, Allocation
 from scratchflow.model.errors import AllocationMissing, AutobackupFailed
 from scratchflow.model.profile import to_plain
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.ssh.local import LocalTransport
-from scratchflow.store.heartbeats import Heartbeat, log_path, prepare, read_heartbeat
+from scratchflow.store.heartbeats import Heartbeat, living, log_path, prepare
 from scratchflow.store.place import Place, find_place, open_place
 from scratchflow.workspace.place import expand
 
-START_S = 30.0
-"""How long the loop may take to give its first sign of life."""
+START_S = 60.0
+"""How long the loop may take to give its first sign of life: one of a job before may have to end first."""
 STOP_S = 60.0
 """How long it may take to end: it finishes a backup that is under way."""
 _LOOK_S = 0.1
+_LOOK_AT_JOB_S = 3.0
 
 
 def switch_on(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
     """Makes sure that the loop runs on the node, with the interval of the profile."""
     held = held_node(login)
     place = find_place(_store(login), login.profile.workspace)
-    life = living(place, held)
+    life = living_on(place, held)
     every_s = login.profile.backup.every.seconds
     if life is not None and life.every_s == every_s:
         return _switched(life, held, changed=False)
@@ -62,7 +64,7 @@ def switch_off(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
     """Ends the loop; a backup that is under way is finished first."""
     held = held_node(login)
     place = find_place(_store(login), login.profile.workspace)
-    life = living(place, held)
+    life = living_on(place, held)
     every_s = login.profile.backup.every.seconds
     if life is not None and not wish.dry_run:
         _stop(login, place, held, life)
@@ -99,12 +101,9 @@ def held_node(login: LoginHost) -> Allocation:
     return found or Allocation(job_id=None, name="", state="running", nodes=(node,))
 
 
-def living(place: Place, held: Allocation) -> Heartbeat | None:
+def living_on(place: Place, held: Allocation) -> Heartbeat | None:
     """The loop of this very job, if it gives signs of life."""
-    life = read_heartbeat(place, held.node or "")
-    if life is None or life.job_id != held.job_id or life.phase == "ended":
-        return None
-    return None if is_silent(life, time.time()) else life
+    return living(place, held.node or "", held.job_id)
 
 
 def _start(login: LoginHost, held: Allocation) -> Heartbeat:
@@ -128,7 +127,12 @@ def _start(login: LoginHost, held: Allocation) -> Heartbeat:
     else:
         _require_agent(login)
         step = _start_on_node(login, held, request)
-    return _first_sign(step, place, held, token, log)
+    try:
+        return _first_sign(step, place, held, token, log)
+    except AutobackupFailed as error:
+        if held.job_id is not None:
+            require_running(held, login.slurm, error)
+        raise
 
 
 def _start_on_node(login: LoginHost, held: Allocation, request: bytes) -> LastingStep:
@@ -161,12 +165,15 @@ def _wait_for_sign(
 ) -> Heartbeat:
     until = time.monotonic() + START_S
     while True:
-        life = read_heartbeat(place, held.node or "")
-        if life is not None and life.token == token:
+        life = living_on(place, held)
+        # It ends well at once when another start was quicker: that one's life is as good.
+        if life is not None and (life.token == token or step.has_ended_well()):
             return life
         failure = step.failure()
         if failure or time.monotonic() > until:
-            reason = failure or "it gives no sign of life"
+            silent = "it gives no sign of life"
+            reason = f"another one runs there, but {silent}" if step.has_ended_well() else failure
+            reason = reason or silent
             raise AutobackupFailed(node=held.node, reason=reason, log=log)
         time.sleep(_LOOK_S)
 
@@ -208,12 +215,23 @@ def _stop(login: LoginHost, place: Place, held: Allocation, life: Heartbeat) -> 
         with suppress(ProcessLookupError):
             os.kill(life.pid, signal.SIGUSR1)
     until = time.monotonic() + STOP_S
-    while (now := living(place, held)) is not None and now.token == life.token:
+    look_at = time.monotonic() + _LOOK_AT_JOB_S
+    while (now := living_on(place, held)) is not None and now.token == life.token:
+        if time.monotonic() > look_at:
+            if _is_over(login, held):
+                return  # it ended with its job, and left no word
+            look_at = time.monotonic() + _LOOK_AT_JOB_S
         if time.monotonic() > until:
             raise AutobackupFailed(
                 node=held.node, reason="it does not end", log=log_path(place, held.node or "")
             )
         time.sleep(_LOOK_S)
+
+
+def _is_over(login: LoginHost, held: Allocation) -> bool:
+    if held.job_id is None:
+        return False
+    return job(login.slurm, held.job_id, held.name).state not in HELD
 
 
 def _show_log(login: LoginHost, place: Place, held: Allocation) -> None:

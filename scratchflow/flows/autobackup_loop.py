@@ -34,20 +34,22 @@ from scratchflow.model.errors import ScratchflowError, SlurmUnreachable, Workspa
 from scratchflow.model.results import AutobackupEnded, BackupTaken
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, log_path, prepare
+from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
 from scratchflow.store.place import Place, open_place
 
 NICE = 10
 _LOCK = "autobackup.lock"
 _ASK_SLURM_EVERY_S = 60.0
+_TAKE_TURNS_S = 40.0
+_LOOK_S = 0.2
 
 
 def run_autobackup(here: Here, wish: Autobackup, environment: Mapping[str, str]) -> AutobackupEnded:
     """Goes on until the job ends or somebody switches it off; SIGTERM still gets a last snapshot."""
-    with _only_one(here) as alone:
+    place = open_place(here.store, here.workspace.name)
+    with _only_one(here, place) as alone:
         if not alone:
             return AutobackupEnded(reason="another one runs on this node already", backups=0)
-        place = open_place(here.store, here.workspace.name)
         prepare(place)
         _write_to_the_log(log_path(place, here.node))
         return _Loop(here, place, wish, environment, _lower_priority()).run()
@@ -160,7 +162,8 @@ class _Loop:
         error: str | None = None
         taken: BackupTaken | None = None
         try:
-            taken = backup(self._here, self._teller, Wish(message=message))
+            with self._signs_of_life():
+                taken = backup(self._here, self._teller, Wish(message=message))
         except WorkspaceMissing as missing:
             _say(str(missing))  # nothing to lose, so no error: it may come with a restore
         except ScratchflowError as failed:
@@ -168,7 +171,28 @@ class _Loop:
         except Exception as bug:  # noqa: BLE001 - one bad backup must not end all later ones
             error = f"internal error: {type(bug).__name__}: {bug}"
         self._note(taken, error, time.monotonic() - began)
+        if taken:
+            _say(f"{message}: snapshot {taken.snapshot}, {taken.kind}, in {taken.duration_s:.1f} s")
+        elif error:
+            _say(f"{message}: failed: {error}")
         return error is None
+
+    @contextmanager
+    def _signs_of_life(self) -> Iterator[None]:
+        """A backup may take longer than silence is believed: it beats on meanwhile."""
+        done = threading.Event()
+
+        def go_on() -> None:
+            while not done.wait(BEAT_S):
+                self._beat()
+
+        thread = threading.Thread(target=go_on, name="autobackup-heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
     def _note(self, taken: BackupTaken | None, error: str | None, took_s: float) -> None:
         self._life = msgspec.structs.replace(
@@ -180,10 +204,6 @@ class _Loop:
             last_error=error,
         )
         self._backups += taken is not None
-        if taken:
-            _say(f"snapshot {taken.snapshot} ({taken.kind}) in {took_s:.1f} s")
-        elif error:
-            _say(f"failed: {error}")
 
     def _beat(self) -> None:
         now_s = time.time()
@@ -242,19 +262,30 @@ class _Signals:
 
 
 @contextmanager
-def _only_one(here: Here) -> Iterator[bool]:
-    """A lock on the node's own disk, which the kernel drops with the process."""
+def _only_one(here: Here, place: Place) -> Iterator[bool]:
+    """A lock on the node's own disk, which the kernel drops with the process.
+
+    The one of a job that has just ended here may still be saving: its end is waited for.
+    """
     here.workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(here.workspace.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = time.monotonic() + _TAKE_TURNS_S
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+        while not (alone := _is_locked_now(descriptor)):
+            if time.monotonic() > until or living(place, here.node, here.job_id):
+                break
+            time.sleep(_LOOK_S)
+        yield alone
     finally:
         os.close(descriptor)
+
+
+def _is_locked_now(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _write_to_the_log(log: Path) -> None:

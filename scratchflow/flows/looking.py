@@ -29,7 +29,7 @@ from scratchflow.model.results import (
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.heartbeats import SILENT_S, Heartbeat, read_heartbeat
+from scratchflow.store.heartbeats import Heartbeat, is_silent, read_heartbeat
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import Place, find_place
 from scratchflow.workspace.notes import read_base
@@ -205,12 +205,6 @@ def _error_of(told: Heartbeat | None, held: Allocation | None) -> str | None:
     return told.last_error if told and held and told.job_id == held.job_id else None
 
 
-def is_silent(told: Heartbeat, now_s: float) -> bool:
-    """Whether it has not beaten for so long that it must be dead."""
-    beaten = epoch(told.time)
-    return beaten is None or now_s - beaten > SILENT_S
-
-
 def _is_late(told: Heartbeat, now_s: float) -> bool:
     due = epoch(told.next_time)
     limit_s = _OVERDUE_FACTOR * told.every_s + _OVERDUE_SLACK_S
@@ -251,7 +245,7 @@ def _problems(
         yield Problem(
             name="autobackup.overdue",
             detail="the auto-backup gives no sign of life",
-            fix="`scratchflow autobackup on` starts it again",
+            fix="`scratchflow status --fix` starts it again",
         )
     elif autobackup.last_error:
         yield Problem(

@@ -7,26 +7,36 @@ import msgspec
 from scratchflow.config.settings import Settings
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.pointing import alias_problem, park, show_alias
-from scratchflow.flows.wishes import Nothing, Watch
+from scratchflow.flows.wishes import DryRun, Nothing, Watch
 from scratchflow.model.allocation import HELD
 from scratchflow.model.events import Emit, Event, Log, Status, Warned
-from scratchflow.model.results import StatusShown
+from scratchflow.model.results import AutobackupSwitched, StatusShown
 
 WARN_AT_S = (60 * 60, 15 * 60, 5 * 60)
 """How long before the end of the allocation people are told."""
 
 
 def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:
-    """Everything at one glance. With `fix`, what can be mended without a node is mended."""
+    """Everything at one glance. With `fix`, a stale alias is parked and a dead auto-backup started again."""
     settings = caller.settings()
     with cluster_of(settings, caller, emit) as cluster:
         shown = seen_on(cluster)
-        if fix and any(problem.name == "alias.stale" for problem in shown.problems):
-            park(settings)
-            emit(Log(level="info", message=f"parked `{settings.profile.alias}`"))
+        if fix and _mend(cluster, {problem.name for problem in shown.problems}):
             shown = seen_on(cluster)
     _warn_of_the_end(shown, emit, set())
     return shown
+
+
+def _mend(cluster: Cluster, problems: set[str]) -> bool:
+    """Whether anything was done about them."""
+    alias, emit = cluster.settings.profile.alias, cluster.emit
+    if "alias.stale" in problems:
+        park(cluster.settings)
+        emit(Log(level="info", message=f"parked `{alias}`"))
+    if "autobackup.overdue" in problems:
+        cluster.on_login("autobackup on", DryRun(), AutobackupSwitched)
+        emit(Log(level="info", message="started the auto-backup again"))
+    return bool(problems & {"alias.stale", "autobackup.overdue"})
 
 
 def seen_on(cluster: Cluster) -> StatusShown:

@@ -4,12 +4,14 @@ On the store, because whoever asks is on another machine, and the node may be go
 """
 
 import os
+import time
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.times import epoch
 from scratchflow.store.failures import store_errors
 from scratchflow.store.nodes import is_node_name
 from scratchflow.store.place import FILE_MODE, Place, make_private_directory
@@ -79,3 +81,17 @@ def read_heartbeat(place: Place, node: str) -> Heartbeat | None:
             os.close(descriptor)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def is_silent(told: Heartbeat, now_s: float) -> bool:
+    """Whether it has not beaten for so long that it must be dead."""
+    beaten = epoch(told.time)
+    return beaten is None or now_s - beaten > SILENT_S
+
+
+def living(place: Place, node: str, job_id: int | None) -> Heartbeat | None:
+    """The auto-backup of this very job, if it gives signs of life."""
+    told = read_heartbeat(place, node)
+    if told is None or told.job_id != job_id or told.phase == "ended":
+        return None
+    return None if is_silent(told, time.time()) else told

@@ -1,0 +1,50 @@
+"""Signs of life: whose they are, and when silence means death."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.model.times import iso_time
+from scratchflow.store.heartbeats import (
+    SILENT_S,
+    Heartbeat,
+    beat,
+    living,
+)
+from scratchflow.store.place import Place, open_place
+
+LIFE = Heartbeat(
+    node="node-1",
+    job_id=7,
+    step_id=0,
+    pid=1,
+    token="t",  # noqa: S106 - no secret
+    every_s=1800,
+    phase="waiting",
+    time="",
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return open_place(tmp_path, "work")
+
+
+def told(seconds_ago: float, **fields: object) -> Heartbeat:
+    beaten = iso_time(time.time() - seconds_ago) or ""
+    return msgspec.structs.replace(LIFE, time=beaten, **fields)
+
+
+def test_a_sign_of_life_counts_for_its_own_job_until_it_is_silent(place: Place) -> None:
+    beat(place, told(SILENT_S - 30))
+    assert living(place, "node-1", 7) is not None
+    assert living(place, "node-1", 8) is None
+    assert living(place, "node-2", 7) is None
+    beat(place, told(SILENT_S + 30))
+    assert living(place, "node-1", 7) is None
+    beat(place, told(0, phase="ended"))
+    assert living(place, "node-1", 7) is None
