@@ -29,7 +29,12 @@ from scratchflow.model.results import (
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.heartbeats import Heartbeat, is_silent, read_heartbeat
+from scratchflow.store.heartbeats import (
+    Heartbeat,
+    is_silent,
+    read_heartbeat,
+    read_heartbeats,
+)
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import Place, find_place
 from scratchflow.workspace.notes import read_base
@@ -50,6 +55,7 @@ def look(login: LoginHost, now: Callable[[], float] = time.time) -> StatusShown:
     problems = [
         *_problems(jobs, held, stored.autobackup),
         *(_lost_session(session) if _wants_session(login, held) else ()),
+        *_forgotten(login, jobs, stored.living),
     ]
     return StatusShown(
         profile=settings.name,
@@ -70,6 +76,7 @@ class _Stored:
     workspace: WorkspaceShown
     snapshots: SnapshotsShown
     autobackup: AutobackupShown
+    living: tuple[Heartbeat, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -83,6 +90,7 @@ def _stored(login: LoginHost, held: Allocation | None, now_s: float) -> _Stored:
             workspace=_workspace(settings, environment, place, node),
             snapshots=_snapshots(place, now_s),
             autobackup=autobackup_shown(settings, place, held, now_s),
+            living=tuple(told for told in read_heartbeats(place) if _beats(told, now_s)),
         )
     except ScratchflowError as error:
         path = str(find_workspace(settings.profile, environment).path)
@@ -253,6 +261,28 @@ def _problems(
             detail=f"the last automatic backup failed: {autobackup.last_error}",
             fix="`scratchflow backup` shows why",
         )
+
+
+def _beats(told: Heartbeat, now_s: float) -> bool:
+    return told.phase != "ended" and not is_silent(told, now_s)
+
+
+def _forgotten(
+    login: LoginHost, jobs: list[Allocation], living: tuple[Heartbeat, ...]
+) -> Iterator[Problem]:
+    """A slurmctld that is killed may forget its youngest jobs. Ended ones it remembers for minutes."""
+    known = {None, *(job.job_id for job in jobs)}
+    if all(told.job_id in known for told in living):
+        return
+    # Another profile may use the same store.
+    known |= {job.job_id for job in our_jobs(login.slurm, ended=True)}
+    for told in living:
+        if told.job_id not in known:
+            detail = (
+                f"job {told.job_id} ran on `{told.node}` until {told.time}, and Slurm has lost it"
+            )
+            fix = "what was saved is safe; `scratchflow up` takes a node"
+            yield Problem(name="allocation.forgotten", detail=detail, fix=fix)
 
 
 def _wants_session(login: LoginHost, held: Allocation | None) -> bool:

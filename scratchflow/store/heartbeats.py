@@ -83,6 +83,16 @@ def read_heartbeat(place: Place, node: str) -> Heartbeat | None:
         return None
 
 
+def read_heartbeats(place: Place) -> list[Heartbeat]:
+    """The last signs of life of all nodes."""
+    try:
+        names = sorted(os.listdir(place.directory / _DIRECTORY))
+    except OSError:
+        return []
+    nodes = [name.removesuffix(".json") for name in names if name.endswith(".json")]
+    return [told for told in (read_heartbeat(place, node) for node in nodes) if told]
+
+
 def is_silent(told: Heartbeat, now_s: float) -> bool:
     """Whether it has not beaten for so long that it must be dead."""
     beaten = epoch(told.time)

@@ -14,6 +14,8 @@ from scratchflow.store.heartbeats import (
     Heartbeat,
     beat,
     living,
+    log_path,
+    read_heartbeats,
 )
 from scratchflow.store.place import Place, open_place
 
@@ -48,3 +50,12 @@ def test_a_sign_of_life_counts_for_its_own_job_until_it_is_silent(place: Place) 
     assert living(place, "node-1", 7) is None
     beat(place, told(0, phase="ended"))
     assert living(place, "node-1", 7) is None
+
+
+def test_all_nodes_are_told_and_rubbish_is_passed_over(place: Place) -> None:
+    assert read_heartbeats(place) == []
+    beat(place, told(0))
+    beat(place, told(0, node="node-2"))
+    log_path(place, "node-1").write_text("words")
+    (place.directory / "heartbeats" / "node-3.json").write_text("{")
+    assert [one.node for one in read_heartbeats(place)] == ["node-1", "node-2"]
