@@ -103,7 +103,7 @@ def held_node(login: LoginHost) -> Allocation:
 
 def living_on(place: Place, held: Allocation) -> Heartbeat | None:
     """The loop of this very job, if it gives signs of life."""
-    return living(place, held.node or "", held.job_id)
+    return living(place, held.node or "", held.job_id, held.name)
 
 
 def _start(login: LoginHost, held: Allocation) -> Heartbeat:

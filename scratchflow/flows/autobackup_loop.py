@@ -47,7 +47,7 @@ _LOOK_S = 0.2
 def run_autobackup(here: Here, wish: Autobackup, environment: Mapping[str, str]) -> AutobackupEnded:
     """Goes on until the job ends or somebody switches it off; SIGTERM still gets a last snapshot."""
     place = open_place(here.store, here.workspace.name)
-    with _only_one(here, place) as alone:
+    with _only_one(here, place, wish.job_name) as alone:
         if not alone:
             return AutobackupEnded(reason="another one runs on this node already", backups=0)
         prepare(place)
@@ -90,6 +90,7 @@ class _Loop:
             phase="waiting",
             time="",
             priority=priority,
+            job_name=wish.job_name,
         )
 
     def run(self) -> AutobackupEnded:
@@ -262,7 +263,7 @@ class _Signals:
 
 
 @contextmanager
-def _only_one(here: Here, place: Place) -> Iterator[bool]:
+def _only_one(here: Here, place: Place, job_name: str) -> Iterator[bool]:
     """A lock on the node's own disk, which the kernel drops with the process.
 
     The one of a job that has just ended here may still be saving: its end is waited for.
@@ -272,7 +273,7 @@ def _only_one(here: Here, place: Place) -> Iterator[bool]:
     until = time.monotonic() + _TAKE_TURNS_S
     try:
         while not (alone := _is_locked_now(descriptor)):
-            if time.monotonic() > until or living(place, here.node, here.job_id):
+            if time.monotonic() > until or living(place, here.node, here.job_id, job_name):
                 break
             time.sleep(_LOOK_S)
         yield alone

@@ -196,8 +196,12 @@ def autobackup_shown(
     """The auto-backup of the node that is held, by its last sign of life."""
     every_s = settings.profile.backup.every.seconds
     told = read_heartbeat(place, held.node) if held and held.node else None
-    if told is None or held is None or told.job_id != held.job_id or told.phase == "ended":
-        return AutobackupShown(enabled=False, every_s=every_s, last_error=_error_of(told, held))
+    if told and held and not told.is_of(held.job_id, held.name):
+        told = None
+    if told is None or held is None or told.phase == "ended":
+        return AutobackupShown(
+            enabled=False, every_s=every_s, last_error=told.last_error if told else None
+        )
     return AutobackupShown(
         enabled=True,
         every_s=told.every_s,
@@ -207,10 +211,6 @@ def autobackup_shown(
         overdue=is_silent(told, now_s) or _is_late(told, now_s),
         priority=told.priority,
     )
-
-
-def _error_of(told: Heartbeat | None, held: Allocation | None) -> str | None:
-    return told.last_error if told and held and told.job_id == held.job_id else None
 
 
 def _is_late(told: Heartbeat, now_s: float) -> bool:

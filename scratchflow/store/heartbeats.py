@@ -42,6 +42,13 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     last_duration_s: float | None = None
     last_error: str | None = None
     priority: str = ""
+    # Numbers are given out again after Slurm lost its state; names are not.
+    job_name: str = ""
+
+    def is_of(self, job_id: int | None, job_name: str) -> bool:
+        """Whether it is this very job's."""
+        same_name = job_id is None or self.job_name in {"", job_name}
+        return self.job_id == job_id and same_name
 
 
 def beat(place: Place, heartbeat: Heartbeat) -> None:
@@ -99,9 +106,9 @@ def is_silent(told: Heartbeat, now_s: float) -> bool:
     return beaten is None or now_s - beaten > SILENT_S
 
 
-def living(place: Place, node: str, job_id: int | None) -> Heartbeat | None:
+def living(place: Place, node: str, job_id: int | None, job_name: str) -> Heartbeat | None:
     """The auto-backup of this very job, if it gives signs of life."""
     told = read_heartbeat(place, node)
-    if told is None or told.job_id != job_id or told.phase == "ended":
+    if told is None or not told.is_of(job_id, job_name) or told.phase == "ended":
         return None
     return None if is_silent(told, time.time()) else told

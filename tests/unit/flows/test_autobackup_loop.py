@@ -51,7 +51,7 @@ def test_a_second_one_for_the_same_job_ends_at_once(desk: Desk) -> None:
         phase="waiting",
         time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
-    with autobackup_loop._only_one(desk.here, place) as first:
+    with autobackup_loop._only_one(desk.here, place, "") as first:
         assert first
         beat(place, life)
         began = time.monotonic()
@@ -65,10 +65,10 @@ def test_a_second_one_for_the_same_job_ends_at_once(desk: Desk) -> None:
 
 def test_one_of_a_job_before_is_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     place = open_place(desk.here.store, desk.here.workspace.name)
-    before = autobackup_loop._only_one(desk.here, place)
+    before = autobackup_loop._only_one(desk.here, place, "")
     assert before.__enter__()
     monkeypatch.setattr(autobackup_loop, "_LOOK_S", 0.01)
     ends = threading.Timer(0.1, before.__exit__, (None, None, None))
     ends.start()
-    with autobackup_loop._only_one(desk.here, place) as alone:
+    with autobackup_loop._only_one(desk.here, place, "") as alone:
         assert alone

@@ -28,6 +28,7 @@ LIFE = Heartbeat(
     every_s=1800,
     phase="waiting",
     time="",
+    job_name="name",
 )
 
 
@@ -43,13 +44,14 @@ def told(seconds_ago: float, **fields: object) -> Heartbeat:
 
 def test_a_sign_of_life_counts_for_its_own_job_until_it_is_silent(place: Place) -> None:
     beat(place, told(SILENT_S - 30))
-    assert living(place, "node-1", 7) is not None
-    assert living(place, "node-1", 8) is None
-    assert living(place, "node-2", 7) is None
+    assert living(place, "node-1", 7, "name") is not None
+    assert living(place, "node-1", 8, "name") is None
+    assert living(place, "node-1", 7, "the number again, after Slurm lost its state") is None
+    assert living(place, "node-2", 7, "name") is None
     beat(place, told(SILENT_S + 30))
-    assert living(place, "node-1", 7) is None
+    assert living(place, "node-1", 7, "name") is None
     beat(place, told(0, phase="ended"))
-    assert living(place, "node-1", 7) is None
+    assert living(place, "node-1", 7, "name") is None
 
 
 def test_all_nodes_are_told_and_rubbish_is_passed_over(place: Place) -> None:
