@@ -1,0 +1,92 @@
+"""`scancel` by hand, a dead node, a dead login host, a pulled cable: in the middle of every verb that moves work.
+
+`SCRATCHFLOW_FAULTS` says at how many random moments each; `SCRATCHFLOW_FAULTS_SEED` which. By default every verb meets
+two of the faults once.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+
+import pytest
+
+from .laptop import Laptop
+from .minicluster import Minicluster
+from .story import WORK, Faults, Story
+
+MOMENTS = int(os.environ.get("SCRATCHFLOW_FAULTS", "0"))
+EVERY_TIME = {
+    ("backup", "node"),
+    ("backup", "link"),
+    ("restore", "scancel"),
+    ("restore", "login"),
+    ("hop", "scancel"),
+    ("hop", "node"),
+    ("clear", "login"),
+    ("clear", "link"),
+}
+SEED = os.environ.get("SCRATCHFLOW_FAULTS_SEED", "5")
+LONGEST_S = {"backup": 2.5, "restore": 2.5, "hop": 9.0, "clear": 4.0}
+"""About how long each takes here undisturbed: the moments are spread over that."""
+# There is no node, or half a workspace: what the errors' hints say to run first.
+NEEDS_UP = {23, 24, 25, 30, 35, 37}
+
+
+@pytest.fixture
+def story(laptop: Laptop, minicluster: Minicluster, request: pytest.FixtureRequest) -> Story:
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store")
+    for node in minicluster.node_states():
+        minicluster.exec(node, "sh", "-c", f"rm -rf {WORK}* /scratch/alice/.scratchflow")
+    laptop.data("config", "set", "backup.keep_last", "100000")
+    chance = random.Random(f"{request.node.name} {SEED}")  # noqa: S311 - the same in every run
+    return Story(laptop, minicluster, chance)
+
+
+@pytest.mark.parametrize("fault", ["scancel", "node", "login", "link"])
+@pytest.mark.parametrize("verb", ["backup", "restore", "hop", "clear"])
+def test_a_fault_at_any_moment_loses_nothing(story: Story, verb: str, fault: str) -> None:
+    if not MOMENTS and (verb, fault) not in EVERY_TIME:
+        pytest.skip("SCRATCHFLOW_FAULTS says how often")
+    for moment in range(MOMENTS or 1):
+        after_s = story.chance.uniform(0.2, LONGEST_S[verb])
+        arguments = prepared(story, verb, moment)
+        story.notes[:] = [f"{fault} {after_s:.2f} s into {arguments}, moment {moment}"]
+        began = time.monotonic()
+        process = story.laptop.begin(*arguments, "--json")
+        time.sleep(
+            max(0.0, began + after_s - time.monotonic())
+        )  # the moment itself is what is tested
+        getattr(Faults(story), fault)()
+        story.heal()
+        ended = story.ended(process)
+        story.notes.append(f"ended {ended['exit_code']} {ended.get('message', '')}")
+        story.require_truth()
+        again(story, arguments)
+        story.require_whole()
+        print(f"{time.monotonic() - began:.0f} s", *story.notes, sep=" | ", flush=True)  # noqa: T201
+
+
+def prepared(story: Story, verb: str, moment: int) -> list[str]:
+    """The workspace is there with something new in it; what to type."""
+    node = story.work_on()
+    if verb != "restore":
+        return [verb]
+    older = story.must("backup")["snapshot"]
+    if moment % 2:
+        story.empty(node)
+        return ["restore"]
+    story.write(node)
+    return ["restore", older]
+
+
+def again(story: Story, arguments: list[str]) -> None:
+    """Typed again, after what its own error says to run first, it works."""
+    ended = story.tried(*arguments)
+    if ended["type"] == "error" and ended["exit_code"] in NEEDS_UP:
+        story.notes.append(f"again {ended['exit_code']} {ended['message']}")
+        story.must("up")
+        ended = story.tried(*arguments)
+    if ended["type"] != "summary":
+        pytest.fail(f"typed again it fails: {ended['code']}: {ended['message']} | {story.notes}")
