@@ -19,7 +19,10 @@ from scratchflow.ssh.resolve import resolve_chain
 from tests.contract.transports.lab import Lab
 
 LIMIT_S = 60
-CYCLES = 200 if os.environ.get("SCRATCHFLOW_THOROUGH") else 50
+THOROUGH = bool(os.environ.get("SCRATCHFLOW_THOROUGH"))
+CYCLES = 200 if THOROUGH else 50
+# Each is a process, a login and a shared connection that is ended again.
+OPENSSH_CYCLES = 200 if THOROUGH else 6
 
 
 def logins(lab: Lab) -> int:
@@ -162,7 +165,7 @@ def test_paramiko_leaves_no_thread_and_no_descriptor(shared_lab: Lab) -> None:
 
 def test_openssh_leaves_no_process_and_no_descriptor(lab: Lab) -> None:
     with nothing_left():
-        for cycle in range(CYCLES // 8):
+        for cycle in range(OPENSSH_CYCLES):
             with lab.openssh("node" if cycle % 2 else "login") as transport:
                 transport.run(["true"], timeout_s=LIMIT_S)
                 with transport.stream(["yes"]) as lines:

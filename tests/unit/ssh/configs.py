@@ -10,10 +10,11 @@ LONG = 1 << 20
 
 @dataclass(frozen=True)
 class MadeConfig:
-    """A config, and a host in it whose resolution must never change."""
+    """A config, and the hosts in it whose resolution must never change; `host` is any of them."""
 
     content: bytes
     host: str
+    hosts: tuple[str, ...]
     mode: int
     symlinked: bool
 
@@ -41,6 +42,7 @@ def made_config(seed: int) -> MadeConfig:
     return MadeConfig(
         content=content,
         host=pick.choice(hosts),
+        hosts=(*hosts, "quoted-host", "elsewhere", "no-such-host"),
         mode=pick.choice([0o600, 0o600, 0o644, 0o640]),
         symlinked=pick.random() < 0.2,
     )

@@ -47,6 +47,7 @@ def parse_only(alias: str, *, config: Path) -> ResolvedHost:
 def live_through(made: MadeConfig, directory: Path) -> None:
     places = lay_out(made, directory)
     resolved = ssh_view(places.config, made.host)
+    others = all_views(made, places)
     apply(plan_install(places))
     assert ssh_view(places.config, made.host) == resolved
     for number in range(20):
@@ -59,13 +60,20 @@ def live_through(made: MadeConfig, directory: Path) -> None:
         (0, True) if resolved[0] == 0 else (255, False)
     )
     assert ssh_view(places.config, made.host) == resolved
+    assert all_views(made, places) == others
     apply(plan_remove(places))
     remove_files(places)
     assert places.config.read_bytes() == made.content
     assert stat.S_IMODE(places.config.stat().st_mode) == made.mode
     assert places.config.is_symlink() == made.symlinked
     assert ssh_view(places.config, made.host) == resolved
+    assert all_views(made, places) == others
     assert [file.name for file in places.config.parent.iterdir()] == ["config"]
+
+
+def all_views(made: MadeConfig, places: SshPlaces) -> list[tuple[int, str]]:
+    """What ssh makes of every other host, where there is the time to ask."""
+    return [ssh_view(places.config, host) for host in made.hosts] if THOROUGH else []
 
 
 def lay_out(made: MadeConfig, directory: Path) -> SshPlaces:
