@@ -16,6 +16,7 @@ from contextlib import suppress
 from scratchflow.cluster.command import CommandMissing
 from scratchflow.cluster.slurm import Slurm, last_words
 from scratchflow.cluster.slurm_request import step_argv
+from scratchflow.model.errors import SlurmUnreachable
 
 SIGNALS = {"USR1", "TERM"}
 _END_S = 10.0
@@ -89,6 +90,17 @@ def start_lasting_step(
             process.stdin.write(stdin)
             process.stdin.flush()
     return LastingStep(process)
+
+
+def step_runs(slurm: Slurm, job_id: int, step_id: int) -> bool | None:
+    """Whether Slurm still has the step; None when it does not say."""
+    try:
+        done = slurm.ask(["squeue", "--steps", "--noheader", "--format=%i", f"--jobs={job_id}"])
+    except SlurmUnreachable:
+        return None
+    if done.exit_code != 0:
+        return None
+    return f"{job_id}.{step_id}" in done.stdout.split()
 
 
 def signal_step(slurm: Slurm, job_id: int, step_id: int, name: str) -> None:

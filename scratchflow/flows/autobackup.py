@@ -17,7 +17,12 @@ from scratchflow.agent.install import agent_command, install
 from scratchflow.agent.request import asking, encode
 from scratchflow.cluster import none
 from scratchflow.cluster.command import CommandMissing, command_environment
-from scratchflow.cluster.lasting_step import LastingStep, signal_step, start_lasting_step
+from scratchflow.cluster.lasting_step import (
+    LastingStep,
+    signal_step,
+    start_lasting_step,
+    step_runs,
+)
 from scratchflow.cluster.slurm_jobs import job
 from scratchflow.cluster.whereami import node_name
 from scratchflow.flows.login_host import LoginHost
@@ -45,7 +50,7 @@ def switch_on(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
     """Makes sure that the loop runs on the node, with the interval of the profile."""
     held = held_node(login)
     place = find_place(_store(login), login.profile.workspace)
-    life = living_on(place, held)
+    life = _running_on(login, place, held)
     every_s = login.profile.backup.every.seconds
     if life is not None and life.every_s == every_s:
         return _switched(life, held, changed=False)
@@ -64,7 +69,7 @@ def switch_off(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
     """Ends the loop; a backup that is under way is finished first."""
     held = held_node(login)
     place = find_place(_store(login), login.profile.workspace)
-    life = living_on(place, held)
+    life = _running_on(login, place, held)
     every_s = login.profile.backup.every.seconds
     if life is not None and not wish.dry_run:
         _stop(login, place, held, life)
@@ -104,6 +109,14 @@ def held_node(login: LoginHost) -> Allocation:
 def living_on(place: Place, held: Allocation) -> Heartbeat | None:
     """The loop of this very job, if it gives signs of life."""
     return living(place, held.node or "", held.job_id, held.name)
+
+
+def _running_on(login: LoginHost, place: Place, held: Allocation) -> Heartbeat | None:
+    """The same, when it has not been killed since its last sign: Slurm knows the step."""
+    life = living_on(place, held)
+    if life is None or life.step_id is None or held.job_id is None:
+        return life
+    return None if step_runs(login.slurm, held.job_id, life.step_id) is False else life
 
 
 def _start(login: LoginHost, held: Allocation) -> Heartbeat:
@@ -211,21 +224,33 @@ class _HereStep(LastingStep):
 def _stop(login: LoginHost, place: Place, held: Allocation, life: Heartbeat) -> None:
     if held.job_id is not None and life.step_id is not None:
         signal_step(login.slurm, held.job_id, life.step_id, "USR1")
-    else:
+    elif _is_a_loop(life.pid):
         with suppress(ProcessLookupError):
             os.kill(life.pid, signal.SIGUSR1)
     until = time.monotonic() + STOP_S
     look_at = time.monotonic() + _LOOK_AT_JOB_S
     while (now := living_on(place, held)) is not None and now.token == life.token:
         if time.monotonic() > look_at:
-            if _is_over(login, held):
-                return  # it ended with its job, and left no word
+            if _is_over(login, held) or _running_on(login, place, held) is None:
+                return  # it ended with its job, or was killed, and left no word
             look_at = time.monotonic() + _LOOK_AT_JOB_S
         if time.monotonic() > until:
             raise AutobackupFailed(
                 node=held.node, reason="it does not end", log=log_path(place, held.node or "")
             )
         time.sleep(_LOOK_S)
+
+
+def _is_a_loop(pid: int) -> bool:
+    """Whether the number still belongs to an agent of ours: it was read from a file, and is given out again."""
+    if not Path("/proc/self").exists():  # macOS has no such thing; the number is all there is
+        return pid > 1
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        is_mine = Path(f"/proc/{pid}").stat().st_uid == os.getuid()
+    except OSError:
+        return False
+    return pid > 1 and is_mine and b"agent" in words
 
 
 def _is_over(login: LoginHost, held: Allocation) -> bool:
