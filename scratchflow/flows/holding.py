@@ -27,6 +27,7 @@ from scratchflow.flows.wishes import Hold
 from scratchflow.model.allocation import HELD, OPEN, Allocation
 from scratchflow.model.errors import (
     AllocationElsewhere,
+    AllocationEnded,
     AllocationMissing,
     AllocationPending,
     AllocationRefused,
@@ -50,17 +51,26 @@ _SAME_SECOND_S = 1.2
 
 def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
     """The node that the profile holds when this returns: its job runs and its sshd answers."""
-    jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
+    jobs = our_jobs(login.slurm, login.settings.name)
     left = next((job.node for job in jobs if job.job_id == wish.beside), None)
-    # Another job on the very node that is left is no place to go.
-    open_jobs = [job for job in jobs if job.job_id != wish.beside and job.node != (left or "")]
+    open_jobs = _open_jobs(login, wish)
     held = [job for job in open_jobs if job.state in HELD]
     ask = _Ask(login, wish, left)
     if wish.dry_run:
         return _foretold(ask, held)
     if held or open_jobs:
         return _held_again(login, wish, (held or open_jobs)[-1])
-    got = ask.for_one()
+    try:
+        got = ask.for_one()
+    except AllocationEnded:
+        # Two that start at once share one window: the later one ends the `salloc` of the earlier.
+        others = _open_jobs(login, wish)
+        if not others:
+            raise
+        login.remark(
+            f"another run asks for a node too, as job {others[-1].job_id}: waiting for that"
+        )
+        return _held_again(login, wish, others[-1])
     try:
         return _made_ready(login, wish, got)
     except NodeFailed as error:
@@ -68,6 +78,13 @@ def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
             raise
         login.remark(f"{error}; asking for any other node")
     return _made_ready(login, wish, replace(ask, avoided=got.node or "").for_one())
+
+
+def _open_jobs(login: LoginHost, wish: Hold) -> list[Allocation]:
+    """The profile's jobs that run or wait, without the one that is left, and any other on its node."""
+    jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
+    left = {job.node for job in jobs if job.job_id == wish.beside}
+    return [job for job in jobs if job.job_id != wish.beside and job.node not in left]
 
 
 def _made_ready(login: LoginHost, wish: Hold, got: Allocation) -> NodeHeld:
