@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from typescript import protocol_module
 
+from scratchflow import __version__
+from scratchflow.cli.verbs import VERBS
 from scratchflow.model import errors, events, results
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,6 +40,11 @@ def events_schema() -> str:
         "$defs": dict(sorted(components.items())),
     }
     return json.dumps(schema, indent=2) + "\n"
+
+
+def protocol_ts() -> str:
+    """The same for the VS Code extension, and the verbs that it may offer."""
+    return protocol_module(json.loads(events_schema()), VERBS, __version__)
 
 
 def _put_into(event: dict[str, Any], envelope: dict[str, Any]) -> None:
@@ -103,6 +111,7 @@ GENERATED = {
     "schema/events.schema.json": events_schema,
     "schema/errors.json": errors_json,
     "docs/reference/errors.md": errors_page,
+    "vscode-extension/src/protocol.ts": protocol_ts,
 }
 
 
