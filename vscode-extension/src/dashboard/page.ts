@@ -1,0 +1,140 @@
+// Runs inside the dashboard's webview: draws what it is sent. Text goes in as text, never as markup.
+
+import type { Bar, Cell, Dashboard, Fact, Mark } from './model';
+
+declare function acquireVsCodeApi(): { postMessage: (message: unknown) => void };
+
+const SVG = 'http://www.w3.org/2000/svg';
+const WIDTH = 600;
+const HEIGHT = 90;
+const MARK_WIDTH = 6;
+
+const api = acquireVsCodeApi();
+
+window.addEventListener('message', (message: MessageEvent<Dashboard>) => draw(message.data));
+api.postMessage({ type: 'ready' });
+
+function draw(shown: Dashboard): void {
+  const parts = [
+    element('h1', '', shown.headline),
+    ...(shown.timeLeft ? [section('Time left', timeLeft(shown.timeLeft))] : []),
+    ...(shown.facts.length > 0 ? [section('Now', facts(shown.facts))] : []),
+    section('Snapshots', ...snapshots(shown)),
+    section('Nodes', ...nodes(shown)),
+  ];
+  document.body.replaceChildren(...parts, buttons());
+}
+
+function element(tag: string, className: string, text = '', ...children: Node[]): HTMLElement {
+  const made = document.createElement(tag);
+  if (className !== '') made.className = className;
+  made.append(...(text === '' ? [] : [text]), ...children);
+  return made;
+}
+
+function section(title: string, ...children: Node[]): HTMLElement {
+  return element('section', '', '', element('h2', '', title), ...children);
+}
+
+function timeLeft(bar: Bar): HTMLElement {
+  const fill = element('div', `fill ${bar.tint}`);
+  fill.style.width = `${Math.round(bar.share * 100)}%`;
+  const whole = element('div', 'bar', '', fill);
+  whole.setAttribute('role', 'img');
+  whole.setAttribute('aria-label', bar.label);
+  return element('div', '', '', whole, element('p', '', bar.label));
+}
+
+function facts(list: readonly Fact[]): HTMLElement {
+  const rows = list.flatMap(({ name, value, tint }) => [
+    element('dt', '', name),
+    element('dd', tint, value),
+  ]);
+  return element('dl', '', '', ...rows);
+}
+
+function snapshots({ timeline, snapshotsSaid }: Dashboard): Node[] {
+  const said = element('p', '', snapshotsSaid);
+  if (timeline.marks.length === 0) return [said];
+  const ends = element('div', 'ends', '', element('span', '', timeline.from));
+  if (timeline.marks.length > 1) ends.append(element('span', '', timeline.to));
+  const legend = element(
+    'p',
+    'legend',
+    'Height: bytes stored. Filled: everything; outlined: only what changed.',
+  );
+  return [said, chart(timeline.marks), ends, legend];
+}
+
+function chart(marks: readonly Mark[]): SVGElement {
+  const svg = drawn('svg', {
+    viewBox: `0 0 ${WIDTH} ${HEIGHT + 2}`,
+    class: 'timeline',
+    role: 'img',
+  });
+  svg.append(title(`${marks.length} snapshots over time`));
+  svg.append(drawn('line', { x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT, class: 'axis' }));
+  svg.append(...marks.map(markOf));
+  return svg;
+}
+
+function markOf(mark: Mark): SVGElement {
+  const height = mark.height * (HEIGHT - 4);
+  const rect = drawn('rect', {
+    x: mark.x * (WIDTH - MARK_WIDTH - 2) + 1,
+    y: HEIGHT - height,
+    width: MARK_WIDTH,
+    height,
+    class: `mark ${mark.tint} ${mark.isFull ? 'full' : 'part'}`,
+  });
+  rect.append(title(mark.label));
+  return rect;
+}
+
+function title(text: string): SVGElement {
+  const made = drawn('title', {});
+  made.textContent = text;
+  return made;
+}
+
+function drawn(tag: string, attributes: Record<string, string | number>): SVGElement {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  return made;
+}
+
+function nodes({ cells, nodesSaid }: Dashboard): Node[] {
+  const strip = element('div', 'strip', '', ...cells.map(cell));
+  return [element('p', '', nodesSaid), ...(cells.length > 0 ? [strip] : [])];
+}
+
+function cell({ name, free, isAvailable, isWarm, label }: Cell): HTMLElement {
+  const fill = element('div', 'fill good');
+  fill.style.height = `${Math.round(free * 100)}%`;
+  const box = element('div', isAvailable ? 'box' : 'box gone', '', ...(isAvailable ? [fill] : []));
+  const whole = element(
+    'div',
+    'cell',
+    '',
+    box,
+    element('span', '', isWarm ? `${name} (warm)` : name),
+  );
+  whole.title = label;
+  return whole;
+}
+
+function buttons(): HTMLElement {
+  const made = ['backup', 'nodes', 'snapshots', 'refresh'].map((name) => {
+    const button = element('button', name === 'backup' ? 'primary' : '', BUTTONS[name] ?? name);
+    button.addEventListener('click', () => api.postMessage({ type: 'run', name }));
+    return button;
+  });
+  return element('footer', '', '', ...made);
+}
+
+const BUTTONS: Record<string, string> = {
+  backup: 'Run Backup',
+  nodes: 'Show Nodes',
+  snapshots: 'Browse Snapshots',
+  refresh: 'Refresh',
+};

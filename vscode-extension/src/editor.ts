@@ -1,0 +1,68 @@
+// The thin seam over the editor: all that the flows may ask of it. src/vscode/ has the real one.
+
+export interface Choice<T> {
+  readonly label: string;
+  readonly value: T;
+  readonly description?: string;
+  readonly detail?: string;
+}
+
+export interface Question {
+  readonly title: string;
+  readonly prompt: string;
+  readonly placeholder?: string;
+  readonly value?: string;
+  /** What is wrong with the answer, or nothing. */
+  readonly check?: (answer: string) => string | undefined;
+}
+
+export interface PickOptions {
+  readonly title: string;
+  readonly placeholder: string;
+  /** Stays open when the focus goes elsewhere: for what the user has waited for. */
+  readonly stays?: boolean;
+  /** Lets the user type an answer of their own; says how it would be shown. */
+  readonly typed?: (text: string) => Choice<string> | undefined;
+}
+
+export type Say = (message: string, ...buttons: string[]) => Promise<string | undefined>;
+
+export interface Progress {
+  /** `percent` is what is done in all; left out while that is not known. */
+  readonly report: (message: string, percent?: number) => void;
+  /** Aborted when the user presses Cancel. */
+  readonly signal: AbortSignal;
+}
+
+export interface Editor {
+  readonly inform: Say;
+  readonly warn: Say;
+  readonly fail: Say;
+  confirm(message: string, detail: string, button: string): Promise<boolean>;
+  pick<T>(
+    choices: Promise<readonly Choice<T>[]>,
+    options: PickOptions,
+  ): Promise<T | string | undefined>;
+  ask(question: Question): Promise<string | undefined>;
+  withProgress<T>(title: string, task: (progress: Progress) => Promise<T>): Promise<T>;
+  execute(command: string, ...args: unknown[]): Promise<unknown>;
+  showLog(): void;
+  /** A program in a terminal on the user's own machine, started without a shell. */
+  runInTerminal(name: string, file: string, args: readonly string[]): void;
+  /** A line typed into a terminal, for the user to press Enter. */
+  typeIntoTerminal(name: string, text: string): void;
+  openFile(path: string): Promise<void>;
+  /** Text to read, in an editor that cannot be written to. */
+  showText(title: string, text: string): Promise<void>;
+  /** Opens a folder of a host that ssh knows; in this window or in another. */
+  openRemoteFolder(host: string, path: string): Promise<void>;
+  openLocalFolder(path: string): Promise<void>;
+  hasRemoteSsh(): boolean;
+  /** Whether this window is one of that host's. */
+  isConnectedTo(host: string): boolean;
+  compare(left: string, right: string, host: string | undefined, title: string): Promise<void>;
+  setting(key: string): unknown;
+  setSetting(key: string, value: unknown): Promise<void>;
+  recall(key: string): unknown;
+  remember(key: string, value: unknown): Promise<void>;
+}

@@ -1,0 +1,104 @@
+// Wires the parts together; what they do is in them.
+
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { Cli } from './cli';
+import { handlers } from './commands';
+import { guarded, type Context } from './flows/context';
+import { Deadlines } from './flows/deadlines';
+import { offerOnce } from './flows/remoteSsh';
+import { installedCli } from './install';
+import { locate } from './locate';
+import { CLI_VERSION } from './protocol';
+import { globalArgs, text } from './settings';
+import { phaseOf, Store } from './state';
+import { OFFERS } from './verbs';
+import { VsCodeEditor } from './vscode/editor';
+import { Screen } from './vscode/screen';
+import { ReadOnlyTexts, SCHEME } from './vscode/texts';
+import { Watch } from './watch';
+
+const TICK_MS = 20_000;
+
+export function activate(context: vscode.ExtensionContext): void {
+  const startedMs = performance.now();
+  const channel = vscode.window.createOutputChannel('scratchflow');
+  const log = (line: string) => channel.appendLine(`${new Date().toISOString()} ${line}`);
+  const texts = new ReadOnlyTexts();
+  const editor = new VsCodeEditor(context, channel, texts);
+  const storage = context.globalStorageUri.fsPath;
+  const find = () => locate(placesOf(editor, storage));
+  const args = () => globalArgs((key) => editor.setting(key));
+  const cli = new Cli({ locate: find, globalArgs: args, log });
+  const store = new Store();
+  const watch = new Watch({ cli, tell: (happening) => store.dispatch(happening), now: Date.now });
+  const screen = new Screen(context.extensionUri, cli, store);
+  const refresh = () => screen.refresh();
+  const reconnect = () => {
+    watch.restart();
+    refresh();
+  };
+  const flow: Context = { cli, editor, store, locate: find, globalArgs: args, refresh, reconnect };
+  context.subscriptions.push(
+    channel,
+    screen.show(),
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, texts),
+    ...register(flow, screen, {
+      storage,
+      wheelDirectory: join(context.extensionPath, 'wheel'),
+      log,
+    }),
+    ...react(flow, screen, watch),
+    { dispose: () => stopAll(watch, cli) },
+  );
+  // Starting a process takes longer than all of the above; the editor need not wait for it.
+  setImmediate(() => watch.start());
+  log(`# activated in ${(performance.now() - startedMs).toFixed(1)} ms`);
+}
+
+function stopAll(watch: Watch, cli: Cli): void {
+  watch.stop();
+  cli.dispose();
+}
+
+function placesOf(editor: VsCodeEditor, storage: string) {
+  return {
+    setting: text(editor.setting('cliPath')),
+    path: process.env.PATH ?? '',
+    folders: (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath),
+    own: installedCli(storage, CLI_VERSION),
+  };
+}
+
+type Places = Parameters<typeof handlers>[2];
+
+function register(flow: Context, screen: Screen, places: Places): vscode.Disposable[] {
+  const table = handlers(flow, { showDashboard: () => screen.showDashboard() }, places);
+  return OFFERS.flatMap(({ command }) => {
+    const handler = table[command.slice('scratchflow.'.length)];
+    return handler ? [vscode.commands.registerCommand(command, handler)] : [];
+  });
+}
+
+/** What happens without a command: the picture changes, time passes, settings and focus change. */
+function react(flow: Context, screen: Screen, watch: Watch): vscode.Disposable[] {
+  const deadlines = new Deadlines(flow);
+  const look = guarded(flow, () => deadlines.look(Date.now()));
+  const offer = guarded(flow, offerOnce);
+  const tick = setInterval(() => {
+    screen.redraw();
+    void look();
+  }, TICK_MS);
+  return [
+    flow.store.onChange((now, before) => {
+      screen.changed(now, before);
+      void look();
+      if (phaseOf(now) === 'held' && phaseOf(before) !== 'held') void offer();
+    }),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration('scratchflow')) watch.restart();
+    }),
+    vscode.window.onDidChangeWindowState(({ focused }) => watch.focusChanged(focused)),
+    { dispose: () => clearInterval(tick) },
+  ];
+}

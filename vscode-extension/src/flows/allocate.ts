@@ -1,0 +1,97 @@
+// Allocate Compute Node: ask which, wait with the queue's reason, then offer to open the workspace.
+
+import type { Choice } from '../editor';
+import type { Allocated, NodeRow } from '../protocol';
+import { slurmArgs } from '../settings';
+import { plain } from '../words';
+import { openWorkspace } from './open';
+import { runWithProgress, type Context } from './context';
+import { chooseProfile } from './profile';
+
+const ANY = '';
+const OPEN = 'Open Workspace';
+const RESTORE = 'Initialize Scratch Space';
+
+export async function allocate(context: Context): Promise<void> {
+  if (!(await chooseProfile(context))) return;
+  const node = await chooseNode(context);
+  if (node === undefined) return;
+  const got = await request(context, node);
+  await offerNext(context, got);
+}
+
+/** The node that the user wants; an empty string leaves it to Slurm. */
+async function chooseNode({ cli, editor }: Context): Promise<string | undefined> {
+  const choices = cli
+    .run('nodes')
+    .then(({ data }) => nodeChoices(data.nodes))
+    // Without a list one can still ask for any node; why there is none is in the log.
+    .catch(() => nodeChoices([]));
+  return editor.pick(choices, {
+    title: 'Allocate Compute Node',
+    placeholder: 'Which node? Pick one, or type its name or number',
+    typed: (text) => ({ label: `Use ${plain(text)}`, value: text.trim() }),
+  });
+}
+
+export function nodeChoices(nodes: readonly NodeRow[]): Choice<string>[] {
+  const any = { label: 'Any free node', value: ANY, description: 'Slurm chooses' };
+  return [any, ...[...nodes].sort(byUse).map(nodeChoice)];
+}
+
+/** Warm nodes first, then those with most free; those that cannot be had last. */
+function byUse(left: NodeRow, right: NodeRow): number {
+  return weight(right) - weight(left) || left.name.localeCompare(right.name);
+}
+
+function weight(node: NodeRow): number {
+  const free = (node.gpus_free ?? 0) * 1_000 + node.cpus_free;
+  return (node.available ? 1e9 : 0) + (node.warm === null ? 0 : 1e8) + Math.min(free, 1e7);
+}
+
+function nodeChoice(node: NodeRow): Choice<string> {
+  return {
+    label: plain(node.name),
+    value: node.name,
+    description: freeOf(node),
+    ...(node.warm === null ? {} : { detail: 'warm: still holds a copy of the workspace' }),
+  };
+}
+
+/** `2/4 GPUs, 8/16 CPUs free`: short, for a narrow side bar. */
+export function freeOf(node: NodeRow): string {
+  if (!node.available) return plain(node.state);
+  const cpus = `${node.cpus_free}/${node.cpus} CPUs free`;
+  if (node.gpus === 0) return cpus;
+  return `${node.gpus_free ?? '?'}/${node.gpus} GPUs, ${cpus}`;
+}
+
+async function request(context: Context, node: string): Promise<Allocated> {
+  const { store, editor } = context;
+  const wanted = node === ANY ? [] : ['--node', node];
+  store.dispatch({ type: 'asked' });
+  try {
+    const { data } = await runWithProgress(context, 'allocate', {
+      title: 'Allocating a compute node',
+      args: [...wanted, ...slurmArgs((key) => editor.setting(key))],
+      onEvent: (event) => {
+        if (event.type === 'state') store.dispatch({ type: 'state', event });
+      },
+    });
+    store.dispatch({ type: 'granted', data, atMs: Date.now() });
+    return data;
+  } finally {
+    store.dispatch({ type: 'settled' });
+  }
+}
+
+async function offerNext(context: Context, got: Allocated): Promise<void> {
+  const { editor } = context;
+  const wish = editor.setting('openAfterAllocate');
+  if (wish === 'always') return openWorkspace(context);
+  const message = `${plain(got.node)} is yours${got.reused ? ' already' : ''}.`;
+  const buttons = wish === 'never' ? [RESTORE] : [RESTORE, OPEN];
+  const pressed = await editor.inform(message, ...buttons);
+  if (pressed === OPEN) await openWorkspace(context);
+  else if (pressed === RESTORE) await editor.execute('scratchflow.restore');
+}

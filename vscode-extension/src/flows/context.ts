@@ -1,0 +1,99 @@
+// What every flow is given, and the ways that all of them go: run with progress, tell what went wrong.
+
+import type { Cli, Done, Op } from '../cli';
+import type { Editor, Progress } from '../editor';
+import { actionOf, type HintAction } from '../hint';
+import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../problem';
+import type { AnyEvent, Results } from '../protocol';
+import type { Store } from '../state';
+import { plain } from '../words';
+import { progressText } from './progressText';
+
+export interface Context {
+  readonly cli: Cli;
+  readonly editor: Editor;
+  readonly store: Store;
+  /** The program itself, for terminals. */
+  readonly locate: () => Promise<string>;
+  /** What `--profile` and its like are, for terminals. */
+  readonly globalArgs: () => readonly string[];
+  /** A command changed something: the lists in the side bar are asked for again. */
+  readonly refresh: () => void;
+  /** The CLI or its settings are others than before: everything is. */
+  readonly reconnect: () => void;
+}
+
+export interface Running {
+  readonly title: string;
+  readonly args?: readonly string[];
+  readonly onEvent?: (event: AnyEvent, progress: Progress) => void;
+}
+
+/** Runs one operation under a notification that shows how far it is and can cancel it. */
+export function runWithProgress<O extends Op>(
+  { cli, editor }: Context,
+  op: O,
+  running: Running,
+): Promise<Done<Results[O]>> {
+  return editor.withProgress(running.title, (progress) => {
+    return cli.run(op, {
+      args: running.args ?? [],
+      signal: progress.signal,
+      onEvent: (event) => {
+        report(event, progress);
+        running.onEvent?.(event, progress);
+      },
+    });
+  });
+}
+
+function report(event: AnyEvent, progress: Progress): void {
+  const shown = progressText(event);
+  if (shown) progress.report(shown.message, shown.percent);
+}
+
+/** Makes a flow a command: whatever it throws is told, and nothing is left unhandled. */
+export function guarded<A extends unknown[]>(
+  context: Context,
+  flow: (context: Context, ...args: A) => Promise<void>,
+): (...args: A) => Promise<void> {
+  return async (...args) => {
+    try {
+      await flow(context, ...args);
+    } catch (error) {
+      await tellProblem(context, problemOf(error));
+    }
+  };
+}
+
+const LOG = 'Show Log';
+const INSTALL = 'Install scratchflow';
+
+/** Message and hint, with a button for what the hint says and one for the log. */
+export async function tellProblem(context: Context, problem: Problem): Promise<void> {
+  const { editor } = context;
+  if (problem.code === 'cli.cancelled') return;
+  const action = actionOf(problem.hint);
+  const first = NEEDS_ANOTHER_CLI.has(problem.code) ? INSTALL : action?.label;
+  const buttons = first === undefined ? [LOG] : [first, LOG];
+  const pressed = await editor.fail(said(problem), ...buttons);
+  if (pressed === LOG) editor.showLog();
+  else if (pressed === INSTALL) await editor.execute('scratchflow.install');
+  else if (pressed !== undefined && action) await act(context, action);
+}
+
+async function act({ editor }: Context, action: HintAction): Promise<void> {
+  if (action.kind === 'command') await editor.execute(action.command);
+  else editor.typeIntoTerminal('scratchflow', action.text);
+}
+
+/** A problem as one text: what happened, then what to do. */
+export function said({ message, hint }: Problem): string {
+  return hint === '' ? sentence(message) : `${sentence(message)} ${sentence(hint)}`;
+}
+
+function sentence(text: string): string {
+  const shown = plain(text);
+  const capital = shown.charAt(0).toUpperCase() + shown.slice(1);
+  return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
+}

@@ -1,0 +1,51 @@
+// An event as a line under a progress notification. Pure.
+
+import type { AnyEvent, Progress, State } from '../protocol';
+import { duration, plain, size } from '../words';
+
+export interface Shown {
+  readonly message: string;
+  /** What is done in all, when that is known. */
+  readonly percent?: number;
+}
+
+export function progressText(event: AnyEvent): Shown | undefined {
+  if (event.type === 'progress') return ofProgress(event);
+  if (event.type === 'state') return { message: ofState(event, Date.now()) };
+  if (event.type === 'log' && event.level === 'info') return { message: plain(event.message) };
+  return undefined;
+}
+
+function ofProgress(event: Progress): Shown {
+  const { phase, files_done = 0, files_total, bytes_done = 0, bytes_total } = event;
+  const files = ofTotal(files_done.toLocaleString('en'), files_total?.toLocaleString('en'));
+  const bytes = ofTotal(size(bytes_done), bytes_total ? size(bytes_total) : undefined);
+  const message = `${plain(phase)}: ${files} files, ${bytes}`;
+  return bytes_total ? { message, percent: (100 * bytes_done) / bytes_total } : { message };
+}
+
+function ofTotal(done: string, total: string | undefined): string {
+  return total === undefined ? done : `${done} of ${total}`;
+}
+
+const SAID: Record<string, string> = {
+  pending: 'waiting in the queue',
+  configuring: 'the node is being made ready',
+  running: 'the node is yours',
+  completing: 'the node is being given back',
+  ended: 'the allocation has ended',
+};
+
+/** The queue's reason and, when Slurm can tell, how long it thinks that it will take. */
+export function ofState({ state, reason, node, start_estimate }: State, nowMs: number): string {
+  const words = [SAID[state] ?? plain(state)];
+  if (node) words.push(plain(node));
+  if (reason) words.push(plain(reason));
+  if (state === 'pending' && start_estimate) words.push(estimate(start_estimate, nowMs));
+  return words.join(' · ');
+}
+
+function estimate(time: string, nowMs: number): string {
+  const left = (Date.parse(time) - nowMs) / 1000;
+  return left > 0 ? `starts in about ${duration(left)}` : 'should start any moment';
+}

@@ -1,0 +1,82 @@
+// Set Up Cluster: ask for the login host, show what would change, then do it.
+
+import type { ClusterSetUp } from '../protocol';
+import { plain } from '../words';
+import { runWithProgress, type Context } from './context';
+
+interface Answers {
+  readonly login: string;
+  readonly store: string;
+  readonly partition: string;
+}
+
+export async function setup(context: Context): Promise<void> {
+  const { editor } = context;
+  const answers = await askAll(editor);
+  if (!answers || !(await confirmChanges(context, answers))) return;
+  const { data } = await runWithProgress(context, 'setup', {
+    title: `Setting up ${plain(answers.login)}`,
+    args: [...argumentsOf(answers), '--yes'],
+  });
+  context.reconnect();
+  await tellChecks(context, data);
+}
+
+async function askAll(editor: Context['editor']): Promise<Answers | undefined> {
+  const title = 'Set Up Cluster';
+  const login = await editor.ask({
+    title: `${title} (1 of 3): login host`,
+    prompt: 'The cluster’s login host, as you would type it after ssh',
+    placeholder: 'user@login.cluster.example, or a Host of your ssh config',
+    check: (answer) => (isHost(answer) ? undefined : 'A host name, as ssh takes it'),
+  });
+  if (login === undefined) return undefined;
+  const store = await editor.ask({
+    title: `${title} (2 of 3): store`,
+    prompt: 'Where backups go: a directory on the cluster’s shared storage',
+    value: '/fsx/users/$USER/scratchflow',
+    check: (answer) => (/^[/~$]/.test(answer) ? undefined : 'A path that starts with /, ~ or $'),
+  });
+  if (store === undefined) return undefined;
+  const partition = await editor.ask({
+    title: `${title} (3 of 3): partition`,
+    prompt: 'Slurm’s partition to ask for; empty takes the cluster’s default',
+  });
+  return partition === undefined ? undefined : { login, store, partition };
+}
+
+function isHost(answer: string): boolean {
+  return /^[^\s-]\S*$/.test(answer);
+}
+
+function argumentsOf({ login, store, partition }: Answers): string[] {
+  return [login, '--store', store, ...(partition === '' ? [] : ['--partition', partition])];
+}
+
+async function confirmChanges(context: Context, answers: Answers): Promise<boolean> {
+  const { data } = await runWithProgress(context, 'setup', {
+    title: `Looking at ${plain(answers.login)}`,
+    args: [...argumentsOf(answers), '--dry-run'],
+  });
+  const changes = [data.config_diff, data.ssh_config_diff].filter((diff) => diff !== '').join('\n');
+  if (changes !== '') await context.editor.showText('Changes by Set Up Cluster.diff', changes);
+  return context.editor.confirm(
+    `Set up ${plain(answers.login)} as profile “${plain(data.profile)}”?`,
+    'The editor behind this question shows what changes in your files. scratchflow also puts its ' +
+      'agent into your home directory on the cluster. `scratchflow setup --remove` undoes all of it.',
+    'Set Up',
+  );
+}
+
+async function tellChecks({ editor }: Context, done: ClusterSetUp): Promise<void> {
+  const bad = done.checks.filter((check) => !check.ok);
+  if (bad.length === 0) {
+    const button = 'Allocate Compute Node';
+    const pressed = await editor.inform(`${plain(done.login)} is ready to use.`, button);
+    if (pressed === button) await editor.execute('scratchflow.allocate');
+    return;
+  }
+  const lines = bad.map(({ name, detail, fix }) => `${name}: ${detail}${fix ? `; ${fix}` : ''}`);
+  const pressed = await editor.warn(`Not all is well yet. ${plain(lines.join(' · '))}`, 'Show Log');
+  if (pressed !== undefined) editor.showLog();
+}

@@ -1,0 +1,56 @@
+// Create Workspace, Initialize Scratch Space, Run Backup: what moves files, told by files and bytes.
+
+import { counted, duration, plain, size } from '../words';
+import type { BackupTaken, Restored } from '../protocol';
+import { runWithProgress, type Context } from './context';
+
+export async function create(context: Context): Promise<void> {
+  const { data } = await runWithProgress(context, 'create', { title: 'Creating the workspace' });
+  await afterChange(context, `The workspace is ${plain(data.path)}.`, 'Open Workspace', 'open');
+}
+
+export async function restore(context: Context, snapshot?: string): Promise<void> {
+  const { data, warnings } = await runWithProgress(context, 'restore', {
+    title: 'Initializing the scratch space',
+    args: snapshot === undefined ? [] : [snapshot],
+  });
+  await afterChange(context, restored(data) + warned(warnings), 'Open Workspace', 'open');
+}
+
+export async function backup(context: Context): Promise<void> {
+  const { data, warnings } = await runWithProgress(context, 'backup', { title: 'Backing up' });
+  await afterChange(context, backedUp(data) + warned(warnings), 'Browse Snapshots', 'snapshots');
+}
+
+async function afterChange(
+  { editor, refresh }: Context,
+  message: string,
+  button: string,
+  command: string,
+): Promise<void> {
+  refresh();
+  const pressed = await editor.inform(message, button);
+  if (pressed === button) await editor.execute(`scratchflow.${command}`);
+}
+
+export function backedUp(taken: BackupTaken): string {
+  if (taken.kind === 'unchanged')
+    return 'Nothing changed since the last snapshot; it is still good.';
+  const changed = `${counted(taken.changed_files, 'file')} (${size(taken.changed_bytes)})`;
+  const stored = `${size(taken.stored_bytes)} stored in ${duration(Math.ceil(taken.duration_s))}`;
+  return `Backed up: ${changed} changed, ${stored}.`;
+}
+
+export function restored(done: Restored): string {
+  const safe = done.safety_snapshot
+    ? ' What was there before is safe in a snapshot of its own.'
+    : '';
+  if (done.mode === 'nothing') return `The scratch space is up to date already.${safe}`;
+  const written = `${counted(done.written_files, 'file')} (${size(done.written_bytes)})`;
+  const how = done.mode === 'delta' ? 'only the difference was written' : 'everything was written';
+  return `The scratch space is ready: ${how}, ${written}.${safe}`;
+}
+
+function warned(warnings: number): string {
+  return warnings === 0 ? '' : ` ${counted(warnings, 'warning')}: see the log.`;
+}

@@ -1,0 +1,29 @@
+// A hint's command as a button: hints name what to run in backticks.
+
+import { offerFor } from './verbs';
+
+export type HintAction =
+  | { readonly kind: 'command'; readonly label: string; readonly command: string }
+  /** More than the bare verb: typed into a terminal, not run, so that the user sees it first. */
+  | { readonly kind: 'terminal'; readonly label: string; readonly text: string };
+
+// No control characters: one of them in a file name could press Enter.
+const COMMAND = /`(scratchflow [^`\p{Cc}]+)`/u;
+// `LOGIN` stands for something that the command asks for by itself.
+const PLACEHOLDER = /^[[\]A-Z_.]+$/;
+
+export function actionOf(hint: string): HintAction | undefined {
+  const text = COMMAND.exec(hint)?.[1];
+  if (text === undefined) return undefined;
+  const [verb = '', ...rest] = text.split(' ').slice(1);
+  const offer = offerFor(verb);
+  if (offer && isBare(rest.filter((word) => !PLACEHOLDER.test(word)).join(' '))) {
+    return { kind: 'command', label: offer.title, command: offer.command };
+  }
+  return { kind: 'terminal', label: 'Open in Terminal', text };
+}
+
+/** Whether the command does just that: `snapshots list` is what Browse Snapshots shows. */
+function isBare(rest: string): boolean {
+  return rest === '' || rest === 'list';
+}

@@ -1,0 +1,48 @@
+// The one table of commands and the CLI's verbs. `Verb` is generated from the CLI: a command for a verb
+// that it does not have does not compile. package.json lists the same commands, which a test checks.
+
+import type { Verb } from './protocol';
+
+export interface Offer {
+  readonly command: string;
+  readonly title: string;
+  /** What the CLI must know for it; none for what the extension does alone. */
+  readonly verb: Verb | undefined;
+}
+
+const offer = (name: string, title: string, verb: Verb | undefined): Offer => ({
+  command: `scratchflow.${name}`,
+  title,
+  verb,
+});
+
+export const OFFERS: readonly Offer[] = [
+  offer('setup', 'Set Up Cluster', 'setup'),
+  offer('allocate', 'Allocate Compute Node', 'allocate'),
+  offer('create', 'Create Workspace', 'create'),
+  offer('restore', 'Initialize Scratch Space', 'restore'),
+  offer('backup', 'Run Backup', 'backup'),
+  offer('clear', 'Clear Tmux', 'clear'),
+  offer('open', 'Open Workspace', 'status'),
+  offer('status', 'Show Status', 'status'),
+  offer('nodes', 'Show Nodes', 'nodes'),
+  offer('attach', 'Attach Tmux', 'attach'),
+  offer('snapshots', 'Browse Snapshots', 'snapshots'),
+  offer('doctor', 'Run Doctor', 'doctor'),
+  offer('config', 'Open Settings', 'config'),
+  offer('install', 'Install Command Line', undefined),
+  offer('remoteSsh', 'Tune Remote-SSH', undefined),
+  offer('menu', 'Show Menu', undefined),
+  offer('log', 'Show Log', undefined),
+  offer('refresh', 'Refresh', undefined),
+  offer('snapshot.restore', 'Restore This Snapshot…', 'restore'),
+  offer('snapshot.diff', 'Show What Changed Since…', 'snapshots'),
+  offer('snapshot.verify', 'Verify This Snapshot', 'snapshots'),
+  offer('file.restore', 'Restore This File…', 'restore'),
+  offer('file.compare', 'Compare with Workspace', 'restore'),
+];
+
+/** The command for a verb, for buttons that a hint of the CLI asks for. */
+export function offerFor(verb: string): Offer | undefined {
+  return OFFERS.find(({ command }) => command === `scratchflow.${verb}`);
+}

@@ -1,0 +1,151 @@
+// The rows of the views Allocation and Auto-backup. Pure.
+
+import { SHORT_S } from '../deadline';
+import { ofState } from '../flows/progressText';
+import { said } from '../flows/context';
+import type { Problem as Amiss, WorkspaceShown } from '../protocol';
+import { held, isOverdue, lastSnapshotAge, phaseOf, secondsLeft, type Picture } from '../state';
+import { ago, duration, moment, plain } from '../words';
+import type { Row } from './row';
+
+/** Empty when there is nothing to tell: then the view shows its welcome with the next step. */
+export function allocationRows(picture: Picture, nowMs: number): Row[] {
+  switch (phaseOf(picture)) {
+    case 'waiting':
+      return [...linkRows(picture), ...waitingRows(picture)];
+    case 'ending':
+      return [{ label: 'Node', description: 'going back', icon: 'sync~spin' }];
+    case 'held':
+      return [...linkRows(picture), ...heldRows(picture, nowMs)];
+    case 'none':
+      return [...linkRows(picture), ...(picture.status?.problems ?? []).map(amissRow)];
+    case 'unknown':
+      return picture.link.is === 'waiting' ? linkRows(picture) : [];
+  }
+}
+
+function linkRows({ link }: Picture): Row[] {
+  if (link.is !== 'waiting') return [];
+  const description = 'trying again';
+  return [
+    {
+      label: 'Connection lost',
+      description,
+      tooltip: said(link.problem),
+      icon: 'debug-disconnect',
+      tint: 'warning',
+    },
+  ];
+}
+
+function waitingRows({ request, status }: Picture): Row[] {
+  const { state, reason } = request ?? status?.allocation ?? { state: '', reason: null };
+  const words = state === 'asking' ? 'asking Slurm' : ofStateWord(state);
+  const label = words.charAt(0).toUpperCase() + words.slice(1);
+  const tooltip = 'Cancel in the notification withdraws the request.';
+  const rows: Row[] = [{ label, tooltip, icon: 'sync~spin' }];
+  if (reason) rows.push({ label: plain(reason), tooltip: plain(reason), icon: 'info' });
+  return rows;
+}
+
+function ofStateWord(state: string): string {
+  const event = { v: 1, seq: 0, ts: '', op: '', type: 'state', state, previous: null } as const;
+  return ofState(event, 0);
+}
+
+function heldRows(picture: Picture, nowMs: number): Row[] {
+  const { status } = picture;
+  const allocation = held(picture);
+  if (!status || !allocation) return [];
+  return [
+    {
+      label: 'Node',
+      description: plain(allocation.node ?? ''),
+      icon: 'server-process',
+      tooltip: `Job ${allocation.job_id ?? '?'} in partition ${plain(allocation.partition)}`,
+    },
+    leftRow(picture, nowMs),
+    workspaceRow(status.workspace),
+    snapshotRow(picture, nowMs),
+    ...(status.problems ?? []).map(amissRow),
+    ...(status.alias
+      ? [
+          {
+            label: 'ssh',
+            description: plain(status.alias.name),
+            icon: 'terminal',
+            tooltip: `\`ssh ${plain(status.alias.name)}\` leads to this node`,
+          },
+        ]
+      : []),
+  ];
+}
+
+/** Two things that do not fit together; the CLI says what mends it. */
+function amissRow({ detail, fix }: Amiss): Row {
+  const text = said({ code: '', message: detail, hint: fix, retryable: false });
+  return { label: plain(detail), tooltip: text, icon: 'warning', tint: 'warning' };
+}
+
+function leftRow(picture: Picture, nowMs: number): Row {
+  const left = secondsLeft(picture, nowMs);
+  const end = held(picture)?.end_time;
+  if (left === undefined) return { label: 'Time left', description: 'no limit', icon: 'watch' };
+  return {
+    label: 'Time left',
+    description: duration(left) + (end ? ` (until ${moment(end, nowMs)})` : ''),
+    icon: 'watch',
+    ...(left < SHORT_S ? { tint: 'bad' as const } : {}),
+  };
+}
+
+function workspaceRow(workspace: WorkspaceShown): Row {
+  if (workspace.exists === true) {
+    return {
+      label: 'Workspace',
+      description: plain(workspace.path),
+      icon: 'root-folder',
+      tooltip: 'Click to open it',
+      command: 'scratchflow.open',
+    };
+  }
+  return {
+    label: 'Workspace',
+    description: 'not on this node yet',
+    icon: 'root-folder',
+    tint: 'warning',
+    tooltip: 'Click to bring it here: Initialize Scratch Space',
+    command: 'scratchflow.restore',
+  };
+}
+
+function snapshotRow(picture: Picture, nowMs: number): Row {
+  const age = lastSnapshotAge(picture, nowMs);
+  return {
+    label: 'Last backup',
+    description: age === undefined ? 'none yet' : ago(age),
+    icon: 'history',
+    ...(age === undefined || isOverdue(picture, nowMs) ? { tint: 'warning' as const } : {}),
+  };
+}
+
+export function autobackupRows(picture: Picture, nowMs: number): Row[] {
+  if (!picture.status) return [];
+  const auto = picture.status.autobackup;
+  const rows: Row[] = [
+    auto.enabled
+      ? { label: 'On', description: `every ${duration(auto.every_s)}`, icon: 'pass', tint: 'good' }
+      : { label: 'Off', description: 'back up by hand', icon: 'circle-slash' },
+  ];
+  if (auto.enabled && auto.next_time)
+    rows.push({ label: 'Next', description: moment(auto.next_time, nowMs), icon: 'watch' });
+  if (auto.last_error)
+    rows.push({
+      label: 'Last error',
+      description: plain(auto.last_error),
+      tooltip: plain(auto.last_error),
+      icon: 'error',
+      tint: 'bad',
+    });
+  return rows;
+}

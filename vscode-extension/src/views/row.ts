@@ -1,0 +1,18 @@
+// A row of a side bar view, as data: src/vscode/tree.ts draws it.
+
+export interface Row {
+  /** What it stays known by when the view is drawn anew: opened rows stay open. */
+  readonly id?: string;
+  readonly label: string;
+  readonly description?: string;
+  readonly tooltip?: string;
+  readonly icon?: string;
+  readonly tint?: 'good' | 'warning' | 'bad';
+  /** Which menu it gets. */
+  readonly kind?: string;
+  /** What its menu's commands are given. */
+  readonly ref?: unknown;
+  /** The command that a click runs. */
+  readonly command?: string;
+  readonly children?: () => Promise<readonly Row[]>;
+}

@@ -1,0 +1,76 @@
+// The rows of the view Snapshots: newest first, and beneath each what lies in it.
+
+import { posix } from 'node:path';
+import type { Cli } from '../cli';
+import type { PathEntry, SnapshotRow } from '../protocol';
+import { counted, moment, plain, size } from '../words';
+import type { Row } from './row';
+
+export function snapshotRows(cli: Cli, snapshots: readonly SnapshotRow[], nowMs: number): Row[] {
+  return [...snapshots].reverse().map((snapshot) => snapshotRow(cli, snapshot, nowMs));
+}
+
+function snapshotRow(cli: Cli, snapshot: SnapshotRow, nowMs: number): Row {
+  const { id, time, damaged } = snapshot;
+  // What was added to the snapshot before; a full one stands alone.
+  const sign = snapshot.kind === 'full' ? '' : '+';
+  const words = [`${sign}${size(snapshot.stored_bytes)}`, plain(snapshot.node)];
+  if (snapshot.message !== '') words.push(plain(snapshot.message));
+  return {
+    id,
+    label: moment(time, nowMs),
+    description: words.join(' · '),
+    tooltip: tooltipOf(snapshot),
+    ...markOf(snapshot),
+    kind: damaged === null ? 'snapshot' : 'damaged',
+    ref: { id },
+    children: () => listInside(cli, id, ''),
+  };
+}
+
+function markOf({ damaged, verified }: SnapshotRow): Pick<Row, 'icon' | 'tint'> {
+  if (damaged !== null) return { icon: 'error', tint: 'bad' };
+  return verified ? { icon: 'pass', tint: 'good' } : { icon: 'history' };
+}
+
+function tooltipOf(snapshot: SnapshotRow): string {
+  const holds = `${counted(snapshot.files, 'file')}, ${size(snapshot.bytes)}, from node ${plain(snapshot.node)}`;
+  const kind = snapshot.kind === 'full' ? 'everything' : 'only what changed';
+  const stored = `${size(snapshot.stored_bytes)} stored: ${kind}`;
+  const state = snapshot.damaged ?? (snapshot.verified ? 'verified' : 'not verified yet');
+  return `Snapshot ${snapshot.id}\n${holds}\n${stored}\n${plain(state)}`;
+}
+
+/** One directory of a snapshot; asked of the CLI when the user opens it. */
+async function listInside(cli: Cli, id: string, path: string): Promise<Row[]> {
+  const { data } = await cli.run('snapshots show', { args: [id, path] });
+  return [...data.entries].sort(byKindAndName).map((entry) => entryRow(cli, id, entry));
+}
+
+function byKindAndName(left: PathEntry, right: PathEntry): number {
+  const rank = (entry: PathEntry) => (entry.kind === 'directory' ? 0 : 1);
+  return rank(left) - rank(right) || nameOf(left).localeCompare(nameOf(right));
+}
+
+function nameOf(entry: PathEntry): string {
+  return plain(posix.basename(entry.path ?? '(a name that is not UTF-8)'));
+}
+
+function entryRow(cli: Cli, snapshot: string, entry: PathEntry): Row {
+  const { kind, path } = entry;
+  const label = nameOf(entry);
+  const id = `${snapshot}:${path ?? entry.path_b64}`;
+  if (kind === 'directory' && typeof path === 'string') {
+    return { id, label, icon: 'folder', children: () => listInside(cli, snapshot, path) };
+  }
+  const description = kind === 'link' ? `→ ${plain(entry.target ?? '')}` : size(entry.size);
+  // A name that is not UTF-8 can be looked at, but not be given to a command.
+  const isFile = kind === 'file' && typeof path === 'string';
+  return {
+    id,
+    label,
+    description,
+    icon: 'file',
+    ...(isFile ? { kind: 'file', ref: { snapshot, path } } : {}),
+  };
+}

@@ -1,0 +1,91 @@
+// What the status bar says: node, time left, age of the last snapshot. Pure.
+
+import { SHORT_S } from '../deadline';
+import { NEEDS_ANOTHER_CLI } from '../problem';
+import { held, isHere, isOverdue, lastSnapshotAge, phaseOf, secondsLeft } from '../state';
+import type { Link, Picture } from '../state';
+import { said } from '../flows/context';
+import { ago, duration, plain } from '../words';
+
+export interface Bar {
+  readonly text: string;
+  readonly tooltip: string;
+  readonly alarm: 'none' | 'warning' | 'error';
+}
+
+const CLICK = 'Click for what you can do.';
+
+export function statusBar(picture: Picture, nowMs: number): Bar {
+  const trouble = troubleBar(picture);
+  if (trouble) return trouble;
+  switch (phaseOf(picture)) {
+    case 'unknown':
+      return calm('$(sync~spin) scratchflow', 'Asking the cluster…');
+    case 'none':
+      return noneBar(picture, nowMs);
+    case 'waiting':
+      return calm('$(sync~spin) waiting for a node', waitingFor(picture));
+    case 'ending':
+      return calm('$(sync~spin) node is going back', 'The allocation is ending.');
+    case 'held':
+      return heldBar(picture, nowMs);
+  }
+}
+
+function calm(text: string, tooltip: string): Bar {
+  return { text, tooltip: `${tooltip} ${CLICK}`, alarm: 'none' };
+}
+
+/** Without any picture the trouble is all there is to say; with one, the tooltip tells of it. */
+function troubleBar({ link, status }: Picture): Bar | undefined {
+  if (link.is !== 'stopped' && (link.is !== 'waiting' || status)) return undefined;
+  const text = NEEDS_ANOTHER_CLI.has(link.problem.code)
+    ? '$(desktop-download) scratchflow: install'
+    : '$(warning) scratchflow: not connected';
+  return { text, tooltip: `${said(link.problem)} ${CLICK}`, alarm: 'warning' };
+}
+
+/** Without a cluster the workspace is on this machine, and its backups matter all the same. */
+function noneBar(picture: Picture, nowMs: number): Bar {
+  if (!isHere(picture)) return calm('$(circle-slash) no node', 'You have no compute node.');
+  const text = `$(vm) this machine · ${backupSaid(picture, nowMs)}`;
+  return calm(text, 'The workspace is on this machine; Set Up Cluster adds a cluster.');
+}
+
+function backupSaid(picture: Picture, nowMs: number): string {
+  const age = lastSnapshotAge(picture, nowMs);
+  return age === undefined ? 'no backup yet' : `backup ${ago(age)}`;
+}
+
+function waitingFor(picture: Picture): string {
+  const reason = picture.request?.reason ?? picture.status?.allocation?.reason;
+  return reason ? `In Slurm’s queue: ${plain(reason)}.` : 'In Slurm’s queue.';
+}
+
+function heldBar(picture: Picture, nowMs: number): Bar {
+  const left = secondsLeft(picture, nowMs);
+  const isShort = left !== undefined && left < SHORT_S;
+  const isLate = isOverdue(picture, nowMs);
+  const words = [plain(held(picture)?.node ?? 'node')];
+  if (left !== undefined) words.push(`${duration(left)} left`);
+  words.push(backupSaid(picture, nowMs));
+  return {
+    text: `$(server-process) ${words.join(' · ')}`,
+    tooltip: [...reasons(isShort, isLate), linkSaid(picture.link), CLICK].filter(Boolean).join(' '),
+    alarm: isShort ? 'error' : isLate ? 'warning' : 'none',
+  };
+}
+
+function reasons(isShort: boolean, isLate: boolean): string[] {
+  return [
+    isShort ? 'The allocation ends soon: back up, and move on.' : 'Your compute node.',
+    isLate ? 'The last backup is older than it should be.' : '',
+  ];
+}
+
+function linkSaid(link: Link): string {
+  if (link.is === 'paused') return 'Not looked at while the window was in the background.';
+  if (link.is === 'waiting')
+    return `The connection was lost; it is tried again. ${said(link.problem)}`;
+  return '';
+}

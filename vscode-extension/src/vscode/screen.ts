@@ -1,0 +1,159 @@
+// Everything that is on the screen all the time: status bar, side bar, dashboard; and when it is redrawn.
+
+import * as vscode from 'vscode';
+import type { Cli } from '../cli';
+import { dashboard, type Dashboard } from '../dashboard/model';
+import { NEEDS_ANOTHER_CLI } from '../problem';
+import type { NodesShown, SnapshotsListed } from '../protocol';
+import { held, isHere, phaseOf, secondsLeft, type Picture, type Store } from '../state';
+import { allocationRows, autobackupRows } from '../views/allocation';
+import { Listing } from '../views/listing';
+import { nodeRows } from '../views/nodes';
+import type { Row } from '../views/row';
+import { snapshotRows } from '../views/snapshots';
+import { statusBar } from '../views/statusBar';
+import { DashboardPanel } from './dashboardPanel';
+import { RowTree } from './tree';
+
+const ALARMS = {
+  none: undefined,
+  warning: new vscode.ThemeColor('statusBarItem.warningBackground'),
+  error: new vscode.ThemeColor('statusBarItem.errorBackground'),
+};
+
+export class Screen {
+  private readonly bar: vscode.StatusBarItem;
+  private readonly panel: DashboardPanel;
+  private readonly snapshots: Listing<SnapshotsListed>;
+  private readonly nodes: Listing<NodesShown>;
+  private readonly trees: Record<string, RowTree>;
+  private longest = { jobId: -1, left: 0 };
+
+  constructor(
+    extension: vscode.Uri,
+    private readonly cli: Cli,
+    private readonly store: Store,
+  ) {
+    this.bar = vscode.window.createStatusBarItem('status', vscode.StatusBarAlignment.Left, 50);
+    this.bar.name = 'scratchflow';
+    this.bar.command = 'scratchflow.menu';
+    this.snapshots = new Listing(async () => (await cli.run('snapshots list')).data);
+    this.nodes = new Listing(async () => (await cli.run('nodes')).data);
+    this.panel = new DashboardPanel(extension, () => this.makeDashboard());
+    this.trees = {
+      'scratchflow.allocationView': this.tree((picture) => allocationRows(picture, Date.now())),
+      'scratchflow.autobackupView': this.tree((picture) => autobackupRows(picture, Date.now())),
+      'scratchflow.snapshotsView': new RowTree(() => this.whenKnown(() => this.snapshotRows())),
+      'scratchflow.nodesView': new RowTree(() => this.whenKnown(() => this.nodeRows())),
+    };
+  }
+
+  /** Puts it on the screen; returns what takes it off again. */
+  show(): vscode.Disposable {
+    const views = Object.entries(this.trees).map(([id, tree]) =>
+      vscode.window.registerTreeDataProvider(id, tree),
+    );
+    this.bar.show();
+    this.redraw();
+    return vscode.Disposable.from(this.bar, ...views, this.panel);
+  }
+
+  showDashboard(): void {
+    this.panel.show();
+  }
+
+  /** The picture changed: redraws what depends on what changed, asks again what is out of date. */
+  changed(now: Picture, before: Picture): void {
+    const isKnownNow = phaseOf(now) !== 'unknown' && phaseOf(before) === 'unknown';
+    if (isKnownNow || snapshotMark(now) !== snapshotMark(before)) this.forget('snapshots');
+    if (isKnownNow || jobMark(now) !== jobMark(before)) this.forget('nodes');
+    this.redraw();
+  }
+
+  /** Everything is asked again. */
+  refresh(): void {
+    this.forget('snapshots');
+    this.forget('nodes');
+    this.redraw();
+  }
+
+  /** Time has passed, or more. */
+  redraw(): void {
+    const { picture } = this.store;
+    const { text, tooltip, alarm } = statusBar(picture, Date.now());
+    this.bar.text = text;
+    this.bar.tooltip = tooltip;
+    this.bar.backgroundColor = ALARMS[alarm];
+    setContext('phase', phaseOf(picture));
+    setContext('trouble', troubleOf(picture));
+    setContext('isHere', isHere(picture));
+    this.trees['scratchflow.allocationView']?.redraw();
+    this.trees['scratchflow.autobackupView']?.redraw();
+    void this.panel.update();
+  }
+
+  private forget(what: 'snapshots' | 'nodes'): void {
+    this[what].forget();
+    this.trees[`scratchflow.${what}View`]?.redraw();
+  }
+
+  private tree(rows: (picture: Picture) => readonly Row[]): RowTree {
+    return new RowTree(() => Promise.resolve(rows(this.store.picture)));
+  }
+
+  /** Nothing is asked of the CLI before the one long-lived watch has answered. */
+  private async whenKnown(rows: () => Promise<readonly Row[]>): Promise<readonly Row[]> {
+    return this.store.picture.status ? rows() : [];
+  }
+
+  private async snapshotRows(): Promise<readonly Row[]> {
+    return snapshotRows(this.cli, (await this.snapshots.get()).snapshots, Date.now());
+  }
+
+  private async nodeRows(): Promise<readonly Row[]> {
+    if (isHere(this.store.picture)) return [];
+    return nodeRows((await this.nodes.get()).nodes);
+  }
+
+  private async makeDashboard(): Promise<Dashboard> {
+    const { picture } = this.store;
+    const isKnown = picture.status !== undefined;
+    // A list that cannot be had leaves its part of the dashboard empty; the side bar says why.
+    const [snapshots, nodes] = await Promise.all([
+      isKnown ? this.snapshots.get().catch(() => undefined) : undefined,
+      isKnown && !isHere(picture) ? this.nodes.get().catch(() => undefined) : undefined,
+    ]);
+    return dashboard({
+      picture,
+      snapshots: snapshots?.snapshots ?? [],
+      nodes: nodes?.nodes ?? [],
+      longestLeft: this.longestLeft(picture),
+      nowMs: Date.now(),
+    });
+  }
+
+  private longestLeft(picture: Picture): number {
+    const jobId = held(picture)?.job_id ?? -1;
+    if (jobId !== this.longest.jobId) this.longest = { jobId, left: 0 };
+    const left = secondsLeft(picture, Date.now()) ?? 0;
+    this.longest = { jobId, left: Math.max(this.longest.left, left) };
+    return this.longest.left;
+  }
+}
+
+function snapshotMark({ status }: Picture): string {
+  return `${status?.profile} ${status?.snapshots.last_id} ${status?.snapshots.count}`;
+}
+
+function jobMark({ status }: Picture): string {
+  return `${status?.profile} ${status?.allocation?.job_id} ${status?.allocation?.state}`;
+}
+
+function troubleOf({ link }: Picture): string {
+  if (link.is !== 'stopped') return '';
+  return NEEDS_ANOTHER_CLI.has(link.problem.code) ? 'cli' : 'other';
+}
+
+function setContext(key: string, value: unknown): void {
+  void vscode.commands.executeCommand('setContext', `scratchflow.${key}`, value);
+}

@@ -1,0 +1,48 @@
+// Draws rows as a tree view.
+
+import * as vscode from 'vscode';
+import { problemRow } from '../views/listing';
+import type { Row } from '../views/row';
+
+const TINTS = {
+  good: 'charts.green',
+  warning: 'charts.yellow',
+  bad: 'charts.red',
+} as const;
+
+export class RowTree implements vscode.TreeDataProvider<Row> {
+  private readonly changed = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.changed.event;
+
+  constructor(private readonly top: () => Promise<readonly Row[]>) {}
+
+  redraw(): void {
+    this.changed.fire(undefined);
+  }
+
+  async getChildren(row?: Row): Promise<Row[]> {
+    try {
+      return [...(await (row?.children ?? this.top)())];
+    } catch (error) {
+      return [problemRow(error)];
+    }
+  }
+
+  getTreeItem(row: Row): vscode.TreeItem {
+    const { Collapsed, None } = vscode.TreeItemCollapsibleState;
+    const item = new vscode.TreeItem(row.label, row.children ? Collapsed : None);
+    if (row.id !== undefined) item.id = row.id;
+    if (row.description !== undefined) item.description = row.description;
+    if (row.tooltip !== undefined) item.tooltip = row.tooltip;
+    if (row.kind !== undefined) item.contextValue = row.kind;
+    if (row.icon !== undefined) item.iconPath = iconOf(row.icon, row.tint);
+    if (row.command !== undefined) item.command = { command: row.command, title: row.label };
+    return item;
+  }
+}
+
+function iconOf(icon: string, tint: Row['tint']): vscode.ThemeIcon {
+  return tint === undefined
+    ? new vscode.ThemeIcon(icon)
+    : new vscode.ThemeIcon(icon, new vscode.ThemeColor(TINTS[tint]));
+}

@@ -1,0 +1,74 @@
+// How numbers, times and foreign text are said to people. Takes values, returns text.
+
+const MINUTE_S = 60;
+const HOUR_S = 60 * MINUTE_S;
+const DAY_S = 24 * HOUR_S;
+
+/** A length of time in at most two units: `3 h 12 min`. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < MINUTE_S) return `${whole} s`;
+  if (whole < HOUR_S) return `${Math.floor(whole / MINUTE_S)} min`;
+  if (whole < DAY_S) return two(whole, HOUR_S, 'h', MINUTE_S, 'min');
+  return two(whole, DAY_S, 'd', HOUR_S, 'h');
+}
+
+function two(
+  whole: number,
+  big: number,
+  bigName: string,
+  small: number,
+  smallName: string,
+): string {
+  const rest = Math.floor((whole % big) / small);
+  return `${Math.floor(whole / big)} ${bigName}` + (rest > 0 ? ` ${rest} ${smallName}` : '');
+}
+
+/** How long ago: `12 min ago`, or `just now`. */
+export function ago(seconds: number): string {
+  return seconds < MINUTE_S ? 'just now' : `${duration(seconds)} ago`;
+}
+
+const SIZES = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+/** A number of bytes as the CLI says it: `1.5 GiB`. */
+export function size(bytes: number): string {
+  let step = 0;
+  let value = bytes;
+  while (value >= 1024 && step < SIZES.length - 1) {
+    value /= 1024;
+    step += 1;
+  }
+  return `${step === 0 ? value : value.toFixed(1)} ${SIZES[step]}`;
+}
+
+/** `1 file`, `2 files`. */
+export function counted(count: number, what: string): string {
+  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** A moment as the user's own clock shows it: `14:05` today, `Sat 14 Nov, 14:05` otherwise. */
+export function moment(time: string, nowMs: number): string {
+  const when = new Date(time);
+  if (Number.isNaN(when.getTime())) return plain(time);
+  const clock = when.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  if (when.toDateString() === new Date(nowMs).toDateString()) return `today, ${clock}`;
+  const day = when.toLocaleDateString('en-GB', {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+  });
+  return `${day.replace(',', '')}, ${clock}`;
+}
+
+// Editors draw `[label](command:…)` as a link and `$(name)` as an icon. A zero-width space breaks both.
+const BREAK = '\u200b';
+
+/** Foreign text (file names, Slurm's words) so that the editor shows it and does nothing else with it. */
+export function plain(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Bidi_Control}]+/gu, ' ')
+    .replaceAll('](', `]${BREAK}(`)
+    .replaceAll('$(', `$${BREAK}(`)
+    .trim();
+}

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { dashboard, type Ingredients } from '../../src/dashboard/model';
+import type { SnapshotRow } from '../../src/protocol';
+import { UNKNOWN } from '../../src/state';
+import { node } from '../nodes';
+import { NOW, seeing, WITH_NODE, withLeft } from '../pictures';
+
+const snapshot = (time: string, given: Partial<SnapshotRow> = {}): SnapshotRow => ({
+  ...{ id: time, time, kind: 'incremental', parent: null, node: 'node-1', files: 10, bytes: 5000 },
+  ...{ stored_bytes: 100, verified: true, message: '', damaged: null },
+  ...given,
+});
+
+const all: Ingredients = {
+  picture: seeing(WITH_NODE),
+  snapshots: [
+    snapshot('2026-11-15T10:00:00Z', { kind: 'full', stored_bytes: 10_000 }),
+    snapshot('2026-11-15T10:30:00Z'),
+    snapshot('2026-11-15T11:00:00Z', { damaged: 'cut short' }),
+  ],
+  nodes: [node('a', { cpus_free: 4, warm: 'x' }), node('b', { available: false })],
+  longestLeft: 6 * 3600,
+  nowMs: NOW,
+};
+
+test('the time-left bar is what is left of what was', () => {
+  expect(dashboard(all).timeLeft).toMatchObject({ share: 0.5, tint: 'good' });
+  expect(dashboard({ ...all, picture: seeing(withLeft(600)) }).timeLeft?.tint).toBe('bad');
+});
+
+test('the timeline places snapshots by time and makes small ones visible', () => {
+  const { marks } = dashboard(all).timeline;
+  expect(marks.map(({ x }) => x)).toEqual([0, 0.5, 1]);
+  expect(marks.map(({ height }) => height)).toEqual([1, 0.1, 0.1]);
+  expect(marks.map(({ tint }) => tint)).toEqual(['good', 'good', 'bad']);
+  expect(dashboard(all).snapshotsSaid).toBe(
+    '3 snapshots, 10.0 KiB in all. The last one holds 10 files (4.9 KiB).',
+  );
+});
+
+test('the nodes’ strip shows how much is free', () => {
+  const { cells, nodesSaid } = dashboard(all);
+  expect(cells[0]).toMatchObject({ name: 'a', free: 0.25, isWarm: true });
+  expect(cells[1]).toMatchObject({ isAvailable: false });
+  expect(nodesSaid).toBe('1 of 2 nodes with something free, 1 warm.');
+});
+
+test('with nothing known it says what to do', () => {
+  const empty = dashboard({
+    picture: UNKNOWN,
+    snapshots: [],
+    nodes: [],
+    longestLeft: 0,
+    nowMs: NOW,
+  });
+  expect(empty.timeLeft).toBeUndefined();
+  expect(empty.timeline.marks).toEqual([]);
+  expect(empty.snapshotsSaid).toContain('Run Backup');
+});

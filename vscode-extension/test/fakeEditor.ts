@@ -1,0 +1,110 @@
+// An editor for tests: answers from a list, and remembers all that it was asked to do.
+
+import type { Choice, Editor, PickOptions, Progress, Question } from '../src/editor';
+
+type Answer = string | boolean | undefined;
+
+export class FakeEditor implements Editor {
+  /** Everything that happened, in order: what a user would have seen. */
+  readonly seen: string[] = [];
+  readonly settings = new Map<string, unknown>();
+  readonly memory = new Map<string, unknown>();
+  readonly abort = new AbortController();
+  picked: readonly Choice<unknown>[] = [];
+  remoteSsh = true;
+  connected = true;
+
+  /** What the user answers, by the beginning of the question. */
+  constructor(readonly answers: Record<string, Answer> = {}) {}
+
+  private answer(question: string): Answer {
+    const key = Object.keys(this.answers).find((start) => question.startsWith(start));
+    return key === undefined ? undefined : this.answers[key];
+  }
+
+  private say(kind: string, message: string, buttons: string[]): Promise<string | undefined> {
+    this.seen.push([`${kind}: ${message}`, ...buttons].join(' | '));
+    const answer = this.answer(message);
+    return Promise.resolve(typeof answer === 'string' ? answer : undefined);
+  }
+
+  inform = (message: string, ...buttons: string[]) => this.say('info', message, buttons);
+  warn = (message: string, ...buttons: string[]) => this.say('warning', message, buttons);
+  fail = (message: string, ...buttons: string[]) => this.say('error', message, buttons);
+
+  confirm(message: string): Promise<boolean> {
+    this.seen.push(`confirm: ${message}`);
+    return Promise.resolve(this.answer(message) === true);
+  }
+
+  async pick<T>(
+    choices: Promise<readonly Choice<T>[]>,
+    { title }: PickOptions,
+  ): Promise<T | string | undefined> {
+    const offered = await choices;
+    this.picked = offered;
+    this.seen.push(`pick: ${title}`);
+    const answer = this.answer(title);
+    return offered.find(({ label }) => label === answer)?.value ?? (answer as string | undefined);
+  }
+
+  ask({ title, check }: Question): Promise<string | undefined> {
+    this.seen.push(`ask: ${title}`);
+    const answer = this.answer(title);
+    if (typeof answer !== 'string') return Promise.resolve(undefined);
+    const wrong = check?.(answer);
+    if (wrong !== undefined) this.seen.push(`invalid: ${wrong}`);
+    return Promise.resolve(wrong === undefined ? answer : undefined);
+  }
+
+  withProgress<T>(title: string, task: (progress: Progress) => Promise<T>): Promise<T> {
+    this.seen.push(`progress: ${title}`);
+    const report = (message: string) => void this.seen.push(`  ${message}`);
+    return task({ report, signal: this.abort.signal });
+  }
+
+  execute(command: string, ...args: unknown[]): Promise<unknown> {
+    this.seen.push([`command: ${command}`, ...args.map(String)].join(' '));
+    return Promise.resolve(undefined);
+  }
+
+  showLog(): void {
+    this.seen.push('log');
+  }
+
+  runInTerminal(name: string, _file: string, args: readonly string[]): void {
+    this.seen.push(`terminal: ${name}: ${args.join(' ')}`);
+  }
+
+  typeIntoTerminal(_name: string, text: string): void {
+    this.seen.push(`typed: ${text}`);
+  }
+
+  private did(what: string): Promise<void> {
+    this.seen.push(what);
+    return Promise.resolve();
+  }
+
+  openFile = (path: string) => this.did(`file: ${path}`);
+  showText = (title: string, text: string) => this.did(`text: ${title}: ${text}`);
+  openRemoteFolder = (host: string, path: string) => this.did(`folder: ${host}:${path}`);
+  openLocalFolder = (path: string) => this.did(`folder: ${path}`);
+  hasRemoteSsh = () => this.remoteSsh;
+  isConnectedTo = () => this.connected;
+  compare = (left: string, right: string, host: string | undefined, title: string) =>
+    this.did(`compare: ${left} ${right} ${host ?? 'here'}: ${title}`);
+
+  setting = (key: string) => this.settings.get(key);
+
+  setSetting(key: string, value: unknown): Promise<void> {
+    this.settings.set(key, value);
+    return this.did(`setting: ${key} = ${JSON.stringify(value)}`);
+  }
+
+  recall = (key: string) => this.memory.get(key);
+
+  remember(key: string, value: unknown): Promise<void> {
+    this.memory.set(key, value);
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import { allocate, freeOf, nodeChoices } from '../../src/flows/allocate';
+import { guarded } from '../../src/flows/context';
+import { phaseOf } from '../../src/state';
+import { answering, failure, playing, summary, type Play } from '../fakeCli';
+import { node } from '../nodes';
+import { NO_NODE } from '../pictures';
+import { lab } from './lab';
+
+const GOT = {
+  job_id: 7,
+  node: 'node-2',
+  partition: 'debug',
+  end_time: null,
+  alias: 'compile_machine',
+  reused: false,
+  warm: null,
+};
+const state = (name: string, reason: string | null) => ({
+  line: { type: 'state', state: name, previous: null, reason },
+});
+const PLAY: Play = {
+  'config show': playing('config-show'),
+  nodes: answering({
+    nodes: [node('node-1'), node('node-2', { warm: '20261115T114000Z-aaaaaa' })],
+  }),
+  allocate: {
+    steps: [{ hello: true }, state('pending', 'Priority'), state('running', null), summary(GOT)],
+  },
+};
+const ANY = { 'Allocate Compute Node': 'Any free node' };
+
+describe('the list of nodes', () => {
+  const names = (...nodes: ReturnType<typeof node>[]) =>
+    nodeChoices(nodes).map(({ label }) => label);
+
+  test('puts warm ones first, then those with most free, and those that are gone last', () => {
+    expect(
+      names(
+        node('gone', { available: false, state: 'down' }),
+        node('busy', { cpus_free: 0 }),
+        node('gpus', { gpus: 4, gpus_free: 2 }),
+        node('warm', { warm: 'x', cpus_free: 1 }),
+      ),
+    ).toEqual(['Any free node', 'warm', 'gpus', 'busy', 'gone']);
+  });
+
+  test('says what is free', () => {
+    expect(freeOf(node('n', { gpus: 4, gpus_free: 2, cpus_free: 8 }))).toBe(
+      '2/4 GPUs, 8/16 CPUs free',
+    );
+    expect(freeOf(node('n', { gpus: 4, gpus_free: null }))).toContain('?/4 GPUs');
+    expect(freeOf(node('n', { available: false, state: 'drained' }))).toBe('drained');
+  });
+});
+
+describe('allocating', () => {
+  test('asks which node, shows the queue’s reason, and offers the next step', async () => {
+    const { context, editor, argvs } = lab(PLAY, ANY, NO_NODE);
+    await allocate(context);
+    expect(editor.seen).toEqual([
+      'pick: Allocate Compute Node',
+      'progress: Allocating a compute node',
+      '  waiting in the queue · Priority',
+      '  the node is yours',
+      'info: node-2 is yours. | Initialize Scratch Space | Open Workspace',
+    ]);
+    expect(argvs()).toEqual(['config show', 'nodes', 'allocate']);
+  });
+
+  test('takes a bare number and the user’s Slurm settings', async () => {
+    const { context, editor, argvs } = lab(PLAY, { 'Allocate Compute Node': '2' });
+    editor.settings.set('slurm.gpus', 1);
+    await allocate(context);
+    expect(argvs().at(-1)).toBe('allocate --node 2 --set slurm.gpus=1');
+  });
+
+  test('works without a list of nodes', async () => {
+    const { context, argvs } = lab({ ...PLAY, nodes: playing('refused') }, ANY);
+    await allocate(context);
+    expect(argvs().at(-1)).toBe('allocate');
+  });
+
+  test('dismissed, asks for nothing', async () => {
+    const { context, argvs } = lab(PLAY);
+    await allocate(context);
+    expect(argvs()).toEqual(['config show', 'nodes']);
+  });
+
+  test('is seen as waiting meanwhile, and as settled after an error', async () => {
+    const refused = {
+      steps: [{ hello: true }, state('pending', 'x'), failure('allocation.refused', 'no')],
+    };
+    const { context, store, editor } = lab({ ...PLAY, allocate: refused }, ANY, NO_NODE);
+    const phases: string[] = [];
+    store.onChange((picture) => phases.push(phaseOf(picture)));
+    await guarded(context, allocate)();
+    expect(phases).toEqual(['waiting', 'waiting', 'none']);
+    expect(editor.seen.at(-1)).toBe('error: No. | Show Log');
+  });
+
+  test('cancelled, interrupts the CLI and says nothing', async () => {
+    const waiting = { steps: [{ hello: true }, state('pending', 'Priority'), { hang: true }] };
+    const { context, editor, store, calls } = lab({ ...PLAY, allocate: waiting }, ANY, NO_NODE);
+    store.onChange(({ request }) => {
+      if (request?.state === 'pending') editor.abort.abort();
+    });
+    await guarded(context, allocate)();
+    expect(calls().at(-1)?.signal).toBe('SIGINT');
+    expect(editor.seen.at(-1)).toContain('waiting in the queue');
+  });
+
+  test('opens the workspace at once when the user wants that', async () => {
+    const here = {
+      ...NO_NODE,
+      alias: { name: 'compile_machine', target: 'node-2', parked: false },
+    };
+    const { context, editor } = lab(PLAY, ANY, here);
+    editor.settings.set('openAfterAllocate', 'always');
+    await allocate(context);
+    expect(editor.seen.at(-1)).toBe('folder: compile_machine:/scratch/alice/work');
+  });
+});
+
+describe('with several profiles', () => {
+  const shown = { path: '/c', profile: 'aws', profiles: ['azure', 'aws', 'local'], values: {} };
+  const play = { ...PLAY, 'config show': answering(shown) };
+
+  test('asks which, the one in use first, and keeps the answer as the setting', async () => {
+    const { context, editor } = lab(play, { ...ANY, Profile: 'azure' });
+    await allocate(context);
+    expect(editor.seen.slice(0, 2)).toEqual(['pick: Profile', 'setting: profile = "azure"']);
+  });
+
+  test('does not count the built-in one beside a cluster', async () => {
+    const one = { ...shown, profiles: ['aws', 'local'] };
+    const { context, editor } = lab({ ...PLAY, 'config show': answering(one) }, ANY);
+    await allocate(context);
+    expect(editor.seen[0]).toBe('pick: Allocate Compute Node');
+  });
+
+  test('leaves the setting alone when the answer is what is in use', async () => {
+    const { context, editor } = lab(play, { ...ANY, Profile: 'aws' });
+    await allocate(context);
+    expect(editor.seen[1]).toBe('pick: Allocate Compute Node');
+  });
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { guarded, said, tellProblem, type Context } from '../../src/flows/context';
+import { missing } from '../../src/problem';
+import { playing } from '../fakeCli';
+import { lab } from './lab';
+
+async function askForNodes({ cli }: Context): Promise<void> {
+  await cli.run('nodes');
+}
+
+test('an error shows message and hint, the hint’s command and the log', async () => {
+  const { context, editor } = lab({ nodes: playing('refused') });
+  await guarded(context, askForNodes)();
+  expect(editor.seen).toEqual([
+    'error: Profile "local" has no cluster: its scheduler is "none". ' +
+      '`scratchflow setup LOGIN` adds a cluster; `--profile` chooses another. | Set Up Cluster | Show Log',
+  ]);
+});
+
+test.each([
+  ['Set Up Cluster', 'command: scratchflow.setup'],
+  ['Show Log', 'log'],
+])('the button %s does it', async (button, done) => {
+  const { context, editor } = lab({ nodes: playing('refused') }, { Profile: button });
+  await guarded(context, askForNodes)();
+  expect(editor.seen.at(-1)).toBe(done);
+});
+
+test('a missing CLI can be installed from the message', async () => {
+  const { context, editor } = lab({}, { 'The scratchflow command line': 'Install scratchflow' });
+  await tellProblem(context, missing());
+  expect(editor.seen.at(-1)).toBe('command: scratchflow.install');
+});
+
+test('a bug of our own is told too, and cancelling is not worth a word', async () => {
+  const { context, editor } = lab({});
+  await guarded(context, () => Promise.reject(new Error('boom')))();
+  expect(editor.seen[0]).toContain('The extension failed: boom.');
+  editor.seen.length = 0;
+  await tellProblem(context, { code: 'cli.cancelled', message: '', hint: '', retryable: false });
+  expect(editor.seen).toEqual([]);
+});
+
+test('foreign words cannot become links in a message', () => {
+  const problem = { code: 'x', message: 'no node [gpu](command:evil)', hint: '', retryable: false };
+  expect(said(problem)).not.toContain('](');
+});

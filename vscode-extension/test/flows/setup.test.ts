@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { setup } from '../../src/flows/setup';
+import { answering } from '../fakeCli';
+import { lab } from './lab';
+
+const DONE = {
+  ...{ profile: 'login', login: 'login', reached_by: 'openssh', agent: '/a', python: '/p' },
+  ...{ config_diff: '+[profiles.login]', ssh_config_diff: '+Include', checks: [] },
+};
+const ANSWERS = {
+  'Set Up Cluster (1': 'login',
+  'Set Up Cluster (2': '/fsx/$USER/s',
+  'Set Up Cluster (3': 'debug',
+};
+const ARGS = 'setup login --store /fsx/$USER/s --partition debug';
+
+test('shows every change before it makes it', async () => {
+  const sure = { ...ANSWERS, 'Set up login as': true };
+  const { context, editor, argvs } = lab({ setup: answering(DONE) }, sure);
+  await setup(context);
+  expect(argvs()).toEqual([`${ARGS} --dry-run`, `${ARGS} --yes`]);
+  expect(editor.seen).toContain(
+    'text: Changes by Set Up Cluster.diff: +[profiles.login]\n+Include',
+  );
+  expect(editor.seen.at(-1)).toBe('info: login is ready to use. | Allocate Compute Node');
+});
+
+test('changes nothing without a yes', async () => {
+  const { context, argvs } = lab({ setup: answering(DONE) }, ANSWERS);
+  await setup(context);
+  expect(argvs()).toEqual([`${ARGS} --dry-run`]);
+});
+
+test('says which checks failed and what mends them', async () => {
+  const checks = [
+    { name: 'store', ok: false, detail: 'cannot be written', fix: 'mkdir it' },
+    { name: 'login', ok: true, detail: 'fine', fix: '' },
+  ];
+  const sure = { ...ANSWERS, 'Set up login as': true };
+  const { context, editor } = lab({ setup: answering({ ...DONE, checks }) }, sure);
+  await setup(context);
+  expect(editor.seen.at(-1)).toContain('store: cannot be written; mkdir it');
+});
+
+test.each(['-oProxyCommand=evil', '', 'two words'])('takes no host like %j', async (login) => {
+  const { context, argvs } = lab({ setup: answering(DONE) }, { 'Set Up Cluster (1': login });
+  await setup(context);
+  expect(argvs()).toEqual([]);
+});

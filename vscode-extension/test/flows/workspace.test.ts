@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { clear } from '../../src/flows/clear';
+import { backup, create, restore } from '../../src/flows/workspace';
+import { answering, playing } from '../fakeCli';
+import { WITH_NODE } from '../pictures';
+import { lab } from './lab';
+
+test('Run Backup shows progress and what was stored, and leads to the snapshots', async () => {
+  const { context, editor } = lab(
+    { backup: playing('backup') },
+    { 'Backed up': 'Browse Snapshots' },
+  );
+  await backup(context);
+  expect(editor.seen[0]).toBe('progress: Backing up');
+  expect(editor.seen.some((line) => line.startsWith('  scan: 0 files'))).toBe(true);
+  expect(editor.seen.slice(-3)).toEqual([
+    'refresh',
+    'info: Backed up: 196 files (820.2 KiB) changed, 395.3 KiB stored in 1 s. | Browse Snapshots',
+    'command: scratchflow.snapshots',
+  ]);
+});
+
+test('Run Backup says when there was nothing to do', async () => {
+  const { context, editor } = lab({ backup: playing('unchanged') });
+  await backup(context);
+  expect(editor.seen.at(-1)).toContain('Nothing changed since the last snapshot');
+});
+
+test('Initialize Scratch Space says how much was written', async () => {
+  const { context, editor } = lab({ restore: playing('restore') });
+  await restore(context);
+  expect(editor.seen.at(-1)).toContain('only the difference was written, 2 files (19.3 KiB)');
+});
+
+test('Create Workspace says where it is', async () => {
+  const { context, editor } = lab({ create: playing('create') });
+  await create(context);
+  expect(editor.seen.at(-1)).toContain('/home/alice/.local/share/scratchflow/scratch/work');
+});
+
+const cleared = answering({ job_id: 7, snapshot: '20261115T120000Z-bbbbbb', released: true });
+
+test('Clear Tmux asks first, then gives the node back', async () => {
+  const { context, editor, argvs } = lab(
+    { clear: cleared },
+    { 'Give node-1 back?': true },
+    WITH_NODE,
+  );
+  await clear(context);
+  expect(argvs()).toEqual(['clear']);
+  expect(editor.seen.at(-1)).toBe(
+    'info: The node is released. Everything is safe in the last snapshot.',
+  );
+});
+
+test('Clear Tmux does nothing without a yes', async () => {
+  const { context, argvs } = lab({ clear: cleared }, {}, WITH_NODE);
+  await clear(context);
+  expect(argvs()).toEqual([]);
+});

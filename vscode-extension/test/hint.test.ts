@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { actionOf } from '../src/hint';
+
+test('a bare verb in a hint becomes its command', () => {
+  expect(actionOf('run `scratchflow backup` first')).toEqual({
+    kind: 'command',
+    label: 'Run Backup',
+    command: 'scratchflow.backup',
+  });
+});
+
+test('what stands for something does not count', () => {
+  const hint = '`scratchflow setup LOGIN` adds a cluster; `--profile` chooses another';
+  expect(actionOf(hint)).toMatchObject({ kind: 'command', command: 'scratchflow.setup' });
+  expect(actionOf('`scratchflow snapshots list` shows them all')).toMatchObject({
+    command: 'scratchflow.snapshots',
+  });
+});
+
+test('more than that is typed into a terminal, for the user to look at', () => {
+  expect(actionOf('try `scratchflow backup --allow-shrink`')).toEqual({
+    kind: 'terminal',
+    label: 'Open in Terminal',
+    text: 'scratchflow backup --allow-shrink',
+  });
+});
+
+test.each(['', 'check `ls -l`', 'use `scratchflow restore a\rrm -rf x`', '`rm -rf x`'])(
+  'no button for: %j',
+  (hint) => expect(actionOf(hint)).toBeUndefined(),
+);

@@ -1,0 +1,64 @@
+// What package.json promises to the editor, held against the code.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { VERBS } from '../src/protocol';
+import { OFFERS } from '../src/verbs';
+
+interface Manifest {
+  name: string;
+  extensionKind: string[];
+  dependencies?: unknown;
+  capabilities: { untrustedWorkspaces: { supported: boolean } };
+  contributes: {
+    commands: { command: string; title: string; category: string }[];
+    configuration: { properties: Record<string, { scope: string }> };
+    menus: Record<string, { command: string; when: string }[]>;
+    walkthroughs: { steps: { media: { markdown: string } }[] }[];
+  };
+}
+
+const root = join(import.meta.dirname, '..');
+const text = readFileSync(join(root, 'package.json'), 'utf8');
+const manifest = JSON.parse(text) as Manifest;
+const { commands, configuration, menus, walkthroughs } = manifest.contributes;
+
+describe('commands', () => {
+  test('are those of the table, with its titles', () => {
+    const listed = commands.map(({ command, title }) => ({ command, title }));
+    expect(listed).toEqual(OFFERS.map(({ command, title }) => ({ command, title })));
+    expect(new Set(commands.map(({ category }) => category))).toEqual(new Set(['Scratchflow']));
+  });
+
+  test('need no verb that the CLI does not have', () => {
+    const verbs = OFFERS.flatMap(({ verb }) => (verb === undefined ? [] : [verb]));
+    expect(verbs.filter((verb) => !(VERBS as readonly string[]).includes(verb))).toEqual([]);
+  });
+
+  test('in menus, welcomes and walkthroughs exist', () => {
+    const used = [...text.matchAll(/command:(scratchflow\.[\w.]+)/g)].map(
+      (match) => match[1] ?? '',
+    );
+    const inMenus = Object.values(menus).flatMap((menu) => menu.map(({ command }) => command));
+    const known = new Set(OFFERS.map(({ command }) => command));
+    expect([...used, ...inMenus].filter((command) => !known.has(command))).toEqual([]);
+  });
+});
+
+test('a folder can change none of the settings, trusted or not', () => {
+  const scopes = Object.values(configuration.properties).map(({ scope }) => scope);
+  expect(new Set(scopes)).toEqual(new Set(['application']));
+  expect(manifest.capabilities.untrustedWorkspaces.supported).toBe(true);
+});
+
+test('it runs on the user’s own machine and brings no packages', () => {
+  expect(manifest.extensionKind).toEqual(['ui']);
+  expect(manifest.dependencies).toBeUndefined();
+  expect(manifest.name).toBe('scratchflow');
+});
+
+test('every page of the walkthrough is there', () => {
+  const pages = walkthroughs.flatMap(({ steps }) => steps.map(({ media }) => media.markdown));
+  expect(pages.filter((page) => !existsSync(join(root, page)))).toEqual([]);
+});

@@ -1,0 +1,50 @@
+// Pictures of the cluster for tests.
+
+import { next, UNKNOWN, type Picture } from '../src/state';
+import type { StatusShown } from '../src/protocol';
+
+export const NOW = Date.parse('2026-11-15T12:00:00Z');
+
+export const NO_NODE: StatusShown = {
+  profile: 'aws',
+  allocation: null,
+  alias: { name: 'compile_machine', target: null, parked: true },
+  workspace: { path: '/scratch/alice/work', exists: null, base_snapshot: null },
+  snapshots: {
+    count: 2,
+    last_id: '20261115T114000Z-aaaaaa',
+    last_time: '2026-11-15T11:40:00Z',
+    last_age_s: 1200,
+  },
+  autobackup: { enabled: true, every_s: 1800, next_time: '2026-11-15T12:10:00Z', last_error: null },
+  session: { name: 'scratchflow', host: 'login', alive: true },
+  problems: [],
+};
+
+export const WITH_NODE: StatusShown = {
+  ...NO_NODE,
+  allocation: {
+    state: 'running',
+    job_id: 7,
+    node: 'node-1',
+    partition: 'debug',
+    end_time: '2026-11-15T15:00:00Z',
+    seconds_left: 3 * 3600,
+  },
+  alias: { name: 'compile_machine', target: 'node-1', parked: false },
+  workspace: {
+    path: '/scratch/alice/work',
+    exists: true,
+    base_snapshot: '20261115T114000Z-aaaaaa',
+  },
+};
+
+/** What is known when `status` said this just now. */
+export function seeing(data: StatusShown, atMs = NOW): Picture {
+  return next(UNKNOWN, { type: 'status', data, atMs });
+}
+
+export function withLeft(seconds: number): StatusShown {
+  const { allocation } = WITH_NODE;
+  return { ...WITH_NODE, allocation: allocation && { ...allocation, seconds_left: seconds } };
+}

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { ago, counted, duration, moment, plain, size } from '../src/words';
+
+describe('times', () => {
+  test.each([
+    [0, '0 s'],
+    [59.9, '59 s'],
+    [60, '1 min'],
+    [3599, '59 min'],
+    [3600, '1 h'],
+    [11_520, '3 h 12 min'],
+    [90_000, '1 d 1 h'],
+    [-5, '0 s'],
+  ])('%d seconds are said as %s', (seconds, words) => expect(duration(seconds)).toBe(words));
+
+  test('what is less than a minute old is new', () => {
+    expect(ago(30)).toBe('just now');
+    expect(ago(720)).toBe('12 min ago');
+  });
+
+  test('a moment names the day unless it is today', () => {
+    const now = new Date(2026, 10, 15, 12, 0).getTime();
+    expect(moment(new Date(2026, 10, 15, 9, 5).toISOString(), now)).toBe('today, 09:05');
+    expect(moment(new Date(2026, 10, 14, 9, 5).toISOString(), now)).toBe('Sat 14 Nov, 09:05');
+    expect(moment('never', now)).toBe('never');
+  });
+});
+
+test('sizes are said as the CLI says them', () => {
+  expect([0, 1023, 1536, 5 * 1024 ** 3].map(size)).toEqual(['0 B', '1023 B', '1.5 KiB', '5.0 GiB']);
+  expect(counted(1, 'file')).toBe('1 file');
+  expect(counted(1200, 'file')).toBe('1,200 files');
+});
+
+describe('foreign text', () => {
+  test('cannot become a link or an icon', () => {
+    expect(plain('[free](command:evil)')).not.toMatch(/\]\(/);
+    expect(plain('$(flame) node')).not.toContain('$(');
+  });
+
+  test('loses control characters and changes of direction', () => {
+    expect(plain('a\u001b[31mb\nc\u202ed')).toBe('a [31mb c d');
+  });
+});
