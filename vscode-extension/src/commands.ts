@@ -1,6 +1,7 @@
 // What each command does: the flows by the name of their command.
 
 import { allocate } from './flows/allocate';
+import { autobackup } from './flows/autobackup';
 import { clear } from './flows/clear';
 import { guarded, type Context } from './flows/context';
 import { install, type Places } from './flows/install';
@@ -10,6 +11,7 @@ import { tune } from './flows/remoteSsh';
 import { setup } from './flows/setup';
 import { attach, doctor, openSettings } from './flows/small';
 import * as snapshots from './flows/snapshots';
+import { hop, up } from './flows/up';
 import { backup, create, restore } from './flows/workspace';
 import type { Row } from './views/row';
 
@@ -28,10 +30,13 @@ export function handlers(
   const { editor } = context;
   return {
     setup: guarded(context, setup),
+    up: guarded(context, up),
     allocate: guarded(context, allocate),
     create: guarded(context, create),
     restore: guarded(context, (given) => restore(given)),
     backup: guarded(context, backup),
+    autobackup: guarded(context, autobackup),
+    hop: guarded(context, hop),
     clear: guarded(context, clear),
     open: guarded(context, openWorkspace),
     status: screen.showDashboard,

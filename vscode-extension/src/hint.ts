@@ -25,5 +25,5 @@ export function actionOf(hint: string): HintAction | undefined {
 
 /** Whether the command does just that: `snapshots list` is what Browse Snapshots shows. */
 function isBare(rest: string): boolean {
-  return rest === '' || rest === 'list';
+  return ['', 'list', 'on'].includes(rest);
 }

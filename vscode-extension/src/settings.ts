@@ -19,6 +19,12 @@ export function slurmArgs(read: Read): string[] {
     .flatMap(([key, value]) => ['--set', `slurm.${key}=${value}`]);
 }
 
+/** How often a snapshot is to be taken, over what the profile says. */
+export function backupArgs(read: Read): string[] {
+  const every = text(read('backup.every'));
+  return every === '' ? [] : ['--set', `backup.every=${every}`];
+}
+
 function camel(key: string): string {
   return key.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

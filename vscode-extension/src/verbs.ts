@@ -18,10 +18,13 @@ const offer = (name: string, title: string, verb: Verb | undefined): Offer => ({
 
 export const OFFERS: readonly Offer[] = [
   offer('setup', 'Set Up Cluster', 'setup'),
+  offer('up', 'Start Working', 'up'),
   offer('allocate', 'Allocate Compute Node', 'allocate'),
   offer('create', 'Create Workspace', 'create'),
   offer('restore', 'Initialize Scratch Space', 'restore'),
   offer('backup', 'Run Backup', 'backup'),
+  offer('autobackup', 'Auto Backup', 'autobackup'),
+  offer('hop', 'Move to Another Node', 'hop'),
   offer('clear', 'Clear Tmux', 'clear'),
   offer('open', 'Open Workspace', 'status'),
   offer('status', 'Show Status', 'status'),

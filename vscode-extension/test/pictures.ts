@@ -28,6 +28,7 @@ export const WITH_NODE: StatusShown = {
     job_id: 7,
     node: 'node-1',
     partition: 'debug',
+    start_time: '2026-11-15T09:00:00Z',
     end_time: '2026-11-15T15:00:00Z',
     seconds_left: 3 * 3600,
   },

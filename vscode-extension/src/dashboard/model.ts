@@ -16,7 +16,7 @@ export interface Fact {
 export type Tint = 'plain' | 'good' | 'warning' | 'bad';
 
 export interface Bar {
-  /** Of the time that this window has seen; 0 to 1. */
+  /** What is left of the whole, 0 to 1. */
   readonly share: number;
   readonly label: string;
   readonly tint: Tint;
@@ -58,8 +58,6 @@ export interface Ingredients {
   readonly picture: Picture;
   readonly snapshots: readonly SnapshotRow[];
   readonly nodes: readonly NodeRow[];
-  /** The most time left that was ever seen of this allocation: the whole of the bar. */
-  readonly longestLeft: number;
   readonly nowMs: number;
 }
 
@@ -99,17 +97,23 @@ function fact(name: string, value: string, tint: Tint = 'plain'): Fact {
   return { name, value: plain(value), tint };
 }
 
-function timeLeftOf({ picture, longestLeft, nowMs }: Ingredients): Bar | undefined {
+function timeLeftOf({ picture, nowMs }: Ingredients): Bar | undefined {
   const left = secondsLeft(picture, nowMs);
   if (left === undefined) return undefined;
   const end = held(picture)?.end_time;
   const until = end ? `, until ${moment(end, nowMs)}` : '';
   const tint = left < SHORT_S ? 'bad' : left < 4 * SHORT_S ? 'warning' : 'good';
   return {
-    share: left / Math.max(longestLeft, left, 1),
+    share: left / Math.max(wholeTime(picture), left, 1),
     label: `${duration(left)} left${until}`,
     tint,
   };
+}
+
+/** How long the allocation is in all, in seconds. */
+function wholeTime(picture: Picture): number {
+  const { start_time, end_time } = held(picture) ?? {};
+  return start_time && end_time ? (Date.parse(end_time) - Date.parse(start_time)) / 1000 : 0;
 }
 
 const MOST_MARKS = 120;

@@ -14,21 +14,24 @@ const RESTORE = 'Initialize Scratch Space';
 
 export async function allocate(context: Context): Promise<void> {
   if (!(await chooseProfile(context))) return;
-  const node = await chooseNode(context);
+  const node = await chooseNode(context, 'Allocate Compute Node');
   if (node === undefined) return;
   const got = await request(context, node);
   await offerNext(context, got);
 }
 
 /** The node that the user wants; an empty string leaves it to Slurm. */
-async function chooseNode({ cli, editor }: Context): Promise<string | undefined> {
+export async function chooseNode(
+  { cli, editor }: Context,
+  title: string,
+): Promise<string | undefined> {
   const choices = cli
     .run('nodes')
     .then(({ data }) => nodeChoices(data.nodes))
     // Without a list one can still ask for any node; why there is none is in the log.
     .catch(() => nodeChoices([]));
   return editor.pick(choices, {
-    title: 'Allocate Compute Node',
+    title,
     placeholder: 'Which node? Pick one, or type its name or number',
     typed: (text) => ({ label: `Use ${plain(text)}`, value: text.trim() }),
   });

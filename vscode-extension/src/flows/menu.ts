@@ -7,7 +7,10 @@ import type { Context } from './context';
 
 const ICONS: Record<string, string> = {
   setup: 'server-environment',
+  up: 'rocket',
   allocate: 'server-process',
+  autobackup: 'sync',
+  hop: 'arrow-swap',
   create: 'new-folder',
   restore: 'cloud-download',
   backup: 'cloud-upload',
@@ -30,10 +33,20 @@ export function namesFor(picture: Picture): string[] {
   }
   const always = ['snapshots', 'nodes', 'doctor', 'config', 'log'];
   if (phaseOf(picture) === 'held') {
-    return ['open', 'backup', 'restore', 'create', 'status', 'attach', 'clear', ...always];
+    return [
+      'open',
+      'backup',
+      'autobackup',
+      'restore',
+      'status',
+      'hop',
+      'attach',
+      'clear',
+      ...always,
+    ];
   }
   if (isHere(picture)) return ['backup', 'restore', 'create', 'open', 'status', 'setup', ...always];
-  return ['allocate', 'status', 'setup', ...always];
+  return ['up', 'allocate', 'status', 'setup', ...always];
 }
 
 export async function menu({ editor, store }: Context): Promise<void> {

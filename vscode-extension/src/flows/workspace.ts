@@ -2,10 +2,12 @@
 
 import { counted, duration, plain, size } from '../words';
 import type { BackupTaken, Restored } from '../protocol';
-import { runWithProgress, type Context } from './context';
+import { keepSafe } from './autobackup';
+import { guarded, runWithProgress, type Context } from './context';
 
 export async function create(context: Context): Promise<void> {
   const { data } = await runWithProgress(context, 'create', { title: 'Creating the workspace' });
+  void guarded(context, keepSafe)();
   await afterChange(context, `The workspace is ${plain(data.path)}.`, 'Open Workspace', 'open');
 }
 
@@ -14,6 +16,7 @@ export async function restore(context: Context, snapshot?: string): Promise<void
     title: 'Initializing the scratch space',
     args: snapshot === undefined ? [] : [snapshot],
   });
+  void guarded(context, keepSafe)();
   await afterChange(context, restored(data) + warned(warnings), 'Open Workspace', 'open');
 }
 

@@ -3,7 +3,8 @@
 import { SHORT_S } from '../deadline';
 import { ofState } from '../flows/progressText';
 import { said } from '../flows/context';
-import type { Problem as Amiss, WorkspaceShown } from '../protocol';
+import type { AutobackupShown, Problem as Amiss, WorkspaceShown } from '../protocol';
+import { actionOf } from '../hint';
 import { held, isOverdue, lastSnapshotAge, phaseOf, secondsLeft, type Picture } from '../state';
 import { ago, duration, moment, plain } from '../words';
 import type { Row } from './row';
@@ -84,7 +85,9 @@ function heldRows(picture: Picture, nowMs: number): Row[] {
 /** Two things that do not fit together; the CLI says what mends it. */
 function amissRow({ detail, fix }: Amiss): Row {
   const text = said({ code: '', message: detail, hint: fix, retryable: false });
-  return { label: plain(detail), tooltip: text, icon: 'warning', tint: 'warning' };
+  const action = actionOf(fix);
+  const command = action?.kind === 'command' ? { command: action.command } : {};
+  return { label: plain(detail), tooltip: text, icon: 'warning', tint: 'warning', ...command };
 }
 
 function leftRow(picture: Picture, nowMs: number): Row {
@@ -132,20 +135,33 @@ function snapshotRow(picture: Picture, nowMs: number): Row {
 export function autobackupRows(picture: Picture, nowMs: number): Row[] {
   if (!picture.status) return [];
   const auto = picture.status.autobackup;
-  const rows: Row[] = [
-    auto.enabled
-      ? { label: 'On', description: `every ${duration(auto.every_s)}`, icon: 'pass', tint: 'good' }
-      : { label: 'Off', description: 'back up by hand', icon: 'circle-slash' },
-  ];
-  if (auto.enabled && auto.next_time)
+  const rows = [auto.enabled ? onRow(auto) : offRow(picture)];
+  if (auto.enabled && auto.next_time) {
     rows.push({ label: 'Next', description: moment(auto.next_time, nowMs), icon: 'watch' });
-  if (auto.last_error)
+  }
+  if (auto.last_error) {
+    const error = plain(auto.last_error);
     rows.push({
-      label: 'Last error',
-      description: plain(auto.last_error),
-      tooltip: plain(auto.last_error),
+      label: error,
+      tooltip: `The last one failed: ${error}`,
       icon: 'error',
       tint: 'bad',
     });
+  }
   return rows;
+}
+
+function onRow({ every_s, overdue }: AutobackupShown): Row {
+  const description = `every ${duration(every_s)}`;
+  if (!overdue) return { label: 'On', description, icon: 'pass', tint: 'good' };
+  const tooltip = 'It gives no sign of life. Click to start it again.';
+  const command = 'scratchflow.autobackup';
+  return { label: 'Overdue', description, tooltip, icon: 'warning', tint: 'bad', command };
+}
+
+/** It runs on the node: without one there is nothing to turn on. */
+function offRow(picture: Picture): Row {
+  if (!held(picture)) return { label: 'Off', description: 'no node', icon: 'circle-slash' };
+  const command = 'scratchflow.autobackup';
+  return { label: 'Off', description: 'click to turn it on', icon: 'circle-slash', command };
 }

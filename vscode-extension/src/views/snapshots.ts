@@ -38,7 +38,8 @@ function tooltipOf(snapshot: SnapshotRow): string {
   const kind = snapshot.kind === 'full' ? 'everything' : 'only what changed';
   const stored = `${size(snapshot.stored_bytes)} stored: ${kind}`;
   const state = snapshot.damaged ?? (snapshot.verified ? 'verified' : 'not verified yet');
-  return `Snapshot ${snapshot.id}\n${holds}\n${stored}\n${plain(state)}`;
+  const fork = snapshot.fork ? '\nfrom its parent on, work went two ways' : '';
+  return `Snapshot ${snapshot.id}\n${holds}\n${stored}\n${plain(state)}${fork}`;
 }
 
 /** One directory of a snapshot; asked of the CLI when the user opens it. */

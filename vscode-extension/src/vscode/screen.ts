@@ -5,7 +5,7 @@ import type { Cli } from '../cli';
 import { dashboard, type Dashboard } from '../dashboard/model';
 import { NEEDS_ANOTHER_CLI } from '../problem';
 import type { NodesShown, SnapshotsListed } from '../protocol';
-import { held, isHere, phaseOf, secondsLeft, type Picture, type Store } from '../state';
+import { isHere, phaseOf, type Picture, type Store } from '../state';
 import { allocationRows, autobackupRows } from '../views/allocation';
 import { Listing } from '../views/listing';
 import { nodeRows } from '../views/nodes';
@@ -27,7 +27,6 @@ export class Screen {
   private readonly snapshots: Listing<SnapshotsListed>;
   private readonly nodes: Listing<NodesShown>;
   private readonly trees: Record<string, RowTree>;
-  private longest = { jobId: -1, left: 0 };
 
   constructor(
     extension: vscode.Uri,
@@ -127,17 +126,8 @@ export class Screen {
       picture,
       snapshots: snapshots?.snapshots ?? [],
       nodes: nodes?.nodes ?? [],
-      longestLeft: this.longestLeft(picture),
       nowMs: Date.now(),
     });
-  }
-
-  private longestLeft(picture: Picture): number {
-    const jobId = held(picture)?.job_id ?? -1;
-    if (jobId !== this.longest.jobId) this.longest = { jobId, left: 0 };
-    const left = secondsLeft(picture, Date.now()) ?? 0;
-    this.longest = { jobId, left: Math.max(this.longest.left, left) };
-    return this.longest.left;
   }
 }
 

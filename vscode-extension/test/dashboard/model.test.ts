@@ -19,7 +19,6 @@ const all: Ingredients = {
     snapshot('2026-11-15T11:00:00Z', { damaged: 'cut short' }),
   ],
   nodes: [node('a', { cpus_free: 4, warm: 'x' }), node('b', { available: false })],
-  longestLeft: 6 * 3600,
   nowMs: NOW,
 };
 
@@ -50,7 +49,6 @@ test('with nothing known it says what to do', () => {
     picture: UNKNOWN,
     snapshots: [],
     nodes: [],
-    longestLeft: 0,
     nowMs: NOW,
   });
   expect(empty.timeLeft).toBeUndefined();

@@ -103,7 +103,7 @@ test('the view Auto-Backup says on or off, the next time and the last error', ()
     last_error: 'no space',
   };
   const off = autobackupRows(seeing({ ...WITH_NODE, autobackup }), NOW);
-  expect(off.map(({ label }) => label)).toEqual(['Off', 'Last error']);
+  expect(off.map(({ label }) => label)).toEqual(['Off', 'no space']);
   expect(autobackupRows(UNKNOWN, NOW)).toEqual([]);
 });
 
