@@ -8,16 +8,20 @@ export type HintAction =
   | { readonly kind: 'terminal'; readonly label: string; readonly text: string };
 
 // No control characters: one of them in a file name could press Enter.
-const COMMAND = /`(scratchflow [^`\p{Cc}]+)`/u;
+const COMMAND = /`((?:scratchflow|ssh|ssh-keygen) [^`\p{Cc}]+)`/u;
 // `LOGIN` stands for something that the command asks for by itself.
 const PLACEHOLDER = /^[[\]A-Z_.]+$/;
 
 export function actionOf(hint: string): HintAction | undefined {
   const text = COMMAND.exec(hint)?.[1];
   if (text === undefined) return undefined;
-  const [verb = '', ...rest] = text.split(' ').slice(1);
+  const [program, verb = '', ...rest] = text.split(' ');
   const offer = offerFor(verb);
-  if (offer && isBare(rest.filter((word) => !PLACEHOLDER.test(word)).join(' '))) {
+  if (
+    program === 'scratchflow' &&
+    offer &&
+    isBare(rest.filter((word) => !PLACEHOLDER.test(word)).join(' '))
+  ) {
     return { kind: 'command', label: offer.title, command: offer.command };
   }
   return { kind: 'terminal', label: 'Open in Terminal', text };

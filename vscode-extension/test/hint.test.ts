@@ -25,6 +25,13 @@ test('more than that is typed into a terminal, for the user to look at', () => {
   });
 });
 
+test('a command of ssh is typed too', () => {
+  expect(actionOf('`ssh -v login` shows more')).toMatchObject({
+    kind: 'terminal',
+    text: 'ssh -v login',
+  });
+});
+
 test.each(['', 'check `ls -l`', 'use `scratchflow restore a\rrm -rf x`', '`rm -rf x`'])(
   'no button for: %j',
   (hint) => expect(actionOf(hint)).toBeUndefined(),

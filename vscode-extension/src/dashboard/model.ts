@@ -155,8 +155,9 @@ function snapshotsSaid(snapshots: readonly SnapshotRow[]): string {
 }
 
 function cellOf(node: NodeRow): Cell {
-  const free =
-    node.gpus > 0 ? (node.gpus_free ?? 0) / node.gpus : node.cpus_free / Math.max(node.cpus, 1);
+  const cpus = node.cpus_free / Math.max(node.cpus, 1);
+  // What is scarcest decides whether there is room.
+  const free = node.gpus > 0 ? Math.min(cpus, (node.gpus_free ?? 0) / node.gpus) : cpus;
   const isWarm = node.warm !== null;
   const label = `${plain(node.name)}: ${freeOf(node)}${isWarm ? ', warm' : ''}`;
   return { name: plain(node.name), free, isAvailable: node.available, isWarm, label };

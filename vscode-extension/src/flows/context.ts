@@ -1,13 +1,13 @@
 // What every flow is given, and the ways that all of them go: run with progress, tell what went wrong.
 
-import type { Cli, Done, Op } from '../cli';
+import { commandLine, type Cli, type Done, type Op } from '../cli';
 import type { Editor, Progress } from '../editor';
 import { actionOf, type HintAction } from '../hint';
 import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../problem';
 import type { AnyEvent, Results } from '../protocol';
 import type { Store } from '../state';
 import { plain } from '../words';
-import { progressText } from './progressText';
+import { isBare, progressText } from './progressText';
 
 export interface Context {
   readonly cli: Cli;
@@ -36,20 +36,27 @@ export function runWithProgress<O extends Op>(
   running: Running,
 ): Promise<Done<Results[O]>> {
   return editor.withProgress(running.title, (progress) => {
+    const report = reporter(progress);
     return cli.run(op, {
       args: running.args ?? [],
       signal: progress.signal,
       onEvent: (event) => {
-        report(event, progress);
+        report(event);
         running.onEvent?.(event, progress);
       },
     });
   });
 }
 
-function report(event: AnyEvent, progress: Progress): void {
-  const shown = progressText(event);
-  if (shown) progress.report(shown.message, shown.percent);
+function reporter(progress: Progress): (event: AnyEvent) => void {
+  let isWaiting = false;
+  return (event) => {
+    if (event.type === 'state') isWaiting = event.state === 'pending';
+    // That one waits is known already; the reason why is worth more.
+    if (isWaiting && event.type === 'progress' && isBare(event)) return;
+    const shown = progressText(event);
+    if (shown) progress.report(shown.message, shown.percent);
+  };
 }
 
 /** Makes a flow a command: whatever it throws is told, and nothing is left unhandled. */
@@ -82,9 +89,17 @@ export async function tellProblem(context: Context, problem: Problem): Promise<v
   else if (pressed !== undefined && action) await act(context, action);
 }
 
-async function act({ editor }: Context, action: HintAction): Promise<void> {
-  if (action.kind === 'command') await editor.execute(action.command);
-  else editor.typeIntoTerminal('scratchflow', action.text);
+async function act({ editor, locate }: Context, action: HintAction): Promise<void> {
+  if (action.kind === 'command') {
+    await editor.execute(action.command);
+    return;
+  }
+  // The user's shell may not know where our scratchflow is.
+  const program = action.text.startsWith('scratchflow ') ? commandLine([await locate()]) : '';
+  editor.typeIntoTerminal(
+    'scratchflow',
+    action.text.replace(/^scratchflow/, program || 'scratchflow'),
+  );
 }
 
 /** A problem as one text: what happened, then what to do. */

@@ -17,11 +17,17 @@ export function progressText(event: AnyEvent): Shown | undefined {
 }
 
 function ofProgress(event: Progress): Shown {
+  if (isBare(event)) return { message: plain(event.phase) };
   const { phase, files_done = 0, files_total, bytes_done = 0, bytes_total } = event;
   const files = ofTotal(files_done.toLocaleString('en'), files_total?.toLocaleString('en'));
   const bytes = ofTotal(size(bytes_done), bytes_total ? size(bytes_total) : undefined);
   const message = `${plain(phase)}: ${files} files, ${bytes}`;
   return bytes_total ? { message, percent: (100 * bytes_done) / bytes_total } : { message };
+}
+
+/** A phase that has nothing to count, or has not begun to. */
+export function isBare({ files_done, files_total, bytes_done, bytes_total }: Progress): boolean {
+  return !files_done && !bytes_done && !files_total && !bytes_total;
 }
 
 function ofTotal(done: string, total: string | undefined): string {

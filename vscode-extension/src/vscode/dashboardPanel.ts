@@ -33,7 +33,10 @@ export class DashboardPanel {
   /** Sends the page what is true now; nothing while nobody looks. */
   async update(): Promise<void> {
     const { panel } = this;
-    if (panel?.visible) await panel.webview.postMessage(await this.make());
+    if (!panel?.visible) return;
+    const shown = await this.make();
+    // It may have been closed meanwhile.
+    if (this.panel === panel) await panel.webview.postMessage(shown);
   }
 
   dispose(): void {

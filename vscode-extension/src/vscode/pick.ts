@@ -40,7 +40,11 @@ async function fill<T>(
   let items: Item<T>[] = [];
   const show = () => (list.items = [...items, ...typedItem(list.value, items, options)]);
   list.onDidChangeValue(show);
-  items = (await choices).map((choice) => ({ ...choice }));
+  try {
+    items = (await choices).map((choice) => ({ ...choice }));
+  } catch {
+    // Nothing to choose from; whoever asked for the choices tells why.
+  }
   list.busy = false;
   show();
 }

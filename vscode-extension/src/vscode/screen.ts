@@ -86,6 +86,8 @@ export class Screen {
     setContext('phase', phaseOf(picture));
     setContext('trouble', troubleOf(picture));
     setContext('isHere', isHere(picture));
+    setContext('hasCli', picture.status !== undefined);
+    setContext('hasCluster', Boolean(picture.status?.alias));
     this.trees['scratchflow.allocationView']?.redraw();
     this.trees['scratchflow.autobackupView']?.redraw();
     void this.panel.update();

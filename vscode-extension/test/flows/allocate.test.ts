@@ -19,13 +19,20 @@ const GOT = {
 const state = (name: string, reason: string | null) => ({
   line: { type: 'state', state: name, previous: null, reason },
 });
+const waiting = { line: { type: 'progress', phase: 'waiting for a node' } };
 const PLAY: Play = {
   'config show': playing('config-show'),
   nodes: answering({
     nodes: [node('node-1'), node('node-2', { warm: '20261115T114000Z-aaaaaa' })],
   }),
   allocate: {
-    steps: [{ hello: true }, state('pending', 'Priority'), state('running', null), summary(GOT)],
+    steps: [
+      { hello: true },
+      state('pending', 'Priority'),
+      waiting,
+      state('running', null),
+      summary(GOT),
+    ],
   },
 };
 const ANY = { 'Allocate Compute Node': 'Any free node' };

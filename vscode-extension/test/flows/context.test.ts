@@ -45,3 +45,10 @@ test('foreign words cannot become links in a message', () => {
   const problem = { code: 'x', message: 'no node [gpu](command:evil)', hint: '', retryable: false };
   expect(said(problem)).not.toContain('](');
 });
+
+test('a hint’s longer command is typed into a terminal with the path of our program', async () => {
+  const { context, editor } = lab({}, { 'Too small': 'Open in Terminal' });
+  const hint = '`scratchflow backup --allow-shrink` goes on';
+  await tellProblem(context, { code: 'x', message: 'too small', hint, retryable: false });
+  expect(editor.seen.at(-1)).toBe('typed: /bin/scratchflow backup --allow-shrink');
+});
