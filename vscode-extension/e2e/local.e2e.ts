@@ -1,0 +1,119 @@
+// A machine without scratchflow and without a cluster: one click installs it, and the whole history of a
+// workspace can be used from the side bar.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
+import { Server } from './server';
+import { Undo } from './undo';
+import { until } from './until';
+import { Workbench } from './workbench';
+
+const server = new Server();
+const work = join(server.home, '.local/share/scratchflow/scratch/work');
+const undo = new Undo();
+let workbench: Workbench;
+
+beforeAll(async () => {
+  undo.later(() => server.stop());
+  await server.start({});
+  workbench = await Workbench.open(server);
+  undo.later(() => workbench.close());
+});
+
+afterAll(() => undo.all());
+
+beforeEach(({ task }) => {
+  onTestFailed(() => workbench.failure(task.name));
+});
+
+const snapshots = () => workbench.rows(/ B · /);
+
+/** Waits until the side bar lists that many snapshots: what is clicked earlier may be another one. */
+async function listed(count: number): Promise<void> {
+  await until(`${count} snapshots are listed`, async () => (await snapshots().count()) === count);
+}
+
+async function backUp(said: string): Promise<void> {
+  await workbench.command('Scratchflow: Run Backup');
+  await workbench.toast(said).waitFor();
+  await workbench.clearToasts();
+}
+
+test('without the command line, one click installs it', async () => {
+  await workbench.statusSays('scratchflow: install');
+  await workbench.openSideBar();
+  await workbench.sideBar.getByText('which is not installed yet').waitFor();
+  await workbench.pictures('install');
+  await workbench.sideBar.getByRole('button', { name: 'Install scratchflow' }).click();
+  await workbench.toast('scratchflow is installed').waitFor({ timeout: 180_000 });
+  await workbench.statusSays('this machine · no backup yet');
+  await workbench.clearToasts();
+});
+
+test('Create Workspace and Run Backup work on this machine', async () => {
+  await workbench.command('Scratchflow: Create Workspace');
+  await workbench.toast('The workspace is').waitFor();
+  await workbench.clearToasts();
+  writeFileSync(join(work, 'main.py'), 'print("one")\n');
+  await backUp('Backed up: 1 file');
+  await workbench.statusSays('this machine · backup just now');
+});
+
+test('a file is compared with its version in a snapshot, in the diff editor', async () => {
+  await listed(2);
+  await snapshots().first().click();
+  await workbench.row(/^work$/).click();
+  const file = workbench.row('main.py');
+  await file.waitFor();
+  writeFileSync(join(work, 'main.py'), 'print("two")\n');
+  const diff = workbench.page.locator('.monaco-diff-editor');
+  await workbench.pressOn(file, 'Compare with Workspace', diff);
+  await diff.locator('.editor.original .view-line', { hasText: '"one"' }).waitFor();
+  await diff.locator('.editor.modified .view-line', { hasText: '"two"' }).waitFor();
+  await workbench.pictures('compare');
+});
+
+test('what changed since a snapshot is listed, and both versions are shown', async () => {
+  await backUp('Backed up: 1 file');
+  await workbench.command('View: Close All Editors');
+  await listed(3);
+  const older = snapshots().nth(1);
+  const changed = workbench.choice('~ work/main.py');
+  await workbench.pressOn(older, 'Show What Changed', changed);
+  await changed.click();
+  const diff = workbench.page.locator('.monaco-diff-editor');
+  await diff.locator('.editor.modified .view-line', { hasText: '"two"' }).waitFor();
+  await workbench.command('View: Close All Editors');
+});
+
+test('one file comes back from a snapshot', async () => {
+  const file = workbench.row('main.py');
+  const sure = workbench.dialog.getByRole('button', { name: 'Restore File' });
+  await workbench.pressOn(file, 'Restore This File', sure);
+  await sure.click();
+  await workbench.toast('is back as it was').waitFor();
+  expect(readFileSync(join(work, 'main.py'), 'utf8')).toBe('print("one")\n');
+  await workbench.clearToasts();
+});
+
+test('an error says what to do, with a button for it and one for the log', async () => {
+  await workbench.command('Scratchflow: Create Workspace');
+  const toast = workbench.toast(/Initialize|restore/);
+  await toast.waitFor();
+  await workbench.press(toast, 'Show Log');
+  await workbench.page
+    .locator('.part.panel .view-line', { hasText: 'scratchflow create --json' })
+    .first()
+    .waitFor();
+  await workbench.command('View: Hide Panel');
+  await workbench.clearToasts();
+});
+
+test('the walkthrough leads through the first hour', async () => {
+  await workbench.command('Welcome: Open Walkthrough');
+  await workbench.choice('Your first hour with scratchflow').click();
+  await workbench.page.getByText('Tell it about your cluster').first().waitFor();
+  await workbench.page.getByText('Take a compute node').first().waitFor();
+  await workbench.pictures('walkthrough');
+});

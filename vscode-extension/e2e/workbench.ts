@@ -1,0 +1,182 @@
+// The workbench as a person uses it: palette, notifications, side bar, status bar.
+
+import { mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import {
+  chromium,
+  type BrowserContext,
+  type FrameLocator,
+  type Locator,
+  type Page,
+} from 'playwright-core';
+import type { Server } from './server';
+
+const IMAGES = resolve('../docs/images');
+/** Pictures in the documentation are rewritten only when asked for: a test run leaves the tree clean. */
+const WRITES_IMAGES = process.env.SCRATCHFLOW_IMAGES === '1';
+
+export class Workbench {
+  private constructor(
+    private readonly context: BrowserContext,
+    readonly page: Page,
+    private readonly server: Server,
+  ) {}
+
+  static async open(server: Server): Promise<Workbench> {
+    const context = await chromium.launchPersistentContext(join(server.root, 'chromium'), {
+      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      headless: true,
+      viewport: { width: 1200, height: 800 },
+      args: [
+        ...['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+        ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
+        // Nothing but loopback is ever looked up.
+        '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+      ],
+    });
+    const page = context.pages()[0] ?? (await context.newPage());
+    const workbench = new Workbench(context, page, server);
+    await workbench.load();
+    return workbench;
+  }
+
+  /** Opens the folder; settings are read at this moment. */
+  async load(): Promise<void> {
+    await this.page.goto(`${this.server.url}/?folder=${this.server.folder}`);
+    await this.status.waitFor({ timeout: 60_000 });
+  }
+
+  get status(): Locator {
+    return this.page.locator('[id="scratchflow.scratchflow.status"]');
+  }
+
+  async statusSays(text: string | RegExp, timeout = 60_000): Promise<void> {
+    await this.status.filter({ hasText: text }).waitFor({ timeout });
+  }
+
+  async command(title: string): Promise<void> {
+    const input = this.page.locator('.quick-input-widget input[aria-autocomplete]');
+    await this.page.keyboard.press('F1');
+    await input.waitFor();
+    await input.fill(`>${title}`);
+    const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
+    await row.waitFor();
+    await this.page.keyboard.press('Enter');
+  }
+
+  get quickInput(): Locator {
+    return this.page.locator('.quick-input-widget');
+  }
+
+  choice(text: string | RegExp): Locator {
+    return this.page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first();
+  }
+
+  toast(text: string | RegExp): Locator {
+    return this.page
+      .locator('.notifications-toasts .notification-list-item', { hasText: text })
+      .first();
+  }
+
+  async press(toast: Locator, button: string): Promise<void> {
+    await toast.hover();
+    await toast.getByRole('button', { name: button }).click();
+  }
+
+  get dialog(): Locator {
+    return this.page.locator('.monaco-dialog-box');
+  }
+
+  async clearToasts(): Promise<void> {
+    await this.command('Notifications: Clear All Notifications');
+  }
+
+  async openSideBar(): Promise<void> {
+    const tab = this.page.locator('.activitybar').getByRole('tab', { name: 'scratchflow' });
+    if ((await tab.getAttribute('aria-selected')) !== 'true') await tab.click();
+  }
+
+  rows(text: string | RegExp): Locator {
+    return this.page.locator('.pane-body .monaco-list-row', { hasText: text });
+  }
+
+  row(text: string | RegExp): Locator {
+    return this.rows(text).first();
+  }
+
+  /** Presses a button of a row; again when the view was drawn anew under the mouse and nothing came of it. */
+  async pressOn(row: Locator, button: string, follows: Locator): Promise<void> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        await row.hover({ timeout: 5_000 });
+        await row.getByRole('button', { name: button }).click({ timeout: 5_000 });
+        await follows.waitFor({ timeout: 15_000 });
+        return;
+      } catch (error) {
+        if (attempt === 2) throw error;
+      }
+    }
+  }
+
+  get sideBar(): Locator {
+    return this.page.locator('.part.sidebar');
+  }
+
+  get dashboard(): FrameLocator {
+    return this.page.frameLocator('iframe.webview').frameLocator('iframe#active-frame');
+  }
+
+  /** Light becomes dark, and dark light. */
+  async useTheme(theme: 'light' | 'dark'): Promise<void> {
+    const wanted = this.page.locator(
+      theme === 'dark' ? '.monaco-workbench.vs-dark' : '.monaco-workbench.vs',
+    );
+    if ((await wanted.count()) > 0) return;
+    await this.command('Preferences: Toggle between Light/Dark Themes');
+    await wanted.waitFor();
+  }
+
+  /** A picture of what is there now, once in dark and once in light. */
+  async pictures(name: string): Promise<void> {
+    for (const theme of this.themes) {
+      await this.useTheme(theme);
+      await this.picture(`${name}-${theme}`);
+    }
+  }
+
+  /** For what closes when another theme is chosen: to be opened in each. */
+  get themes(): readonly ('light' | 'dark')[] {
+    return WRITES_IMAGES ? ['dark', 'light'] : ['light'];
+  }
+
+  /** Gives the side bar the width that a person would give it. */
+  async widenSideBar(byPixels: number): Promise<void> {
+    const box = await this.sideBar.boundingBox();
+    if (!box) return;
+    await this.page.mouse.move(box.x + box.width, 400);
+    await this.page.mouse.down();
+    await this.page.mouse.move(box.x + box.width + byPixels, 400, { steps: 5 });
+    await this.page.mouse.up();
+  }
+
+  /** A picture for the documentation. */
+  async picture(name: string, part?: Locator): Promise<void> {
+    if (!WRITES_IMAGES) return;
+    mkdirSync(IMAGES, { recursive: true });
+    await (part ?? this.page).screenshot({
+      path: join(IMAGES, `${name}.png`),
+      animations: 'disabled',
+    });
+  }
+
+  async failure(name: string): Promise<void> {
+    const path = join(tmpdir(), `scratchflow-e2e-${name.replaceAll(/\W+/g, '-')}.png`);
+    console.error(`what it looked like: ${path}`);
+    await this.page.screenshot({ path }).catch(() => undefined);
+  }
+
+  close(): Promise<void> {
+    return this.context.close();
+  }
+}
