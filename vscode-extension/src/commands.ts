@@ -1,15 +1,17 @@
 // What each command does: the flows by the name of their command.
 
 import { allocate } from './flows/allocate';
+import { attach } from './flows/attach';
 import { autobackup } from './flows/autobackup';
 import { clear } from './flows/clear';
 import { guarded, type Context } from './flows/context';
+import { doctor } from './flows/doctor';
 import { install, type Places } from './flows/install';
 import { menu } from './flows/menu';
 import { openWorkspace } from './flows/open';
 import { tune } from './flows/remoteSsh';
 import { setup } from './flows/setup';
-import { attach, doctor, openSettings } from './flows/small';
+import { openSettings } from './flows/settingsFile';
 import * as snapshots from './flows/snapshots';
 import { hop, up } from './flows/up';
 import { backup, create, restore } from './flows/workspace';

@@ -1,0 +1,33 @@
+// Run Doctor: every check, what is wrong first; picking one says what mends it, with a button for it.
+
+import type { Choice } from '../editor';
+import type { Check } from '../protocol';
+import { plain } from '../words';
+import { runWithProgress, tellProblem, type Context } from './context';
+
+export async function doctor(context: Context): Promise<void> {
+  const { data } = await runWithProgress(context, 'doctor', { title: 'Looking everything over' });
+  const bad = data.checks.filter((check) => !check.ok).length;
+  const chosen = await context.editor.pick(Promise.resolve(checkChoices(data.checks)), {
+    title: bad === 0 ? 'All is well' : `${bad} of ${data.checks.length} checks failed`,
+    placeholder: bad === 0 ? 'Every check' : 'Pick one to mend it',
+    stays: true,
+  });
+  const check = data.checks.find(({ name }) => name === chosen);
+  if (check && !check.ok) await offerFix(context, check);
+}
+
+function offerFix(context: Context, { name, detail, fix }: Check): Promise<void> {
+  const message = `${name}: ${detail}`;
+  return tellProblem(context, { code: 'doctor', message, hint: fix ?? '', retryable: false });
+}
+
+function checkChoices(checks: readonly Check[]): Choice<string>[] {
+  const failedFirst = [...checks].sort((left, right) => Number(left.ok) - Number(right.ok));
+  return failedFirst.map(({ name, ok, detail, fix }) => ({
+    label: `${ok ? '$(pass)' : '$(error)'} ${plain(name)}`,
+    value: name,
+    description: plain(detail),
+    ...(fix ? { detail: plain(fix) } : {}),
+  }));
+}

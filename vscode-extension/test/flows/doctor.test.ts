@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { doctor } from '../../src/flows/doctor';
+import { answering } from '../fakeCli';
+import { lab } from './lab';
+
+test('Run Doctor puts what is wrong first; picking it says what mends it, with a button', async () => {
+  const checks = [
+    { name: 'ssh', ok: true, detail: 'fine', fix: '' },
+    { name: 'node', ok: false, detail: 'there is none', fix: '`scratchflow allocate` takes one' },
+  ];
+  const answers = { '1 of 2': '$(error) node', 'Node: there': 'Allocate Compute Node' };
+  const { context, editor } = lab({ doctor: answering({ checks }) }, answers);
+  await doctor(context);
+  expect(editor.picked.map(({ label }) => label)).toEqual(['$(error) node', '$(pass) ssh']);
+  expect(editor.seen.at(-2)).toBe(
+    'error: Node: there is none. `scratchflow allocate` takes one. | Allocate Compute Node | Show Log',
+  );
+  expect(editor.seen.at(-1)).toBe('command: scratchflow.allocate');
+});

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { menu, namesFor } from '../../src/flows/menu';
+import { missing } from '../../src/problem';
+import { next } from '../../src/state';
+import { NO_NODE, seeing, WITH_NODE } from '../pictures';
+import { lab } from './lab';
+
+test('the menu offers what makes sense now', async () => {
+  expect(namesFor(seeing(NO_NODE)).slice(0, 2)).toEqual(['up', 'allocate']);
+  expect(namesFor(seeing(WITH_NODE))[0]).toBe('open');
+  expect(namesFor(seeing(WITH_NODE))).not.toContain('allocate');
+  expect(namesFor(seeing({ ...NO_NODE, alias: null }))[0]).toBe('backup');
+  const link = { is: 'stopped', problem: missing() } as const;
+  expect(namesFor(next(seeing(NO_NODE), { type: 'link', link }))).toEqual(['install', 'log']);
+  const { context, editor } = lab({}, { scratchflow: '$(cloud-upload) Run Backup' }, WITH_NODE);
+  await menu(context);
+  expect(editor.seen.at(-1)).toBe('command: scratchflow.backup');
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { crashed } from '../../src/problem';
+import { UNKNOWN } from '../../src/state';
+import { allocationRows, autobackupRows } from '../../src/views/allocation';
+import { NO_NODE, NOW, seeing, WITH_NODE } from '../pictures';
+
+const lost = { is: 'waiting', problem: crashed('x'), retryAtMs: NOW } as const;
+
+describe('the view Allocation', () => {
+  const said = (rows: ReturnType<typeof allocationRows>) =>
+    rows.map(({ label, description }) => `${label}: ${description}`);
+
+  test('shows node, time, workspace, backup and the ssh name', () => {
+    const rows = said(allocationRows(seeing(WITH_NODE), NOW));
+    expect(rows[0]).toBe('Node: node-1');
+    expect(rows[1]).toMatch(/^Time left: 3 h \(until today, \d\d:00\)$/);
+    expect(rows.slice(2)).toEqual([
+      'Workspace: /scratch/alice/work',
+      'Last backup: 20 min ago',
+      'ssh: compile_machine',
+    ]);
+  });
+
+  test('leads to the next step when the workspace is not there yet', () => {
+    const workspace = { ...WITH_NODE.workspace, exists: null };
+    const row = allocationRows(seeing({ ...WITH_NODE, workspace }), NOW)[2];
+    expect(row).toMatchObject({
+      description: 'not on this node yet',
+      command: 'scratchflow.restore',
+    });
+  });
+
+  test('says why one waits', () => {
+    const allocation = WITH_NODE.allocation && {
+      ...WITH_NODE.allocation,
+      state: 'pending' as const,
+      reason: 'Priority',
+    };
+    const rows = said(allocationRows(seeing({ ...WITH_NODE, allocation }), NOW));
+    expect(rows).toEqual(['Waiting in the queue: undefined', 'Priority: undefined']);
+  });
+
+  test('is empty without a node, so that the welcome shows', () => {
+    expect(allocationRows(seeing(NO_NODE), NOW)).toEqual([]);
+    expect(allocationRows(UNKNOWN, NOW)).toEqual([]);
+    expect(said(allocationRows({ ...UNKNOWN, link: lost }, NOW))).toEqual([
+      'Connection lost: trying again',
+    ]);
+  });
+});
+
+test('the view Auto-Backup says on or off, the next time and the last error', () => {
+  const rows = autobackupRows(seeing(WITH_NODE), NOW);
+  expect(rows.map(({ label }) => label)).toEqual(['On', 'Next']);
+  const autobackup = {
+    ...WITH_NODE.autobackup,
+    enabled: false,
+    last_error: 'no space',
+  };
+  const off = autobackupRows(seeing({ ...WITH_NODE, autobackup }), NOW);
+  expect(off.map(({ label }) => label)).toEqual(['Off', 'no space']);
+  expect(autobackupRows(UNKNOWN, NOW)).toEqual([]);
+});

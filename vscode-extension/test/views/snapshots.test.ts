@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import type { SnapshotRow } from '../../src/protocol';
+import { snapshotRows } from '../../src/views/snapshots';
+import { fakeCli, playing } from '../fakeCli';
+import { NOW } from '../pictures';
+
+describe('the view Snapshots', () => {
+  const row: SnapshotRow = {
+    ...{
+      id: 'a',
+      time: '2026-11-15T11:40:00Z',
+      kind: 'full',
+      parent: null,
+      node: 'node-1',
+      files: 3,
+    },
+    ...{ bytes: 2048, stored_bytes: 1024, verified: true, message: 'before lunch', damaged: null },
+  };
+
+  test('has the newest first, with size, node and message', () => {
+    const { cli } = fakeCli({});
+    const rows = snapshotRows(
+      cli,
+      [row, { ...row, id: 'b', kind: 'incremental', message: '' }],
+      NOW,
+    );
+    expect(rows.map(({ ref }) => ref)).toEqual([{ id: 'b' }, { id: 'a' }]);
+    expect(rows[1]?.description).toBe('1.0 KiB · node-1 · before lunch');
+    expect(rows[0]?.description).toBe('+1.0 KiB · node-1');
+  });
+
+  test('marks a damaged one and offers no restore for it', () => {
+    const { cli } = fakeCli({});
+    const rows = snapshotRows(cli, [{ ...row, damaged: 'cut short' }], NOW);
+    expect(rows[0]).toMatchObject({ kind: 'damaged', tint: 'bad' });
+  });
+
+  test('opens into directories and files', async () => {
+    const { cli, replay, calls } = fakeCli({ 'snapshots show': playing('snapshots-show-top') });
+    const [top] = (await snapshotRows(cli, [row], NOW)[0]?.children?.()) ?? [];
+    expect(top).toMatchObject({ label: 'work', icon: 'folder' });
+    replay({ 'snapshots show': playing('snapshots-show-docs') });
+    const inside = (await top?.children?.()) ?? [];
+    expect(inside[0]).toMatchObject({ label: 'reference', icon: 'folder' });
+    expect(inside.at(-1)).toMatchObject({
+      label: 'minicluster.md',
+      kind: 'file',
+      ref: { snapshot: 'a', path: 'work/docs/minicluster.md' },
+    });
+    expect(calls().at(-1)?.argv).toEqual(['snapshots', 'show', 'a', 'work', '--json']);
+  });
+});
