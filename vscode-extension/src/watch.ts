@@ -2,7 +2,7 @@
 // window is out of sight for long, and reports both to the state machine.
 
 import type { Cli } from './cli';
-import { CliError, garbage, problemOf, silent, type Problem } from './problem';
+import { CliError, crashed, garbage, problemOf, type Problem } from './problem';
 import type { Happening } from './state';
 import type { StatusShown } from './protocol';
 
@@ -72,7 +72,7 @@ export class Watch {
     if (this.running !== running) return;
     this.running = undefined;
     if (this.watched.now() - startedMs > GOOD_RUN_MS) this.pauseMs = FIRST_PAUSE_MS;
-    if (problem.retryable) this.tryAgain(problem);
+    if (problem.retryable && !needsUser(problem)) this.tryAgain(problem);
     else this.watched.tell({ type: 'link', link: { is: 'stopped', problem } });
   }
 
@@ -86,8 +86,7 @@ export class Watch {
           if (event.type === 'status') this.learn(event.data);
         },
       });
-      // It should never end by itself; if it does, that is as good as silence.
-      return silent(0);
+      return crashed('it stopped watching by itself');
     } catch (error) {
       return problemOf(error);
     }
@@ -104,6 +103,11 @@ export class Watch {
     this.again = setTimeout(() => this.start(), this.pauseMs);
     this.pauseMs = Math.min(this.pauseMs * 2, LONGEST_PAUSE_MS);
   }
+}
+
+/** Logging in again and again without the user's password or key would get them locked out. */
+function needsUser({ code }: Problem): boolean {
+  return code.startsWith('auth.') || code.startsWith('host_key.');
 }
 
 /** Whether all that the views read without asking is there. */

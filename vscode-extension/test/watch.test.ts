@@ -81,6 +81,16 @@ describe('the one watch', () => {
     expect(runs).toHaveLength(2);
   });
 
+  test('does not log in again and again when a password is needed', async () => {
+    const { watch, runs, links } = lab();
+    watch.start();
+    const problem = { code: 'auth.needed', message: '', hint: '', retryable: true };
+    runs[0]?.end(new CliError(problem));
+    await passes(3_600_000);
+    expect(runs).toHaveLength(1);
+    expect(links().at(-1)).toBe('stopped');
+  });
+
   test('rests when the window is out of sight for long, and wakes with it', async () => {
     const { watch, runs, links } = lab();
     watch.start();
