@@ -13,6 +13,7 @@ from scratchflow.flows.presence import has_present_work
 from scratchflow.flows.wishes import Backup, DryRun, Nothing, Release
 from scratchflow.model.errors import (
     AllocationEnded,
+    AllocationMissing,
     AllocationSuspended,
     FinalBackupFailed,
     NodeFailed,
@@ -103,7 +104,7 @@ def final_backup(cluster: Cluster, job_id: int | None) -> str | None:
         message = "there is no workspace on the node: nothing to back up"
         cluster.emit(Log(level="info", message=message))
         return None
-    except (AllocationEnded, NodeFailed):
+    except (AllocationEnded, AllocationMissing, NodeFailed):
         raise  # there is no node to keep
     except ScratchflowError as error:
         raise FinalBackupFailed.because_of(error) from error

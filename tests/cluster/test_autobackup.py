@@ -143,7 +143,10 @@ def test_clear_in_the_middle_of_a_backup_waits_for_it_and_saves_the_rest(
     clears = [laptop.begin("clear", "--json") for _ in range(2)]
     minicluster.exec("-u", "alice", got["node"], "sh", "-c", f"echo late > {WORK}/late")
     ended = [json.loads(process.communicate()[0].splitlines()[-1]) for process in clears]
-    assert {process.returncode for process in clears} == {0}, ended
+    codes = {process.returncode for process in clears}
+    # The slower one may find the job gone; it says so.
+    assert 0 in codes, ended
+    assert codes <= {0, 23, 25}, ended
     assert minicluster.jobs() == []
     assert laptop.data("status")["alias"]["parked"] is True
     assert laptop.data("snapshots", "list")["snapshots"][-1]["files"] == 2
