@@ -100,7 +100,6 @@ class _Finder:
         self.wanted = wanted
         self.known = known
         self.delta = Delta()
-        self.kinds = scanned.kinds(), wanted.kinds()
         self.columns = [
             (scanned.mode.tobytes(), wanted.mode.tobytes(), scanned.mode.itemsize),
             (scanned.mtime_ns.tobytes(), wanted.mtime_ns.tobytes(), scanned.mtime_ns.itemsize),
@@ -136,10 +135,12 @@ class _Finder:
         wanted_end = wanted_first + end - first
         if len(wanted) < wanted_end:
             return False
-        if self.kinds[0][first:end] != self.kinds[1][wanted_first:wanted_end]:
-            return False
+        ours, theirs = scanned.mode[first:end], wanted.mode[wanted_first:wanted_end]
+        same_kinds = ours == theirs or all(
+            one & KIND_MASK == other & KIND_MASK for one, other in zip(ours, theirs, strict=True)
+        )
         names = scanned.names.packed(first, end)
-        return names == wanted.names.packed(wanted_first, wanted_end)
+        return same_kinds and names == wanted.names.packed(wanted_first, wanted_end)
 
     def _compare_alike(self, first: int, wanted_first: int, count: int) -> None:
         """Two ranges with the same names and kinds: looks closely only at what differs."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from scratchflow.archive.digest import StreamDigest, digest_of_bytes
-from scratchflow.archive.frame_buffer import FRAME_BYTES, FrameBuffer
+from scratchflow.archive.frame_sink import FRAME_BYTES, FrameSink
 from scratchflow.archive.index import DIGEST_BYTES, Index
-from scratchflow.archive.index_check import MAX_FILE_BYTES
 from scratchflow.archive.planning import OPEN_FILE
 from scratchflow.archive.scan import ScannedTree, Warn, clamped_ns
 from scratchflow.archive.source_file import (
@@ -28,19 +27,10 @@ from scratchflow.archive.tar_headers import (
     sparse_map,
     xattr_records,
 )
-from scratchflow.archive.tree import DIRECTORY as DIRECTORY_KIND
-from scratchflow.archive.tree import KIND_MASK, REGULAR
 from scratchflow.archive.xattrs import read_xattrs
 
 _SECOND_NS = 1_000_000_000
 _ZEROS = bytes(1 << 16)
-
-
-Member = tuple[int, int, bytes, bytes]  # (entry, its group, path, name)
-
-
-class _TooLarge(Exception):
-    """A file has grown so much that it has to be stored another way."""
 
 
 class MemberWriter:
@@ -48,32 +38,21 @@ class MemberWriter:
 
     A member is always complete: its header says how long it is, and a file that turns out
     shorter is filled up with zeros. `unsettled` are entries that the next backup must read again;
-    `dropped` are those that could not be stored at all; `postponed` are those that have grown
-    beyond `limit_bytes` since they were scanned.
+    `dropped` are those that could not be stored at all.
     """
 
-    def __init__(
-        self,
-        scanned: ScannedTree,
-        index: Index,
-        archive_number: int,
-        sink: FrameBuffer,
-        warn: Warn,
-        limit_bytes: int = MAX_FILE_BYTES,
-    ) -> None:
+    def __init__(self, scanned: ScannedTree, index: Index, sink: FrameSink, warn: Warn) -> None:
         self._scanned = scanned
         self._index = index
         self._sink = sink
         self._warn = warn
         self._handles = scanned.handles()
         self._directory = (-1, -1)  # the group of the last file, and its descriptor
-        self._archive_number = archive_number
-        self._limit_bytes = limit_bytes
+        self._archive_number = len(index.archives)
         assert isinstance(index.digest, bytearray)  # noqa: S101 - an index under construction
         self._digests = index.digest
         self.unsettled: set[int] = set()
         self.dropped: set[int] = set()
-        self.postponed: list[Member] = []
         self.count = 0
         self.files_done = 0
         self.bytes_done = 0
@@ -81,25 +60,6 @@ class MemberWriter:
     def close(self) -> None:
         """Closes the directories that are still open."""
         self._handles.close()
-
-    def absorb(self, other: MemberWriter) -> None:
-        """Adds the counts and sets of one that wrote another part."""
-        self.unsettled |= other.unsettled
-        self.dropped |= other.dropped
-        self.count += other.count
-        self.files_done += other.files_done
-        self.bytes_done += other.bytes_done
-
-    def add(self, member: Member) -> None:
-        """Whatever it is."""
-        entry, group, path, name = member
-        kind = self._scanned.mode[entry] & KIND_MASK
-        if kind == REGULAR:
-            self.add_file(entry, group, path, name)
-        elif kind == DIRECTORY_KIND:
-            self.add_directory(entry, group, path, name)
-        else:
-            self.add_symlink(entry, path)
 
     def add_directory(self, entry: int, group: int, path: bytes, name: bytes) -> None:
         """A directory: its header only."""
@@ -130,10 +90,6 @@ class MemberWriter:
                 stored = self._add_streamed(entry, path, descriptor)
         except SourceError as error:
             self._drop(entry, path, error.cause)
-            return
-        except _TooLarge:
-            self.files_done -= 1
-            self.postponed.append((entry, group, path, name))
             return
         finally:
             os.close(descriptor)
@@ -193,8 +149,6 @@ class MemberWriter:
     def _add_streamed(self, entry: int, path: bytes, descriptor: int) -> int:
         """Any file: large, sparse, with attributes, or changed since it was scanned."""
         before = stats_of_file(descriptor)
-        if before.st_size > self._limit_bytes:
-            raise _TooLarge
         extents = data_extents(descriptor, before)
         xattrs = read_xattrs(descriptor)
         self._refresh(entry, before)
@@ -288,7 +242,6 @@ class MemberWriter:
         self._index.archive[entry] = self._archive_number
         self._index.position[entry] = position
         self._digests[entry * DIGEST_BYTES : (entry + 1) * DIGEST_BYTES] = digest
-        self._sink.run.entries.append(entry)
         self.count += 1
 
     def _put_header(

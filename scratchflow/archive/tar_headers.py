@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from zlib import adler32
 
 BLOCK = 512
 END_OF_ARCHIVE = bytes(2 * BLOCK)
@@ -124,7 +123,7 @@ def _ustar(
     link: bytes,
 ) -> bytes:
     fields = b"%07o\0%b%011o\0%011o\0" % (mode & 0o7777, ids, size, mtime_s)
-    total = _byte_sum(name + fields) + _byte_sum(kind + link + prefix) + _TAIL_SUM
+    total = sum(name) + sum(fields) + sum(kind) + sum(link) + sum(prefix) + _TAIL_SUM
     tail = _MAGIC + _DEVICE + prefix.ljust(167, b"\0") if prefix else _TAIL
     return b"%b%b%06o\0 %b%b%b" % (
         name.ljust(100, b"\0"),
@@ -134,11 +133,6 @@ def _ustar(
         link.ljust(100, b"\0"),
         tail,
     )
-
-
-def _byte_sum(content: bytes) -> int:
-    """The sum of up to 256 bytes. The lower half of an Adler-32 is just that, plus one, modulo 65521."""
-    return (adler32(content) & 0xFFFF) - 1
 
 
 def _pax_member(path: bytes, records: dict[bytes, bytes], ids: bytes) -> bytes:

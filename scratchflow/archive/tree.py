@@ -14,7 +14,6 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import compress
 
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.names import PackedNames
@@ -181,19 +180,16 @@ class Tree:
         Right before it, not beside its siblings: tar sets a directory's mtime when it meets the
         first member outside, and would not set it again after filling it later.
         """
-        mode = self.mode
         for group, prefix in self.groups():
             if group and chosen[self.entry_of[group]]:
                 entry = self.entry_of[group]
                 yield entry, self.group_of(entry), prefix[:-1], self.names[entry]
-            first, end = self.first[group], self.first[group + 1]
-            if chosen.find(1, first, end) < 0:
-                continue
-            names = self.names.slice(first, end)
-            for entry in compress(range(first, end), chosen[first:end]):
-                if mode[entry] & KIND_MASK != DIRECTORY:
-                    name = names[entry - first]
+            entry = chosen.find(1, self.first[group], self.first[group + 1])
+            while entry >= 0:
+                if self.mode[entry] & KIND_MASK != DIRECTORY:
+                    name = self.names[entry]
                     yield entry, group, prefix + name, name
+                entry = chosen.find(1, entry + 1, self.first[group + 1])
 
     def _parents(self) -> array[int]:
         parents = array("I", bytes(4 * self.group_count))

@@ -5,26 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
-from scratchflow.archive.bundling import Bundler
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.container import Footer, pack_footer
-from scratchflow.archive.frame_buffer import Run
 from scratchflow.archive.frame_sink import FrameSink, Out
 from scratchflow.archive.index import Index
 from scratchflow.archive.index_build import begin_index, finish_index, same_tree, without
 from scratchflow.archive.index_codec import dump_index
+from scratchflow.archive.member_writer import MemberWriter
 from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.scan import Warn
 from scratchflow.archive.tar_headers import END_OF_ARCHIVE
-from scratchflow.archive.tree import KIND_MASK, REGULAR, Counts
+from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, Counts
 
 __all__ = ["Item", "Plan", "Progress", "Written", "plan", "write", "write_again"]
-
-# Enough to keep the hashing busy, which one core has to do; more would only cost memory.
-_MAX_THREADS = 16
 
 Item = Callable[[str, bytes], None]  # (action, path)
 
@@ -60,23 +55,19 @@ def write(
     What happens to the files it reads is told through `warn` and never ends it; what happens to
     `out` does: NoSpace when the disk or quota is full, the OSError otherwise.
     """
-    threads = threads or min(usable_cores(), _MAX_THREADS)
-    sink = FrameSink(out, archive_id=archive_id, level=level, threads=threads)
+    sink = FrameSink(out, archive_id=archive_id, level=level, threads=threads or usable_cores())
     index = begin_index(plan, archive_id)
-    on_stored = partial(item, "stored") if item else lambda _path: None
-    bundler = Bundler(plan.scanned, index, sink, warn, on_stored)
-    members = bundler.writer
+    members = MemberWriter(plan.scanned, index, sink, warn)
     try:
-        _write_members(plan, bundler, sink, progress)
+        _write_members(plan, members, sink, progress, item)
         sink.put(END_OF_ARCHIVE)
         sink.close()
     except BaseException:
         sink.abort()
         raise
     finally:
-        bundler.close()
+        members.close()
     index.members = members.count
-    _place(index, sink.runs)
     finish_index(index, plan, sink.frames, members.unsettled)
     index = without(index, plan, plan.dropped | members.dropped)
     append_index(index, sink)
@@ -120,32 +111,32 @@ def write_again(index: Index, cache: ScanCache, out: Out | int, *, archive_id: s
     )
 
 
-def _write_members(plan: Plan, bundler: Bundler, sink: FrameSink, progress: Progress) -> None:
+def _write_members(
+    plan: Plan, members: MemberWriter, sink: FrameSink, progress: Progress, item: Item | None
+) -> None:
     scanned = plan.scanned
     modes = [scanned.mode[entry] & KIND_MASK for entry in plan.store]
     files_total = modes.count(REGULAR)
     bytes_total = sum(scanned.size[entry] for entry in plan.store)
-    members = bundler.writer
 
     def report() -> None:
-        bundler.collect()
         progress("store", members.files_done, files_total, members.bytes_done, bytes_total)
 
     sink.on_frame = report
     chosen = bytearray(len(scanned))
     for entry in plan.store:
         chosen[entry] = 1
-    for member in scanned.in_tar_order(chosen):
-        bundler.add(member)
-    bundler.finish()
+    for entry, group, path, name in scanned.in_tar_order(chosen):
+        kind = scanned.mode[entry] & KIND_MASK
+        if kind == REGULAR:
+            members.add_file(entry, group, path, name)
+        elif kind == DIRECTORY:
+            members.add_directory(entry, group, path, name)
+        else:
+            members.add_symlink(entry, path)
+        if item:
+            item("stored", path)
     report()
-
-
-def _place(index: Index, runs: list[Run]) -> None:
-    """Positions in the archive, now that it is known where each run begins."""
-    for run in runs:
-        for entry in run.entries:
-            index.position[entry] += run.base
 
 
 def append_index(index: Index, sink: FrameSink) -> None:

@@ -20,6 +20,7 @@ from scratchflow.archive.selection import Selection
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import is_empty_or_missing, remove_tree, rename_new
 from scratchflow.flows.here import Here
+from scratchflow.flows.moving import opened_file
 from scratchflow.flows.snapshotting import (
     Known,
     Saved,
@@ -190,8 +191,6 @@ def _find_source(
     interrupted: Restoring | None,
 ) -> Iterator[Source]:
     if wish.source is not None:
-        from scratchflow.flows.moving import opened_file  # foreign files are rare
-
         with opened_file(here, teller, wish.source, dry_run=wish.dry_run) as (archive, index):
             yield Source(index.id, index, _present(here.workspace.roots, index), lambda _: archive)
         return
