@@ -11,6 +11,7 @@ import {
   type Page,
 } from 'playwright-core';
 import type { Server } from './server';
+import { until } from './until';
 
 const IMAGES = resolve('../docs/images');
 /** Pictures in the documentation are rewritten only when asked for: a test run leaves the tree clean. */
@@ -63,6 +64,11 @@ export class Workbench {
     const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
     await row.waitFor();
     await this.page.keyboard.press('Enter');
+    // A palette that is still closing would swallow the next one's keys.
+    await until('the palette is closed', async () => {
+      if (!(await this.quickInput.isVisible())) return true;
+      return !(await input.inputValue({ timeout: 500 }).catch(() => '')).startsWith('>');
+    });
   }
 
   get quickInput(): Locator {
