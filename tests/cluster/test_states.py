@@ -101,7 +101,9 @@ def test_a_lost_node_and_a_time_limit_are_told_as_what_they_are(
     laptop.data("allocate", "--node", "2")
     minicluster.run("crash", "node-2")
     lost = laptop.outcome("backup")
-    assert (lost["code"], lost["exit_code"]) == ("node.failed", 24), lost
+    # Before Slurm has noticed, or after: it is the node in either case.
+    assert lost["code"] in {"node.silent", "node.failed"}, lost
+    assert lost["exit_code"] == 24
 
     def ended(profile: str) -> str:
         status = laptop.data("status", "--profile", profile)
@@ -140,9 +142,12 @@ def test_after_a_crash_of_the_login_host_the_node_is_still_ours(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
     got = laptop.data("allocate")
+    named = ["squeue", "--noheader", "--format=%j", f"--jobs={got['job_id']}"]
+    name = minicluster.exec("login", *named).stdout.strip()
 
     def is_written_down() -> bool:
-        look = ["grep", "--quiet", "--text", "scratchflow:mini:", "/var/spool/slurmctld/job_state"]
+        # With its token: an earlier job of the same profile is remembered there, too.
+        look = ["grep", "--quiet", "--text", name, "/var/spool/slurmctld/job_state"]
         return minicluster.exec("login", *look, check=False).returncode == 0
 
     retry_until(is_written_down, "slurmctld has saved the job")
