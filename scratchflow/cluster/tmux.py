@@ -89,10 +89,8 @@ class Tmux:
     def start(self, profile: str, session: str, argv: Sequence[str]) -> Pane:
         """Runs the command in a window `node` of its own, in place of an earlier one."""
         before = self.pane(profile)
-        name = self.session(profile)
-        if name is None:
-            self._new_session(profile, session, argv)
-        else:
+        name = self.session(profile) or self._opened_session(profile, session, argv)
+        if name is not None:
             where = ["-t", f"={name}:", "-n", WINDOW]
             self._cmd("new-window", *where, "--", *_quoted(argv), *_window_options(f"={name}:"))
         if before is not None:
@@ -140,6 +138,22 @@ class Tmux:
         if name is None:
             raise self._failed(f'profile "{profile}" has no session')
         return ["tmux", "-L", self._socket, "attach-session", "-t", f"={name}"]
+
+    def _opened_session(self, profile: str, session: str, argv: Sequence[str]) -> str | None:
+        """Opens the session with the command in it; its name when another run was quicker."""
+        for tries_left in reversed(range(_START_TRIES)):
+            try:
+                self._new_session(profile, session, argv)
+            except TmuxFailed:
+                name = self.session(profile)
+                if name is not None:
+                    return name
+                if not tries_left:
+                    raise
+                time.sleep(_START_PAUSE_S)
+            else:
+                return None
+        return None
 
     def _new_session(self, profile: str, session: str, argv: Sequence[str]) -> None:
         name = self._free_name(profile, session)

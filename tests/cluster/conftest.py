@@ -85,6 +85,14 @@ def small_minicluster(private_laptop: tuple[str, ...], tmp_path: Path) -> Iterat
     cluster.run("down", "--purge")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def clean_slate(minicluster: Minicluster) -> None:
+    """Nothing that another module left on the store or on a scratch; a node that is down has its turn later."""
+    minicluster.exec("login", "sh", "-c", "rm -rf /fsx/alice/*", check=False)
+    for node in minicluster.node_states():
+        minicluster.exec(node, "sh", "-c", "rm -rf /scratch/alice", check=False)
+
+
 @pytest.fixture(scope="module")
 def ready(minicluster: Minicluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laptop]:
     """A laptop on which the cluster is set up."""
