@@ -30,7 +30,7 @@ from scratchflow.flows.looking import autobackup_shown
 from scratchflow.flows.relaying import require_allocation, require_running
 from scratchflow.flows.wishes import Autobackup, DryRun
 from scratchflow.model.allocation import HELD, Allocation
-from scratchflow.model.errors import AllocationMissing, AutobackupFailed
+from scratchflow.model.errors import AllocationMissing, AutobackupFailed, TmuxFailed
 from scratchflow.model.profile import to_plain
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.ssh.local import LocalTransport
@@ -263,7 +263,10 @@ def _show_log(login: LoginHost, place: Place, held: Allocation) -> None:
     """A window of our session shows what it does; without one it does the same."""
     if login.has_tmux and not login.session_elsewhere():
         argv = ["tail", "-n", "+1", "-F", str(log_path(place, held.node or ""))]
-        login.tmux.show_beside(login.settings.name, "backup", argv)
+        try:
+            login.tmux.show_beside(login.settings.name, "backup", argv)
+        except TmuxFailed as error:  # two that start at once open the same window
+            login.caution("tmux.failed", str(error))
 
 
 def _switched(life: Heartbeat, held: Allocation, *, changed: bool) -> AutobackupSwitched:
