@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import marshal
 import os
-import signal
 import struct
 import sys
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 
+from scratchflow.archive.forking import end_helper, fork_helper
 from scratchflow.archive.walking import Directory, Part, Walk
 
 _SHARE = struct.Struct("<H")
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
 _READ_BYTES = 1 << 20
 
 
@@ -71,9 +68,7 @@ class Helpers:
     def close(self) -> None:
         """Ends helpers that are still at work; harmless when repeated."""
         for process, reading in self._children.items():
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
+            end_helper(process)
             os.close(reading)
         self._children.clear()
         if self._pipe >= 0:
@@ -83,38 +78,19 @@ class Helpers:
     def _fork(self) -> None:
         asker = os.getpid()
         reading, writing = os.pipe()
-        # Nothing may be raised in the child before it has its own ways to end.
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         try:
-            with warnings.catch_warnings():
-                # Python warns of forks beside threads. The child takes no lock that one of them
-                # may hold: it lists directories, writes to a pipe and ends.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                process = os.fork()
-            if not process:
-                self._help(asker, writing, blocked)
+            process = fork_helper(lambda: self._help(asker, writing), (self._pipe, writing))
             self._children[process] = reading
         except BaseException:
             os.close(reading)
             raise
         finally:
             os.close(writing)
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
-    def _help(self, asker: int, writing: int, mask: Iterable[int]) -> None:
-        """The whole life of a helper: whatever happens, it ends here."""
-        code = 1
-        try:
-            for signum in _ENDING:
-                signal.signal(signum, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            _close_all_but(self._pipe, writing)
-            view = memoryview(self._work(asker))
-            while view:
-                view = view[os.write(writing, view) :]
-            code = 0
-        finally:
-            os._exit(code)
+    def _help(self, asker: int, writing: int) -> None:
+        view = memoryview(self._work(asker))
+        while view:
+            view = view[os.write(writing, view) :]
 
     def _work(self, asker: int) -> bytes:
         found = []
@@ -122,14 +98,6 @@ class Helpers:
         while (number := self.next_share()) is not None and os.getppid() == asker:
             found.append((number, self._walk.beneath(self._shares[number]).dumped()))
         return marshal.dumps(found)
-
-
-def _close_all_but(*kept: int) -> None:
-    """A lock or a pipe of the one who asked must not live on in a helper."""
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) not in kept:
-            with suppress(OSError):  # the listing's own
-                os.close(int(name))
 
 
 def _read_all(descriptor: int) -> bytes:

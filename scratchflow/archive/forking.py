@@ -1,0 +1,60 @@
+"""Processes forked off to help this one: they share what it knows, and never outlive their work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE)
+
+
+def fork_helper(work: Callable[[], None], kept: Iterable[int]) -> int:
+    """Starts a process that does `work` with the `kept` descriptors alone; returns its number.
+
+    It ends with 0 when `work` returns, and with something else whatever happens otherwise.
+    """
+    # Nothing may be raised in the child before it has its own ways to end.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        with warnings.catch_warnings():
+            # Python warns of forks beside threads. The child takes no lock that one of them
+            # may hold: it reads files, writes to a pipe or to memory of its own, and ends.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = os.fork()
+        if not process:
+            _live(work, kept, mask)
+        return process
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _live(work: Callable[[], None], kept: Iterable[int], mask: Iterable[int]) -> None:
+    """The whole life of a helper: whatever happens, it ends here."""
+    code = 1
+    try:
+        for signum in _ENDING:
+            signal.signal(signum, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        _close_all_but(set(kept))
+        work()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def end_helper(process: int) -> None:
+    """Ends a helper that may still be at work, and waits until it is gone."""
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+
+
+def _close_all_but(kept: set[int]) -> None:
+    """A lock or a pipe of the one who asked must not live on in a helper."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) not in kept:
+            with suppress(OSError):  # the listing's own
+                os.close(int(name))
