@@ -11,6 +11,7 @@ from pathlib import Path
 
 import xxhash
 
+from scratchflow.disk.direct import DirectAppend
 from scratchflow.model.errors import SnapshotDamaged
 from scratchflow.store.failures import store_errors
 from scratchflow.store.place import FILE_MODE
@@ -27,6 +28,7 @@ class ArchiveFile:
     def __init__(self, temp: Path) -> None:
         self._temp = temp
         self._descriptor: int | None = None
+        self._out: DirectAppend | None = None
         self._created = False
         self._written_bytes = 0
         self._written_digest = xxhash.xxh3_128()
@@ -38,7 +40,7 @@ class ArchiveFile:
         return self._created
 
     def tell(self) -> int:
-        """How many bytes were written."""
+        """How many bytes were written, as far as the caller is concerned."""
         return self._written_bytes
 
     def write(self, data: bytes | bytearray | memoryview) -> int:
@@ -47,28 +49,24 @@ class ArchiveFile:
         if not view:
             return 0
         with store_errors(self._temp):
-            descriptor = self._descriptor if self._created else self._create()
-            if descriptor is None:
+            out = self._out if self._created else self._create()
+            if out is None:
                 raise ValueError("write after the end")
-            rest = view
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
+            out.append(view)
         self._written_bytes += len(view)
         self._written_digest.update(view)
         if self._read_back is not None:
-            self._read_back.note_written(self._written_bytes)
+            self._read_back.note_written(out.written_bytes)
         return len(view)
-
-    def flush(self) -> None:
-        """Nothing is held back here; `finish` is what makes it durable."""
 
     def finish(self) -> None:
         """Makes the bytes durable and closes the file. A quota on NFS may speak up only here."""
-        if self._descriptor is None:
+        if self._descriptor is None or self._out is None:
             return
         with store_errors(self._temp):
+            self._out.flush()
             os.fsync(self._descriptor)
-            descriptor, self._descriptor = self._descriptor, None
+            descriptor, self._descriptor, self._out = self._descriptor, None, None
             os.close(descriptor)
 
     def require_read_back(self, snapshot: str) -> None:
@@ -87,17 +85,18 @@ class ArchiveFile:
             with suppress(OSError):
                 self._read_back.close()
         if self._descriptor is not None:
-            descriptor, self._descriptor = self._descriptor, None
+            descriptor, self._descriptor, self._out = self._descriptor, None, None
             with suppress(OSError):
                 os.close(descriptor)
         if self._created:  # a file of that name that we did not make is not ours to remove
             with suppress(OSError):
                 os.unlink(self._temp)
 
-    def _create(self) -> int:
+    def _create(self) -> DirectAppend:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = self._descriptor = os.open(self._temp, flags, FILE_MODE)
         self._created = True
         os.fchmod(descriptor, FILE_MODE)
-        self._read_back = ReadBack(descriptor)
-        return descriptor
+        self._read_back = ReadBack(self._temp)
+        self._out = DirectAppend(descriptor)
+        return self._out

@@ -1,28 +1,31 @@
 """Reading an archive back while it is still being written, so that the proof costs little time.
 
-Every piece is made durable, dropped from this node's memory where the system allows it, and read
-again from the store. A network mount may still answer from a cache of its own.
+Every piece is made durable and read again from the store, past this machine's own memory where the
+file system can do that; where it cannot, the memory is asked to forget it first.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 
 import xxhash
 
+from scratchflow.disk.direct import DirectReader
+
 # One `fdatasync` for each of these: rare enough for a network file system.
 PIECE_BYTES = 64 << 20
-_READ_BYTES = 4 << 20
 _make_durable = getattr(os, "fdatasync", os.fsync)  # macOS has only the latter
 
 
 class ReadBack:
     """Digests what the store holds, behind a writer that appends. One thread, started when needed."""
 
-    def __init__(self, descriptor: int) -> None:
-        # A descriptor of our own: the writer closes its one when it is done.
-        self._descriptor = os.dup(descriptor)
+    def __init__(self, path: Path) -> None:
+        # Opened anew: the writer closes its descriptor when it is done, and renames the file.
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        self._reader = DirectReader(self._descriptor)
         self._digest = xxhash.xxh3_128()
         self._position = 0
         self._written = 0
@@ -79,14 +82,7 @@ class ReadBack:
             return None if self._ended else self._written
 
     def _read_to(self, end: int) -> None:
-        if hasattr(os, "posix_fadvise"):
-            length = end - self._position
-            os.posix_fadvise(self._descriptor, self._position, length, os.POSIX_FADV_DONTNEED)
-        buffer = memoryview(bytearray(min(_READ_BYTES, max(1, end - self._position))))
-        while self._position < end:
-            wanted = buffer[: min(len(buffer), end - self._position)]
-            count = os.preadv(self._descriptor, [wanted], self._position)
-            if not count:
-                return  # shorter than what was written: the digest will tell
-            self._digest.update(wanted[:count])
-            self._position += count
+        for piece in self._reader.pieces(self._position, end):
+            self._digest.update(piece)
+            self._position += len(piece)
+        # Shorter than what was written? The digest will tell.

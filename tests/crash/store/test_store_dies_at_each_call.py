@@ -101,6 +101,6 @@ def test_a_run_killed_while_it_clears_up_after_a_killed_one_costs_nothing(templa
     killed = template.with_name("killed")
     shutil.copytree(template, killed)
     place = open_place(killed, "work")
-    assert run_and_die(lambda: back_up(place), 3, "torn")
+    assert run_and_die(lambda: back_up(place), 2, "torn")
     assert {"lock.d", place.temp_archive(NEW).name} <= set(os.listdir(place.directory))
     assert deaths(killed, back_up, EARLIER) > 60

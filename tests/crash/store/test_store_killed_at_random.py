@@ -84,7 +84,7 @@ def test_killed_at_random_nothing_confirmed_is_lost(tmp_path: Path) -> None:
     confirmed: set[str] = set()
     checked: set[str] = set()
     for _ in range(KILLS):
-        confirmed.update(kill_after(*start(place), dice.uniform(0.001, 0.06)))
+        confirmed.update(kill_after(*start(place), dice.uniform(0.001, 0.1)))
         listed = read_catalogue(place)
         assert listed.skipped == ()
         assert listed.damaged == {}

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from scratchflow.disk.direct import BUFFER_BYTES
 from scratchflow.model.errors import (
     LockLost,
     NoSpace,
@@ -110,6 +111,7 @@ def test_a_file_in_the_way_is_neither_overwritten_nor_removed(
 def test_bytes_that_do_not_read_back_are_not_committed(place: Place, lock: StoreLock) -> None:
     with NewSnapshot(lock, make_id()) as new:
         new.file.write(b"written")
+        new.file.finish()
         place.temp_archive(make_id()).write_bytes(b"flipped")
         with pytest.raises(SnapshotDamaged, match="does not read back"):
             new.commit(make_manifest(make_id()))
@@ -121,11 +123,11 @@ def test_damage_to_an_early_piece_of_a_large_archive_is_found(
 ) -> None:
     monkeypatch.setattr(read_back, "PIECE_BYTES", 1000)
     with NewSnapshot(lock, make_id()) as new:
-        new.file.write(b"a" * 900)
+        new.file.write(b"a" * BUFFER_BYTES)
         with open(place.temp_archive(make_id()), "r+b") as file:
             file.write(b"b")
-        for _ in range(50):
-            new.file.write(b"a" * 900)
+        for _ in range(5):
+            new.file.write(b"a" * BUFFER_BYTES)
         with pytest.raises(SnapshotDamaged, match="does not read back"):
             new.commit(make_manifest(make_id()))
     assert names(place) == set()
@@ -135,7 +137,7 @@ def test_a_large_archive_is_read_back_while_it_is_written(
     place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_back, "PIECE_BYTES", 1000)
-    stored = commit_bytes(lock, make_id(), os.urandom(300_000))
+    stored = commit_bytes(lock, make_id(), os.urandom(3 * BUFFER_BYTES + 1))
     verify_archive(place, stored)
 
 
