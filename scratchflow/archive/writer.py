@@ -6,20 +6,29 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from scratchflow.archive.bundles import Bundle, bundles
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.container import Footer, pack_footer
 from scratchflow.archive.frame_sink import FrameSink, Out
 from scratchflow.archive.index import Index
 from scratchflow.archive.index_build import begin_index, finish_index, same_tree, without
 from scratchflow.archive.index_codec import dump_index
+from scratchflow.archive.member_notes import MemberNotes
 from scratchflow.archive.member_writer import MemberWriter
+from scratchflow.archive.packers import Frame, Packers
+from scratchflow.archive.packing import Packing, unpacked_notes
 from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.scan import Warn
-from scratchflow.archive.tar_headers import END_OF_ARCHIVE
-from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, Counts
+from scratchflow.archive.tar_headers import BLOCK, END_OF_ARCHIVE
+from scratchflow.archive.tree import KIND_MASK, REGULAR, Counts
 
 __all__ = ["Item", "Plan", "Progress", "Written", "plan", "write", "write_again"]
+
+# Beyond this many, one thread that hashes what they make is the limit.
+_MAX_PACKERS = 8
+# Less than this for each, and it is not worth starting one.
+_BYTES_EACH = 8 << 20
 
 Item = Callable[[str, bytes], None]  # (action, path)
 
@@ -55,21 +64,26 @@ def write(
     What happens to the files it reads is told through `warn` and never ends it; what happens to
     `out` does: NoSpace when the disk or quota is full, the OSError otherwise.
     """
-    sink = FrameSink(out, archive_id=archive_id, level=level, threads=threads or usable_cores())
+    cores = threads or usable_cores()
     index = begin_index(plan, archive_id)
-    members = MemberWriter(plan.scanned, index, sink, warn)
+    # Processes before threads: a fork copies only the thread that forks.
+    packers = Packers(
+        lambda: Packing(plan.scanned, plan.seed, level), _worthwhile_packers(plan, cores)
+    )
+    sink = FrameSink(out, archive_id=archive_id, level=level, threads=cores)
     try:
-        _write_members(plan, members, sink, progress, item)
+        members = _Members(plan, index, sink, packers, warn)
+        members.write(progress, item)
         sink.put(END_OF_ARCHIVE)
         sink.close()
     except BaseException:
         sink.abort()
         raise
     finally:
-        members.close()
+        packers.close()
     index.members = members.count
-    finish_index(index, plan, sink.frames, members.unsettled)
-    index = without(index, plan, plan.dropped | members.dropped)
+    finish_index(index, plan, sink.frames, members.writer.unsettled)
+    index = without(index, plan, plan.dropped | members.writer.dropped)
     append_index(index, sink)
     return Written(
         index=index,
@@ -111,32 +125,70 @@ def write_again(index: Index, cache: ScanCache, out: Out | int, *, archive_id: s
     )
 
 
-def _write_members(
-    plan: Plan, members: MemberWriter, sink: FrameSink, progress: Progress, item: Item | None
-) -> None:
-    scanned = plan.scanned
-    modes = [scanned.mode[entry] & KIND_MASK for entry in plan.store]
-    files_total = modes.count(REGULAR)
-    bytes_total = sum(scanned.size[entry] for entry in plan.store)
+def _worthwhile_packers(plan: Plan, cores: int) -> int:
+    """How many processes it takes: none for what is done before they would have begun."""
+    entries = len(plan.store)
+    stored_bytes = entries * BLOCK + sum(map(plan.scanned.size.__getitem__, plan.store))
+    return min(cores, _MAX_PACKERS, stored_bytes // _BYTES_EACH) if cores > 1 else 0
 
-    def report() -> None:
-        progress("store", members.files_done, files_total, members.bytes_done, bytes_total)
 
-    sink.on_frame = report
-    chosen = bytearray(len(scanned))
-    for entry in plan.store:
-        chosen[entry] = 1
-    for entry, group, path, name in scanned.in_tar_order(chosen):
-        kind = scanned.mode[entry] & KIND_MASK
-        if kind == REGULAR:
-            members.add_file(entry, group, path, name)
-        elif kind == DIRECTORY:
-            members.add_directory(entry, group, path, name)
-        else:
-            members.add_symlink(entry, path)
-        if item:
-            item("stored", path)
-    report()
+class _Members:
+    """Writes what the plan says to the sink, with the help of packers."""
+
+    def __init__(
+        self, plan: Plan, index: Index, sink: FrameSink, packers: Packers, warn: Warn
+    ) -> None:
+        self._plan = plan
+        self._index = index
+        self._number = len(index.archives)
+        self._sink = sink
+        self._packers = packers
+        self.writer = MemberWriter(plan.scanned, plan.seed, sink, warn)
+        self.count = 0
+
+    def write(self, progress: Progress, item: Item | None) -> None:
+        """Every member, in order."""
+        scanned, sink = self._plan.scanned, self._sink
+        modes = [scanned.mode[entry] & KIND_MASK for entry in self._plan.store]
+        files_total = modes.count(REGULAR)
+        bytes_total = sum(scanned.size[entry] for entry in self._plan.store)
+        files = done = began = 0
+
+        def report() -> None:
+            # Within a bundle, what is in the stream already: a large file takes a while.
+            now = min(done + sink.position - began, bytes_total)
+            progress("store", files, files_total, now, bytes_total)
+
+        sink.on_frame = report
+        chosen = bytearray(len(scanned))
+        for entry in self._plan.store:
+            chosen[entry] = 1
+        waiting = bundles(scanned, scanned.in_tar_order(chosen))
+        try:
+            for bundle, frame in self._packers.pack(waiting):
+                began = sink.position
+                notes = self._put(bundle, frame)
+                self.count += notes.members
+                files, done, began = files + notes.files, done + notes.bytes, sink.position
+                if item:
+                    for _, _, path, _ in bundle.members:
+                        item("stored", path)
+        finally:
+            self.writer.close()
+        report()
+
+    def _put(self, bundle: Bundle, frame: Frame | None) -> MemberNotes:
+        if frame and self.writer.relinked.isdisjoint(member[0] for member in bundle.members):
+            notes = unpacked_notes(frame.notes)
+            self._sink.flush()
+            notes.enter(self._index, self._number, self._sink.position)
+            self._sink.put_frame(frame.packed, frame.raw_bytes, frame.release)
+            return notes
+        if frame:
+            frame.release()
+        notes = self.writer.add(bundle.members)
+        notes.enter(self._index, self._number, 0)
+        return notes
 
 
 def append_index(index: Index, sink: FrameSink) -> None:

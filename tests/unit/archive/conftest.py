@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,6 +93,16 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     os.umask(old)
 
 
+@pytest.fixture(params=["alone", "with packers"])
+def with_and_without_packers(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything once by this process alone and once with packers, however small it is."""
+    helped = request.param == "with packers"
+    monkeypatch.setattr(writer, "usable_cores", lambda: 2 if helped else 1)
+    monkeypatch.setattr(writer, "_BYTES_EACH", 1)
+
+
 State = dict[bytes, tuple[object, ...]]
 
 
@@ -159,3 +170,19 @@ def age_directories(top: Path) -> None:
     """Gives every directory an mtime that nothing would restore by accident."""
     for number, (path, _, _) in enumerate(os.walk(os.fsencode(top))):
         os.utime(path, ns=(0, 1_000_000_000_000_000_000 + number * 3_000_000_001))
+
+
+def wait_until_gone(processes: list[int]) -> None:
+    """Processes whose parent may be gone: nobody may be there to ask for their exit codes."""
+    deadline = time.monotonic() + 20
+    while any(_is_running(process) for process in processes):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"

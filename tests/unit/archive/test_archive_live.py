@@ -17,13 +17,15 @@ from scratchflow.model.errors import NoSpace
 
 from .conftest import Bench, fill, tree_state
 
+pytestmark = pytest.mark.usefixtures("with_and_without_packers")
+
 
 def _write(bench: Bench, planned: writer.Plan, when_busy: object = None) -> Index:
-    """Writes archive A; `when_busy` is called when the first frame has been sent off."""
+    """Writes archive A; `when_busy` is called when a frame full of content has been sent off."""
     calls: list[object] = [when_busy] if when_busy else []
 
-    def progress(*_: object) -> None:
-        if calls:
+    def progress(_phase: str, _files: int, _of: int, bytes_done: int, _bytes: int) -> None:
+        if calls and bytes_done >= FRAME_BYTES // 2:
             action = calls.pop()
             assert callable(action)
             action()

@@ -18,6 +18,8 @@ from scratchflow.archive.selection import Selection
 
 from .conftest import Bench, age_directories, fill, tree_state
 
+pytestmark = pytest.mark.usefixtures("with_and_without_packers")
+
 
 def test_restored_tree_equals_the_original(bench: Bench) -> None:
     fill(bench.work)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from scratchflow.archive.ignore import IgnoreRules
 from scratchflow.archive.scan import Scan, ScannedTree
 
-from .conftest import Bench, fill
+from .conftest import Bench, fill, wait_until_gone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="helpers are forked on Linux only")
 
@@ -95,15 +94,4 @@ def test_helpers_do_not_outlive_the_one_who_asked(bench: Bench) -> None:
         helpers = [int(word) for word in asker.stdout.readline().split()]
         asker.kill()
     assert len(helpers) == 2
-    deadline = time.monotonic() + 20
-    while any(_is_running(helper) for helper in helpers):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"  # nobody may be there to ask for its exit code
+    wait_until_gone(helpers)

@@ -1,0 +1,236 @@
+"""Forked processes that read, digest and compress bundles of small files.
+
+Threads would do for the compression, which runs without the interpreter's lock; what is done for
+each file holds it. A packer puts its frame into memory that it shares with the one who asked, so
+that no byte goes through a pipe. What packers make is never needed, only welcome: a bundle that
+one gives back, or dies over, is done by the one who asked.
+"""
+
+from __future__ import annotations
+
+import gc
+import marshal
+import mmap
+import select
+import socket
+import struct
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+
+from scratchflow.archive.bundles import Bundle
+from scratchflow.archive.forking import end_helper, fork_helper
+from scratchflow.archive.frame_sink import FRAME_BYTES
+from scratchflow.archive.packing import NotPlain, Packing
+
+_ASKED = struct.Struct("<II")  # slot, bytes of the bundle that follows
+_ANSWER = struct.Struct("<IIII")  # slot, bytes in the frame, of the frame, of the notes after it
+# An LZ4 frame may be a little larger than its content; then come the notes.
+_SLOT_BYTES = FRAME_BYTES + (1 << 20)
+# Frames that a packer may have under way or waiting: enough for it to go on while a large file
+# is written, which comes between.
+_SLOTS_EACH = 4
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A finished frame, in memory that is used again after `release`."""
+
+    packed: memoryview
+    raw_bytes: int
+    notes: bytes
+    slot: int
+    released: SimpleQueue[int]
+
+    def release(self) -> None:
+        """Its bytes are no longer needed; may be called by any thread."""
+        self.packed.release()
+        self.released.put(self.slot)
+
+
+class _Packer:
+    """One process, as seen by the one who asks."""
+
+    def __init__(self, process: int, line: socket.socket) -> None:
+        self.process = process
+        self.line = line
+        self.waiting: dict[int, Bundle] = {}  # by slot
+
+
+class Packers:
+    """Up to `count` processes; `close` leaves none behind."""
+
+    def __init__(self, packing: Callable[[], Packing], count: int) -> None:
+        """`packing` is called once in each process: what it opens is its own."""
+        self._slots = mmap.mmap(-1, max(count, 1) * _SLOTS_EACH * _SLOT_BYTES)  # taken when touched
+        self._packers: list[_Packer] = []
+        self._alive: dict[int, _Packer] = {}  # by descriptor
+        self._free: list[int] = []
+        self._released: SimpleQueue[int] = SimpleQueue()
+        self._results: dict[Bundle, Frame | None] = {}
+        self._poll = select.poll()
+        try:
+            for number in range(count if sys.platform == "linux" else 0):
+                self._fork(packing, number)
+        except OSError:  # no more processes allowed: those there are will do
+            return
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def processes(self) -> list[int]:
+        """Those that are at work."""
+        return [packer.process for packer in self._alive.values()]
+
+    def close(self) -> None:
+        """Ends all of them; harmless when repeated. Frames stay readable until they are released."""
+        for packer in list(self._alive.values()):
+            self._bury(packer)
+
+    def pack(self, bundles: Iterator[Bundle]) -> Iterator[tuple[Bundle, Frame | None]]:
+        """Every bundle in order, with its frame; without one it is left to the caller."""
+        ahead: deque[Bundle] = deque()
+        more = True
+        while more or ahead:
+            more = more and self._hand_out(bundles, ahead)
+            if ahead:
+                bundle = ahead.popleft()
+                yield bundle, self._result(bundle)
+
+    def _hand_out(self, bundles: Iterator[Bundle], ahead: deque[Bundle]) -> bool:
+        """Gives every packer something to do; False when there are no more bundles."""
+        while self._take_released(wait=not ahead) or not ahead:
+            bundle = next(bundles, None)
+            if bundle is None:
+                return False
+            ahead.append(bundle)
+            if bundle.fits_frame and self._free:
+                self._ask(bundle)
+        return True
+
+    def _take_released(self, *, wait: bool) -> bool:
+        """Whether a slot is free; with `wait` the last resort is to wait for one."""
+        with suppress(Empty):
+            while True:
+                block = wait and bool(self._alive) and not self._free
+                slot = self._released.get(block=block)
+                if self._packer_of(slot).process in self.processes:
+                    self._free.append(slot)
+        return bool(self._free)
+
+    def _ask(self, bundle: Bundle) -> None:
+        # The packer with the least to do is the one with the most free slots.
+        free = [slot // _SLOTS_EACH for slot in self._free]
+        slot = max(self._free, key=lambda slot: free.count(slot // _SLOTS_EACH))
+        self._free.remove(slot)
+        packer = self._packer_of(slot)
+        packer.waiting[slot] = bundle
+        task = marshal.dumps(bundle.members)
+        try:
+            packer.line.sendall(_ASKED.pack(slot, len(task)) + task, socket.MSG_NOSIGNAL)
+        except OSError:
+            self._bury(packer)
+
+    def _packer_of(self, slot: int) -> _Packer:
+        return self._packers[slot // _SLOTS_EACH]
+
+    def _result(self, bundle: Bundle) -> Frame | None:
+        while bundle not in self._results:
+            if not any(bundle in packer.waiting.values() for packer in self._alive.values()):
+                return None
+            for descriptor, _ in self._poll.poll():
+                self._hear(self._alive[descriptor])
+        return self._results.pop(bundle)
+
+    def _hear(self, packer: _Packer) -> None:
+        answer = _receive(packer.line, _ANSWER.size)
+        if answer is None:
+            self._bury(packer)
+            return
+        slot, raw_bytes, packed_bytes, notes_bytes = _ANSWER.unpack(answer)
+        bundle = packer.waiting.pop(slot)
+        if not packed_bytes:
+            self._results[bundle] = None
+            self._free.append(slot)
+            return
+        start = slot * _SLOT_BYTES
+        end = start + packed_bytes
+        packed = memoryview(self._slots)[start:end]
+        notes = self._slots[end : end + notes_bytes]
+        self._results[bundle] = Frame(packed, raw_bytes, notes, slot, self._released)
+
+    def _bury(self, packer: _Packer) -> None:
+        """A packer is gone, or has to go: what it had under way is left to the caller."""
+        if self._alive.pop(packer.line.fileno(), None) is None:
+            return
+        self._poll.unregister(packer.line)
+        packer.line.close()
+        end_helper(packer.process)
+        self._results.update(dict.fromkeys(packer.waiting.values()))
+        packer.waiting.clear()
+        number = self._packers.index(packer)
+        self._free = [slot for slot in self._free if slot // _SLOTS_EACH != number]
+
+    def _fork(self, packing: Callable[[], Packing], number: int) -> None:
+        ours, theirs = socket.socketpair()
+        try:
+            process = fork_helper(
+                lambda: _serve(theirs, packing(), memoryview(self._slots)), (theirs.fileno(),)
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        packer = _Packer(process, ours)
+        self._packers.append(packer)
+        self._alive[ours.fileno()] = packer
+        self._poll.register(ours, select.POLLIN)
+        self._free += range(number * _SLOTS_EACH, (number + 1) * _SLOTS_EACH)
+
+
+def _serve(line: socket.socket, packing: Packing, slots: memoryview) -> None:
+    """The life of a packer: it ends with the one who asks, whose end of the line is then closed."""
+    gc.disable()  # it makes no cycles, and must not touch, and so copy, what it shares
+    while asked := _receive(line, _ASKED.size):
+        slot, length = _ASKED.unpack(asked)
+        task = _receive(line, length)
+        if task is None:
+            return
+        answer = _packed(packing, marshal.loads(task), slots, slot)  # noqa: S302 - the asker's
+        line.sendall(_ANSWER.pack(slot, *answer))
+
+
+def _packed(
+    packing: Packing, members: Sequence[tuple[int, int, bytes, bytes]], slots: memoryview, slot: int
+) -> tuple[int, int, int]:
+    """Packs into the slot; the sizes of what is in it, or zeros."""
+    try:
+        parts, raw_bytes, notes = packing.pack(members)
+    except NotPlain:
+        return 0, 0, 0
+    position = slot * _SLOT_BYTES
+    if sum(map(len, parts)) + len(notes) > _SLOT_BYTES:
+        return 0, 0, 0
+    for part in (*parts, notes):
+        slots[position : position + len(part)] = part
+        position += len(part)
+    return raw_bytes, sum(map(len, parts)), len(notes)
+
+
+def _receive(line: socket.socket, count: int) -> bytes | None:
+    """Exactly so many bytes; None when the other end is gone."""
+    content = bytearray()
+    while len(content) < count:
+        try:
+            piece = line.recv(count - len(content))
+        except ConnectionError:
+            return None
+        if not piece:
+            return None
+        content += piece
+    return bytes(content)

@@ -1,0 +1,172 @@
+"""Packers make a backup quicker; they never change what is stored, and never outlive it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scratchflow.archive import packers, verify, writer
+from scratchflow.archive.bundles import Bundle, bundles
+from scratchflow.archive.frame_sink import FRAME_BYTES
+from scratchflow.archive.index import Index
+from scratchflow.archive.reader import open_index
+from scratchflow.model.errors import NoSpace
+
+from .conftest import Bench, fill, tree_state, wait_until_gone
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="packers are forked on Linux only")
+
+
+@pytest.fixture(autouse=True)
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[packers.Packers]:
+    """The packers of every backup, two at a time however little there is to store."""
+    seen: list[packers.Packers] = []
+    real = packers.Packers.__init__
+
+    def init(self: packers.Packers, *given: object) -> None:
+        real(self, *given)  # type: ignore[arg-type]  # passed on as they came
+        seen.append(self)
+
+    monkeypatch.setattr(packers.Packers, "__init__", init)
+    monkeypatch.setattr(writer, "_BYTES_EACH", 1)
+    return seen
+
+
+def many(bench: Bench) -> None:
+    """Some dozen frames of small files, with a large one between them."""
+    fill(bench.work)
+    for number in range(60):
+        (bench.work / f"d{number % 7}").mkdir(exist_ok=True)
+        content = os.urandom(400_000) + bytes(400_000)
+        (bench.work / f"d{number % 7}" / f"{number}").write_bytes(content)
+    (bench.work / "d3" / "large").write_bytes(os.urandom(3 * FRAME_BYTES))
+    os.link(bench.work / "d1" / "1", bench.work / "d6" / "linked")
+
+
+def write(bench: Bench, archive_id: str, threads: int, when_busy: object = None) -> Index:
+    calls = [when_busy] if when_busy else []
+
+    def progress(*_: object) -> None:
+        if calls:
+            action = calls.pop()
+            assert callable(action)
+            action()
+
+    with bench.path(archive_id).open("wb", buffering=0) as out:
+        writer.write(
+            bench.plan(), out, archive_id=archive_id, warn=bench.warn, threads=threads,
+            progress=progress,
+        )  # fmt: skip
+    assert verify.verify_archive(bench.path(archive_id)) == []
+    return open_index(bench.path(archive_id))
+
+
+def test_the_same_is_stored_with_packers_as_without(bench: Bench) -> None:
+    many(bench)
+    alone, helped = write(bench, "A", 1), write(bench, "B", 2)
+    assert list(helped.names) == list(alone.names)
+    assert helped.counts() == alone.counts()
+    original = tree_state(bench.scratch)
+    assert tree_state(bench.restore(helped)) == original
+    plain = tree_state(bench.restore_plain("B"), whole_seconds=True)
+    assert plain == tree_state(bench.scratch, whole_seconds=True)
+
+
+def test_most_frames_come_from_the_packers(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    many(bench)
+    packed: list[bool] = []
+    real = packers.Packers._result
+
+    def result(self: packers.Packers, bundle: Bundle) -> packers.Frame | None:
+        frame = real(self, bundle)
+        packed.append(frame is not None)
+        return frame
+
+    monkeypatch.setattr(packers.Packers, "_result", result)
+    write(bench, "A", 2)
+    assert packed.count(False) == 1, "all but the large file"
+    assert packed.count(True) > 10
+
+
+def test_what_killed_packers_had_under_way_is_stored_all_the_same(
+    bench: Bench, begun: list[packers.Packers]
+) -> None:
+    many(bench)
+
+    def kill() -> None:
+        for process in begun[0].processes:
+            os.kill(process, signal.SIGKILL)
+
+    index = write(bench, "A", 2, kill)
+    assert begun[0].processes == []
+    assert bench.warnings == []
+    assert tree_state(bench.restore(index)) == tree_state(bench.scratch)
+
+
+def test_one_killed_packer_leaves_the_work_to_the_other(
+    bench: Bench, begun: list[packers.Packers]
+) -> None:
+    many(bench)
+    index = write(bench, "A", 2, lambda: os.kill(begun[0].processes[0], signal.SIGKILL))
+    assert tree_state(bench.restore(index)) == tree_state(bench.scratch)
+
+
+class _FullDisk:
+    name = "store/A"
+
+    def __init__(self, begun: list[packers.Packers]) -> None:
+        self._begun = begun
+        self.processes: list[int] = []
+
+    def write(self, _content: bytes, /) -> int:
+        self.processes = self._begun[0].processes
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_backup_that_fails_leaves_no_process(bench: Bench, begun: list[packers.Packers]) -> None:
+    many(bench)
+    out = _FullDisk(begun)
+    with pytest.raises(NoSpace):
+        writer.write(bench.plan(), out, archive_id="A", warn=bench.warn, threads=2)
+    assert len(out.processes) == 2
+    assert not any(Path(f"/proc/{process}").exists() for process in out.processes)
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from scratchflow.archive import packers
+from scratchflow.archive.bundles import Bundle
+class Slow:
+    def pack(self, members):
+        time.sleep(0.3)
+        raise packers.NotPlain
+begun = packers.Packers(Slow, 2)
+print(*begun.processes, flush=True)
+for bundle, frame in begun.pack(Bundle([(0, 0, b"", b"")]) for _ in range(1000)):
+    pass
+"""
+
+
+def test_packers_do_not_outlive_the_one_who_asked() -> None:
+    with subprocess.Popen([sys.executable, "-c", SLOW], stdout=subprocess.PIPE, text=True) as asker:
+        assert asker.stdout
+        processes = [int(word) for word in asker.stdout.readline().split()]
+        asker.kill()
+    assert len(processes) == 2
+    wait_until_gone(processes)
+
+
+def test_bundles_hold_every_member_once_and_in_order(bench: Bench) -> None:
+    many(bench)
+    scanned = bench.scan()
+    members = list(scanned.in_tar_order(bytearray(b"\1") * len(scanned)))
+    found = list(bundles(scanned, iter(members)))
+    assert [member for bundle in found for member in bundle.members] == members
+    assert [len(bundle.members) for bundle in found if not bundle.fits_frame] == [1]
