@@ -1,8 +1,9 @@
-"""A step of a job that outlives whoever started it: `srun` is cut loose once the step runs.
+"""A command on the node that outlives whoever started it: `srun` is cut loose once its step runs.
 
 Seen with Slurm 22.05: a hang-up or SIGTERM of `srun` ends its step at once, and that is what a closed tmux,
 a logout policy or an orderly shutdown of the login host sends. A SIGKILL does not: the step then belongs to
-the job alone, and ends with it.
+the job alone, and ends with it. An `ssh` may go either way: its far command has no terminal, and is told
+nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from contextlib import suppress
 
 from scratchflow.cluster.command import CommandMissing
 from scratchflow.cluster.slurm import Slurm, last_words
-from scratchflow.cluster.slurm_request import step_argv
 from scratchflow.model.errors import SlurmUnreachable
 
 SIGNALS = {"USR1", "TERM"}
@@ -23,19 +23,20 @@ _END_S = 10.0
 
 
 class LastingStep:
-    """A step that is being started; `cut_loose` when it has shown that it lives, else `give_up`."""
+    """One that is being started; `cut_loose` when it has shown that it lives, else `give_up`."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], program: str = "srun") -> None:
         self._process = process
+        self._program = program
 
     def failure(self) -> str | None:
-        """What `srun` said if it has ended already; None while it runs."""
+        """What was said on stderr if it has ended already; None while it runs."""
         code = self._process.poll()
         if code is None:
             return None
         said = self._process.stderr.read() if self._process.stderr else b""
         words = said.decode("utf-8", "replace").strip().splitlines()
-        return words[-1] if words else f"`srun` exited with {code}"
+        return words[-1] if words else f"`{self._program}` exited with {code}"
 
     def has_ended_well(self) -> bool:
         """Whether it has ended by itself, with nothing to complain about."""
@@ -46,7 +47,7 @@ class LastingStep:
         self._kill(signal.SIGKILL)
 
     def give_up(self) -> None:
-        """Ends it, with its step."""
+        """Ends it, with its step. Over ssh nobody can: what still starts there is on, as was asked."""
         self._kill(signal.SIGTERM)
 
     def _kill(self, signum: signal.Signals) -> None:
@@ -63,20 +64,16 @@ class LastingStep:
 
 
 def start_lasting_step(
-    job_id: int,
-    node: str,
-    command: Sequence[str],
-    *,
-    stdin: bytes,
-    environment: Mapping[str, str],
+    argv: Sequence[str | bytes], *, stdin: bytes, environment: Mapping[str, str]
 ) -> LastingStep:
-    """Starts the command on the node. It reads `stdin`; after the cut nobody hears what it says.
+    """Runs what starts it on the node. It reads `stdin`; after the cut nobody hears what it says.
 
-    CommandMissing when there is no `srun`.
+    CommandMissing when the program cannot be started.
     """
+    program = os.fsdecode(argv[0])
     try:
         process = subprocess.Popen(
-            step_argv(job_id, node, command),
+            argv,
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -84,12 +81,12 @@ def start_lasting_step(
             start_new_session=True,
         )
     except OSError as error:
-        raise CommandMissing("srun") from error
+        raise CommandMissing(program) from error
     if process.stdin:
         with suppress(BrokenPipeError):  # it has ended; `failure` tells why
             process.stdin.write(stdin)
             process.stdin.flush()
-    return LastingStep(process)
+    return LastingStep(process, program)
 
 
 def step_runs(slurm: Slurm, job_id: int, step_id: int) -> bool | None:

@@ -78,9 +78,10 @@ def _memory(text: str) -> str:
     return f"{-(-parse_size(text) // 1024**2)}M"
 
 
-def shell_on_node_argv(job_id: int, node: str, shell: str) -> list[str]:
+def shell_on_node_argv(job_id: int, node: str, shell: str, *, overlap: bool = True) -> list[str]:
     """A login shell as a step of the job, beside its other steps; needs a terminal."""
-    return [*_srun(), f"--jobid={job_id}", f"--nodelist={node}", "--pty", shell, "-l"]
+    where = [f"--jobid={job_id}", f"--nodelist={node}"]
+    return [*_srun(overlap=overlap), *where, "--pty", shell, "-l"]
 
 
 def step_argv(
@@ -95,11 +96,12 @@ def step_argv(
     return [*_srun(), *where, *options, *command]
 
 
-def shell_inside_argv(shell: str) -> list[str]:
+def shell_inside_argv(shell: str, *, overlap: bool = True) -> list[str]:
     """The same for a command of `salloc` itself, which hands the job over in the environment."""
-    return [*_srun(), "--pty", shell, "-l"]
+    return [*_srun(overlap=overlap), "--pty", shell, "-l"]
 
 
-def _srun() -> list[str]:
+def _srun(*, overlap: bool = True) -> list[str]:
     # `--overlap`: without it every further step, the auto-backup too, waits until the shell ends.
-    return ["srun", "--overlap", "--nodes=1", "--ntasks=1"]
+    # Where `srun` does not know it, the shell is the only step.
+    return ["srun", *(["--overlap"] if overlap else []), "--nodes=1", "--ntasks=1"]

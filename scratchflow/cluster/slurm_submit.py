@@ -44,6 +44,7 @@ class Request:
     detached: bool = True
     node: str = ""
     shell: str = "/bin/sh"
+    overlap: bool = True
 
     @property
     def name(self) -> str:
@@ -51,7 +52,7 @@ class Request:
 
     def argv(self) -> list[str]:
         """The `salloc` that asks; also what `--dry-run` shows."""
-        command = () if self.detached else shell_inside_argv(self.shell)
+        command = () if self.detached else shell_inside_argv(self.shell, overlap=self.overlap)
         return salloc_argv(
             self.options, self.name, detached=self.detached, node=self.node, command=command
         )

@@ -102,13 +102,20 @@ def _end(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def show_node(tmux: Tmux, profile: str, session: str, allocation: Allocation, shell: str) -> Pane:
+def show_node(
+    tmux: Tmux,
+    profile: str,
+    session: str,
+    allocation: Allocation,
+    shell: str,
+    *,
+    overlap: bool = True,
+) -> Pane:
     """Puts a shell on the node into the window, unless something runs there already.
 
     For `hold = "detached"`: after the grant, and whenever the session or its shell was lost.
     """
     if allocation.job_id is None or allocation.node is None:
         raise ValueError("there is no node to show")
-    return tmux.ensure(
-        profile, session, shell_on_node_argv(allocation.job_id, allocation.node, shell)
-    )
+    argv = shell_on_node_argv(allocation.job_id, allocation.node, shell, overlap=overlap)
+    return tmux.ensure(profile, session, argv)

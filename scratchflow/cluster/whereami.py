@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from scratchflow.model.events import Role
 
+_WAY_TO_SLURM = ("PATH", "LD_LIBRARY_PATH", "SLURM_CONF")
+
 
 def role(environment: Mapping[str, str]) -> Role:
     """Slurm names the node to every process of a job; a host that can allocate is a login host.
@@ -46,6 +48,16 @@ def step_id(environment: Mapping[str, str]) -> int | None:
     """The step of the job this process is, if it is one that has a number."""
     text = environment.get("SLURM_STEP_ID", "")
     return int(text) if text.isascii() and text.isdigit() else None
+
+
+def as_told_by_slurm(job_id: int, node: str, environment: Mapping[str, str]) -> list[str]:
+    """What a step of the job would find in its environment, for a process that is none: `NAME=value`.
+
+    Besides what the functions above read, the way to Slurm's commands as this process has it.
+    """
+    told = {"SLURMD_NODENAME": node, "SLURM_JOB_ID": str(job_id)}
+    passed = {name: environment[name] for name in _WAY_TO_SLURM if environment.get(name)}
+    return [f"{name}={value}" for name, value in {**told, **passed}.items()]
 
 
 def _on_path(program: str, path: str) -> bool:

@@ -7,6 +7,7 @@ from scratchflow.cluster.tmux import SOCKET
 from scratchflow.cluster.tmux_window import show_node
 from scratchflow.cluster.whereami import node_name
 from scratchflow.flows.login_host import LoginHost
+from scratchflow.flows.onto_node import steps_overlap
 from scratchflow.flows.relaying import require_allocation
 from scratchflow.model.errors import AllocationMissing
 from scratchflow.model.results import SessionReady
@@ -34,7 +35,9 @@ def ready_session(login: LoginHost, *, rebuild: bool = False) -> SessionReady:
             raise AllocationMissing(profile=name)
     else:
         held = require_allocation(login.slurm, name)
-        pane = show_node(login.tmux, name, login.profile.tmux_session, held, login.shell)
+        overlap = steps_overlap(login.environment)
+        session = login.profile.tmux_session
+        pane = show_node(login.tmux, name, session, held, login.shell, overlap=overlap)
         login.note_session(pane.session)
     argv = login.tmux.attach_argv(name)
     session = argv[-1].removeprefix("=")

@@ -16,7 +16,7 @@ import msgspec
 from scratchflow.agent.install import agent_command, install
 from scratchflow.agent.request import asking, encode
 from scratchflow.cluster import none
-from scratchflow.cluster.command import CommandMissing, command_environment
+from scratchflow.cluster.command import CommandMissing
 from scratchflow.cluster.lasting_step import (
     LastingStep,
     signal_step,
@@ -27,10 +27,16 @@ from scratchflow.cluster.slurm_jobs import job
 from scratchflow.cluster.whereami import node_name
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.looking import autobackup_shown
+from scratchflow.flows.onto_node import NodeSsh, way_onto
 from scratchflow.flows.relaying import require_allocation, require_running
 from scratchflow.flows.wishes import Autobackup, DryRun
 from scratchflow.model.allocation import HELD, Allocation
-from scratchflow.model.errors import AllocationMissing, AutobackupFailed, TmuxFailed
+from scratchflow.model.errors import (
+    AllocationMissing,
+    AutobackupFailed,
+    ScratchflowError,
+    TmuxFailed,
+)
 from scratchflow.model.profile import to_plain
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.ssh.local import LocalTransport
@@ -44,6 +50,10 @@ STOP_S = 60.0
 """How long it may take to end: it finishes a backup that is under way."""
 _LOOK_S = 0.1
 _LOOK_AT_JOB_S = 3.0
+_SIGNAL_S = 20.0
+# The number was read from a file, and is given out again: it has to be an agent's still.
+_SIGNAL = 'tr "\\0" "\\n" < "/proc/$1/cmdline" | grep -qx agent && kill -s "$2" "$1"'
+_GONE = 1
 
 
 def switch_on(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
@@ -112,11 +122,37 @@ def living_on(place: Place, held: Allocation) -> Heartbeat | None:
 
 
 def _running_on(login: LoginHost, place: Place, held: Allocation) -> Heartbeat | None:
-    """The same, when it has not been killed since its last sign: Slurm knows the step."""
+    """The same, when it has not been killed since its last sign: Slurm knows the step, or its node the process."""
     life = living_on(place, held)
-    if life is None or life.step_id is None or held.job_id is None:
+    if life is None or held.job_id is None:
         return life
-    return None if step_runs(login.slurm, held.job_id, life.step_id) is False else life
+    if life.step_id is not None:
+        runs = step_runs(login.slurm, held.job_id, life.step_id)
+    else:
+        runs = _signal_over_ssh(login, held, life, "0")
+    return None if runs is False else life
+
+
+def _signal_over_ssh(login: LoginHost, held: Allocation, life: Heartbeat, name: str) -> bool | None:
+    """Sends a signal to a loop that is no step; whether there is one, None when the node does not say."""
+    argv = ["sh", "-c", _SIGNAL, "sh", str(life.pid), name]
+    try:
+        way = NodeSsh(held, login.settings.name, login.environment)
+        code = way.run(argv, timeout_s=_SIGNAL_S).returncode
+    except ScratchflowError:
+        return None
+    return code == 0 if code in {0, _GONE} else None
+
+
+def tell_job_ends(login: LoginHost, held: Allocation) -> None:
+    """What Slurm tells a step when its job is cancelled, told to a loop that is none.
+
+    Before the job goes: afterwards ssh may be refused. One that does not hear it learns it from Slurm.
+    """
+    with suppress(ScratchflowError):
+        life = living_on(find_place(_store(login), login.profile.workspace), held)
+        if life is not None and life.step_id is None:
+            _signal_over_ssh(login, held, life, "TERM")
 
 
 def _start(login: LoginHost, held: Allocation) -> Heartbeat:
@@ -149,14 +185,10 @@ def _start(login: LoginHost, held: Allocation) -> Heartbeat:
 
 
 def _start_on_node(login: LoginHost, held: Allocation, request: bytes) -> LastingStep:
+    way = way_onto(held, login.settings.name, login.environment)
+    argv = way.argv(agent_command())
     try:
-        return start_lasting_step(
-            held.job_id or 0,
-            held.node or "",
-            agent_command(),
-            stdin=request,
-            environment=command_environment(login.environment),
-        )
+        return start_lasting_step(argv, stdin=request, environment=way.environment)
     except CommandMissing as error:
         raise login.slurm.unreachable(f"there is no `{error}` on its PATH") from error
 
@@ -224,6 +256,8 @@ class _HereStep(LastingStep):
 def _stop(login: LoginHost, place: Place, held: Allocation, life: Heartbeat) -> None:
     if held.job_id is not None and life.step_id is not None:
         signal_step(login.slurm, held.job_id, life.step_id, "USR1")
+    elif held.job_id is not None:
+        _signal_over_ssh(login, held, life, "USR1")
     elif _is_a_loop(life.pid):
         with suppress(ProcessLookupError):
             os.kill(life.pid, signal.SIGUSR1)

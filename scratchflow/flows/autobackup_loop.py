@@ -1,6 +1,7 @@
 """`autobackup run`: the loop on the node that takes a snapshot every so often, until its job ends.
 
 It runs as a step of the job, at low priority, and needs nobody: its sign of life is a file on the store.
+Where it had to be started over ssh it is no step, and a guard ends it with the job.
 """
 
 from __future__ import annotations
@@ -14,23 +15,29 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 
 import msgspec
 
-from scratchflow.cluster.slurm_jobs import job
+from scratchflow.cluster.slurm_jobs import job, our_jobs
 from scratchflow.cluster.whereami import step_id
 from scratchflow.flows.backup import backup
 from scratchflow.flows.here import Here
+from scratchflow.flows.job_guard import JobGuard
 from scratchflow.flows.nodes import this_slurm
 from scratchflow.flows.schedule import Schedule
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
 from scratchflow.flows.wishes import Autobackup
-from scratchflow.model.allocation import OPEN
-from scratchflow.model.errors import ScratchflowError, SlurmUnreachable, WorkspaceMissing
+from scratchflow.model.allocation import HELD, OPEN
+from scratchflow.model.errors import (
+    AutobackupFailed,
+    ScratchflowError,
+    SlurmUnreachable,
+    WorkspaceMissing,
+)
 from scratchflow.model.results import AutobackupEnded, BackupTaken
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.catalogue import read_catalogue
@@ -80,6 +87,7 @@ class _Loop:
         self._final_for: float | None = None
         self._backups = 0
         self._signals = _Signals()
+        self._guard = self._guard_of_no_step()
         self._life = Heartbeat(
             node=here.node,
             job_id=here.job_id,
@@ -94,9 +102,12 @@ class _Loop:
         )
 
     def run(self) -> AutobackupEnded:
-        with self._signals.caught():
+        self._require_end()
+        with self._signals.caught(), self._guard.watching() if self._guard else nullcontext():
             self._beat()
-            _say(f"every {self._schedule.every_s:g} s, {self._life.priority or 'normal priority'}")
+            way = ", over ssh" if self._guard else ""
+            priority = self._life.priority or "normal priority"
+            _say(f"every {self._schedule.every_s:g} s, {priority}{way}")
             reason = self._until_the_end()
             if reason != "switched off":
                 self._back_up("the job ends")
@@ -104,6 +115,29 @@ class _Loop:
         self._beat()
         _say(f"ended: {reason}")
         return AutobackupEnded(reason=reason, backups=self._backups)
+
+    def _guard_of_no_step(self) -> JobGuard | None:
+        """A job's process that is no step of it is not ended by Slurm."""
+        job_id, name = self._here.job_id, self._wish.job_name
+        if job_id is None or not name or step_id(self._environment) is not None:
+            return None
+        slurm = this_slurm(self._environment)
+
+        def is_taken() -> bool:
+            jobs = our_jobs(slurm, self._here.settings.name)
+            return any(
+                other.job_id != job_id and other.state in HELD and other.node == self._here.node
+                for other in jobs
+            )
+
+        return JobGuard(lambda: job(slurm, job_id, name), is_taken, self._wish.end_time)
+
+    def _require_end(self) -> None:
+        if self._guard and self._guard.is_over() is None:
+            reason = "neither Slurm, asked on the node, nor a time limit says when its job ends"
+            _say(reason)
+            log = log_path(self._place, self._here.node)
+            raise AutobackupFailed(node=self._here.node, reason=reason, log=log)
 
     def _until_the_end(self) -> str:
         while True:
@@ -220,6 +254,9 @@ class _Loop:
     def _job_is_over(self) -> bool:
         """Asks Slurm now and then, for the end may have been moved; without an answer nothing changes."""
         if self._here.job_id is None or not self._wish.job_name:
+            return False
+        if self._guard:  # which asks more often, and ends us with a signal
+            self._end_s = self._guard.end_s
             return False
         if time.monotonic() - self._asked_at < _ASK_SLURM_EVERY_S:
             return False

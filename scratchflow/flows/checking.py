@@ -10,14 +10,17 @@ from pathlib import Path
 
 from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.logout import logout_kills
+from scratchflow.cluster.overlap import srun_version
 from scratchflow.cluster.slurm_nodes import partitions
 from scratchflow.cluster.slurm_time import slurm_time, time_limit_s
 from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.flows.nodes import this_slurm
+from scratchflow.flows.onto_node import steps_overlap
 from scratchflow.model.allocation import Partition
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.results import Check, ChecksDone
+from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 from scratchflow.store.place import find_place
 from scratchflow.workspace.notes import read_base, read_restoring
@@ -28,6 +31,8 @@ def check_login(settings: Settings, environment: Mapping[str, str]) -> ChecksDon
     """Slurm, tmux and the store, as this host sees them. The scratch is the node's to show."""
     has_slurm = settings.profile.scheduler == "slurm"
     checks = [_check_slurm(settings, environment)] if has_slurm else []
+    if has_slurm and checks[0].ok:
+        checks.append(_check_steps(environment))
     checks += [_check_tmux(settings), _check_store(settings, environment)]
     if not has_slurm:
         checks += [_check_scratch(settings, environment), _check_workspace(settings, environment)]
@@ -102,6 +107,21 @@ def _check_slurm(settings: Settings, environment: Mapping[str, str]) -> Check:
     if too_long:
         return too_long
     return Check(name="slurm", ok=True, detail=f"answers; partitions {', '.join(names)}")
+
+
+def _check_steps(environment: Mapping[str, str]) -> Check:
+    """Which way backups and restores go onto the node, and why."""
+    try:
+        overlap = steps_overlap(environment)
+        version = printable(srun_version(this_slurm(environment)))
+    except ScratchflowError as error:
+        return Check(name="steps", ok=False, detail=str(error), fix=error.shown_hint)
+    if overlap:
+        detail = f"onto the node with `srun --overlap` ({version})"
+        return Check(name="steps", ok=True, detail=detail)
+    detail = f"onto the node over ssh: `srun` ({version}) knows no `--overlap`"
+    fix = "`ssh NODE` on the login host has to work without a question"
+    return Check(name="steps", ok=True, detail=detail, fix=fix)
 
 
 def _too_long(settings: Settings, found: list[Partition]) -> Check | None:

@@ -22,6 +22,7 @@ from scratchflow.cluster.slurm_wait import Patience
 from scratchflow.cluster.tmux_window import WindowHolder, show_node
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.nodes import warm_nodes
+from scratchflow.flows.onto_node import keys_on_login, steps_overlap
 from scratchflow.flows.preferring import best_warm_node
 from scratchflow.flows.wishes import Hold
 from scratchflow.model.allocation import HELD, OPEN, Allocation
@@ -35,12 +36,14 @@ from scratchflow.model.errors import (
     NodeFailed,
     NodeSilent,
     ScratchflowError,
+    SshConfigRefused,
     TmuxFailed,
     UsageInvalid,
 )
 from scratchflow.model.events import Progress, State
 from scratchflow.model.results import NodeHeld
 from scratchflow.model.times import iso_time
+from scratchflow.ssh.known_hosts import remember_node
 from scratchflow.ssh.node_probe import scan_host_keys, wait_for_sshd
 
 WARM_WAIT_S = 20.0
@@ -201,6 +204,7 @@ class _Ask:
             detached=self.is_detached,
             node=node,
             shell=self.login.shell,
+            overlap=self.is_detached or steps_overlap(self.login.environment),
         )
 
     @property
@@ -236,6 +240,10 @@ def _ready(login: LoginHost, got: Allocation, *, reused: bool) -> NodeHeld:
     if node is None:
         raise AllocationMissing(profile=login.settings.name)
     wait_for_sshd(node)
+    host_keys = scan_host_keys(node)
+    if host_keys and not steps_overlap(login.environment):  # then ssh is our way, too
+        with suppress(SshConfigRefused):  # a full home costs the record, not the node
+            remember_node(keys_on_login(), login.settings.name, node, host_keys)
     warm = warm_nodes(login.settings, login.environment)
     return NodeHeld(
         job_id=got.job_id,
@@ -245,7 +253,7 @@ def _ready(login: LoginHost, got: Allocation, *, reused: bool) -> NodeHeld:
         reused=reused,
         warm=warm.get(node),
         user=login.user,
-        host_keys=scan_host_keys(node),
+        host_keys=host_keys,
         session=_show(login, got, reused=reused),
     )
 
@@ -256,7 +264,12 @@ def _show(login: LoginHost, got: Allocation, *, reused: bool) -> str | None:
         return None
     try:
         pane = show_node(
-            login.tmux, login.settings.name, login.profile.tmux_session, got, login.shell
+            login.tmux,
+            login.settings.name,
+            login.profile.tmux_session,
+            got,
+            login.shell,
+            overlap=steps_overlap(login.environment),
         )
     except TmuxFailed as error:
         login.caution("tmux.failed", str(error))

@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 
 from scratchflow.cluster.slurm_jobs import cancel, our_jobs
+from scratchflow.flows.autobackup import tell_job_ends
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.wishes import Release
 from scratchflow.model.allocation import OPEN, Allocation
@@ -30,6 +31,8 @@ def release_node(login: LoginHost, wish: Release) -> NodeReleased:
         if ends_session and login.has_tmux and login.tmux.session(login.settings.name):
             commands.append(_kill_command(login.profile.tmux_session))
         return NodeReleased(job_ids=numbers, session_ended=False, commands=commands, dry_run=True)
+    for job in chosen:
+        tell_job_ends(login, job)
     for number in numbers:
         with suppress(AllocationMissing):  # it has ended meanwhile
             cancel(login.slurm, number, login.settings.name)

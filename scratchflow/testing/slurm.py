@@ -90,6 +90,8 @@ class FakeSlurm:
 
     user: str = "alice"
     up: bool = True
+    overlap: bool = True
+    """Off: as before 20.11, `srun` does not know `--overlap`."""
     accounted: dict[int, str] = field(default_factory=dict)
     """`sacct` lines of jobs that slurmctld has forgotten; empty: accounting is off."""
     jobs: dict[int, FakeJob] = field(default_factory=dict)
@@ -107,6 +109,7 @@ class FakeSlurm:
             "scontrol": self._scontrol,
             "scancel": self._scancel,
             "sacct": self._sacct,
+            "srun": self._srun,
         }
         return answers[argv[0]](list(argv[1:]))
 
@@ -217,6 +220,14 @@ class FakeSlurm:
         if job is not None and _fits(job, given) and job.state not in _ENDED:
             job.state = "CANCELLED"
         return Completed(0)
+
+    def _srun(self, words: list[str]) -> Completed:
+        if words not in (["--version"], ["--overlap", "--version"]):
+            raise NotImplementedError(f"srun {words}")
+        if self.overlap or "--overlap" not in words:
+            return Completed(0, "slurm-wlm 22.05.8\n" if self.overlap else "slurm 19.05.5\n")
+        said = "srun: unrecognized option '--overlap'\nTry \"srun --help\" for more information\n"
+        return Completed(1, "", said)
 
     def _sacct(self, words: list[str]) -> Completed:
         if not self.accounted:

@@ -30,6 +30,7 @@ def test_setup_makes_a_cluster_usable_and_remove_gives_everything_back(
     assert all(check["ok"] for check in done["data"]["checks"]), done
     assert {check["name"] for check in done["data"]["checks"]} == {
         "slurm",
+        "steps",
         "tmux",
         "store",
         "alias",

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import pytest
 
+from scratchflow.cluster.overlap import has_overlap, srun_version
 from scratchflow.cluster.slurm import Slurm
 from scratchflow.cluster.slurm_jobs import cancel, job, job_named, our_jobs
 from scratchflow.cluster.slurm_nodes import complete_node, nodes, partitions
@@ -196,3 +197,8 @@ class SlurmContract:
         assert (debug.name, debug.default, debug.up, debug.max_time_s) == ("debug", True, True, 600)
         assert (gpu.name, gpu.default, gpu.max_time_s) == ("gpu", False, 4 * 3600)
         assert debug.nodes == ("node-1", "node-2", "node-3")
+
+    def test_srun_says_whether_steps_can_overlap_and_starts_nothing(self, world: World) -> None:
+        assert has_overlap(world.slurm) is True
+        assert srun_version(world.slurm).startswith("slurm")
+        assert our_jobs(world.slurm) == []

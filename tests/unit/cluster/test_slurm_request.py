@@ -95,6 +95,13 @@ def test_a_detached_job_is_joined_by_its_number() -> None:
     assert asked[4:] == ["--jobid=7", "--nodelist=n1", "--pty", "/bin/bash", "-l"]
 
 
+def test_an_srun_that_does_not_know_overlap_starts_the_shell_without() -> None:
+    srun = ["srun", "--nodes=1", "--ntasks=1"]
+    joined = shell_on_node_argv(7, "n1", "/bin/sh", overlap=False)
+    assert joined == [*srun, "--jobid=7", "--nodelist=n1", "--pty", "/bin/sh", "-l"]
+    assert shell_inside_argv("/bin/sh", overlap=False) == [*srun, "--pty", "/bin/sh", "-l"]
+
+
 def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
     asked = salloc_argv(SlurmOptions(partition="--wrap=x", qos="; rm"), NAME, detached=True)
     assert "--partition=--wrap=x" in asked

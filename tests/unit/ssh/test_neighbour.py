@@ -1,0 +1,52 @@
+"""From the login host to a node: only with its keys on record, and without a shell of ours in between."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from scratchflow.model.errors import SshConfigRefused
+from scratchflow.ssh import neighbour
+from scratchflow.ssh.known_hosts import known_keys, remember_node
+from scratchflow.ssh.neighbour import know_node, neighbour_argv
+from scratchflow.ssh.places import SshPlaces
+
+from .test_known_hosts import KEY_A, KEY_B, key
+
+
+def test_ssh_understands_it_and_never_asks_nor_trusts_a_stranger(places: SshPlaces) -> None:
+    argv = neighbour_argv(places, "aws", "node-1", ["true"])
+    where = argv.index("--")
+    # `-G` prints what it would do, and does nothing.
+    asked = [argv[0], "-F", "/dev/null", "-G", *argv[1:where], "--", "node-1"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    meant = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+    file = str(places.host_keys_file("aws-node-1"))
+    assert (meant["batchmode"], meant["stricthostkeychecking"]) == ("yes", "true")
+    assert (meant["hostkeyalias"], meant["userknownhostsfile"]) == ("aws-node-1", file)
+    assert (meant["controlmaster"], meant["forwardagent"]) == ("false", "no")
+
+
+def test_every_word_of_the_command_arrives_as_it_is(places: SshPlaces) -> None:
+    words = ["printf", "%s\n", "a b", "$HOME", "`id`", "'", '"', "; exit 3", "*", ""]
+    far = neighbour_argv(places, "aws", "node-1", words)[-1]
+    done = subprocess.run(["sh", "-c", far], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:-1] == words[2:]
+
+
+@pytest.mark.parametrize("node", ["-oProxyCommand=id", "a b", "", "n;id", "1"])
+def test_what_is_no_node_never_reaches_ssh(places: SshPlaces, node: str) -> None:
+    with pytest.raises(SshConfigRefused, match="not a node name"):
+        neighbour_argv(places, "aws", node, ["true"])
+
+
+def test_the_keys_of_the_grant_are_kept_and_missing_ones_asked_for(
+    places: SshPlaces, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(neighbour, "scan_host_keys", lambda node: [f"{node} {KEY_B}"])
+    remember_node(places, "aws", "node-1", [f"node-1 {KEY_A}"])
+    for node, kept in (("node-1", KEY_A), ("node-2", KEY_B)):
+        know_node(places, "aws", node)
+        name = f"aws-{node}"
+        assert list(known_keys([places.host_keys_file(name)], name).keys) == [key(kept)]
