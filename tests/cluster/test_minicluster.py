@@ -142,6 +142,19 @@ class TestFaults:
         assert restored_minicluster.login("scontrol", "ping").returncode == 0
         assert restored_minicluster.jobs() == [job]
 
+    def test_slurmctld_that_falls_over_a_fault_of_its_own_comes_back(
+        self, restored_minicluster: Minicluster
+    ) -> None:
+        find = ["pgrep", "--oldest", "--exact", "--euid", "slurm", "slurmctld"]
+
+        def pid() -> str:
+            return restored_minicluster.exec("login", *find, check=False).stdout.strip()
+
+        before = pid()
+        restored_minicluster.exec("login", "kill", "-SEGV", before)
+        retry_until(lambda: pid() not in {"", before}, "slurmctld is started again")
+        assert restored_minicluster.login("squeue").returncode == 0
+
     @pytest.mark.parametrize("daemon", ["munged", "sshd", "slurmd"])
     def test_stopped_daemon_of_a_node_is_restarted_by_up(
         self, restored_minicluster: Minicluster, daemon: str
