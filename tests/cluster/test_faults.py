@@ -13,11 +13,11 @@ import time
 import pytest
 
 from .laptop import Laptop
-from .minicluster import Minicluster, retry_until
+from .minicluster import Minicluster
 from .story import WORK, Faults, Story
 
 MOMENTS = int(os.environ.get("SCRATCHFLOW_FAULTS", "0"))
-# A crash of the login host takes slurmctld with it here, which comes back when it likes: not every time.
+# A crash of the login host takes slurmctld with it here, which may fall once more after that: not every time.
 EVERY_TIME = {
     ("backup", "node"),
     ("backup", "link"),
@@ -29,7 +29,6 @@ EVERY_TIME = {
 SEED = os.environ.get("SCRATCHFLOW_FAULTS_SEED", "5")
 LONGEST_S = {"backup": 2.5, "restore": 2.5, "hop": 9.0, "clear": 4.0}
 """About how long each takes here undisturbed: the moments are spread over that."""
-SLURM_AWAY = 20
 # There is no node, or half a workspace: what the errors' hints say to run first.
 NEEDS_UP = {23, 24, 25, 30, 35, 37}
 
@@ -83,16 +82,10 @@ def prepared(story: Story, verb: str, moment: int) -> list[str]:
 
 def again(story: Story, arguments: list[str]) -> None:
     """Typed again, after what its own error says to run first, it works."""
-    ended = story.tried(*arguments)
-    if ended["exit_code"] == SLURM_AWAY:
-        # A slurmctld that was killed may be deaf once more soon after its start: that is said, and passes.
-        story.notes.append(f"again {ended['exit_code']} {ended['message']}")
-        story.heal()
-        retry_until(lambda: story.tried("status")["type"] == "summary", "Slurm is back")
-        ended = story.tried(*arguments)
+    ended = story.patient(*arguments)
     if ended["type"] == "error" and ended["exit_code"] in NEEDS_UP:
         story.notes.append(f"again {ended['exit_code']} {ended['message']}")
         story.must("up")
-        ended = story.tried(*arguments)
+        ended = story.patient(*arguments)
     if ended["type"] != "summary":
         pytest.fail(f"typed again it fails: {ended['code']}: {ended['message']} | {story.notes}")
