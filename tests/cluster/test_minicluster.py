@@ -113,6 +113,15 @@ class TestFaults:
         assert reaches(restored_minicluster, "login", "node-2")
         assert idle(restored_minicluster)
 
+    def test_when_up_is_done_slurm_has_heard_of_the_boot_and_ended_the_job_there(
+        self, restored_minicluster: Minicluster
+    ) -> None:
+        restored_minicluster.allocate("node-2")
+        restored_minicluster.run("crash", "node-2")
+        restored_minicluster.run("up")
+        assert restored_minicluster.jobs() == []
+        assert restored_minicluster.node_states()["node-2"] in {"idle", "completing"}
+
     def test_booted_node_has_lost_its_tmp_and_kept_its_scratch(
         self, restored_minicluster: Minicluster
     ) -> None:
