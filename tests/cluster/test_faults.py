@@ -13,7 +13,7 @@ import time
 import pytest
 
 from .laptop import Laptop
-from .minicluster import Minicluster
+from .minicluster import Minicluster, retry_until
 from .story import WORK, Faults, Story
 
 MOMENTS = int(os.environ.get("SCRATCHFLOW_FAULTS", "0"))
@@ -66,6 +66,24 @@ def test_a_fault_at_any_moment_loses_nothing(story: Story, verb: str, fault: str
         again(story, arguments)
         story.require_whole()
         print(f"{time.monotonic() - began:.0f} s", *story.notes, sep=" | ", flush=True)  # noqa: T201
+
+
+def test_a_job_whose_end_slurm_forgot_is_given_back_once_more(story: Story) -> None:
+    story.work_on()
+    retry_until(lambda: _is_written_down(story.cluster), "slurmctld has saved the job")
+    story.cluster.exec("login", "scancel", *story.cluster.jobs())
+    story.cluster.run("crash", "login")
+    story.heal()
+    story.require_truth()
+    again(story, ["clear"])
+    assert story.cluster.jobs() == []
+
+
+def _is_written_down(cluster: Minicluster) -> bool:
+    """After a crash slurmctld knows only what was in its file; it writes every few seconds."""
+    name = cluster.exec("login", "squeue", "--noheader", "--format=%j").stdout.strip()
+    look = ["grep", "--quiet", "--text", name, "/var/spool/slurmctld/job_state"]
+    return cluster.exec("login", *look, check=False).returncode == 0
 
 
 def undisturbed_s(story: Story, verb: str) -> float:
