@@ -117,6 +117,8 @@ test('Allocate: the node is in the status bar, and ssh leads to it', async () =>
     await workbench.useTheme(theme);
     await workbench.command('Scratchflow: Allocate Compute Node');
     await workbench.choice(/node-2.*CPUs free/).waitFor();
+    // Somebody else's job is gone since the side bar was drawn: it must not say less than the list.
+    await workbench.row(/node-2.*CPUs free/).waitFor();
     await workbench.picture(`allocate-${theme}`);
   }
   await workbench.page.keyboard.type('2');
@@ -209,6 +211,7 @@ test('Clear Tmux: a last backup, the node goes back, the alias is parked', async
   await workbench.dialog.getByRole('button', { name: 'Back Up and Clear' }).click();
   await workbench.toast('The node is released').waitFor({ timeout: 90_000 });
   await workbench.statusSays('no node');
+  await workbench.row(/node-1.*4\/4 CPUs free/).waitFor();
   expect(await cluster.jobs('alice')).toEqual([]);
   const alias = readFileSync(join(server.home, '.ssh/scratchflow.d/compile_machine.conf'), 'utf8');
   expect(alias).toContain('there is no allocation');

@@ -8,6 +8,7 @@ import { guarded, type Context } from './flows/context';
 import { doctor } from './flows/doctor';
 import { install, type Places } from './flows/install';
 import { menu } from './flows/menu';
+import { showNodes } from './flows/nodes';
 import { openWorkspace } from './flows/open';
 import { tune } from './flows/remoteSsh';
 import { setup } from './flows/setup';
@@ -42,7 +43,7 @@ export function handlers(
     clear: guarded(context, clear),
     open: guarded(context, openWorkspace),
     status: screen.showDashboard,
-    nodes: () => editor.execute('scratchflow.nodesView.focus'),
+    nodes: guarded(context, showNodes),
     attach: guarded(context, attach),
     snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
     doctor: guarded(context, doctor),

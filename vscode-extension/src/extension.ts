@@ -34,11 +34,15 @@ export function activate(context: vscode.ExtensionContext): void {
   const watch = new Watch({ cli, tell: (happening) => store.dispatch(happening), now: Date.now });
   const screen = new Screen(context.extensionUri, cli, store);
   const refresh = () => screen.refresh();
+  const nodes = () => screen.freshNodes();
   const reconnect = () => {
     watch.restart();
     refresh();
   };
-  const flow: Context = { cli, editor, store, locate: find, globalArgs: args, refresh, reconnect };
+  const flow: Context = {
+    ...{ cli, editor, store, nodes, refresh, reconnect },
+    ...{ locate: find, globalArgs: args },
+  };
   context.subscriptions.push(
     channel,
     screen.show(),

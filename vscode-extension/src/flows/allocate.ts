@@ -22,12 +22,11 @@ export async function allocate(context: Context): Promise<void> {
 
 /** The node that the user wants; an empty string leaves it to Slurm. */
 export async function chooseNode(
-  { cli, editor }: Context,
+  { editor, nodes }: Context,
   title: string,
 ): Promise<string | undefined> {
-  const choices = cli
-    .run('nodes')
-    .then(({ data }) => nodeChoices(data.nodes))
+  const choices = nodes()
+    .then((shown) => nodeChoices(shown.nodes))
     // Without a list one can still ask for any node; why there is none is in the log.
     .catch(() => nodeChoices([]));
   return editor.pick(choices, {

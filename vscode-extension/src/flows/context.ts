@@ -4,7 +4,7 @@ import { commandLine, type Cli, type Done, type Op } from '../cli';
 import type { Editor, Progress } from '../editor';
 import { actionOf, type HintAction } from '../hint';
 import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../problem';
-import type { AnyEvent, Results } from '../protocol';
+import type { AnyEvent, NodesShown, Results } from '../protocol';
 import type { Store } from '../state';
 import { plain } from '../words';
 import { isBare, progressText } from './progressText';
@@ -17,6 +17,8 @@ export interface Context {
   readonly locate: () => Promise<string>;
   /** What `--profile` and its like are, for terminals. */
   readonly globalArgs: () => readonly string[];
+  /** What is free now: asked anew, and shown by whatever else shows nodes. */
+  readonly nodes: () => Promise<NodesShown>;
   /** A command changed something: the lists in the side bar are asked for again. */
   readonly refresh: () => void;
   /** The CLI or its settings are others than before: everything is. */

@@ -6,19 +6,41 @@ import type { Row } from './row';
 
 export class Listing<T> {
   private asked: Promise<T> | undefined;
+  private isOnItsWay = false;
 
   constructor(private readonly ask: () => Promise<T>) {}
 
   /** The answer; the question is put once for all who look. */
   get(): Promise<T> {
-    const asked = (this.asked ??= this.ask());
-    // A question that failed is put again by the next who looks.
-    asked.catch(() => (this.asked = undefined));
-    return asked;
+    return (this.asked ??= this.put());
+  }
+
+  /** Makes sure that the next who looks gets an answer of now; one that is on its way will do. */
+  renew(): void {
+    if (!this.isOnItsWay) this.forget();
   }
 
   forget(): void {
     this.asked = undefined;
+    this.isOnItsWay = false;
+  }
+
+  private put(): Promise<T> {
+    const asked = this.ask();
+    this.isOnItsWay = true;
+    asked.then(
+      () => this.settle(asked, asked),
+      // A question that failed is put again by the next who looks.
+      () => this.settle(asked, undefined),
+    );
+    return asked;
+  }
+
+  /** Unless it is being asked anew already: what comes late is of no use. */
+  private settle(asked: Promise<T>, answer: Promise<T> | undefined): void {
+    if (this.asked !== asked) return;
+    this.asked = answer;
+    this.isOnItsWay = false;
   }
 }
 

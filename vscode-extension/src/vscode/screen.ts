@@ -69,6 +69,14 @@ export class Screen {
     this.redraw();
   }
 
+  /** The nodes, asked again once for all who show them. */
+  freshNodes(): Promise<NodesShown> {
+    this.nodes.renew();
+    this.trees['scratchflow.nodesView']?.redraw();
+    void this.panel.update();
+    return this.nodes.get();
+  }
+
   /** Everything is asked again. */
   refresh(): void {
     this.forget('snapshots');

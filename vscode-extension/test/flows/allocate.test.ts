@@ -66,6 +66,7 @@ describe('allocating', () => {
     const { context, editor, argvs } = lab(PLAY, ANY, NO_NODE);
     await allocate(context);
     expect(editor.seen).toEqual([
+      'nodes',
       'pick: Allocate Compute Node',
       'progress: Allocating a compute node',
       '  waiting in the queue · Priority',
@@ -143,12 +144,12 @@ describe('with several profiles', () => {
     const one = { ...shown, profiles: ['aws', 'local'] };
     const { context, editor } = lab({ ...PLAY, 'config show': answering(one) }, ANY);
     await allocate(context);
-    expect(editor.seen[0]).toBe('pick: Allocate Compute Node');
+    expect(editor.seen.slice(0, 2)).toEqual(['nodes', 'pick: Allocate Compute Node']);
   });
 
   test('leaves the setting alone when the answer is what is in use', async () => {
     const { context, editor } = lab(play, { ...ANY, Profile: 'aws' });
     await allocate(context);
-    expect(editor.seen[1]).toBe('pick: Allocate Compute Node');
+    expect(editor.seen.slice(1, 3)).toEqual(['nodes', 'pick: Allocate Compute Node']);
   });
 });

@@ -18,6 +18,10 @@ export function lab(play: Play, answers: FakeEditor['answers'] = {}, status?: St
     store,
     locate: () => Promise.resolve('/bin/scratchflow'),
     globalArgs: () => ['--profile', 'aws'],
+    nodes: async () => {
+      editor.seen.push('nodes');
+      return (await fake.cli.run('nodes')).data;
+    },
     refresh: () => void editor.seen.push('refresh'),
     reconnect: () => void editor.seen.push('reconnect'),
   };

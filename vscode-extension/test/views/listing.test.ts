@@ -10,6 +10,29 @@ describe('a listing', () => {
     expect(await listing.get()).toBe(2);
   });
 
+  test('asks anew for who wants to know now, but not twice at the same time', async () => {
+    let asked = 0;
+    const listing = new Listing(() => Promise.resolve(++asked));
+    listing.renew();
+    const first = listing.get();
+    listing.renew();
+    expect(await Promise.all([first, listing.get()])).toEqual([1, 1]);
+    listing.renew();
+    expect(await listing.get()).toBe(2);
+  });
+
+  test('keeps the newer question when an older one fails late', async () => {
+    let fail = () => {};
+    const answers = [new Promise<string>((_, no) => (fail = () => no(new Error('x'))))];
+    let asked = 0;
+    const listing = new Listing(() => answers[asked++] ?? Promise.resolve(`answer ${asked}`));
+    const older = listing.get().catch(() => 'failed');
+    listing.forget();
+    expect(await listing.get()).toBe('answer 2');
+    fail();
+    expect([await older, await listing.get()]).toEqual(['failed', 'answer 2']);
+  });
+
   test('asks again after a failure, which a row tells of', async () => {
     let asked = 0;
     const listing = new Listing(() =>
