@@ -133,6 +133,12 @@ export class Workbench {
     return this.page.frameLocator('iframe.webview').frameLocator('iframe#active-frame');
   }
 
+  /** The tick of a step of our walkthrough. */
+  tick(step: string, isDone: boolean): Locator {
+    const id = `scratchflow.scratchflow#firstHour#${step}`;
+    return this.page.locator(`[data-done-step-id="${id}"][aria-checked="${isDone}"]`).first();
+  }
+
   /** Light becomes dark, and dark light. */
   async useTheme(theme: 'light' | 'dark'): Promise<void> {
     const wanted = this.page.locator(
