@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
 import { Cluster } from './cluster';
+import { hardToRead } from './contrast';
 import { Server } from './server';
 import { Undo } from './undo';
 import { until } from './until';
@@ -182,8 +183,15 @@ test('the dashboard shows snapshots, nodes and the time left', async () => {
   expect(await dashboard.locator('rect.mark').count()).toBeGreaterThanOrEqual(3);
 });
 
+test('the dashboard can be read in every theme, also in high contrast', async () => {
+  for (const theme of ['hc', 'hc-light', ...workbench.themes] as const) {
+    await workbench.useTheme(theme);
+    expect(await workbench.dashboard.locator('body').evaluate(hardToRead), theme).toEqual([]);
+    await workbench.picture(`overview-${theme}`);
+  }
+});
+
 test('the status bar leads to a menu', async () => {
-  await workbench.pictures('overview');
   for (const theme of workbench.themes) {
     await workbench.useTheme(theme);
     await workbench.status.click();

@@ -1,4 +1,4 @@
-// Waiting for something to become true, with a deadline.
+// Waiting for something to become true, with a deadline; trying again, with a limit.
 
 export async function until(
   what: string,
@@ -12,4 +12,14 @@ export async function until(
     await new Promise((done) => setTimeout(done, 50));
   }
   return Date.now() - startedMs;
+}
+
+/** Does it up to three times: for what the workbench may take from under one's hands. */
+export async function insist(attempt: () => Promise<void>, left = 2): Promise<void> {
+  try {
+    await attempt();
+  } catch (error) {
+    if (left === 0) throw error;
+    await insist(attempt, left - 1);
+  }
 }

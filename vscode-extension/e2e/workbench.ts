@@ -11,11 +11,25 @@ import {
   type Page,
 } from 'playwright-core';
 import type { Server } from './server';
-import { until } from './until';
+import { insist, until } from './until';
 
 const IMAGES = resolve('../docs/images');
 /** Pictures in the documentation are rewritten only when asked for: a test run leaves the tree clean. */
 const WRITES_IMAGES = process.env.SCRATCHFLOW_IMAGES === '1';
+
+/** What it is called in the list, on the workbench and on a page of an extension. */
+const THEMES = {
+  light: { label: 'Light Modern', workbench: 'vs', page: 'vscode-light' },
+  dark: { label: 'Dark Modern', workbench: 'vs-dark', page: 'vscode-dark' },
+  hc: { label: 'Dark High Contrast', workbench: 'hc-black', page: 'vscode-high-contrast' },
+  'hc-light': {
+    label: 'Light High Contrast',
+    workbench: 'hc-light',
+    page: 'vscode-high-contrast-light',
+  },
+} as const;
+
+export type Theme = keyof typeof THEMES;
 
 export class Workbench {
   private constructor(
@@ -58,12 +72,16 @@ export class Workbench {
 
   async command(title: string): Promise<void> {
     const input = this.page.locator('.quick-input-widget input[aria-autocomplete]');
-    await this.page.keyboard.press('F1');
-    await input.waitFor();
-    await input.fill(`>${title}`);
-    const row = this.page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first();
-    await row.waitFor();
-    await this.page.keyboard.press('Enter');
+    // The one of that name: the palette may put another first.
+    const name = new RegExp(`^${title}(\\.\\.\\.)?$`);
+    const row = this.page.locator('.quick-input-list .label-name', { hasText: name }).first();
+    // A page of an extension that takes the focus while it is loaded closes the palette: then again.
+    await insist(async () => {
+      await this.page.keyboard.press('F1');
+      await input.waitFor({ timeout: 5_000 });
+      await input.fill(`>${title}`, { timeout: 5_000 });
+      await row.click({ timeout: 5_000 });
+    });
     // A palette that is still closing would swallow the next one's keys.
     await until('the palette is closed', async () => {
       if (!(await this.quickInput.isVisible())) return true;
@@ -113,16 +131,11 @@ export class Workbench {
 
   /** Presses a button of a row; again when the view was drawn anew under the mouse and nothing came of it. */
   async pressOn(row: Locator, button: string, follows: Locator): Promise<void> {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        await row.hover({ timeout: 5_000 });
-        await row.getByRole('button', { name: button }).click({ timeout: 5_000 });
-        await follows.waitFor({ timeout: 15_000 });
-        return;
-      } catch (error) {
-        if (attempt === 2) throw error;
-      }
-    }
+    await insist(async () => {
+      await row.hover({ timeout: 5_000 });
+      await row.getByRole('button', { name: button }).click({ timeout: 5_000 });
+      await follows.waitFor({ timeout: 15_000 });
+    });
   }
 
   get sideBar(): Locator {
@@ -139,14 +152,18 @@ export class Workbench {
     return this.page.locator(`[data-done-step-id="${id}"][aria-checked="${isDone}"]`).first();
   }
 
-  /** Light becomes dark, and dark light. */
-  async useTheme(theme: 'light' | 'dark'): Promise<void> {
-    const wanted = this.page.locator(
-      theme === 'dark' ? '.monaco-workbench.vs-dark' : '.monaco-workbench.vs',
-    );
+  /** Chooses a theme as a person does, and waits until the dashboard, if it is there, has it too. */
+  async useTheme(theme: Theme): Promise<void> {
+    const { label, workbench, page } = THEMES[theme];
+    const wanted = this.page.locator(`.monaco-workbench.${workbench}`);
     if ((await wanted.count()) > 0) return;
-    await this.command('Preferences: Toggle between Light/Dark Themes');
+    await this.command('Preferences: Color Theme');
+    await this.quickInput.getByPlaceholder('Select Color Theme').fill(label);
+    await this.choice(label).waitFor();
+    await this.page.keyboard.press('Enter');
     await wanted.waitFor();
+    if ((await this.page.locator('iframe.webview').count()) > 0)
+      await this.dashboard.locator(`body[data-vscode-theme-kind="${page}"]`).waitFor();
   }
 
   /** A picture of what is there now, once in dark and once in light. */
@@ -158,7 +175,7 @@ export class Workbench {
   }
 
   /** For what closes when another theme is chosen: to be opened in each. */
-  get themes(): readonly ('light' | 'dark')[] {
+  get themes(): readonly Theme[] {
     return WRITES_IMAGES ? ['dark', 'light'] : ['light'];
   }
 

@@ -48,10 +48,12 @@ export interface Dashboard {
     readonly marks: readonly Mark[];
     readonly from: string;
     readonly to: string;
+    readonly legend: string;
   };
   readonly snapshotsSaid: string;
   readonly cells: readonly Cell[];
   readonly nodesSaid: string;
+  readonly nodesLegend: string;
 }
 
 export interface Ingredients {
@@ -71,6 +73,7 @@ export function dashboard(from: Ingredients): Dashboard {
     snapshotsSaid: snapshotsSaid(snapshots),
     cells: nodes.map(cellOf),
     nodesSaid: nodesSaid(nodes),
+    nodesLegend: nodesLegend(nodes),
   };
 }
 
@@ -135,7 +138,17 @@ function timelineOf(all: readonly SnapshotRow[], nowMs: number): Dashboard['time
   const ends = [snapshots.at(0), snapshots.at(-1)].map((one) =>
     one ? moment(one.time, nowMs) : '',
   );
-  return { marks, from: ends[0] ?? '', to: ends[1] ?? '' };
+  return { marks, from: ends[0] ?? '', to: ends[1] ?? '', legend: timelineLegend(snapshots) };
+}
+
+/** Explains what there is to see, and nothing else. */
+function timelineLegend(snapshots: readonly SnapshotRow[]): string {
+  const words = [
+    'The higher, the more was stored.',
+    'Filled: everything; outlined: only what changed.',
+  ];
+  if (snapshots.some(({ damaged }) => damaged !== null)) words.push('Dashed: damaged.');
+  return words.join(' ');
 }
 
 function markLabel(snapshot: SnapshotRow, nowMs: number): string {
@@ -168,4 +181,12 @@ function nodesSaid(nodes: readonly NodeRow[]): string {
   const free = nodes.filter((node) => node.available && node.cpus_free > 0).length;
   const warm = nodes.filter((node) => node.warm !== null).length;
   return `${free} of ${counted(nodes.length, 'node')} with something free, ${warm} warm.`;
+}
+
+function nodesLegend(nodes: readonly NodeRow[]): string {
+  const words = ['The fuller a box, the more is free there.'];
+  if (nodes.some(({ available }) => !available)) words.push('Dashed: not to be had now.');
+  if (nodes.some(({ warm }) => warm !== null))
+    words.push('Warm: still holds a copy of your workspace.');
+  return words.join(' ');
 }

@@ -58,11 +58,7 @@ function snapshots({ timeline, snapshotsSaid }: Dashboard): Node[] {
   if (timeline.marks.length === 0) return [said];
   const ends = element('div', 'ends', '', element('span', '', timeline.from));
   if (timeline.marks.length > 1) ends.append(element('span', '', timeline.to));
-  const legend = element(
-    'p',
-    'legend',
-    'Height: bytes stored. Filled: everything; outlined: only what changed.',
-  );
+  const legend = element('p', 'legend', timeline.legend);
   return [said, chart(timeline.marks), ends, legend];
 }
 
@@ -103,9 +99,11 @@ function drawn(tag: string, attributes: Record<string, string | number>): SVGEle
   return made;
 }
 
-function nodes({ cells, nodesSaid }: Dashboard): Node[] {
+function nodes({ cells, nodesSaid, nodesLegend }: Dashboard): Node[] {
+  const said = element('p', '', nodesSaid);
+  if (cells.length === 0) return [said];
   const strip = element('div', 'strip', '', ...cells.map(cell));
-  return [element('p', '', nodesSaid), ...(cells.length > 0 ? [strip] : [])];
+  return [said, strip, element('p', 'legend', nodesLegend)];
 }
 
 function cell({ name, free, isAvailable, isWarm, label }: Cell): HTMLElement {

@@ -44,6 +44,16 @@ test('the nodes’ strip shows how much is free', () => {
   expect(nodesSaid).toBe('1 of 2 nodes with something free, 1 warm.');
 });
 
+test('legends explain what there is to see, and nothing else', () => {
+  const shown = dashboard(all);
+  expect(shown.timeline.legend).toContain('Dashed: damaged.');
+  expect(shown.nodesLegend).toContain('Warm: still holds a copy of your workspace.');
+  expect(shown.nodesLegend).toContain('Dashed: not to be had now.');
+  const plainest = dashboard({ ...all, snapshots: all.snapshots.slice(0, 2), nodes: [node('a')] });
+  expect(plainest.timeline.legend).not.toContain('Dashed');
+  expect(plainest.nodesLegend).toBe('The fuller a box, the more is free there.');
+});
+
 test('with nothing known it says what to do', () => {
   const empty = dashboard({
     picture: UNKNOWN,
