@@ -12,7 +12,13 @@ import { Workbench } from './workbench';
 
 const CLI = join(process.env.SCRATCHFLOW_VENV ?? resolve('../.venv'), 'bin/scratchflow');
 const WORK = '/scratch/alice/work';
-const SETTINGS = { 'scratchflow.cliPath': CLI, 'scratchflow.slurm.time': '3:00:00' };
+const SETTINGS = {
+  'scratchflow.cliPath': CLI,
+  'scratchflow.slurm.time': '3:00:00',
+  // Draws a terminal's text as text, which can be read here.
+  'terminal.integrated.gpuAcceleration': 'off',
+  'terminal.integrated.showTerminalConfigPrompt': false,
+};
 const server = new Server();
 const cluster = new Cluster();
 const undo = new Undo();
@@ -172,6 +178,31 @@ test('a snapshot opens down to its files; verify reads it back', async () => {
   await workbench.row(/^work$/).click();
   await workbench.row(/^src$/).click();
   await workbench.row('main.py').waitFor();
+});
+
+test('Attach Tmux shows the session that holds the node, in a terminal', async () => {
+  const tmux = (...argv: string[]) =>
+    cluster.exec('login', 'alice', 'tmux', '-L', 'scratchflow', ...argv);
+  await workbench.command('Scratchflow: Attach Tmux');
+  // A shell on the node, and tmux's own line with the window that it is in.
+  const shown = workbench.terminal
+    .filter({ hasText: 'alice@node-2' })
+    .filter({ hasText: '0:node*' });
+  await shown.waitFor({ timeout: 60_000 });
+  const sessions = (await tmux('list-clients', '-F', '#{session_name}')).trim().split('\n');
+  expect(sessions).toHaveLength(1);
+  await workbench.pictures('attach');
+  await tmux('detach-client', '-s', `=${sessions[0]}`);
+  await workbench.terminal.waitFor({ state: 'detached' });
+  expect((await cluster.jobs('alice')).length).toBe(1);
+});
+
+test('Run Doctor looks everything over, from the settings to the workspace', async () => {
+  await workbench.command('Scratchflow: Run Doctor');
+  await workbench.quickInput.getByText('All is well').waitFor({ timeout: 60_000 });
+  await workbench.choice(/allocation.*node-2/).waitFor();
+  await workbench.choice(/workspace.*from snapshot/).waitFor();
+  await workbench.page.keyboard.press('Escape');
 });
 
 test('the dashboard shows snapshots, nodes and the time left', async () => {

@@ -138,6 +138,11 @@ export class Workbench {
     });
   }
 
+  /** What a terminal shows. */
+  get terminal(): Locator {
+    return this.page.locator('.part.panel .xterm-rows');
+  }
+
   get sideBar(): Locator {
     return this.page.locator('.part.sidebar');
   }

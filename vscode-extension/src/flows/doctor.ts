@@ -13,8 +13,8 @@ export async function doctor(context: Context): Promise<void> {
     placeholder: bad === 0 ? 'Every check' : 'Pick one to mend it',
     stays: true,
   });
-  const check = data.checks.find(({ name }) => name === chosen);
-  if (check && !check.ok) await offerFix(context, check);
+  const check = data.checks[Number(chosen)];
+  if (chosen !== undefined && check?.ok === false) await offerFix(context, check);
 }
 
 function offerFix(context: Context, { name, detail, fix }: Check): Promise<void> {
@@ -23,10 +23,12 @@ function offerFix(context: Context, { name, detail, fix }: Check): Promise<void>
 }
 
 function checkChoices(checks: readonly Check[]): Choice<string>[] {
-  const failedFirst = [...checks].sort((left, right) => Number(left.ok) - Number(right.ok));
-  return failedFirst.map(({ name, ok, detail, fix }) => ({
+  // By its place: the login host and the node may each have a check of one name.
+  const placed = checks.map((check, place) => ({ ...check, place }));
+  const failedFirst = placed.sort((left, right) => Number(left.ok) - Number(right.ok));
+  return failedFirst.map(({ name, ok, detail, fix, place }) => ({
     label: `${ok ? '$(pass)' : '$(error)'} ${plain(name)}`,
-    value: name,
+    value: String(place),
     description: plain(detail),
     ...(fix ? { detail: plain(fix) } : {}),
   }));

@@ -17,3 +17,16 @@ test('Run Doctor puts what is wrong first; picking it says what mends it, with a
   );
   expect(editor.seen.at(-1)).toBe('command: scratchflow.allocate');
 });
+
+test('Run Doctor mends the check that was picked, also when another has its name', async () => {
+  const checks = [
+    { name: 'store', ok: true, detail: 'fine', fix: '' },
+    { name: 'store', ok: false, detail: 'not seen from the node', fix: 'ask who runs the cluster' },
+  ];
+  const { context, editor } = lab(
+    { doctor: answering({ checks }) },
+    { '1 of 2': '$(error) store' },
+  );
+  await doctor(context);
+  expect(editor.seen.at(-1)).toContain('error: Store: not seen from the node.');
+});
