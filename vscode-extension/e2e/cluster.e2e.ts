@@ -83,7 +83,7 @@ test('Set Up Cluster shows what changes, then does it', async () => {
   await workbench.clearToasts();
   await workbench.command('View: Close All Editors');
   await workbench.command('Scratchflow: Show Nodes');
-  await workbench.widenSideBar(80);
+  await workbench.widenSideBar(50);
   await workbench.statusSays('no node');
 });
 

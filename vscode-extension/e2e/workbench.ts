@@ -42,7 +42,8 @@ export class Workbench {
     const context = await chromium.launchPersistentContext(join(server.root, 'chromium'), {
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
       headless: true,
-      viewport: { width: 1200, height: 800 },
+      // Wide enough for a list to choose from and the side bar, side by side.
+      viewport: { width: 1400, height: 860 },
       args: [
         ...['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
         ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'],
@@ -198,6 +199,10 @@ export class Workbench {
   async picture(name: string, part?: Locator): Promise<void> {
     if (!WRITES_IMAGES) return;
     mkdirSync(IMAGES, { recursive: true });
+    // Away from whatever shows a hover.
+    await this.page.mouse.move(1340, 500);
+    const hover = this.page.locator('.monaco-hover:visible');
+    await until('no hover is in the way', async () => (await hover.count()) === 0);
     await (part ?? this.page).screenshot({
       path: join(IMAGES, `${name}.png`),
       animations: 'disabled',

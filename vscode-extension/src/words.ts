@@ -61,6 +61,20 @@ export function moment(time: string, nowMs: number): string {
   return `${day.replace(',', '')}, ${clock}`;
 }
 
+const STAMP = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-/;
+
+/** A snapshot as people know it, by its time: `today, 14:05`. Its id begins with that. */
+export function snapshotName(id: string, nowMs: number): string {
+  return STAMP.test(id)
+    ? moment(id.replace(STAMP, '$1-$2-$3T$4:$5:$6Z ').slice(0, 20), nowMs)
+    : plain(id);
+}
+
+/** The beginning of a sentence. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 // Editors draw `[label](command:…)` as a link and `$(name)` as an icon. A zero-width space breaks both.
 const BREAK = '\u200b';
 

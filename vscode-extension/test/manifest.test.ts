@@ -15,6 +15,7 @@ interface Manifest {
     commands: { command: string; title: string; category: string }[];
     configuration: { properties: Record<string, { scope: string }> };
     menus: Record<string, { command: string; when: string }[]>;
+    viewsWelcome: { view: string; when: string; contents: string }[];
     walkthroughs: { steps: { media: { markdown: string }; completionEvents?: string[] }[] }[];
   };
 }
@@ -22,7 +23,7 @@ interface Manifest {
 const root = join(import.meta.dirname, '..');
 const text = readFileSync(join(root, 'package.json'), 'utf8');
 const manifest = JSON.parse(text) as Manifest;
-const { commands, configuration, menus, walkthroughs } = manifest.contributes;
+const { commands, configuration, menus, viewsWelcome, walkthroughs } = manifest.contributes;
 
 describe('commands', () => {
   test('are those of the table, with its titles', () => {
@@ -44,6 +45,12 @@ describe('commands', () => {
     const known = new Set(OFFERS.map(({ command }) => command));
     expect([...used, ...inMenus].filter((command) => !known.has(command))).toEqual([]);
   });
+});
+
+test('an empty view offers a backup only where there is something to back up', () => {
+  const offering = viewsWelcome.filter(({ contents }) => contents.includes('scratchflow.backup'));
+  expect(offering).toHaveLength(2);
+  expect(offering.filter(({ when }) => !/&& scratchflow\.hasWorkspace/.test(when))).toEqual([]);
 });
 
 test('a folder can change none of the settings, trusted or not', () => {

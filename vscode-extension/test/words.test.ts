@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ago, counted, duration, moment, plain, size } from '../src/words';
+import { ago, capital, counted, duration, moment, plain, size, snapshotName } from '../src/words';
 
 describe('times', () => {
   test.each([
@@ -24,6 +24,17 @@ describe('times', () => {
     expect(moment(new Date(2026, 10, 14, 9, 5).toISOString(), now)).toBe('Sat 14 Nov, 09:05');
     expect(moment('never', now)).toBe('never');
   });
+});
+
+test('a snapshot is called by its time, and by its id when that tells none', () => {
+  const now = Date.parse('2026-11-15T12:00:00Z');
+  const time = moment('2026-11-15T07:50:12Z', now);
+  expect(snapshotName('20261115T075012Z-42e5ea', now)).toBe(time);
+  expect(snapshotName('[x](command:y)', now)).not.toMatch(/\]\(/);
+});
+
+test('a sentence begins with a capital', () => {
+  expect([capital('it is next'), capital('')]).toEqual(['It is next', '']);
 });
 
 test('sizes are said as the CLI says them', () => {

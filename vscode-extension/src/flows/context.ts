@@ -6,7 +6,7 @@ import { actionOf, type HintAction } from '../hint';
 import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../problem';
 import type { AnyEvent, NodesShown, Results } from '../protocol';
 import type { Store } from '../state';
-import { plain } from '../words';
+import { capital, plain } from '../words';
 import { isBare, progressText } from './progressText';
 
 export interface Context {
@@ -110,7 +110,6 @@ export function said({ message, hint }: Problem): string {
 }
 
 function sentence(text: string): string {
-  const shown = plain(text);
-  const capital = shown.charAt(0).toUpperCase() + shown.slice(1);
-  return /[.!?…]$/.test(capital) ? capital : `${capital}.`;
+  const shown = capital(plain(text));
+  return /[.!?…]$/.test(shown) ? shown : `${shown}.`;
 }

@@ -5,25 +5,26 @@ import { isHere, phaseOf, type Picture } from '../state';
 import { OFFERS } from '../verbs';
 import type { Context } from './context';
 
-const ICONS: Record<string, string> = {
-  setup: 'server-environment',
-  up: 'rocket',
-  allocate: 'server-process',
-  autobackup: 'sync',
-  hop: 'arrow-swap',
-  create: 'new-folder',
-  restore: 'cloud-download',
-  backup: 'cloud-upload',
-  clear: 'debug-disconnect',
-  open: 'remote-explorer',
-  status: 'dashboard',
-  nodes: 'server',
-  attach: 'terminal-tmux',
-  snapshots: 'history',
-  doctor: 'pulse',
-  config: 'settings-gear',
-  install: 'desktop-download',
-  log: 'output',
+/** How a command looks in the menu, and what it does in a newcomer's words. */
+const ENTRIES: Record<string, readonly [icon: string, about: string]> = {
+  setup: ['server-environment', 'tell scratchflow about a cluster'],
+  up: ['rocket', 'a node, your workspace on it, and backups, in one go'],
+  allocate: ['server-process', 'take a node'],
+  autobackup: ['sync', 'turn it on or off'],
+  hop: ['arrow-swap', 'the workspace comes along'],
+  create: ['new-folder', 'an empty one, the first time'],
+  restore: ['cloud-download', 'bring back what the last snapshot holds'],
+  backup: ['cloud-upload', 'store what changed'],
+  clear: ['debug-disconnect', 'a last backup, then the node goes back'],
+  open: ['remote-explorer', 'work in its folder'],
+  status: ['dashboard', 'the dashboard'],
+  nodes: ['server', 'what is free'],
+  attach: ['terminal-tmux', 'the terminal that holds the node'],
+  snapshots: ['history', 'earlier versions of your files'],
+  doctor: ['pulse', 'check everything, and say what mends it'],
+  config: ['settings-gear', 'profiles and defaults, in a file'],
+  install: ['desktop-download', 'the program that does the work'],
+  log: ['output', 'what was run, and what it said'],
 };
 
 /** The names of the commands that make sense now, the likeliest first. */
@@ -52,8 +53,9 @@ export function namesFor(picture: Picture): string[] {
 export async function menu({ editor, store }: Context): Promise<void> {
   const choices = namesFor(store.picture).flatMap((name) =>
     OFFERS.filter(({ command }) => command === `scratchflow.${name}`).map(({ command, title }) => ({
-      label: `$(${ICONS[name] ?? 'circle-small'}) ${title}`,
+      label: `$(${ENTRIES[name]?.[0] ?? 'circle-small'}) ${title}`,
       value: command,
+      description: ENTRIES[name]?.[1] ?? '',
     })),
   );
   const chosen = await editor.pick(Promise.resolve(choices), {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { problemOf } from '../problem';
 import type { PathChange, SnapshotsDiffed } from '../protocol';
-import { counted, plain } from '../words';
+import { counted, plain, snapshotName } from '../words';
 import { runWithProgress, type Context } from './context';
 import { hostOf } from './place';
 import { restore } from './workspace';
@@ -19,9 +19,14 @@ export interface FileRef {
   readonly path: string;
 }
 
+/** Each row of the view Snapshots is called so. */
+function named(id: string): string {
+  return snapshotName(id, Date.now());
+}
+
 export async function restoreSnapshot(context: Context, { id }: SnapshotRef): Promise<void> {
   const isSure = await context.editor.confirm(
-    `Bring the workspace back to snapshot ${plain(id)}?`,
+    `Bring the workspace back to the snapshot of ${named(id)}?`,
     'Only what differs is written. What no snapshot holds yet is saved in one first.',
     'Restore',
   );
@@ -30,7 +35,7 @@ export async function restoreSnapshot(context: Context, { id }: SnapshotRef): Pr
 
 export async function verifySnapshot(context: Context, { id }: SnapshotRef): Promise<void> {
   const { data } = await runWithProgress(context, 'snapshots verify', {
-    title: `Verifying snapshot ${plain(id)}`,
+    title: `Verifying the snapshot of ${named(id)}`,
     args: [id],
   });
   context.refresh();
@@ -81,7 +86,7 @@ async function compareVersions(
 ): Promise<void> {
   const older = await fetch(context, { snapshot: diff.older, path });
   const newer = await fetch(context, { snapshot: diff.newer, path });
-  const title = `${posix.basename(path)}: ${diff.older} ↔ ${diff.newer}`;
+  const title = `${posix.basename(path)}: ${named(diff.older)} ↔ ${named(diff.newer)}`;
   await context.editor.compare(older, newer, hostOf(context.store.picture.status), plain(title));
 }
 
@@ -96,13 +101,13 @@ export async function compareFile(context: Context, file: FileRef): Promise<void
   if (!(await canShow(context))) return;
   const old = await fetch(context, file);
   const now = posix.join(posix.dirname(workspace), file.path);
-  const title = `${posix.basename(file.path)}: ${file.snapshot} ↔ now`;
+  const title = `${posix.basename(file.path)}: ${named(file.snapshot)} ↔ now`;
   await context.editor.compare(old, now, hostOf(status), plain(title));
 }
 
 export async function restoreFile(context: Context, file: FileRef): Promise<void> {
   const isSure = await context.editor.confirm(
-    `Bring ${plain(file.path)} back from snapshot ${plain(file.snapshot)}?`,
+    `Bring ${plain(file.path)} back from the snapshot of ${named(file.snapshot)}?`,
     'The file in the workspace is replaced; what no snapshot holds yet is saved in one first.',
     'Restore File',
   );

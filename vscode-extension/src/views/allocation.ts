@@ -6,7 +6,7 @@ import { said } from '../flows/context';
 import type { AutobackupShown, Problem as Amiss, WorkspaceShown } from '../protocol';
 import { actionOf } from '../hint';
 import { held, isOverdue, lastSnapshotAge, phaseOf, secondsLeft, type Picture } from '../state';
-import { ago, duration, moment, plain } from '../words';
+import { ago, capital, duration, moment, plain } from '../words';
 import type { Row } from './row';
 
 /** Empty when there is nothing to tell: then the view shows its welcome with the next step. */
@@ -42,10 +42,10 @@ function linkRows({ link }: Picture): Row[] {
 function waitingRows({ request, status }: Picture): Row[] {
   const { state, reason } = request ?? status?.allocation ?? { state: '', reason: null };
   const words = state === 'asking' ? 'asking Slurm' : ofStateWord(state);
-  const label = words.charAt(0).toUpperCase() + words.slice(1);
+  const label = capital(words);
   const tooltip = 'Cancel in the notification withdraws the request.';
   const rows: Row[] = [{ label, tooltip, icon: 'sync~spin' }];
-  if (reason) rows.push({ label: plain(reason), tooltip: plain(reason), icon: 'info' });
+  if (reason) rows.push({ label: capital(plain(reason)), tooltip: plain(reason), icon: 'info' });
   return rows;
 }
 
@@ -161,7 +161,8 @@ function onRow({ every_s, overdue }: AutobackupShown): Row {
 
 /** It runs on the node: without one there is nothing to turn on. */
 function offRow(picture: Picture): Row {
-  if (!held(picture)) return { label: 'Off', description: 'no node', icon: 'circle-slash' };
+  if (!held(picture))
+    return { label: 'Off', description: 'needs a compute node', icon: 'circle-slash' };
   const command = 'scratchflow.autobackup';
   return { label: 'Off', description: 'click to turn it on', icon: 'circle-slash', command };
 }

@@ -94,6 +94,7 @@ export class Screen {
     setContext('phase', phaseOf(picture));
     setContext('trouble', troubleOf(picture));
     setContext('isHere', isHere(picture));
+    setContext('hasWorkspace', picture.status?.workspace.exists === true);
     setContext('hasCli', picture.status !== undefined);
     setContext('hasCluster', Boolean(picture.status?.alias));
     this.trees['scratchflow.allocationView']?.redraw();

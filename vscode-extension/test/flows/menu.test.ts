@@ -16,3 +16,13 @@ test('the menu offers what makes sense now', async () => {
   await menu(context);
   expect(editor.seen.at(-1)).toBe('command: scratchflow.backup');
 });
+
+test.each([
+  ['with a node', WITH_NODE],
+  ['without a node', NO_NODE],
+  ['without a cluster', { ...NO_NODE, alias: null }],
+])('every entry of the menu says what it does, %s', async (_, status) => {
+  const { context, editor } = lab({}, {}, status);
+  await menu(context);
+  expect(editor.picked.filter(({ description }) => !description)).toEqual([]);
+});

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import * as flows from '../../src/flows/snapshots';
 import { answering, failure, playing } from '../fakeCli';
 import { WITH_NODE } from '../pictures';
+import { snapshotName } from '../../src/words';
 import { lab } from './lab';
 
 const ID = '20261115T060554Z-2f01f2';
@@ -55,7 +56,7 @@ test('a file is compared with the one in the workspace, over the alias', async (
   const { context, editor } = lab({ restore: playing('restore-file') }, {}, WITH_NODE);
   await flows.compareFile(context, FILE);
   expect(editor.seen.at(-1)).toBe(
-    `compare: ${placeOf(ID)}/work/docs/format.md /scratch/alice/work/docs/format.md compile_machine: format.md: ${ID} ↔ now`,
+    `compare: ${placeOf(ID)}/work/docs/format.md /scratch/alice/work/docs/format.md compile_machine: format.md: ${snapshotName(ID, Date.now())} ↔ now`,
   );
 });
 

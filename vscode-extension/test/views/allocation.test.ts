@@ -34,10 +34,10 @@ describe('the view Allocation', () => {
     const allocation = WITH_NODE.allocation && {
       ...WITH_NODE.allocation,
       state: 'pending' as const,
-      reason: 'Priority',
+      reason: 'it is next',
     };
     const rows = said(allocationRows(seeing({ ...WITH_NODE, allocation }), NOW));
-    expect(rows).toEqual(['Waiting in the queue: undefined', 'Priority: undefined']);
+    expect(rows).toEqual(['Waiting in the queue: undefined', 'It is next: undefined']);
   });
 
   test('is empty without a node, so that the welcome shows', () => {
@@ -59,5 +59,7 @@ test('the view Auto-Backup says on or off, the next time and the last error', ()
   };
   const off = autobackupRows(seeing({ ...WITH_NODE, autobackup }), NOW);
   expect(off.map(({ label }) => label)).toEqual(['Off', 'no space']);
+  const idle = autobackupRows(seeing({ ...NO_NODE, autobackup }), NOW);
+  expect(idle[0]).toMatchObject({ label: 'Off', description: 'needs a compute node' });
   expect(autobackupRows(UNKNOWN, NOW)).toEqual([]);
 });
