@@ -52,6 +52,8 @@ class _Frame:
 
 # How many frames may wait to be written: a disk that pauses to write back does not stop the cores.
 _MAX_WAITING = 12
+# As many as the one thread that hashes can follow; each has two buffers.
+_MAX_THREADS = 8
 
 
 class FrameSink:
@@ -68,6 +70,7 @@ class FrameSink:
         self._out: Out = FdOut(out) if isinstance(out, int) else out
         self._level = level
         self._error: BaseException | None = None
+        threads = min(threads, _MAX_THREADS)
         self._compressors = ThreadPoolExecutor(threads, "compress")
         self._hasher = ThreadPoolExecutor(1, "hash")
         # Places for buffers; a buffer is made when it is first needed, and used again.

@@ -81,6 +81,12 @@ class Packers:
             self.close()
             raise
 
+    def __enter__(self) -> Packers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     @property
     def processes(self) -> list[int]:
         """Those that are at work."""

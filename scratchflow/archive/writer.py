@@ -66,21 +66,18 @@ def write(
     """
     cores = threads or usable_cores()
     index = begin_index(plan, archive_id)
+    count = _worthwhile_packers(plan, cores)
     # Processes before threads: a fork copies only the thread that forks.
-    packers = Packers(
-        lambda: Packing(plan.scanned, plan.seed, level), _worthwhile_packers(plan, cores)
-    )
-    sink = FrameSink(out, archive_id=archive_id, level=level, threads=cores)
-    try:
-        members = _Members(plan, index, sink, packers, warn)
-        members.write(progress, item)
-        sink.put(END_OF_ARCHIVE)
-        sink.close()
-    except BaseException:
-        sink.abort()
-        raise
-    finally:
-        packers.close()
+    with Packers(lambda: Packing(plan.scanned, plan.seed, level), count) as packers:
+        sink = FrameSink(out, archive_id=archive_id, level=level, threads=cores)
+        try:
+            members = _Members(plan, index, sink, packers, warn)
+            members.write(progress, item)
+            sink.put(END_OF_ARCHIVE)
+            sink.close()
+        except BaseException:
+            sink.abort()
+            raise
     index.members = members.count
     finish_index(index, plan, sink.frames, members.writer.unsettled)
     index = without(index, plan, plan.dropped | members.writer.dropped)
