@@ -17,7 +17,6 @@ const SETTINGS = {
   'scratchflow.slurm.time': '3:00:00',
   // Draws a terminal's text as text, which can be read here.
   'terminal.integrated.gpuAcceleration': 'off',
-  'terminal.integrated.showTerminalConfigPrompt': false,
 };
 const server = new Server();
 const cluster = new Cluster();
@@ -191,6 +190,8 @@ test('Attach Tmux shows the session that holds the node, in a terminal', async (
   await shown.waitFor({ timeout: 60_000 });
   const sessions = (await tmux('list-clients', '-F', '#{session_name}')).trim().split('\n');
   expect(sessions).toHaveLength(1);
+  // The workbench has something to say about its keys in a terminal.
+  await workbench.clearToasts();
   await workbench.pictures('attach');
   await tmux('detach-client', '-s', `=${sessions[0]}`);
   await workbench.terminal.waitFor({ state: 'detached' });

@@ -83,6 +83,7 @@ export class Workbench {
       await input.fill(`>${title}`, { timeout: 5_000 });
       await row.click({ timeout: 5_000 });
     });
+    await this.moveMouseAway();
     // A palette that is still closing would swallow the next one's keys.
     await until('the palette is closed', async () => {
       if (!(await this.quickInput.isVisible())) return true;
@@ -199,14 +200,18 @@ export class Workbench {
   async picture(name: string, part?: Locator): Promise<void> {
     if (!WRITES_IMAGES) return;
     mkdirSync(IMAGES, { recursive: true });
-    // Away from whatever shows a hover.
-    await this.page.mouse.move(1340, 500);
+    await this.moveMouseAway();
     const hover = this.page.locator('.monaco-hover:visible');
     await until('no hover is in the way', async () => (await hover.count()) === 0);
     await (part ?? this.page).screenshot({
       path: join(IMAGES, `${name}.png`),
       animations: 'disabled',
     });
+  }
+
+  /** To where nothing shows a hover, nor will when a list opens there. */
+  private async moveMouseAway(): Promise<void> {
+    await this.page.mouse.move(1340, 500);
   }
 
   async failure(name: string): Promise<void> {
