@@ -53,7 +53,7 @@ def setup(
     """Set up a cluster: reach it, put the agent there, write the profile and the ssh alias.
 
     Run it again at any time. Your ssh config gets three marked lines at its top; `--remove` gives
-    it back byte for byte.
+    it back byte for byte. What `--set` says becomes part of the profile.
     """
     wanted, asking = asked(context), may_ask(context)
     confirm = _confirm(yes=yes, may_ask=asking)
@@ -71,9 +71,11 @@ def setup(
     }
 
     def run(emit: Emit) -> ClusterSetUp:
+        from scratchflow.config.settings import checked_overrides
         from scratchflow.flows.setup import SetupWish, set_up
 
-        wish = SetupWish(login, name or wanted.profile or _name_of(login), values, dry_run)
+        given = {**values, **checked_overrides(wanted.overrides)}
+        wish = SetupWish(login, name or wanted.profile or _name_of(login), given, dry_run)
         return set_up(wanted, os.environ, emit, wish, confirm, may_ask=asking)
 
     return Call("setup", run, _shown)

@@ -13,6 +13,7 @@ from scratchflow.model.errors import ConfigBadValue
 from scratchflow.model.profile import NAME_PATTERN, Config, Profile, Section, decode_duration
 
 _S = TypeVar("_S", bound=Section)
+_NAMED = re.compile(r"`(\w+)`:? (.*)", re.DOTALL)
 
 
 def check_config(document: Mapping[str, Any], origin: str) -> Config:
@@ -58,6 +59,8 @@ def _convert(
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
         key = place.rstrip("`").lstrip(".")
+        if named := _NAMED.fullmatch(problem):  # a rule of a whole section, about one of its keys
+            key, problem = f"{key}.{named[1]}".lstrip("."), named[2]
         origin = origins.get(key, origins[""])
         raise ConfigBadValue(
             key=f"{prefix}{key}".rstrip("."), origin=origin, problem=_in_words(problem)

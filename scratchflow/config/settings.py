@@ -140,6 +140,15 @@ def local_profile() -> Profile:
     return check_given_profile(table, "environment")
 
 
+def checked_overrides(overrides: Sequence[str]) -> dict[str, str]:
+    """What `--set` said, key by key, for a profile that is about to be written."""
+    checked = {}
+    for override in overrides:
+        key, _ = _parse_override(override)
+        checked[key] = override.partition("=")[2]
+    return checked
+
+
 def _parse_override(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals:

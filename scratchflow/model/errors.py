@@ -125,7 +125,7 @@ class ConfigBadValue(ScratchflowError):
     code = "config.bad_value"
     exit_code = 10
     message = "`{key}` ({origin}): {problem}"
-    hint = "correct it in the file, or with `scratchflow config set`"
+    hint = "correct it there; for the file `scratchflow config set` does it"
 
 
 class ConfigNoProfile(ScratchflowError):

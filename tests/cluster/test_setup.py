@@ -58,7 +58,8 @@ def test_a_dry_run_reaches_the_cluster_and_changes_nothing(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
     before = laptop.files()
-    done = laptop.outcome(*SETUP, "--dry-run")
+    done = laptop.outcome(*SETUP, "--dry-run", "--set", "slurm.gpus=2")
+    assert "+gpus = 2" in done["data"]["config_diff"]
     assert "scratchflow.d/*.conf" in done["data"]["ssh_config_diff"]
     assert "[profiles.mini]" in done["data"]["config_diff"]
     assert laptop.files() == before

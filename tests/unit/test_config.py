@@ -172,8 +172,8 @@ def test_bad_toml_names_line_and_column(file: Path, text: str, line: int, column
     [
         ("[profiles.a.slurm]\nnodes = 'two'", "`profiles.a.slurm.nodes`"),
         ("[profiles.a.slurm]\nnodes = 0", "`profiles.a.slurm.nodes`"),
-        ("[profiles.a.slurm]\ntime = 'soon'", "`time` must be Slurm's kind"),
-        ("[profiles.a.slurm]\nmem = 'lots'", "`mem` must be a size like"),
+        ("[profiles.a.slurm]\ntime = 'soon'", "`profiles.a.slurm.time`"),
+        ("[profiles.a.slurm]\nmem = 'lots'", "`profiles.a.slurm.mem`"),
         ("[profiles.a.backup]\nevery = 30", "in quotes"),
         ("[profiles.a.backup]\nevery = 'often'", "a duration like"),
         ("[profiles.a.backup]\nevery = '0s'", "at least 1s"),
@@ -347,6 +347,7 @@ def test_set_takes_values_as_people_type_them(
         ("slurm.gpsu=1", 'did you mean "slurm.gpus"'),
         ("slurm.gpus=many", "cannot read `many`"),
         ("slurm.gpus=-1", "(--set)"),
+        ("slurm.time=soon", "`slurm.time` (--set)"),
         ("login=a\nProxyCommand x", "control characters"),
         ("store=/a\udcff", "not UTF-8"),
         ("slurm.extra=\udcff", "not UTF-8"),
