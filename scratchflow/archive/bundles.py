@@ -9,7 +9,7 @@ from scratchflow.archive.frame_sink import FRAME_BYTES
 from scratchflow.archive.member_writer import Member
 from scratchflow.archive.scan import ScannedTree
 from scratchflow.archive.tar_headers import BLOCK
-from scratchflow.archive.tree import KIND_MASK, REGULAR
+from scratchflow.archive.tree import KIND_MASK, REGULAR, SYMLINK
 
 # What ustar holds without further ado; beyond that a pax header is needed, or may be.
 _SHORT_NAME_BYTES = 100
@@ -36,8 +36,13 @@ def bundles(scanned: ScannedTree, members: Iterable[Member]) -> Iterator[Bundle]
             needed = BLOCK + _PAX_BYTES
         elif modes[entry] & KIND_MASK == REGULAR:
             needed = BLOCK + size + -size % BLOCK
-        else:  # a symlink's size is that of its target
-            needed = BLOCK if size <= _SHORT_NAME_BYTES else _PAX_BYTES + size
+        else:  # a directory, or a symlink, whose target may be long
+            needed = BLOCK
+            if (
+                modes[entry] & KIND_MASK == SYMLINK
+                and len(scanned.target(entry)) > _SHORT_NAME_BYTES
+            ):
+                needed += _PAX_BYTES + len(scanned.target(entry))
         if len(path) >= _SHORT_NAME_BYTES:
             needed += _PAX_BYTES + len(path)
         if needed > room and current:

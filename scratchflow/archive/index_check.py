@@ -36,6 +36,11 @@ def check_index(index: Index) -> None:
         raise Malformed("the index holds more or fewer symlinks than targets")
     if any(not 0 < len(target) <= MAX_TARGET_BYTES for target in index.targets):
         raise Malformed("the index holds a symlink target that no system allows")
+    check_references(index)
+
+
+def check_references(index: Index) -> None:
+    """The part that a writer could get wrong: every link and every place leads to what it should."""
     _check_archives(index)
     _check_hardlinks(index)
     _check_sparse(index)

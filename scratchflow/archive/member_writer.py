@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from scratchflow.archive.digest import StreamDigest, digest_of_bytes
@@ -68,7 +68,9 @@ class MemberWriter:
     than scanned, which the scan says now; `relinked` those that link to another name now.
     """
 
-    def __init__(self, scanned: ScannedTree, seed: int, sink: Sink, warn: Warn) -> None:
+    def __init__(
+        self, scanned: ScannedTree, seed: int, sink: Sink, warn: Warn, dropped: Iterable[int] = ()
+    ) -> None:
         self._scanned = scanned
         self._seed = seed
         self._sink = sink
@@ -77,7 +79,7 @@ class MemberWriter:
         self._directory = (-1, -1)  # the group of the last file, and its descriptor
         self._notes = MemberNotes()
         self.unsettled: set[int] = set()
-        self.dropped: set[int] = set()
+        self.dropped = set(dropped)
         self.differing: set[int] = set()
         self.relinked: set[int] = set()
 

@@ -65,17 +65,19 @@ class Packers:
 
     def __init__(self, packing: Callable[[], Packing], count: int) -> None:
         """`packing` is called once in each process: what it opens is its own."""
-        self._slots = mmap.mmap(-1, max(count, 1) * _SLOTS_EACH * _SLOT_BYTES)  # taken when touched
         self._packers: list[_Packer] = []
         self._alive: dict[int, _Packer] = {}  # by descriptor
         self._free: list[int] = []
         self._released: SimpleQueue[int] = SimpleQueue()
         self._results: dict[Bundle, Frame | None] = {}
         self._poll = select.poll()
+        if not count or sys.platform != "linux":
+            return
         try:
-            for number in range(count if sys.platform == "linux" else 0):
+            self._slots = mmap.mmap(-1, count * _SLOTS_EACH * _SLOT_BYTES)  # taken when touched
+            for number in range(count):
                 self._fork(packing, number)
-        except OSError:  # no more processes allowed: those there are will do
+        except OSError:  # no more processes or memory allowed: those there are will do
             return
         except BaseException:
             self.close()
@@ -109,12 +111,12 @@ class Packers:
 
     def _hand_out(self, bundles: Iterator[Bundle], ahead: deque[Bundle]) -> bool:
         """Gives every packer something to do; False when there are no more bundles."""
-        while self._take_released(wait=not ahead) or not ahead:
+        while self._take_released(wait=False) or not ahead:
             bundle = next(bundles, None)
             if bundle is None:
                 return False
             ahead.append(bundle)
-            if bundle.fits_frame and self._free:
+            if bundle.fits_frame and self._take_released(wait=True):
                 self._ask(bundle)
         return True
 

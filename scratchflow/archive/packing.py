@@ -59,9 +59,9 @@ class Packing:
     def pack(self, members: Sequence[Member]) -> tuple[Sequence[bytes | memoryview], int, bytes]:
         """The frame in parts, how many bytes are in it, and the notes; NotPlain if not possible."""
         self._sink.fill = 0
+        self._members.differing.clear()
         notes = self._members.add(members)
         if self._members.differing:
-            self._members.differing.clear()
             raise NotPlain
         frame = compress_frame(self._sink.view[: self._sink.fill], self._level)
         return frame, self._sink.fill, marshal.dumps(notes.columns())

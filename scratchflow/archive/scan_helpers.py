@@ -58,7 +58,10 @@ class Helpers:
         """What the helpers found. One that did not come to its end has found nothing."""
         for process, reading in list(self._children.items()):
             content = _read_all(reading)
-            _, status = os.waitpid(process, 0)
+            try:
+                _, status = os.waitpid(process, 0)
+            except ChildProcessError:  # whoever started us may have said that nobody waits
+                status = -1
             del self._children[process]
             os.close(reading)
             if status == 0:

@@ -12,6 +12,7 @@ from scratchflow.archive.container import Footer, pack_footer
 from scratchflow.archive.frame_sink import FrameSink, Out
 from scratchflow.archive.index import Index
 from scratchflow.archive.index_build import begin_index, finish_index, same_tree, without
+from scratchflow.archive.index_check import check_references
 from scratchflow.archive.index_codec import dump_index
 from scratchflow.archive.member_notes import MemberNotes
 from scratchflow.archive.member_writer import MemberWriter
@@ -80,7 +81,8 @@ def write(
             raise
     index.members = members.count
     finish_index(index, plan, sink.frames, members.writer.unsettled)
-    index = without(index, plan, plan.dropped | members.writer.dropped)
+    index = without(index, plan, members.writer.dropped)
+    check_references(index)  # whatever went wrong above: what nobody could open is not committed
     append_index(index, sink)
     return Written(
         index=index,
@@ -140,7 +142,7 @@ class _Members:
         self._number = len(index.archives)
         self._sink = sink
         self._packers = packers
-        self.writer = MemberWriter(plan.scanned, plan.seed, sink, warn)
+        self.writer = MemberWriter(plan.scanned, plan.seed, sink, warn, plan.dropped)
         self.count = 0
 
     def write(self, progress: Progress, item: Item | None) -> None:
@@ -149,12 +151,12 @@ class _Members:
         modes = [scanned.mode[entry] & KIND_MASK for entry in self._plan.store]
         files_total = modes.count(REGULAR)
         bytes_total = sum(scanned.size[entry] for entry in self._plan.store)
-        files = done = began = 0
+        files = done = 0
+        began: int | None = None  # where a file begins that takes a while
 
         def report() -> None:
-            # Within a bundle, what is in the stream already: a large file takes a while.
-            now = min(done + sink.position - began, bytes_total)
-            progress("store", files, files_total, now, bytes_total)
+            of_it = 0 if began is None else sink.position - began
+            progress("store", files, files_total, min(done + of_it, bytes_total), bytes_total)
 
         sink.on_frame = report
         chosen = bytearray(len(scanned))
@@ -163,10 +165,11 @@ class _Members:
         waiting = bundles(scanned, scanned.in_tar_order(chosen))
         try:
             for bundle, frame in self._packers.pack(waiting):
-                began = sink.position
+                began = None if bundle.fits_frame else sink.position
                 notes = self._put(bundle, frame)
+                began = None
                 self.count += notes.members
-                files, done, began = files + notes.files, done + notes.bytes, sink.position
+                files, done = files + notes.files, done + notes.bytes
                 if item:
                     for _, _, path, _ in bundle.members:
                         item("stored", path)
@@ -175,7 +178,7 @@ class _Members:
         report()
 
     def _put(self, bundle: Bundle, frame: Frame | None) -> MemberNotes:
-        if frame and self.writer.relinked.isdisjoint(member[0] for member in bundle.members):
+        if frame and self._still_holds(bundle):
             notes = unpacked_notes(frame.notes)
             self._sink.flush()
             notes.enter(self._index, self._number, self._sink.position)
@@ -186,6 +189,16 @@ class _Members:
         notes = self.writer.add(bundle.members)
         notes.enter(self._index, self._number, 0)
         return notes
+
+    def _still_holds(self, bundle: Bundle) -> bool:
+        """Whether the names that a packer linked to are still those to link to."""
+        writer, links = self.writer, self._plan.scanned.hardlinks
+        if not writer.dropped:
+            return True
+        entries = [member[0] for member in bundle.members]
+        return writer.relinked.isdisjoint(entries) and writer.dropped.isdisjoint(
+            links.get(entry, -1) for entry in entries
+        )
 
 
 def append_index(index: Index, sink: FrameSink) -> None:

@@ -36,7 +36,11 @@ def set_direct(descriptor: int, *, on: bool) -> bool:
 
 
 def aligned_buffer(size_bytes: int = BUFFER_BYTES) -> memoryview:
-    """Memory that may be read into, or written from, directly."""
+    """Memory that may be read into, or written from, directly.
+
+    Shared memory, as `mmap` makes it here: a fork in the middle of a direct read would leave
+    private pages to the child.
+    """
     return memoryview(mmap.mmap(-1, size_bytes))
 
 
@@ -101,8 +105,7 @@ class DirectReader:
 
     def pieces(self, start: int, end: int) -> Iterator[memoryview]:
         """The bytes from `start` to `end`, or to the end of the file; each piece until the next."""
-        if not self._is_direct and hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(self._descriptor, start, end - start, os.POSIX_FADV_DONTNEED)
+        self._forget(start, end - start)
         buffer = self._buffer = self._buffer or aligned_buffer()
         while start < end and (count := min(self._read(buffer, start), end - start)):
             yield buffer[:count]
@@ -116,4 +119,10 @@ class DirectReader:
             if error.errno != errno.EINVAL or not self._is_direct:
                 raise
         self._is_direct = set_direct(self._descriptor, on=False)
+        self._forget(position, 0)  # all that follows
         return os.preadv(self._descriptor, [buffer], position)
+
+    def _forget(self, start: int, count: int) -> None:
+        """The next best: asks the system to drop what it remembers of the file."""
+        if not self._is_direct and hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self._descriptor, start, count, os.POSIX_FADV_DONTNEED)

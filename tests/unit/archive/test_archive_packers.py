@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import signal
 import subprocess
@@ -114,6 +115,91 @@ def test_one_killed_packer_leaves_the_work_to_the_other(
 ) -> None:
     many(bench)
     index = write(bench, "A", 2, lambda: os.kill(begun[0].processes[0], signal.SIGKILL))
+    assert tree_state(bench.restore(index)) == tree_state(bench.scratch)
+
+
+def test_packers_do_not_end_with_a_signal_that_is_sent_to_everybody(
+    bench: Bench, begun: list[packers.Packers], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm's SIGTERM reaches all of a step; the last backup that follows is the one in a hurry."""
+    many(bench)
+
+    def end() -> None:
+        for process in begun[0].processes:
+            os.kill(process, signal.SIGTERM)
+
+    left: list[int] = []
+    real = packers.Packers.close
+
+    def close(self: packers.Packers) -> None:
+        left.extend(self.processes)
+        real(self)
+
+    monkeypatch.setattr(packers.Packers, "close", close)
+    write(bench, "A", 2, end)
+    assert len(left) == 2
+
+
+@pytest.mark.parametrize("gone", ["unlinked", "replaced"])
+def test_the_first_name_of_a_file_vanishing_while_another_is_in_a_packers_hands(
+    bench: Bench, gone: str
+) -> None:
+    (bench.work / "a").mkdir()
+    first = bench.work / "a" / "first"
+    first.write_bytes(b"precious" * 1000)
+    many(bench)
+    (bench.work / "z").mkdir()
+    for name in ("second", "third"):
+        os.link(first, bench.work / "z" / name)
+    planned = bench.plan()
+    first.unlink()
+    if gone == "replaced":
+        first.mkdir()
+    with bench.path("A").open("wb", buffering=0) as out:
+        writer.write(planned, out, archive_id="A", warn=bench.warn, threads=2)
+    assert verify.verify_archive(bench.path("A")) == []
+    index = open_index(bench.path("A"))
+    for restored in (bench.restore(index), bench.restore_plain("A")):
+        work = restored / "work"
+        assert (work / "z" / "second").read_bytes() == b"precious" * 1000
+        assert (work / "z" / "second").samefile(work / "z" / "third")
+        assert not (work / "a" / "first").exists()
+
+
+def test_progress_counts_content_and_never_goes_back(bench: Bench) -> None:
+    many(bench)
+    seen: list[tuple[int, int]] = []
+    with bench.path("A").open("wb", buffering=0) as out:
+        writer.write(
+            bench.plan(), out, archive_id="A", warn=bench.warn, threads=2,
+            progress=lambda _phase, files, _of, done, _bytes: seen.append((files, done)),
+        )  # fmt: skip
+    assert seen == sorted(seen)
+    assert seen[0][1] == 0
+    assert len(seen) > 10
+
+
+def test_a_backup_goes_on_alone_where_no_memory_can_be_shared(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, begun: list[packers.Packers]
+) -> None:
+    many(bench)
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    index = write(bench, "A", 2)
+    assert begun[0].processes == []
+    assert tree_state(bench.restore(index)) == tree_state(bench.scratch)
+
+
+def test_a_backup_ends_well_where_nobody_waits_for_children(bench: Bench) -> None:
+    many(bench)
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        index = write(bench, "A", 2)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
     assert tree_state(bench.restore(index)) == tree_state(bench.scratch)
 
 
