@@ -14,7 +14,6 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from scratchflow.cluster.command import CommandMissing
 from scratchflow.cluster.slurm import Slurm, last_words
 from scratchflow.model.errors import SlurmUnreachable
 
@@ -43,7 +42,7 @@ class LastingStep:
         return self._process.poll() == 0
 
     def cut_loose(self) -> None:
-        """From here on only the job can end it."""
+        """From here on it belongs to the job, or to itself where it is no step."""
         self._kill(signal.SIGKILL)
 
     def give_up(self) -> None:
@@ -68,25 +67,21 @@ def start_lasting_step(
 ) -> LastingStep:
     """Runs what starts it on the node. It reads `stdin`; after the cut nobody hears what it says.
 
-    CommandMissing when the program cannot be started.
+    The OSError when the program cannot be started.
     """
-    program = os.fsdecode(argv[0])
-    try:
-        process = subprocess.Popen(
-            argv,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CommandMissing(program) from error
+    process = subprocess.Popen(
+        argv,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     if process.stdin:
         with suppress(BrokenPipeError):  # it has ended; `failure` tells why
             process.stdin.write(stdin)
             process.stdin.flush()
-    return LastingStep(process, program)
+    return LastingStep(process, os.fsdecode(argv[0]))
 
 
 def step_runs(slurm: Slurm, job_id: int, step_id: int) -> bool | None:

@@ -16,7 +16,6 @@ import msgspec
 from scratchflow.agent.install import agent_command, install
 from scratchflow.agent.request import asking, encode
 from scratchflow.cluster import none
-from scratchflow.cluster.command import CommandMissing
 from scratchflow.cluster.lasting_step import (
     LastingStep,
     signal_step,
@@ -189,8 +188,8 @@ def _start_on_node(login: LoginHost, held: Allocation, request: bytes) -> Lastin
     argv = way.argv(agent_command())
     try:
         return start_lasting_step(argv, stdin=request, environment=way.environment)
-    except CommandMissing as error:
-        raise login.slurm.unreachable(f"there is no `{error}` on its PATH") from error
+    except OSError as error:
+        raise way.not_started(error) from None
 
 
 def _first_sign(
@@ -257,7 +256,9 @@ def _stop(login: LoginHost, place: Place, held: Allocation, life: Heartbeat) -> 
     if held.job_id is not None and life.step_id is not None:
         signal_step(login.slurm, held.job_id, life.step_id, "USR1")
     elif held.job_id is not None:
-        _signal_over_ssh(login, held, life, "USR1")
+        if _signal_over_ssh(login, held, life, "USR1") is None and not _is_over(login, held):
+            reason = "it could not be told: the node gives no answer over ssh"
+            raise AutobackupFailed(node=held.node, reason=reason, log=log_path(place, life.node))
     elif _is_a_loop(life.pid):
         with suppress(ProcessLookupError):
             os.kill(life.pid, signal.SIGUSR1)

@@ -204,7 +204,7 @@ class _Ask:
             detached=self.is_detached,
             node=node,
             shell=self.login.shell,
-            overlap=self.is_detached or steps_overlap(self.login.environment),
+            overlap=steps_overlap(self.login.environment),  # asked before a node is at stake
         )
 
     @property

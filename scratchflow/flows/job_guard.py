@@ -19,6 +19,8 @@ ASK_EVERY_S = 10.0
 KILL_WAIT_S = 30.0
 """How long a last backup may take: what Slurm gives a step by default."""
 _FAREWELL_S = 1.0
+# A host that can start no process right now (EAGAIN, ENOMEM) cannot ask; the next time it may.
+_NO_ANSWER = (SlurmUnreachable, OSError)
 
 
 def send_to_us(signum: signal.Signals) -> None:
@@ -57,7 +59,7 @@ class JobGuard:
         """Whether the job has ended; None when nobody can say when it will."""
         try:
             found = self._ask()
-        except SlurmUnreachable:
+        except _NO_ANSWER:
             return None if self.end_s is None else time.time() > self.end_s
         self.end_s = self.end_s if found.end_time is None else found.end_time
         return found.state not in OPEN
@@ -80,7 +82,10 @@ class JobGuard:
                 return
 
     def _end(self) -> None:
-        if not self._is_known_taken():
+        is_taken = self._is_known_taken()
+        if self._done.is_set():
+            return
+        if not is_taken:
             self._send(signal.SIGTERM)
             if self._done.wait(self._kill_wait_s):
                 return
@@ -89,5 +94,5 @@ class JobGuard:
     def _is_known_taken(self) -> bool:
         try:
             return self._is_taken()
-        except SlurmUnreachable:
+        except _NO_ANSWER:
             return False

@@ -47,7 +47,8 @@ def neighbour_argv(
         "ControlMaster=no",
         "ControlPath=none",
         # What the user's config may ask for an interactive login.
-        "IgnoreUnknown=RemoteCommand",
+        # All unknown ones: ssh takes the first such list, and the user's own may follow.
+        "IgnoreUnknown=*",
         "RemoteCommand=none",
         "PermitLocalCommand=no",
         "ClearAllForwardings=yes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import threading
 import time
@@ -111,3 +112,17 @@ def test_the_loop_takes_a_last_backup_when_its_job_is_over(
 
 def in_job(desk: Desk) -> Here:
     return replace(desk.here, job_id=7)
+
+
+def test_a_host_that_can_start_no_process_for_a_moment_does_not_end_the_watch() -> None:
+    watched = Watched("ended", ends_at=1)
+    asks = iter([OSError(errno.EAGAIN, "no more processes")])
+    real = watched.ask
+
+    def ask() -> Allocation:
+        if (error := next(asks, None)) is not None:
+            raise error
+        return real()
+
+    watched.guard._ask = ask
+    assert watched.watch() == [TERM]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +27,17 @@ def test_ssh_understands_it_and_never_asks_nor_trusts_a_stranger(places: SshPlac
     assert (meant["batchmode"], meant["stricthostkeychecking"]) == ("yes", "true")
     assert (meant["hostkeyalias"], meant["userknownhostsfile"]) == ("aws-node-1", file)
     assert (meant["controlmaster"], meant["forwardagent"]) == ("false", "no")
+
+
+def test_a_users_own_list_of_options_to_ignore_does_not_stop_it(
+    places: SshPlaces, tmp_path: Path
+) -> None:
+    config = tmp_path / "shared-config"
+    config.write_text("IgnoreUnknown UseKeychain\nUseKeychain yes\n")
+    argv = neighbour_argv(places, "aws", "node-1", ["true"])
+    asked = [argv[0], "-F", config, "-G", *argv[1 : argv.index("--")], "--", "node-1"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_word_of_the_command_arrives_as_it_is(places: SshPlaces) -> None:
