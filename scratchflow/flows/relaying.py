@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 import msgspec
@@ -12,6 +13,7 @@ from scratchflow.agent.request import Arguments, Request, asking
 from scratchflow.cluster.slurm import Slurm
 from scratchflow.cluster.slurm_jobs import job, our_jobs
 from scratchflow.cluster.slurm_wait import ended_error
+from scratchflow.cluster.step_refused import is_refused
 from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.flows.nodes import this_slurm
@@ -30,6 +32,9 @@ from scratchflow.model.events import Emit
 from scratchflow.model.profile import to_plain
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.ssh.local import LocalTransport
+
+STEP_WAIT_S = 20.0
+_AGAIN_S = 2.0
 
 
 def relay(
@@ -75,7 +80,7 @@ def _ask(
     way: Way, request: Request, emit: Emit, settings: Settings, slurm: Slurm
 ) -> dict[str, object]:
     try:
-        return call(way, request, emit, command=agent_command())
+        return _call(way, request, emit, slurm)
     except AgentMissing as error:
         require_running(way.held, slurm, error)
     except EndedBySignal as error:
@@ -89,10 +94,23 @@ def _ask(
     modules = settings.profile.environment.modules
     install(LocalTransport(), profile_name=settings.name, modules=modules, emit=emit)
     try:
-        return call(way, request, emit, command=agent_command())
+        return _call(way, request, emit, slurm)
     except AgentMissing as error:
         require_running(way.held, slurm, error)
         raise _silent(way, error) from error
+
+
+def _call(way: Way, request: Request, emit: Emit, slurm: Slurm) -> dict[str, object]:
+    """Asks again while Slurm gives the running job no step: it does not yet, right after its start."""
+    until = time.monotonic() + STEP_WAIT_S
+    while True:
+        try:
+            return call(way, request, emit, command=agent_command())
+        except AgentMissing as error:
+            if not is_refused(error.fields["reason"]) or time.monotonic() > until:
+                raise
+            require_running(way.held, slurm, error)
+        time.sleep(_AGAIN_S)
 
 
 def _silent(way: Way, error: ScratchflowError) -> NodeSilent:

@@ -1,0 +1,78 @@
+"""A request to the node, while Slurm gives the job no step yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scratchflow.agent.request import asking
+from scratchflow.flows import relaying
+from scratchflow.flows.onto_node import JobStep
+from scratchflow.model.allocation import Allocation, AllocationState
+from scratchflow.model.errors import AgentMissing, AllocationEnded
+
+HELD = Allocation(job_id=7, name="scratchflow:aws:abc", state="running", nodes=("node-1",))
+REFUSED = "exit code 1: srun: error: Unable to create step for job 7: Memory required by task is not available"
+REQUEST = asking("backup", {}, profile_name="aws", profile={})
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the node says, one after the other."""
+    said: list[Any] = []
+
+    def call(*_: object, **__: object) -> Any:
+        answer = said.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(relaying, "call", call)
+    monkeypatch.setattr(relaying, "_AGAIN_S", 0.0)
+    return said
+
+
+def job_is(monkeypatch: pytest.MonkeyPatch, state: AllocationState) -> None:
+    found = Allocation(job_id=7, name=HELD.name, state=state, nodes=HELD.nodes, cause="cancelled")
+    monkeypatch.setattr(relaying, "job", lambda *_: found)
+
+
+def ask() -> dict[str, object]:
+    way = JobStep(HELD, {})
+    return relaying._call(way, REQUEST, lambda _: None, None)  # type: ignore[arg-type]
+
+
+def missing(reason: str) -> AgentMissing:
+    return AgentMissing(host="node-1", reason=reason)
+
+
+def test_a_step_that_slurm_does_not_give_yet_is_asked_for_again(
+    answers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_is(monkeypatch, "running")
+    answers += [missing(REFUSED), missing(REFUSED), {"snapshot": "x"}]
+    assert ask() == {"snapshot": "x"}
+
+
+def test_a_job_that_has_ended_meanwhile_is_not_waited_for(
+    answers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_is(monkeypatch, "ended")
+    answers += [missing(REFUSED)]
+    with pytest.raises(AllocationEnded):
+        ask()
+
+
+def test_it_is_not_asked_for_ever(answers: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    job_is(monkeypatch, "running")
+    monkeypatch.setattr(relaying, "STEP_WAIT_S", -1.0)
+    answers += [missing(REFUSED)]
+    with pytest.raises(AgentMissing):
+        ask()
+
+
+def test_any_other_silence_is_told_at_once(answers: list[Any]) -> None:
+    answers += [missing("exit code 127: sh: not found")]
+    with pytest.raises(AgentMissing, match="not found"):
+        ask()
