@@ -67,16 +67,22 @@ class Bench:
     def note(self, operation: str, tool: str, sample: Sample) -> None:
         self.samples.setdefault((operation, tool), []).append(sample)
 
-    def ours(self, *arguments: str) -> Sample:
-        config = ["--config", str(self.root / "config.toml")]
+    @property
+    def elsewhere(self) -> Path:
+        """The scratch of another node that shares the store."""
+        return self.root / "elsewhere"
+
+    def ours(self, *arguments: str, profile: str = "bench") -> Sample:
+        config = ["--config", str(self.root / "config.toml"), "--profile", profile]
         return run([PROGRAM, *arguments, *config, "--quiet"])
 
     def write_config(self) -> None:
         (self.root / "config.toml").write_text(
-            "[profiles.bench]\n"
-            'scheduler = "none"\n'
-            f'scratch = "{self.scratch}"\n'
-            f'store = "{self.out("store")}"\n'
+            "".join(
+                f'[profiles.{name}]\nscheduler = "none"\nscratch = "{scratch}"\n'
+                f'store = "{self.out("store")}"\n'
+                for name, scratch in (("bench", self.scratch), ("elsewhere", self.elsewhere))
+            )
         )
 
     def forget_ours(self) -> None:
@@ -182,6 +188,17 @@ def delta_restores(bench: Bench, seed: int) -> None:
         shutil.rmtree(aside)
 
 
+def warm_restores(bench: Bench, seed: int) -> None:
+    """Back on a node that holds the snapshot before, after 1 % was changed on another one."""
+    bench.ours("backup")
+    bench.elsewhere.mkdir()
+    bench.ours("restore", profile="elsewhere")
+    change_some(bench.elsewhere / bench.work.name, share=0.01, seed=seed)
+    bench.ours("backup", profile="elsewhere")
+    bench.note("warm node restore", OURS, bench.ours("restore"))
+    shutil.rmtree(bench.elsewhere)
+
+
 def one_file(bench: Bench) -> None:
     names = sorted(p for p in bench.work.rglob("*.h") if p.is_file() and not p.is_symlink())
     wanted = names[len(names) // 2].relative_to(bench.scratch)
@@ -251,6 +268,8 @@ def measure(bench: Bench, rounds: int) -> None:
         repeated_backups(bench, "1 % changed backup")
         step("delta restore")
         delta_restores(bench, seed=1000 + number)
+        step("warm node")
+        warm_restores(bench, seed=2000 + number)
 
 
 def step(text: str) -> None:

@@ -121,7 +121,7 @@ def test_bytes_that_do_not_read_back_are_not_committed(place: Place, lock: Store
 def test_damage_to_an_early_piece_of_a_large_archive_is_found(
     place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read_back, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(read_back, "PIECE_BYTES", 2 * BUFFER_BYTES)  # the first waits for more
     with NewSnapshot(lock, make_id()) as new:
         new.file.write(b"a" * BUFFER_BYTES)
         with open(place.temp_archive(make_id()), "r+b") as file:
