@@ -19,7 +19,11 @@ class CommandMissing(Exception):
     """There is no such program on this host."""
 
 
-class CommandTimedOut(Exception):
+class CommandUnanswered(Exception):
+    """The command said nothing, for a reason that may pass; the text says which."""
+
+
+class CommandTimedOut(CommandUnanswered):
     """The command did not end within its limit and was killed."""
 
 
@@ -33,7 +37,7 @@ class Completed:
 
 
 class Run(Protocol):
-    """Runs a command on the login host; raises CommandMissing or CommandTimedOut."""
+    """Runs a command on the login host; raises CommandMissing or CommandUnanswered."""
 
     def __call__(self, argv: Sequence[str], timeout_s: float) -> Completed: ...
 
@@ -76,6 +80,8 @@ def _run_here(argv: Sequence[str], timeout_s: float, environment: Mapping[str, s
         )
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
         raise CommandMissing(argv[0]) from error
+    except OSError as error:  # no more processes or memory, just now
+        raise CommandUnanswered(f"`{argv[0]}` cannot be started: {error.strerror}") from error
     with process:
         try:
             stdout, stderr = process.communicate(timeout=timeout_s)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 
-from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Run
+from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Run
 
 _WANTED = ("PATH", "LD_LIBRARY_PATH", "SLURM_CONF")
 _MARK = "scratchflow-environment"
@@ -24,7 +24,7 @@ def with_login_path(environment: Mapping[str, str], run: Run) -> dict[str, str]:
         return before
     try:
         done = run(["sh", "-l", "-c", _TELL], _PROFILE_S)
-    except (CommandMissing, CommandTimedOut):
+    except (CommandMissing, CommandUnanswered):
         return before
     return {**before, **_told(done.stdout)}
 

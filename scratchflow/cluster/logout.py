@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Run
+from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Run
 
 _ASK = ["busctl", "--system", "get-property", "org.freedesktop.login1", "/org/freedesktop/login1"]
 _ASK += ["org.freedesktop.login1.Manager", "KillUserProcesses", "KillOnlyUsers", "KillExcludeUsers"]
@@ -18,7 +18,7 @@ def logout_kills(run: Run, user: str) -> bool | None:
     """
     try:
         done = run(_ASK, 10.0)
-    except (CommandMissing, CommandTimedOut):
+    except (CommandMissing, CommandUnanswered):
         return None
     # `b true`, then two arrays: `as 0`, `as 1 "root"`.
     values = done.stdout.splitlines()

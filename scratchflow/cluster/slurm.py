@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Completed, Run
+from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Completed, Run
 from scratchflow.model.errors import SlurmUnreachable
 
 ASK_TIMEOUT_S = 20.0
@@ -51,7 +51,7 @@ class Slurm:
         """
         try:
             done = self.run(argv, timeout_s)
-        except CommandTimedOut as error:
+        except CommandUnanswered as error:
             raise self.unreachable(str(error)) from error
         except CommandMissing as error:
             raise self.unreachable(f"there is no `{argv[0]}` on its PATH") from error

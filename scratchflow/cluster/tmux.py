@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Run
+from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Run
 from scratchflow.model.errors import TmuxFailed
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class Tmux:
             self._run(["tmux", "-L", self._socket, "list-sessions"], _PROBE_S)
         except CommandMissing as error:
             raise self._failed("there is no `tmux` on its PATH") from error
-        except CommandTimedOut as error:
+        except CommandUnanswered as error:
             raise self._failed(str(error)) from error
         if self._server is None:
             from libtmux import Server

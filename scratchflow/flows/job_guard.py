@@ -19,8 +19,6 @@ ASK_EVERY_S = 10.0
 KILL_WAIT_S = 30.0
 """How long a last backup may take: what Slurm gives a step by default."""
 _FAREWELL_S = 1.0
-# A host that can start no process right now (EAGAIN, ENOMEM) cannot ask; the next time it may.
-_NO_ANSWER = (SlurmUnreachable, OSError)
 
 
 def send_to_us(signum: signal.Signals) -> None:
@@ -59,7 +57,7 @@ class JobGuard:
         """Whether the job has ended; None when nobody can say when it will."""
         try:
             found = self._ask()
-        except _NO_ANSWER:
+        except SlurmUnreachable:
             return None if self.end_s is None else time.time() > self.end_s
         self.end_s = self.end_s if found.end_time is None else found.end_time
         return found.state not in OPEN
@@ -94,5 +92,5 @@ class JobGuard:
     def _is_known_taken(self) -> bool:
         try:
             return self._is_taken()
-        except _NO_ANSWER:
+        except SlurmUnreachable:
             return False

@@ -13,6 +13,7 @@ import pytest
 from scratchflow.cluster.command import (
     CommandMissing,
     CommandTimedOut,
+    CommandUnanswered,
     command_environment,
     local_run,
 )
@@ -47,6 +48,11 @@ def test_a_command_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None
 def test_a_command_that_is_not_there() -> None:
     with pytest.raises(CommandMissing, match="no-such-command"):
         RUN(["no-such-command"], 60)
+
+
+def test_a_command_that_the_system_does_not_start_right_now() -> None:
+    with pytest.raises(CommandUnanswered, match="`true` cannot be started: Argument list too long"):
+        RUN(["true", "x" * 10_000_000], 60)
 
 
 def test_the_users_own_formats_and_the_job_around_us_are_left_out() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import signal
 import threading
 import time
@@ -114,9 +113,9 @@ def in_job(desk: Desk) -> Here:
     return replace(desk.here, job_id=7)
 
 
-def test_a_host_that_can_start_no_process_for_a_moment_does_not_end_the_watch() -> None:
+def test_a_slurm_that_cannot_be_asked_for_a_moment_does_not_end_the_watch() -> None:
     watched = Watched("ended", ends_at=1)
-    asks = iter([OSError(errno.EAGAIN, "no more processes")])
+    asks = iter([SlurmUnreachable(host="node-1", reason="`squeue` cannot be started")])
     real = watched.ask
 
     def ask() -> Allocation:
