@@ -124,15 +124,20 @@ class FrameSink:
             raise self._error
         self.on_frame()
 
-    def put_frame(self, packed: memoryview, raw_bytes: int, release: Callable[[], None]) -> None:
-        """Appends a frame that is finished already; `release` is called when it is written."""
+    def put_frame(self, packed: memoryview, raw_bytes: int, release: Callable[[], None]) -> int:
+        """Appends a frame that is finished already, and says where its content begins.
+
+        `release` is called when it is written.
+        """
         self.flush()
+        begins = self._flushed
         self._waiting.acquire()
         self._under_way.put(_Frame(lambda: (packed,), raw_bytes, release))
         self._flushed += raw_bytes
         if self._error:
             raise self._error
         self.on_frame()
+        return begins
 
     def _next_buffer(self) -> bytearray:
         return self._free.get() or bytearray(FRAME_BYTES)

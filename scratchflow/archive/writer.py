@@ -67,13 +67,14 @@ def write(
     """
     cores = threads or usable_cores()
     index = begin_index(plan, archive_id)
-    count = _worthwhile_packers(plan, cores)
+    bytes_total = sum(map(plan.scanned.size.__getitem__, plan.store))
+    count = _worthwhile_packers(len(plan.store) * BLOCK + bytes_total, cores)
     # Processes before threads: a fork copies only the thread that forks.
     with Packers(lambda: Packing(plan.scanned, plan.seed, level), count) as packers:
         sink = FrameSink(out, archive_id=archive_id, level=level, threads=cores)
         try:
             members = _Members(plan, index, sink, packers, warn)
-            members.write(progress, item)
+            members.write(bytes_total, progress, item)
             sink.put(END_OF_ARCHIVE)
             sink.close()
         except BaseException:
@@ -124,10 +125,8 @@ def write_again(index: Index, cache: ScanCache, out: Out | int, *, archive_id: s
     )
 
 
-def _worthwhile_packers(plan: Plan, cores: int) -> int:
+def _worthwhile_packers(stored_bytes: int, cores: int) -> int:
     """How many processes it takes: none for what is done before they would have begun."""
-    entries = len(plan.store)
-    stored_bytes = entries * BLOCK + sum(map(plan.scanned.size.__getitem__, plan.store))
     return min(cores, _MAX_PACKERS, stored_bytes // _BYTES_EACH) if cores > 1 else 0
 
 
@@ -145,12 +144,11 @@ class _Members:
         self.writer = MemberWriter(plan.scanned, plan.seed, sink, warn, plan.dropped)
         self.count = 0
 
-    def write(self, progress: Progress, item: Item | None) -> None:
+    def write(self, bytes_total: int, progress: Progress, item: Item | None) -> None:
         """Every member, in order."""
         scanned, sink = self._plan.scanned, self._sink
         modes = [scanned.mode[entry] & KIND_MASK for entry in self._plan.store]
         files_total = modes.count(REGULAR)
-        bytes_total = sum(scanned.size[entry] for entry in self._plan.store)
         files = done = 0
         began: int | None = None  # where a file begins that takes a while
 
@@ -180,9 +178,8 @@ class _Members:
     def _put(self, bundle: Bundle, frame: Frame | None) -> MemberNotes:
         if frame and self._still_holds(bundle):
             notes = unpacked_notes(frame.notes)
-            self._sink.flush()
-            notes.enter(self._index, self._number, self._sink.position)
-            self._sink.put_frame(frame.packed, frame.raw_bytes, frame.release)
+            base = self._sink.put_frame(frame.packed, frame.raw_bytes, frame.release)
+            notes.enter(self._index, self._number, base)
             return notes
         if frame:
             frame.release()

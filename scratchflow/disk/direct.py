@@ -1,35 +1,33 @@
 """Files written and read past the page cache, where the file system lets us.
 
 An archive is written once and not needed again by this machine. Sent around the page cache it costs
-a tenth of the processor time, and pushes out nothing that somebody is working with.
+a fraction of the processor time, and pushes out nothing that somebody is working with.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import mmap
 import os
 from collections.abc import Iterator
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - not on Windows, where there is no O_DIRECT either
-    fcntl = None  # type: ignore[assignment]
-
 # A multiple of every alignment that a file system asks for; mapped memory begins on a page.
 BUFFER_BYTES = 4 << 20
+# How file systems say that they cannot: when asked for it, or when it is used.
+_REFUSED = {errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 
 def set_direct(descriptor: int, *, on: bool) -> bool:
     """Whether the descriptor goes past the page cache from now on."""
-    flag = getattr(os, "O_DIRECT", 0)
-    if not flag or fcntl is None:
+    flag = getattr(os, "O_DIRECT", 0)  # macOS has none
+    if not flag:
         return False
     flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
     try:
         fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | flag if on else flags & ~flag)
     except OSError as error:
-        if error.errno != errno.EINVAL:
+        if error.errno not in _REFUSED:
             raise
         return False
     return on
@@ -85,7 +83,7 @@ class DirectAppend:
             return os.write(self._descriptor, content)
         except OSError as error:
             # Not this file system after all, or not from the middle of a piece.
-            if error.errno != errno.EINVAL or not self._is_direct:
+            if error.errno not in _REFUSED or not self._is_direct:
                 raise
         self._leave_direct()
         return os.write(self._descriptor, content)
@@ -116,7 +114,7 @@ class DirectReader:
             return os.preadv(self._descriptor, [buffer], position)
         except OSError as error:
             # Not this file system after all, or not from the middle of a piece.
-            if error.errno != errno.EINVAL or not self._is_direct:
+            if error.errno not in _REFUSED or not self._is_direct:
                 raise
         self._is_direct = set_direct(self._descriptor, on=False)
         self._forget(position, 0)  # all that follows
