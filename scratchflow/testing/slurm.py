@@ -168,7 +168,7 @@ class FakeSlurm:
         given = dict(_option(word) for word in options)
         unknown = given.keys() - {"noheader", "user", "states", "jobs", "name", "format"}
         if unknown:
-            raise NotImplementedError(f"squeue {unknown}")
+            raise AssertionError(f"this fake knows no `squeue` with {unknown}")
         if "jobs" in given and int(given["jobs"]) not in self.jobs:
             return Completed(1, "", "slurm_load_jobs error: Invalid job id specified\n")
         chosen = [job for job in self.jobs.values() if _fits(job, given)]
@@ -191,7 +191,7 @@ class FakeSlurm:
         if words[-1] == "partition":
             return Completed(0, _PARTITIONS)
         if words[:3] != ["--oneliner", "show", "job"]:
-            raise NotImplementedError(f"scontrol {words}")
+            raise AssertionError(f"this fake knows no `scontrol {words}`")
         return Completed(1, "", "slurm_load_jobs error: Invalid job id specified\n")
 
     def _shown_node(self, node: FakeNode) -> str:
@@ -223,7 +223,7 @@ class FakeSlurm:
 
     def _srun(self, words: list[str]) -> Completed:
         if words not in (["--version"], ["--overlap", "--version"]):
-            raise NotImplementedError(f"srun {words}")
+            raise AssertionError(f"this fake knows no `srun {words}`")
         if self.overlap or "--overlap" not in words:
             return Completed(0, "slurm-wlm 22.05.8\n" if self.overlap else "slurm 19.05.5\n")
         said = "srun: unrecognized option '--overlap'\nTry \"srun --help\" for more information\n"
