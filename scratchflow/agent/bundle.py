@@ -11,8 +11,9 @@ import hashlib
 import io
 import tarfile
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.agent.bundle_cache import BundleCache
 from scratchflow.agent.fetch import fetch
@@ -36,8 +37,7 @@ _TIME_S = 315532800
 _MAX_ROUNDS = 5
 
 
-@dataclass(frozen=True)
-class Bundle:
+class Bundle(msgspec.Struct, frozen=True):
     """The archive for one platform. `name` is the scratchflow's, `target` the far Python's."""
 
     name: str

@@ -13,9 +13,10 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.agent.target import Target
 from scratchflow.model.errors import BundleFailed
@@ -28,8 +29,7 @@ _WRONG_HERE = {"PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_PYTHON",
 _UV_GLIBC_MINORS = (40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 28, 17)
 
 
-@dataclass(frozen=True)
-class Fetcher:
+class Fetcher(msgspec.Struct, frozen=True):
     """A program that installs wheels for another platform into a directory."""
 
     name: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -36,8 +35,7 @@ _READ_SCRIPT = "import sys;exec(sys.stdin.buffer.read(int(sys.argv[1])))"
 _START = 'exec sh "$HOME/.local/share/scratchflow/agent/$1/start" "$2"'
 
 
-@dataclass(frozen=True)
-class Installed:
+class Installed(msgspec.Struct, frozen=True):
     """An agent that answers: where it is, what runs it, and whether it was there already."""
 
     path: str

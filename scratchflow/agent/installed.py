@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from email.message import Message
 from email.parser import Parser
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+
+import msgspec
 
 from scratchflow.agent.markers import Requirement, allows, parse_requirement
 from scratchflow.agent.target import Target
@@ -16,8 +17,7 @@ from scratchflow.agent.target import Target
 _INSTALLER_NOTES = {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"}
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """One distribution as it will lie on the cluster: paths to bytes, and what it needs in turn."""
 
     name: str

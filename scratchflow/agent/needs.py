@@ -6,11 +6,10 @@ lies in the user's home.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(msgspec.Struct, frozen=True):
     """A distribution that goes along, the module that shows that it works, and the reason."""
 
     distribution: str

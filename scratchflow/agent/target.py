@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 OLDEST_PYTHON = (3, 10)
 # manylinux2014 is this glibc; nothing that builds wheels today goes below it.
@@ -12,8 +12,7 @@ MACHINES = ("x86_64", "aarch64")
 _LEGACY_PLATFORMS = {"x86_64": ["manylinux2010", "manylinux1"], "aarch64": []}
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """A CPython on Linux with glibc; nothing else is supported on a cluster."""
 
     python: tuple[int, int, int]

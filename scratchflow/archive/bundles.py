@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from scratchflow.archive.frame_sink import FRAME_BYTES
 from scratchflow.archive.member_writer import Member
@@ -16,8 +17,7 @@ _SHORT_NAME_BYTES = 100
 _PAX_BYTES = 4 * BLOCK
 
 
-@dataclass(eq=False)
-class Bundle:
+class Bundle(msgspec.Struct, eq=False):
     """Members that follow each other; they fill one frame, unless it is one that needs several."""
 
     members: list[Member]

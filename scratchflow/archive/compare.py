@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+
+import msgspec
 
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.index import Index
@@ -14,20 +15,25 @@ from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 _COMPARED = ("mode", "size", "mtime_ns")
 
 
-@dataclass
-class Comparison:
+class Comparison(msgspec.Struct):
     """Every scanned entry is in exactly one of `runs`, `suspects`, `new`."""
 
     # (scanned entry, index entry, how many): content is what the index says. `plan` sorts them.
-    runs: list[tuple[int, int, int]] = field(default_factory=list)
+    runs: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
     # (scanned entry, index entry): same path and size, but only reading can tell.
-    suspects: list[tuple[int, int]] = field(default_factory=list)
-    new: array[int] = field(default_factory=lambda: array("I"))  # no such path, or other content
-    replaced: set[int] = field(default_factory=set)  # those of `new` whose path the index has
-    gone: array[int] = field(default_factory=lambda: array("I"))  # index entries without a path now
+    suspects: list[tuple[int, int]] = msgspec.field(default_factory=list)
+    new: array[int] = msgspec.field(
+        default_factory=lambda: array("I")
+    )  # no such path, or other content
+    replaced: set[int] = msgspec.field(
+        default_factory=set
+    )  # those of `new` whose path the index has
+    gone: array[int] = msgspec.field(
+        default_factory=lambda: array("I")
+    )  # index entries without a path now
     # Scanned entries in `runs` with another mode or mtime. A directory's mtime does not count:
     # it changes with every passing temporary file and alone is not worth a snapshot.
-    touched: array[int] = field(default_factory=lambda: array("I"))
+    touched: array[int] = msgspec.field(default_factory=lambda: array("I"))
 
     def add_run(self, entry: int, known: int, count: int) -> None:
         """Notes known content, joined to the run before where they meet."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 import xxhash
 from lz4 import block as lz4_block
 from lz4 import frame as lz4_frame
@@ -38,8 +38,7 @@ _DATA_TRAILER = struct.Struct("<II")  # end mark, content checksum
 MAX_EXPANSION = 255
 
 
-@dataclass(frozen=True)
-class Footer:
+class Footer(msgspec.Struct, frozen=True):
     """Where the index lies, and what everything must hash to."""
 
     index_offset: int

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.contents import FileRestorer
@@ -36,8 +37,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(msgspec.Struct, frozen=True):
     """What a workspace holds that a snapshot does not; paths from scratch down."""
 
     added: list[bytes]
@@ -48,8 +48,7 @@ class Changes:
         return bool(self.added or self.modified or self.deleted)
 
 
-@dataclass(frozen=True)
-class Applied:
+class Applied(msgspec.Struct, frozen=True):
     """What `apply` did."""
 
     written_files: int

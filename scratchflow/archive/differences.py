@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.compare import Comparison, symlinks_within
@@ -18,26 +19,25 @@ def _entries() -> array[int]:
     return array("I")
 
 
-@dataclass
-class Delta:
+class Delta(msgspec.Struct):
     """What has to be done to a scanned workspace so that it equals an index.
 
     Entries are those of the wanted index, except for `remove`, `clear` and `over`, which are of
     the scan.
     """
 
-    files: array[int] = field(default_factory=_entries)  # content to be written
-    metadata: array[int] = field(default_factory=_entries)  # mode and mtime alone
-    directories: array[int] = field(default_factory=_entries)  # to be made
-    symlinks: array[int] = field(default_factory=_entries)
-    hardlinks: array[int] = field(default_factory=_entries)
-    clear: array[int] = field(default_factory=_entries)  # in the way: removed first
-    remove: array[int] = field(default_factory=_entries)  # not wanted: removed last
+    files: array[int] = msgspec.field(default_factory=_entries)  # content to be written
+    metadata: array[int] = msgspec.field(default_factory=_entries)  # mode and mtime alone
+    directories: array[int] = msgspec.field(default_factory=_entries)  # to be made
+    symlinks: array[int] = msgspec.field(default_factory=_entries)
+    hardlinks: array[int] = msgspec.field(default_factory=_entries)
+    clear: array[int] = msgspec.field(default_factory=_entries)  # in the way: removed first
+    remove: array[int] = msgspec.field(default_factory=_entries)  # not wanted: removed last
     # What lies at a path that will be written, and wanted entries that nothing lies at.
-    over: array[int] = field(default_factory=_entries)
-    absent: array[int] = field(default_factory=_entries)
+    over: array[int] = msgspec.field(default_factory=_entries)
+    absent: array[int] = msgspec.field(default_factory=_entries)
     # (wanted entry, scanned entry, how many): the same paths and kinds on both sides.
-    pairs: list[tuple[int, int, int]] = field(default_factory=list)
+    pairs: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
 
     def __bool__(self) -> bool:
         parts = (self.files, self.metadata, self.directories, self.symlinks, self.hardlinks)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from array import array
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.archive.contents import FileRestorer
 from scratchflow.archive.index import Index
@@ -17,8 +18,7 @@ from scratchflow.archive.selection import Selection
 from scratchflow.archive.tree import DIRECTORY, REGULAR, SYMLINK
 
 
-@dataclass(frozen=True)
-class Extracted:
+class Extracted(msgspec.Struct, frozen=True):
     """What was restored."""
 
     files: int

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.archive import tar_headers
 from scratchflow.archive.digest import StreamDigest
@@ -32,8 +33,7 @@ from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
 _SECOND_NS = 1_000_000_000
 
 
-@dataclass(frozen=True)
-class Imported:
+class Imported(msgspec.Struct, frozen=True):
     """The archive that was written."""
 
     index: Index

@@ -8,9 +8,10 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Protocol
+
+import msgspec
 
 from scratchflow.archive.container import MAX_FRAME_BYTES, compress_frame
 from scratchflow.archive.index import ArchiveFrames
@@ -41,8 +42,7 @@ class FdOut:
 _Packed = Sequence[bytes | memoryview]
 
 
-@dataclass(frozen=True)
-class _Frame:
+class _Frame(msgspec.Struct, frozen=True):
     """A frame on its way: its bytes, once it is compressed, and whom to tell when it is written."""
 
     packed: Callable[[], _Packed]

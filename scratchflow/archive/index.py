@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass, field
+
+import msgspec
 
 from scratchflow.archive.tree import Tree
 
@@ -15,13 +16,12 @@ RECHECK = 1
 NOWHERE = 0xFFFF  # the archive number of entries that have no bytes anywhere
 
 
-@dataclass
-class ArchiveFrames:
+class ArchiveFrames(msgspec.Struct):
     """An archive that an index reads from: its id, and where its data frames lie."""
 
     id: str
-    raw_ends: array[int] = field(default_factory=lambda: array("Q"))  # in the tar stream
-    packed_ends: array[int] = field(default_factory=lambda: array("Q"))  # in the file
+    raw_ends: array[int] = msgspec.field(default_factory=lambda: array("Q"))  # in the tar stream
+    packed_ends: array[int] = msgspec.field(default_factory=lambda: array("Q"))  # in the file
 
     def frame_at(self, position: int) -> int:
         """The frame that holds a position of the tar stream."""
@@ -36,8 +36,7 @@ class ArchiveFrames:
         return self.packed_ends[frame - 1] if frame else 0
 
 
-@dataclass(frozen=True)
-class ArchiveUse:
+class ArchiveUse(msgspec.Struct, frozen=True):
     """How much of an archive a snapshot still needs."""
 
     id: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, field
+
+import msgspec
 
 from scratchflow.archive.index import NO_DIGEST, NOWHERE, Index
 from scratchflow.archive.index_check import MAX_NAME_BYTES, MAX_TARGET_BYTES
@@ -18,8 +19,7 @@ class UnsafePath(Malformed):
     """A member that could write outside its target: `args` are the reason and the name."""
 
 
-@dataclass
-class Stored:
+class Stored(msgspec.Struct):
     """What an index holds about one entry."""
 
     mode: int
@@ -29,15 +29,14 @@ class Stored:
     digest: bytes = NO_DIGEST
     target: bytes = b""
     extents: list[int] | None = None
-    xattrs: dict[bytes, bytes] = field(default_factory=dict)
+    xattrs: dict[bytes, bytes] = msgspec.field(default_factory=dict)
     first: Stored | None = None  # of a hardlink: the file it is another name of
     number: int = -1
 
 
-@dataclass
-class _Directory:
+class _Directory(msgspec.Struct):
     stored: Stored
-    inside: dict[bytes, Stored | _Directory] = field(default_factory=dict)
+    inside: dict[bytes, Stored | _Directory] = msgspec.field(default_factory=dict)
 
 
 def safe_path(name: bytes) -> bytes:

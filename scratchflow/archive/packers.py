@@ -18,8 +18,9 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+
+import msgspec
 
 from scratchflow.archive.bundles import Bundle
 from scratchflow.archive.forking import end_helper, fork_helper
@@ -35,8 +36,7 @@ _SLOT_BYTES = FRAME_BYTES + (1 << 20)
 _SLOTS_EACH = 4
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """A finished frame, in memory that is used again after `release`."""
 
     packed: memoryview

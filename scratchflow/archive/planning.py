@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from array import array
 from collections import defaultdict
-from dataclasses import dataclass
+
+import msgspec
 
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.compare import Comparison, compare
@@ -22,8 +23,7 @@ OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NO
 _MAX_LOOK_BYTES = 64 << 20
 
 
-@dataclass
-class Plan:
+class Plan(msgspec.Struct):
     """What `write` will do. `unchanged` means: nothing, the parent's snapshot still stands."""
 
     scanned: ScannedTree

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.stream import PieceReader
@@ -25,8 +26,7 @@ _KINDS = {
 _TIME = re.compile(rb"(-?)(\d{1,18})(?:\.(\d{1,30}))?")
 
 
-@dataclass
-class Member:
+class Member(msgspec.Struct):
     """One member, its header read and its content still to come."""
 
     path: bytes
@@ -37,7 +37,7 @@ class Member:
     stored: int  # bytes of content that follow in the stream
     link: bytes = b""
     extents: list[int] | None = None
-    xattrs: dict[bytes, bytes] = field(default_factory=dict)
+    xattrs: dict[bytes, bytes] = msgspec.field(default_factory=dict)
 
 
 def read_members(stream: PieceReader) -> Iterator[Member]:
@@ -63,14 +63,13 @@ def read_members(stream: PieceReader) -> Iterator[Member]:
         stream.skip(padding(member.stored + extra.map_bytes))
 
 
-@dataclass
-class _Extra:
+class _Extra(msgspec.Struct):
     """What headers before the member's own said about it."""
 
     records: dict[bytes, bytes]
     long_name: bytes | None = None
     long_link: bytes | None = None
-    sparse_numbers: list[int] = field(default_factory=list)  # of GNU sparse format 0.0
+    sparse_numbers: list[int] = msgspec.field(default_factory=list)  # of GNU sparse format 0.0
     map_bytes: int = 0
 
 

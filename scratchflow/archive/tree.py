@@ -13,7 +13,8 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.names import PackedNames
@@ -26,8 +27,7 @@ _KIND_OF_HIGH_BYTE = bytes(high >> 4 for high in range(256))
 _HIGH_BYTE = 1 if sys.byteorder == "little" else 0
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(msgspec.Struct, frozen=True):
     """What a tree holds; `bytes` are those of its files, each hardlinked file once."""
 
     files: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from scratchflow.archive.bundles import Bundle, bundles
 from scratchflow.archive.cache import ScanCache
@@ -34,8 +35,7 @@ _BYTES_EACH = 8 << 20
 Item = Callable[[str, bytes], None]  # (action, path)
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """What was written. `cache` belongs beside the workspace once the snapshot is committed."""
 
     index: Index

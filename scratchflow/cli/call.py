@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Result
@@ -12,8 +13,7 @@ from scratchflow.model.results import Result
 R = TypeVar("R", bound=Result)
 
 
-@dataclass(frozen=True)
-class Call(Generic[R]):
+class Call(msgspec.Struct, Generic[R], frozen=True):
     """What a verb's function returns. Parsing is over when it exists; nothing has run yet."""
 
     op: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 # The verb that no person types: it answers in JSON Lines, whatever the flags.
 AGENT = "agent"
@@ -35,8 +36,7 @@ WITH_VALUE = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Flags:
+class Flags(msgspec.Struct, frozen=True):
     """How to talk to whoever called us."""
 
     json: bool

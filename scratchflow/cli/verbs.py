@@ -4,10 +4,10 @@ import importlib
 import os
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from io import StringIO
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from typer.exceptions import TyperException
 
@@ -22,8 +22,7 @@ PROGRAM = "scratchflow"
 COMPLETE_VARIABLE = "_SCRATCHFLOW_COMPLETE"
 
 
-@dataclass(frozen=True)
-class Verb:
+class Verb(msgspec.Struct, frozen=True):
     """One line of `--help`, and the module whose `app` it is."""
 
     section: str

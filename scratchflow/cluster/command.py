@@ -6,8 +6,9 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 # Filters and formats that a user may have set for his own eyes would change what we read, and the
 # variables of a job would turn our request into a part of that job.
@@ -27,8 +28,7 @@ class CommandTimedOut(CommandUnanswered):
     """The command did not end within its limit and was killed."""
 
 
-@dataclass(frozen=True)
-class Completed:
+class Completed(msgspec.Struct, frozen=True):
     """How a command ended. Bytes that are not UTF-8 arrive as surrogate escapes."""
 
     exit_code: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Completed, Run
 from scratchflow.model.errors import SlurmUnreachable
@@ -36,8 +37,7 @@ _OUT_OF_REACH = (
 )
 
 
-@dataclass(frozen=True)
-class Slurm:
+class Slurm(msgspec.Struct, frozen=True):
     """Slurm as one user sees it from one login host. `host` is only for messages."""
 
     run: Run

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+import msgspec
 
 from scratchflow.cluster.command import CommandMissing
 from scratchflow.cluster.salloc_process import Holder
@@ -34,8 +35,7 @@ _EMPTY_LOOKS = 3
 _BETWEEN_LOOKS_S = 0.3
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """What to ask for, on whose behalf. `token` is random and makes the job's name unique."""
 
     profile: str
@@ -58,15 +58,14 @@ class Request:
         )
 
 
-@dataclass(frozen=True)
-class Submission:
+class Submission(msgspec.Struct, frozen=True):
     """One request under way: Slurm, what runs `salloc`, and the time it may take."""
 
     slurm: Slurm
     holder: Holder
     patience: Patience
     watch: Watch = lambda _: None
-    clock: Clock = field(default_factory=lambda: Clock(time.monotonic, time.sleep))
+    clock: Clock = msgspec.field(default_factory=lambda: Clock(time.monotonic, time.sleep))
 
 
 def allocate(request: Request, submission: Submission) -> Allocation:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from scratchflow.cluster import salloc_text
 from scratchflow.cluster.salloc_process import Holder
@@ -33,16 +34,14 @@ _FIRST_LOOK_S, _LAST_LOOK_S = 0.25, 10.0
 _LISTEN_S = 0.2
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(msgspec.Struct, frozen=True):
     """Time as it passes, and waiting for it."""
 
     monotonic: Callable[[], float]
     sleep: Callable[[float], None]
 
 
-@dataclass(frozen=True)
-class Patience:
+class Patience(msgspec.Struct, frozen=True):
     """How long to wait for the grant, and whether the request stays in the queue after that."""
 
     wait_s: float

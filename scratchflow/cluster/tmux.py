@@ -15,8 +15,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Run
 from scratchflow.model.errors import TmuxFailed
@@ -37,8 +38,7 @@ _ON_ITS_WAY_OUT = ("server exited", "lost server", "no sessions")
 _START_TRIES, _START_PAUSE_S = 10, 0.1
 
 
-@dataclass(frozen=True)
-class Pane:
+class Pane(msgspec.Struct, frozen=True):
     """The pane in which a profile's `salloc` or shell runs."""
 
     session: str

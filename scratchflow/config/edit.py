@@ -7,9 +7,10 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from scratchflow.config.check import check_config, refuse_unsafe_text
 from scratchflow.config.file import read_text, require_replaceable, utf8_text, write_text
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 ORIGIN = "config set"
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(msgspec.Struct, frozen=True):
     """A change to the file: its text before and after."""
 
     before: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from scratchflow.config.check import (
     check_config,
@@ -31,8 +32,7 @@ PROFILE_VARIABLE = "SCRATCHFLOW_PROFILE"
 _Table = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What the command line says about settings."""
 
     config: str | None = None
@@ -40,8 +40,7 @@ class Asked:
     overrides: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """One profile, complete, with the origin of each value."""
 
     path: Path

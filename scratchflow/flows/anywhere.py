@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from scratchflow.agent.request import Arguments
 from scratchflow.cluster.whereami import job_id as this_job_id
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Result)
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """Who asks: what the command line says, and whether there is somebody to ask back."""
 
     asked: Asked

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from scratchflow.cluster import none
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
@@ -34,8 +35,7 @@ from scratchflow.model.results import (
 _HAS_WORK = {"running", "suspended", "unknown"}
 
 
-@dataclass(frozen=True)
-class ClearWish:
+class ClearWish(msgspec.Struct, frozen=True):
     """How to let go."""
 
     backup: bool = True

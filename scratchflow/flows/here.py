@@ -6,9 +6,10 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.cluster.whereami import job_id, node_name, role
 from scratchflow.config.settings import Settings
@@ -30,8 +31,7 @@ from scratchflow.workspace.place import STATE_NAME, Workspace, expand, find_work
 LOCK_WAIT_S = 120
 
 
-@dataclass(frozen=True)
-class Here:
+class Here(msgspec.Struct, frozen=True):
     """The profile's workspace and store on this machine, and the time and chance flows use."""
 
     settings: Settings
@@ -39,7 +39,7 @@ class Here:
     store: Path
     node: str
     job_id: int | None
-    now: Callable[[], datetime] = field(default=lambda: datetime.now(timezone.utc))
+    now: Callable[[], datetime] = msgspec.field(default=lambda: datetime.now(timezone.utc))
     monotonic: Callable[[], float] = time.monotonic
     token: Callable[[int], str] = lambda size: os.urandom(size).hex()
     is_job_over: Callable[[int], bool] = lambda _: False

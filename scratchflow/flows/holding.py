@@ -7,7 +7,6 @@ import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -80,7 +79,7 @@ def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
         if not ask.prefers(got.node):
             raise
         login.remark(f"{error}; asking for any other node")
-    return _made_ready(login, wish, replace(ask, avoided=got.node or "").for_one())
+    return _made_ready(login, wish, msgspec.structs.replace(ask, avoided=got.node or "").for_one())
 
 
 def _open_jobs(login: LoginHost, wish: Hold) -> list[Allocation]:
@@ -144,8 +143,7 @@ def _held_again(login: LoginHost, wish: Hold, found: Allocation) -> NodeHeld:
         raise NodeSilent(node=got.node, job_id=got.job_id, reason=reason) from error
 
 
-@dataclass(frozen=True)
-class _Ask:
+class _Ask(msgspec.Struct, frozen=True):
     """A request for a node; `left` is the one that is held and not wanted again."""
 
     login: LoginHost

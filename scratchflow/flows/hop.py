@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.pointing import has_alias, point_at, verify
@@ -33,8 +33,7 @@ from scratchflow.model.results import (
 _CATCH_UPS = 4
 
 
-@dataclass(frozen=True)
-class _Move:
+class _Move(msgspec.Struct, frozen=True):
     """Which job is left and, when an earlier run got that far, which one is moved to."""
 
     old_job: int

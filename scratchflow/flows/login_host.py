@@ -7,8 +7,9 @@ import pwd
 import shutil
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm import Slurm
@@ -28,8 +29,7 @@ from scratchflow.ssh.names import is_login, is_name
 _FALLBACK_SHELL = "/bin/sh"
 
 
-@dataclass(frozen=True)
-class LoginHost:
+class LoginHost(msgspec.Struct, frozen=True):
     """This machine, in its role of login host of one profile."""
 
     settings: Settings

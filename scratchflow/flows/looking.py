@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from scratchflow.cluster import none
 from scratchflow.cluster.slurm_jobs import our_jobs
@@ -69,8 +70,7 @@ def look(login: LoginHost, now: Callable[[], float] = time.time) -> StatusShown:
     )
 
 
-@dataclass(frozen=True)
-class _Stored:
+class _Stored(msgspec.Struct, frozen=True):
     """What the store tells, or why it does not."""
 
     workspace: WorkspaceShown

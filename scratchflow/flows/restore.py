@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -63,8 +62,7 @@ from scratchflow.workspace.place import Workspace
 Mode = Literal["full", "delta", "nothing"]
 
 
-@dataclass(frozen=True)
-class RestoreWish:
+class RestoreWish(msgspec.Struct, frozen=True):
     """What the user wants back, and where."""
 
     snapshot: str = LATEST
@@ -75,8 +73,7 @@ class RestoreWish:
     dry_run: bool = False
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """What to restore: a snapshot of the store, or a file that is none."""
 
     id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 # Many nodes of one cluster start in the same minute: spread their backups.
 JITTER = 0.1
@@ -10,8 +10,7 @@ FINAL_MARGIN_S = 120.0
 RETRY_S = 60.0
 
 
-@dataclass(frozen=True)
-class Schedule:
+class Schedule(msgspec.Struct, frozen=True):
     """The profile's wishes: an interval, and how long before the end the last backup starts."""
 
     every_s: float

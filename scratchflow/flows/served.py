@@ -5,9 +5,10 @@ One table for the command line and for the agent. Each flow is imported when it 
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from scratchflow.agent.request import Arguments
 from scratchflow.config.settings import Settings
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from scratchflow.flows.telling import Teller
 
 
-@dataclass(frozen=True)
-class OnNode:
+class OnNode(msgspec.Struct, frozen=True):
     """Done where the workspace is; with `needs_scratch` off, wherever the store can be seen."""
 
     arguments: type[Arguments]
@@ -32,8 +32,7 @@ class OnNode:
     needs_scratch: bool = True
 
 
-@dataclass(frozen=True)
-class OnLogin:
+class OnLogin(msgspec.Struct, frozen=True):
     """Done on the login host, where Slurm and tmux are."""
 
     arguments: type[Arguments]

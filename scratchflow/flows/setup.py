@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -36,8 +35,7 @@ from scratchflow.ssh.transport import Transport
 Confirm = Callable[[str, str], bool]
 
 
-@dataclass(frozen=True)
-class SetupWish:
+class SetupWish(msgspec.Struct, frozen=True):
     """Which cluster, under which name, and what is known about it already."""
 
     login: str

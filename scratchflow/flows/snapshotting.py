@@ -6,7 +6,6 @@ import os
 import time
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,8 +49,7 @@ if TYPE_CHECKING:
 MIN_LIVE_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """How the user wants the snapshot taken."""
 
     full: bool = False
@@ -67,8 +65,7 @@ class Wish:
     roots: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Parent:
+class Parent(msgspec.Struct, frozen=True):
     """The snapshot that the workspace came from, and what is known about each of its files."""
 
     manifest: Manifest
@@ -76,8 +73,7 @@ class Parent:
     cache: ScanCache | None
 
 
-@dataclass(frozen=True)
-class Saved:
+class Saved(msgspec.Struct, frozen=True):
     """The workspace as it was scanned, and the snapshot that holds it."""
 
     taken: BackupTaken
@@ -87,8 +83,7 @@ class Saved:
     cache: ScanCache | None  # what is known about the index's entries
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     """A snapshot that the workspace has just been made equal to."""
 
     index: Index

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from scratchflow.model.events import Emit, Item, Log, Progress, Warned, path_fields
 from scratchflow.model.text import printable
 
 
-@dataclass
-class Teller:
+class Teller(msgspec.Struct):
     """Turns what the engine says while it works into events, and counts the warnings."""
 
     emit: Emit
     wants_items: bool = False
     warnings: int = 0
-    unreadable: list[bytes] = field(default_factory=list)
+    unreadable: list[bytes] = msgspec.field(default_factory=list)
 
     def remark(self, message: str) -> None:
         """Something worth a line, and no more."""

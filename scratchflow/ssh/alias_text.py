@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from scratchflow.ssh.names import is_login, is_name, is_node, is_port, is_quotable, is_user
 from scratchflow.ssh.places import SshPlaces
@@ -16,8 +17,7 @@ _PARKED_BEGINNING = "sh -c 'echo \"scratchflow: this host is parked"
 PARKED_COMMAND = f"{_PARKED_BEGINNING}, there is no allocation. Run: scratchflow up\" >&2; exit 1'"
 
 
-@dataclass(frozen=True)
-class AliasTarget:
+class AliasTarget(msgspec.Struct, frozen=True):
     """Where the alias leads: a node, behind a login host unless this machine is the login host.
 
     `identity_files` are those that the user's config names for the login host (see
@@ -38,8 +38,7 @@ class AliasTarget:
         return f"{self.profile}-{self.node}"
 
 
-@dataclass(frozen=True)
-class Parked:
+class Parked(msgspec.Struct, frozen=True):
     """The alias leads nowhere."""
 
 

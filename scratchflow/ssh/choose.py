@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from scratchflow.model.errors import AuthNeeded, HostKeyUnknown, SshUnusable
 from scratchflow.ssh.key_files import key_files_of
@@ -24,16 +25,14 @@ Setting = Literal["auto", "paramiko", "openssh"]
 LOCAL = "local"
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A transport, and the reason in words."""
 
     kind: Literal["paramiko", "openssh"]
     reason: str
 
 
-@dataclass(frozen=True)
-class Means:
+class Means(msgspec.Struct, frozen=True):
     """What there is to log in with: the environment, a terminal, somebody to ask."""
 
     environment: Mapping[str, str]

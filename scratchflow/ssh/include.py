@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from scratchflow.model.text import printable
 from scratchflow.ssh.places import SshPlaces
@@ -25,8 +26,7 @@ _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 ATTEMPTS = 5
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """What would become of the user's config. `None` is: no file."""
 
     places: SshPlaces
@@ -50,8 +50,7 @@ class Plan:
         )
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(msgspec.Struct, frozen=True):
     start: int
     end: int
     made_by_us: bool

@@ -6,8 +6,9 @@ import base64
 import binascii
 import getpass
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.ssh.places import passwd_home
 from scratchflow.ssh.resolve import ResolvedHost
@@ -23,8 +24,7 @@ _MAGIC = b"openssh-key-v1\0"
 _MAX_BYTES = 1 << 16
 
 
-@dataclass(frozen=True)
-class KeyFile:
+class KeyFile(msgspec.Struct, frozen=True):
     """One private key file; `kind` is empty when it is not a format that we know."""
 
     path: Path

@@ -13,8 +13,9 @@ import hmac
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.errors import SshConfigRefused
@@ -31,8 +32,7 @@ KINDS = (
 )
 
 
-@dataclass(frozen=True)
-class HostKey:
+class HostKey(msgspec.Struct, frozen=True):
     """One public key of a host."""
 
     kind: str
@@ -44,8 +44,7 @@ class HostKey:
         return f"{shown} {self.kind} {base64.b64encode(self.blob).decode()}"
 
 
-@dataclass(frozen=True)
-class KnownKeys:
+class KnownKeys(msgspec.Struct, frozen=True):
     """What is on record for a name."""
 
     keys: frozenset[HostKey]

@@ -12,8 +12,9 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.ssh.names import is_quotable
 from scratchflow.ssh.resolve import ResolvedHost
@@ -24,8 +25,7 @@ MAX_PATH_BYTES = 104 - 17 - 1
 CHECK_TIMEOUT_S = 5.0
 
 
-@dataclass(frozen=True)
-class Master:
+class Master(msgspec.Struct, frozen=True):
     """A shared connection's place, whether or not anything is there."""
 
     path: str

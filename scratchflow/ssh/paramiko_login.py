@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from scratchflow.model.errors import AuthNeeded, ConnectionLost
 from scratchflow.ssh.key_files import KeyFile, key_files_of
@@ -22,8 +23,7 @@ MAX_FACTORS = 4
 FEW_KEYS = 2
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """What only the user knows. The text holds the host's own words: foreign text."""
 
     text: str

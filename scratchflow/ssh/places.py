@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 import pwd
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.model.errors import SshConfigRefused
 from scratchflow.ssh.names import is_quotable
 
 
-@dataclass(frozen=True)
-class SshPlaces:
+class SshPlaces(msgspec.Struct, frozen=True):
     """The user's ssh config, by the path they gave, and what lies beside it.
 
     A symlink is not resolved here: `~/.ssh/config` may lead into a repository of dotfiles, and

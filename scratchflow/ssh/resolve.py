@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.model.errors import SshUnusable
 from scratchflow.ssh.names import is_host, is_port
@@ -24,8 +25,7 @@ _BETWEEN_PATHS = re.compile(r"\s+(?=[/~])")
 _HOP = re.compile(r"(?:ssh://)?(?:([^@]+)@)?(\[[^]]+\]|[^:@\[\]]+)(?::(\d+))?/?")
 
 
-@dataclass(frozen=True)
-class ResolvedHost:
+class ResolvedHost(msgspec.Struct, frozen=True):
     """One host with everything that a connection to it depends on. `name` is what was asked."""
 
     name: str
@@ -90,7 +90,7 @@ def resolve(
     options += ["-l", user] if user else []
     options += ["-p", str(port)] if port else []
     output = _ask_ssh([*options, "--", host], host, timeout_s)
-    return replace(parse(output, host), config_file=config)
+    return msgspec.structs.replace(parse(output, host), config_file=config)
 
 
 def resolve_chain(host: str, *, config: Path | None = None) -> tuple[ResolvedHost, ...]:
@@ -119,7 +119,7 @@ def _hop(jump: str, host: str, config: Path | None) -> ResolvedHost:
         )
     user, name, port = match.groups()
     hop = resolve(name.strip("[]"), config=config, user=user, port=int(port) if port else None)
-    return replace(hop, proxy_jump=before) if before else hop
+    return msgspec.structs.replace(hop, proxy_jump=before) if before else hop
 
 
 def parse(output: str, host: str) -> ResolvedHost:

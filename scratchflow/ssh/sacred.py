@@ -14,16 +14,16 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, write_new
 from scratchflow.model.errors import SshConfigRefused
 from scratchflow.ssh.places import SshPlaces
 
 
-@dataclass(frozen=True)
-class Sacred:
+class Sacred(msgspec.Struct, frozen=True):
     """The user's config as it was when we looked."""
 
     places: SshPlaces

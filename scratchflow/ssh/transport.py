@@ -11,10 +11,11 @@ import secrets
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
+
+import msgspec
 
 from scratchflow.model.errors import UploadFailed
 
@@ -35,8 +36,7 @@ cat > "$1" && [ "$(($(wc -c < "$1")))" = "$3" ] && chmod -- "$4" "$1" && mv -f -
 """
 
 
-@dataclass(frozen=True)
-class Completed:
+class Completed(msgspec.Struct, frozen=True):
     """A command that ended by itself.
 
     `returncode` is negative when a signal ended it; over ssh nobody says which, and it is -1.

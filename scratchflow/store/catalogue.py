@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
 import msgspec
@@ -33,22 +32,20 @@ _MANIFEST_LIMIT_BYTES = 8 * 1024 * 1024
 _LISTED_MATCHES = 4
 
 
-@dataclass(frozen=True)
-class Skipped:
+class Skipped(msgspec.Struct, frozen=True):
     """A manifest that cannot be used. What it needs is unknown, so nothing may be deleted for it."""
 
     snapshot: str
     reason: str
 
 
-@dataclass(frozen=True)
-class Catalogue:
+class Catalogue(msgspec.Struct, frozen=True):
     """The snapshots of a place, oldest first, as they were when it was read."""
 
     snapshots: tuple[Manifest, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     # Why a listed snapshot will not restore, by its id. Sizes are compared, bytes are not.
-    damaged: Mapping[str, str] = field(default_factory=dict)
+    damaged: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def latest(self) -> Manifest | None:

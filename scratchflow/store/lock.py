@@ -15,9 +15,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from types import TracebackType
+
+import msgspec
 
 from scratchflow.model.errors import LockLost, StoreLocked
 from scratchflow.model.units import format_duration
@@ -33,8 +34,7 @@ from scratchflow.store.owner import Owner, Process, is_proven_dead
 from scratchflow.store.place import Place
 
 
-@dataclass(frozen=True)
-class LockTiming:
+class LockTiming(msgspec.Struct, frozen=True):
     """How long silence lasts before it means death."""
 
     heartbeat_s: float = 30
@@ -46,8 +46,7 @@ class LockTiming:
     poll_s: float = 1
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(msgspec.Struct, frozen=True):
     """Time as it comes in: wall clock for heartbeats, monotonic for waiting."""
 
     now: Callable[[], float] = time.time

@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -32,8 +31,7 @@ _TOKEN = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _OWNER_LIMIT_BYTES = 65536
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(msgspec.Struct, frozen=True):
     """The last of the chain. Without an owner: half-made, or its file cannot be read."""
 
     owner: Owner | None

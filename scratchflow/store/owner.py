@@ -1,7 +1,6 @@
 """Who holds a lock: a process on a host, described well enough to know whether it is dead."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -9,8 +8,7 @@ import msgspec
 _DEAD_STATES = {"Z", "X", "x"}
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(msgspec.Struct, frozen=True):
     """One process, told apart from any other on the cluster, also one that reuses its pid.
 
     Where the system does not tell (no /proc), boot id and namespace are empty and nothing is

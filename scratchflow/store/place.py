@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there
 from scratchflow.model.errors import StoreUnusable
@@ -26,8 +27,7 @@ DIRECTORY_MODE = 0o700
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """The directory of one workspace's snapshots, and the names inside it. Touches no disk."""
 
     directory: Path

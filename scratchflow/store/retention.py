@@ -14,8 +14,9 @@ Invariants, each with a test:
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import Catalogue, begun_at, needed_archives
@@ -36,8 +37,7 @@ class KeepRules(Protocol):
     def keep_weekly(self) -> int: ...
 
 
-@dataclass(frozen=True)
-class Retention:
+class Retention(msgspec.Struct, frozen=True):
     """What stays, with every reason for it, and what goes."""
 
     kept: dict[str, tuple[str, ...]]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
 from scratchflow.model.snapshot import is_snapshot_id
@@ -23,8 +24,7 @@ from scratchflow.store.place import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
 _RELEASED_LOCK = re.compile(re.escape(RELEASED_PREFIX) + r"[0-9a-f]{32}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Swept:
+class Swept(msgspec.Struct, frozen=True):
     """What was removed, by file name, and how much room that made."""
 
     names: tuple[str, ...] = ()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from scratchflow.cluster.command import Completed
 from scratchflow.cluster.slurm_wait import Clock
@@ -37,8 +38,7 @@ class FakeClock:
         return Clock(lambda: self.seconds, self.sleep)
 
 
-@dataclass
-class FakeJob:
+class FakeJob(msgspec.Struct):
     """A job as slurmctld keeps it; a test may set any state, also one that Slurm never had."""
 
     job_id: int
@@ -69,8 +69,7 @@ class FakeJob:
         return fields[letter]
 
 
-@dataclass
-class FakeNode:
+class FakeNode(msgspec.Struct):
     """A node of 4 CPUs and 4000 MB; all but the first have two GPUs."""
 
     name: str
@@ -84,20 +83,19 @@ def _three_nodes() -> dict[str, FakeNode]:
     return {name: FakeNode(name, gpus=2 if name != "node-1" else 0) for name in names}
 
 
-@dataclass
-class FakeSlurm:
+class FakeSlurm(msgspec.Struct):
     """slurmctld and the commands that ask it. Call it as a `Run`."""
 
     user: str = "alice"
     up: bool = True
     overlap: bool = True
     """Off: as before 20.11, `srun` does not know `--overlap`."""
-    accounted: dict[int, str] = field(default_factory=dict)
+    accounted: dict[int, str] = msgspec.field(default_factory=dict)
     """`sacct` lines of jobs that slurmctld has forgotten; empty: accounting is off."""
-    jobs: dict[int, FakeJob] = field(default_factory=dict)
-    nodes: dict[str, FakeNode] = field(default_factory=_three_nodes)
-    fake_clock: FakeClock = field(default_factory=FakeClock)
-    asked: list[list[str]] = field(default_factory=list)
+    jobs: dict[int, FakeJob] = msgspec.field(default_factory=dict)
+    nodes: dict[str, FakeNode] = msgspec.field(default_factory=_three_nodes)
+    fake_clock: FakeClock = msgspec.field(default_factory=FakeClock)
+    asked: list[list[str]] = msgspec.field(default_factory=list)
     last_id: int = 0
 
     def __call__(self, argv: Sequence[str], timeout_s: float) -> Completed:

@@ -11,9 +11,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from scratchflow.model.errors import EnvironmentFailed
 
@@ -28,8 +29,7 @@ _WITH_MODULES = 'count=$1; shift; module load "${@:1:count}" || exit 97; shift "
 _NO_SUCH_MODULE = 97
 
 
-@dataclass(frozen=True)
-class EnvironmentWish:
+class EnvironmentWish(msgspec.Struct, frozen=True):
     """What to put there. `requirements` is the content of such a file."""
 
     kind: EnvironmentKind

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import pwd
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.model.errors import ConfigBadValue
 from scratchflow.model.profile import PATH_VARIABLE, Profile
@@ -14,8 +15,7 @@ from scratchflow.model.profile import PATH_VARIABLE, Profile
 STATE_NAME = ".scratchflow"
 
 
-@dataclass(frozen=True)
-class Workspace:
+class Workspace(msgspec.Struct, frozen=True):
     """The workspace, what is saved with it, and the directory beside it where we keep notes."""
 
     scratch: Path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import os
 import random
@@ -10,6 +9,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.model.errors import StoreLocked
@@ -124,4 +124,4 @@ def no_link(*_: object, **__: object) -> None:
 
 
 def of_another_host(number: int) -> Process:
-    return dataclasses.replace(this_process(), host=f"n{number}")
+    return msgspec.structs.replace(this_process(), host=f"n{number}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from datetime import timedelta
 from pathlib import Path
@@ -71,7 +70,7 @@ def test_a_full_one_is_due_after_full_every(desk: Desk) -> None:
     desk.backup()
     desk.write("work/README", "later")
     later = desk.here.now() + timedelta(days=8)
-    desk.here = dataclasses.replace(desk.here, now=lambda: later)
+    desk.here = msgspec.structs.replace(desk.here, now=lambda: later)
     assert desk.backup().kind == "full"
 
 

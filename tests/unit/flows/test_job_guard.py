@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from dataclasses import replace
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from scratchflow.flows import autobackup_loop
 from scratchflow.flows.autobackup_loop import run_autobackup

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.archive import delta as deltas
@@ -178,8 +178,8 @@ def test_directories_that_the_profile_no_longer_saves_are_saved_before_a_restore
     desk.write("env/e", "old")
     desk.backup()
     desk.write("env/e", "edited")
-    desk.here = dataclasses.replace(
-        desk.here, workspace=dataclasses.replace(desk.here.workspace, also=())
+    desk.here = msgspec.structs.replace(
+        desk.here, workspace=msgspec.structs.replace(desk.here.workspace, also=())
     )
     desk.restore()
     assert (desk.scratch / "env/e").read_text() == "old"
@@ -264,7 +264,7 @@ def test_a_store_inside_the_workspace_is_refused(desk: Desk, tmp_path: Path, sto
     settings = desk.here.settings
     profile = msgspec.structs.replace(settings.profile, store=str(tmp_path / store))
     with pytest.raises(StoreOverlaps):
-        here_with(dataclasses.replace(settings, profile=profile), {"USER": "u", "HOME": "/h"})
+        here_with(msgspec.structs.replace(settings, profile=profile), {"USER": "u", "HOME": "/h"})
 
 
 def test_an_export_leaves_files_beside_it_alone(desk: Desk, tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.archive.scan import ScannedTree
@@ -144,7 +144,7 @@ def test_an_unknown_workspace_is_refused_or_moved_aside(desk: Desk, tmp_path: Pa
     before = desk.content()
     other = make_desk(_made(tmp_path / "other"))
     other.write("work/mine", "mine")
-    other.here = dataclasses.replace(other.here, store=desk.here.store)
+    other.here = msgspec.structs.replace(other.here, store=desk.here.store)
     with pytest.raises(TargetNotEmpty):
         other.restore()
     assert other.content() == {"mine": b"mine"}
@@ -240,7 +240,7 @@ def test_two_nodes_that_both_changed_are_both_kept(desk: Desk, tmp_path: Path) -
     first = desk.backup()
     other = make_desk(_made(tmp_path / "other"))
     other.work.rmdir()
-    other.here = dataclasses.replace(other.here, store=desk.here.store)
+    other.here = msgspec.structs.replace(other.here, store=desk.here.store)
     other.restore()
     desk.write("work/here", "1")
     other.write("work/there", "2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import os
 import subprocess
@@ -10,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.model.errors import LockLost, NoSpace, StoreLocked
@@ -36,7 +36,7 @@ def time() -> FakeClock:
 def dead_process() -> Process:
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
-    return dataclasses.replace(this_process(), pid=child.pid, start_ticks=1)
+    return msgspec.structs.replace(this_process(), pid=child.pid, start_ticks=1)
 
 
 def test_only_one_holds_it_and_the_other_learns_who(place: Place, time: FakeClock) -> None:
@@ -112,7 +112,7 @@ def test_the_heartbeat_thread_beats_by_itself(place: Place) -> None:
             beaten.set()
         return time.seconds + beats
 
-    clock = dataclasses.replace(time.clock, now=now)
+    clock = msgspec.structs.replace(time.clock, now=now)
     with make_lock(place, clock=clock, timing=LockTiming(heartbeat_s=0.001)).acquired():
         assert beaten.wait(60)
     head_threads = [one for one in threading.enumerate() if "heartbeat" in one.name]
@@ -127,7 +127,7 @@ def test_a_dead_owner_on_this_host_is_taken_over_at_once(place: Place, time: Fak
 
 
 def test_a_reused_pid_is_not_the_owner(place: Place, time: FakeClock) -> None:
-    former = dataclasses.replace(this_process(), start_ticks=this_process().start_ticks - 1)
+    former = msgspec.structs.replace(this_process(), start_ticks=this_process().start_ticks - 1)
     first = make_lock(place, process=former, clock=time.clock).acquired()
     make_lock(place, clock=time.clock).acquired().release()
     first.release()
@@ -140,7 +140,7 @@ def test_a_reused_pid_is_not_the_owner(place: Place, time: FakeClock) -> None:
 def test_a_pid_of_elsewhere_proves_nothing(
     place: Place, time: FakeClock, change: dict[str, str]
 ) -> None:
-    foreign = dataclasses.replace(dead_process(), **change)  # type: ignore[arg-type]
+    foreign = msgspec.structs.replace(dead_process(), **change)  # type: ignore[arg-type]
     holder = make_lock(place, process=foreign, clock=time.clock).acquired()
     with pytest.raises(StoreLocked):
         make_lock(place, clock=time.clock).acquired()
@@ -151,7 +151,7 @@ def test_a_zombie_is_dead(place: Place, time: FakeClock) -> None:
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     stat = Path(f"/proc/{child.pid}/stat")
     ticks = int(stat.read_text().rpartition(")")[2].split()[19])
-    zombie = dataclasses.replace(this_process(), pid=child.pid, start_ticks=ticks)
+    zombie = msgspec.structs.replace(this_process(), pid=child.pid, start_ticks=ticks)
     held = make_lock(place, process=zombie, clock=time.clock).acquired()
     with pytest.raises(StoreLocked):
         make_lock(place, clock=time.clock).acquired()
@@ -287,7 +287,7 @@ def test_one_whose_job_is_over_is_taken_over_after_two_missed_beats(
     def lock(job_id: int, over: set[int]) -> StoreLock:
         return StoreLock(
             place,
-            dataclasses.replace(ELSEWHERE, host=f"n{job_id}"),
+            msgspec.structs.replace(ELSEWHERE, host=f"n{job_id}"),
             token=f"{job_id:032x}",
             doing="backup",
             job_id=job_id,

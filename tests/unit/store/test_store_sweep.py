@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.store.lock import StoreLock
@@ -74,7 +74,7 @@ def test_an_old_mtime_alone_does_not_make_a_file_old(place: Place, lock: StoreLo
 
 
 def test_temps_of_a_run_that_certainly_died_go_at_once(place: Place) -> None:
-    reused_pid = dataclasses.replace(this_process(), start_ticks=1)
+    reused_pid = msgspec.structs.replace(this_process(), start_ticks=1)
     dead = make_lock(place, process=reused_pid).acquired()
     litter(place)
     with make_lock(place).acquired() as lock:
