@@ -20,6 +20,8 @@ from scratchflow.archive.reader import Archives
 
 _EMPTY = (NOWHERE, 0)
 _EMPTY_FILES_A_UNIT = 512
+_LOTS_A_THREAD = 4
+_MIN_FILES_A_LOT = 16
 
 
 class FileRestorer:
@@ -52,6 +54,7 @@ class FileRestorer:
         `when_small` is called when all but the large ones are there, and is given those.
         """
         small, large = _units(self._archives, entries)
+        small = _spread(small, self._threads)
         self._total = (len(entries), sum(self._index.size[entry] for entry in entries))
         try:
             with ThreadPoolExecutor(self._threads, "restore") as pool:
@@ -153,6 +156,23 @@ def _units(archives: Archives, entries: Iterable[int]) -> tuple[list[_Unit], lis
     units.sort(key=lambda unit: -_newest(index, unit[1]))
     large.sort(key=lambda entry: -index.mtime_ns[entry])
     return units, large
+
+
+def _spread(units: list[_Unit], threads: int) -> list[_Unit]:
+    """Units that keep all threads busy: what few frames hold is cut into smaller lots.
+
+    A frame is then read by several threads. That costs less than one thread alone would take
+    to put its files in place.
+    """
+    if len(units) >= threads * _LOTS_A_THREAD:
+        return units
+    files = sum(len(entries) for _, entries in units)
+    lot = max(_MIN_FILES_A_LOT, files // (threads * _LOTS_A_THREAD))
+    return [
+        (place, entries[start : start + lot])
+        for place, entries in units
+        for start in range(0, len(entries), lot)
+    ]
 
 
 def _newest(index: Index, entries: array[int]) -> int:

@@ -100,6 +100,7 @@ class _Finder:
         self.wanted = wanted
         self.known = known
         self.delta = Delta()
+        self.kinds = scanned.kinds(), wanted.kinds()
         self.columns = [
             (scanned.mode.tobytes(), wanted.mode.tobytes(), scanned.mode.itemsize),
             (scanned.mtime_ns.tobytes(), wanted.mtime_ns.tobytes(), scanned.mtime_ns.itemsize),
@@ -135,10 +136,8 @@ class _Finder:
         wanted_end = wanted_first + end - first
         if len(wanted) < wanted_end:
             return False
-        ours, theirs = scanned.mode[first:end], wanted.mode[wanted_first:wanted_end]
-        same_kinds = ours == theirs or all(
-            one & KIND_MASK == other & KIND_MASK for one, other in zip(ours, theirs, strict=True)
-        )
+        kinds, wanted_kinds = self.kinds
+        same_kinds = kinds[first:end] == wanted_kinds[wanted_first:wanted_end]
         names = scanned.names.packed(first, end)
         return same_kinds and names == wanted.names.packed(wanted_first, wanted_end)
 

@@ -24,8 +24,19 @@ class UnsafeName(Malformed):
     """A name that could lead out of the target. `args[1]` is the name."""
 
 
-def check_index(index: Index) -> None:
-    """Malformed says what is wrong; every later reader relies on what was checked here."""
+def check_index(index: Index, like: Index | None = None) -> None:
+    """Malformed says what is wrong; every later reader relies on what was checked here.
+
+    `like` has been through this before: of an index with the same paths only the rest is checked.
+    """
+    if like is not None and index.has_shape_of(like):
+        index.take_shape_of(like)
+    else:
+        _check_shape(index)
+    check_references(index)
+
+
+def _check_shape(index: Index) -> None:
     _check_names(index)
     if index.kinds().translate(None, _KINDS):
         raise Malformed("the index holds something that is no file, directory or symlink")
@@ -36,7 +47,6 @@ def check_index(index: Index) -> None:
         raise Malformed("the index holds more or fewer symlinks than targets")
     if any(not 0 < len(target) <= MAX_TARGET_BYTES for target in index.targets):
         raise Malformed("the index holds a symlink target that no system allows")
-    check_references(index)
 
 
 def check_references(index: Index) -> None:

@@ -68,8 +68,11 @@ def dump_index(index: Index) -> Iterator[bytes]:
         yield skippable_frame(INDEX_MAGIC, content)
 
 
-def load_index(region: bytes, sha256: bytes) -> Index:
-    """Reads an index back and checks all of it; Malformed says what is wrong."""
+def load_index(region: bytes, sha256: bytes, like: Index | None = None) -> Index:
+    """Reads an index back and checks all of it; Malformed says what is wrong.
+
+    Most of that can be taken from an index that was loaded before and has the same paths.
+    """
     if hashlib.sha256(region).digest() != sha256:
         raise Malformed("the index is damaged")
     contents = split_skippable(memoryview(region), INDEX_MAGIC)
@@ -82,8 +85,8 @@ def load_index(region: bytes, sha256: bytes) -> Index:
     if header.digest != "xxh3-128":
         raise Malformed(f"the index has digests of an unknown kind: {header.digest}")
     columns = _read_columns(header, contents[1:])
-    index = _fill(header, columns)
-    check_index(index)
+    index = _fill(header, columns, like)
+    check_index(index, like)
     return index
 
 
@@ -164,10 +167,14 @@ def _read_columns(header: Header, contents: list[memoryview]) -> Callable[[str, 
     return take
 
 
-def _fill(header: Header, take: Callable[[str, int, int], bytes]) -> Index:
+def _fill(header: Header, take: Callable[[str, int, int], bytes], like: Index | None) -> Index:
     index = Index(header.id)
     index.members, index.seed = header.members, header.seed
-    index.names = PackedNames.from_blob(take("names", 1, -1), header.entries)
+    names = take("names", 1, -1)
+    if like is not None and len(like) == header.entries and like.names.blob == names:
+        index.names = like.names
+    else:
+        index.names = PackedNames.from_blob(names, header.entries)
     for name in ("mode", "size", "mtime_ns", "children", "flags", "archive", "position"):
         count = header.groups if name == "children" else header.entries
         _fill_array(getattr(index, name), take, name, count)

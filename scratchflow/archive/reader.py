@@ -33,14 +33,17 @@ _ZEROS = bytes(1 << 20)
 _SMALL_PART = 8
 
 
-def open_index(path: Path) -> Index:
-    """The index of the archive at `path`, checked so that nothing later can be led astray by it."""
+def open_index(path: Path, like: Index | None = None) -> Index:
+    """The index of the archive at `path`, checked so that nothing later can be led astray by it.
+
+    It opens in half the time when `like`, another one, is at hand and has the same paths.
+    """
     name = path.name.removesuffix(".tar.lz4")
     try:
         with path.open("rb", buffering=0) as file:
             footer = read_footer(file.fileno())
             region = read_exactly(file.fileno(), footer.index_bytes, footer.index_offset)
-        return load_index(region, footer.index_sha256)
+        return load_index(region, footer.index_sha256, like)
     except UnsafeName as error:
         reason, member = error.args
         raise UnsafeMember(archive=path, member=os.fsdecode(member), reason=reason) from None

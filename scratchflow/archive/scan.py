@@ -64,6 +64,7 @@ class Scan:
     def __init__(
         self, scratch: Path, roots: Sequence[str], rules: IgnoreRules, helpers: int | None = None
     ) -> None:
+        self.roots = list(roots)
         self._tree = ScannedTree(scratch)
         self._linked: dict[tuple[int, int], int] = {}  # (device, inode) -> first entry of that file
         self._walk = Walk(os.fsencode(scratch), rules)

@@ -11,7 +11,7 @@ import re
 import stat
 import sys
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 import msgspec
@@ -86,6 +86,21 @@ class Tree:
         """The entries of the regular files, hardlinks included."""
         return (entry for entry, mode in enumerate(self.mode) if mode & KIND_MASK == REGULAR)
 
+    def has_shape_of(self, other: Tree) -> bool:
+        """Whether both have the same paths, of the same kinds, and the same symlinks."""
+        return (
+            self.names.blob == other.names.blob
+            and self.kinds() == other.kinds()
+            and self.children == other.children
+            and self.targets.blob == other.targets.blob
+        )
+
+    def take_shape_of(self, other: Tree) -> None:
+        """Shares the tables of a connected tree that has the same shape: nobody changes them."""
+        self.names, self.targets, self.symlinks = other.names, other.targets, other.symlinks
+        self.first, self.entry_of = other.first, other.entry_of
+        self.dir_entries, self.dir_groups = other.dir_entries, other.dir_groups
+
     def connect(self) -> None:
         """Derives the directory tables; Malformed says that modes and groups do not agree."""
         self.dir_entries = self.of_kind(DIRECTORY)
@@ -135,11 +150,8 @@ class Tree:
 
     def group_of(self, entry: int) -> int:
         """The group that holds this entry."""
-        low, high = 0, len(self.children)
-        while high - low > 1:  # the last group that starts at or before the entry and is not empty
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.first[middle] <= entry else (low, middle)
-        return low
+        # The last one that starts at or before the entry: those that are empty start with the next.
+        return bisect_right(self.first, entry, 0, len(self.children)) - 1
 
     def parent_group(self, group: int) -> int:
         """The group that holds the directory of this group."""

@@ -298,14 +298,17 @@ def _entries(directory: Directory) -> tuple[list[bytes], list[os.stat_result]]:
     """Names and metadata of everything in an open directory, sorted by name."""
     descriptor = directory.descriptor
     listed = os.listdir(descriptor)
-    names = sorted([name.encode(_ENCODING, "surrogateescape") for name in listed])
+    # All in one go: there is nothing but a name between two NULs.
+    names = sorted("\0".join(listed).encode(_ENCODING, "surrogateescape").split(b"\0"))
+    if not listed:
+        return [], []
     if directory.roots:
         names = [name for name in names if name in directory.roots]
     elif CACHE_TAG in names and is_cache_directory(descriptor):
         names = [CACHE_TAG]
-    stat = os.stat
+    lstat = os.lstat
     try:
-        return names, [stat(name, dir_fd=descriptor, follow_symlinks=False) for name in names]
+        return names, [lstat(name, dir_fd=descriptor) for name in names]
     except FileNotFoundError:
         return _still_there(descriptor, names)
 

@@ -13,8 +13,9 @@ from scratchflow.archive.cache import recheck_flags
 from scratchflow.archive.scan import ScannedTree
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK
 from scratchflow.flows.here import Here
-from scratchflow.flows.restore import Source, safety_snapshot, save_now, summary
+from scratchflow.flows.restore import Source, safety_snapshot, save_now, saved_roots, summary
 from scratchflow.flows.snapshotting import (
+    Ahead,
     Known,
     Saved,
     Wish,
@@ -97,13 +98,12 @@ def _foretell(here: Here, teller: Teller, source: Source) -> Restored:
 def _save_changes(here: Here, teller: Teller, source: Source) -> Saved:
     """A snapshot of all that the restore may touch, unless one already holds it."""
     message = f"before restoring {source.id}"
-    roots = _roots(here, source)
+    roots = saved_roots(here, source.roots)
     wish = Wish(allow_shrink=True, message=message, prune=False, note_unchanged=False, roots=roots)
-    return save_now(here, teller, wish)
-
-
-def _roots(here: Here, source: Source) -> list[str]:
-    return list(dict.fromkeys([*here.workspace.roots, *source.roots]))
+    # A scan that went further, to a root that the snapshot turned out not to have, is of no use.
+    if source.scan is None or source.scan.roots != roots:
+        return save_now(here, teller, wish)
+    return save_now(here, teller, wish, Ahead(source.scan, source.index))
 
 
 def _scanned(
@@ -114,7 +114,7 @@ def _scanned(
     The scan that the safety snapshot was taken from says it, unless it went further: what lies
     beside the source's own roots must not be taken for something that the source lacks.
     """
-    if set(_roots(here, source)) == set(source.roots):
+    if set(saved_roots(here, source.roots)) == set(source.roots):
         return saved.scanned, saved.flags
     scanned = scan_workspace(here, teller, source.roots)
     return scanned, recheck_flags(scanned)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,15 +15,17 @@ from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.extract import Extracted, extract
 from scratchflow.archive.index import Index
 from scratchflow.archive.reader import OpenArchive, open_index
+from scratchflow.archive.scan import Scan
 from scratchflow.archive.selection import Selection
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import is_empty_or_missing, remove_tree, rename_new
 from scratchflow.flows.here import Here
-from scratchflow.flows.moving import opened_file
 from scratchflow.flows.snapshotting import (
+    Ahead,
     Known,
     Saved,
     Wish,
+    begin_scan,
     commit_again,
     note_restored,
     refuse_links,
@@ -81,6 +83,7 @@ class Source(msgspec.Struct, frozen=True):
     roots: list[str]  # what it holds, by name beneath scratch
     open_archive: OpenArchive
     manifest: Manifest | None = None  # None for a file
+    scan: Scan | None = None  # of the workspace, begun before the index was read
 
 
 def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
@@ -123,13 +126,12 @@ def _restore_whole(
     interrupted: Restoring | None,
 ) -> tuple[Restored, Known | None]:
     refuse_links(here.workspace.scratch, source.roots)
-    resume = interrupted is not None and interrupted.mode == "delta"
-    occupied = occupied_roots(here.workspace.scratch, source.roots)
-    known = occupied and not interrupted and _is_known(here, catalogue)
-    if source.manifest and (resume or known):
+    if source.manifest and _is_difference(here, catalogue, interrupted, source.roots):
         from scratchflow.flows.difference import restore_difference
 
+        resume = interrupted is not None
         return restore_difference(here, teller, source, resume=resume, dry_run=wish.dry_run)
+    occupied = occupied_roots(here.workspace.scratch, source.roots)
     if occupied and not wish.replace and not interrupted:
         raise TargetNotEmpty(target=here.workspace.scratch / occupied[0])
     return _restore_everything(here, teller, wish, source)
@@ -167,10 +169,10 @@ def _locked(here: Here, teller: Teller) -> Iterator[StoreLock]:
         yield lock
 
 
-def save_now(here: Here, teller: Teller, wish: Wish) -> Saved:
+def save_now(here: Here, teller: Teller, wish: Wish, ahead: Ahead | None = None) -> Saved:
     """The workspace as it is, in a snapshot, which is taken unless there is one already."""
     with _locked(here, teller) as lock:
-        return save_workspace(here, lock, teller, wish)
+        return save_workspace(here, lock, teller, wish, ahead)
 
 
 def safety_snapshot(saved: Saved) -> str | None:
@@ -188,14 +190,23 @@ def _find_source(
     interrupted: Restoring | None,
 ) -> Iterator[Source]:
     if wish.source is not None:
+        # Imported when a file is named: it brings all that writing archives needs.
+        from scratchflow.flows.moving import opened_file
+
         with opened_file(here, teller, wish.source, dry_run=wish.dry_run) as (archive, index):
             yield Source(index.id, index, _present(here.workspace.roots, index), lambda _: archive)
         return
     manifest = _find_manifest(here, wish, catalogue, interrupted)
     catalogue.require_whole(manifest)
-    index = open_index(place.archive(manifest.id))
-    roots = _present([manifest.workspace, *manifest.also], index)
-    yield Source(manifest.id, index, roots, place.archive, manifest)
+    roots = [manifest.workspace, *manifest.also]
+    in_place = wish.to is None and not wish.paths and not wish.dry_run
+    ahead: AbstractContextManager[Scan | None] = nullcontext()
+    if in_place and _is_difference(here, catalogue, interrupted, roots):
+        ahead = begin_scan(here, saved_roots(here, roots))
+    with ahead as scan:
+        index = open_index(place.archive(manifest.id))
+        present = _present(roots, index)
+        yield Source(manifest.id, index, present, place.archive, manifest, scan)
 
 
 def _find_manifest(
@@ -227,6 +238,20 @@ def _interrupted(here: Here, wish: RestoreWish) -> Restoring | None:
             end_restoring(here.workspace)
         return None
     return found
+
+
+def _is_difference(
+    here: Here, catalogue: Catalogue, interrupted: Restoring | None, roots: list[str]
+) -> bool:
+    """Whether what is there is near enough to the snapshot to write only what differs."""
+    if interrupted:
+        return interrupted.mode == "delta"
+    return bool(occupied_roots(here.workspace.scratch, roots)) and _is_known(here, catalogue)
+
+
+def saved_roots(here: Here, roots: list[str]) -> list[str]:
+    """What is saved before these roots are written to: they, and what the profile says."""
+    return list(dict.fromkeys([*here.workspace.roots, *roots]))
 
 
 def _is_known(here: Here, catalogue: Catalogue) -> bool:

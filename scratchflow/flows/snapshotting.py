@@ -83,6 +83,13 @@ class Saved(msgspec.Struct, frozen=True):
     cache: ScanCache | None  # what is known about the index's entries
 
 
+class Ahead(msgspec.Struct, frozen=True):
+    """What was begun or read before there was a lock: a scan, and an index like the parent's."""
+
+    scan: Scan
+    index: Index
+
+
 class Known(msgspec.Struct, frozen=True):
     """A snapshot that the workspace has just been made equal to."""
 
@@ -119,11 +126,13 @@ def take_snapshot(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> Ba
     return save_workspace(here, lock, teller, wish).taken
 
 
-def save_workspace(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> Saved:
+def save_workspace(
+    here: Here, lock: StoreLock, teller: Teller, wish: Wish, ahead: Ahead | None = None
+) -> Saved:
     """The same, with what was found on the way for whoever goes on from there."""
     started_s = here.monotonic()
     catalogue = read_catalogue(lock.place)
-    parent, planned = plan_snapshot(here, lock.place, catalogue, teller, wish)
+    parent, planned = plan_snapshot(here, lock.place, catalogue, teller, wish, ahead)
     if planned.unchanged and parent is not None and not wish.even_unchanged:
         cache = planned.cache_if_unchanged()
         if wish.note_unchanged:
@@ -178,7 +187,9 @@ def _commit(new: NewSnapshot, plain: Manifest, teller: Teller, took_s: float) ->
     return new.commit(told)
 
 
-def find_parent(here: Here, place: Place, catalogue: Catalogue, teller: Teller) -> Parent | None:
+def find_parent(
+    here: Here, place: Place, catalogue: Catalogue, teller: Teller, like: Index | None = None
+) -> Parent | None:
     """The workspace's base if the store still has it, else the newest whole snapshot.
 
     A wrong guess costs nothing but room: every file is compared before it is believed.
@@ -189,7 +200,7 @@ def find_parent(here: Here, place: Place, catalogue: Catalogue, teller: Teller) 
     if manifest is None:
         return None
     try:
-        index = open_index(place.archive(manifest.id))
+        index = open_index(place.archive(manifest.id), like)
     except SnapshotDamaged as error:
         teller.warn("snapshots.damaged", b"", f"{error}; storing everything anew")
         return None
@@ -197,12 +208,17 @@ def find_parent(here: Here, place: Place, catalogue: Catalogue, teller: Teller) 
 
 
 def plan_snapshot(
-    here: Here, place: Place, catalogue: Catalogue, teller: Teller, wish: Wish
+    here: Here,
+    place: Place,
+    catalogue: Catalogue,
+    teller: Teller,
+    wish: Wish,
+    ahead: Ahead | None = None,
 ) -> tuple[Parent | None, Plan]:
     """Scans the workspace and decides what has to be stored; reads the parent's index meanwhile."""
     teller.phase("scan")
-    with _begin_scan(here, wish.roots or None) as scan:
-        parent = find_parent(here, place, catalogue, teller)
+    with ahead.scan if ahead else begin_scan(here, wish.roots or None) as scan:
+        parent = find_parent(here, place, catalogue, teller, ahead.index if ahead else None)
         scanned = scan.finish(teller.warn)
     if parent is None:
         return None, plan(scanned, None, warn=teller.warn)
@@ -215,11 +231,12 @@ def plan_snapshot(
 
 def scan_workspace(here: Here, teller: Teller, roots: Sequence[str] | None = None) -> ScannedTree:
     """The workspace and what is saved with it, or the given roots, as they are on disk now."""
-    with _begin_scan(here, roots) as scan:
+    with begin_scan(here, roots) as scan:
         return scan.finish(teller.warn)
 
 
-def _begin_scan(here: Here, roots: Sequence[str] | None) -> Scan:
+def begin_scan(here: Here, roots: Sequence[str] | None) -> Scan:
+    """The same scan while the caller does something else."""
     rules = IgnoreRules(here.profile.backup.exclude)
     wanted = here.workspace.roots if roots is None else roots
     return Scan(here.workspace.scratch, wanted, rules)
