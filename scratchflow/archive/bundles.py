@@ -10,7 +10,6 @@ from scratchflow.archive.frame_sink import FRAME_BYTES
 from scratchflow.archive.member_writer import Member
 from scratchflow.archive.scan import ScannedTree
 from scratchflow.archive.tar_headers import BLOCK
-from scratchflow.archive.tree import KIND_MASK, REGULAR, SYMLINK
 
 # What ustar holds without further ado; beyond that a pax header is needed, or may be.
 _SHORT_NAME_BYTES = 100
@@ -26,23 +25,16 @@ class Bundle(msgspec.Struct, eq=False):
 
 def bundles(scanned: ScannedTree, members: Iterable[Member]) -> Iterator[Bundle]:
     """All members in the same order. What is in a bundle is guessed from the scan: it may not fit."""
-    modes, sizes, hardlinks = scanned.mode, scanned.size, scanned.hardlinks
+    sizes = scanned.size
+    links = {*scanned.hardlinks, *scanned.symlinks}
     current: list[Member] = []
     room = FRAME_BYTES
     for member in members:
-        entry, path = member[0], member[2]
-        size = sizes[entry]
-        if entry in hardlinks:
-            needed = BLOCK + _PAX_BYTES
-        elif modes[entry] & KIND_MASK == REGULAR:
-            needed = BLOCK + size + -size % BLOCK
-        else:  # a directory, or a symlink, whose target may be long
-            needed = BLOCK
-            if (
-                modes[entry] & KIND_MASK == SYMLINK
-                and len(scanned.target(entry)) > _SHORT_NAME_BYTES
-            ):
-                needed += _PAX_BYTES + len(scanned.target(entry))
+        entry, _, path, _ = member
+        size = sizes[entry]  # none, of what is no file
+        needed = BLOCK + size + -size % BLOCK
+        if entry in links:
+            needed = BLOCK + _link_bytes(scanned, entry)
         if len(path) >= _SHORT_NAME_BYTES:
             needed += _PAX_BYTES + len(path)
         if needed > room and current:
@@ -55,3 +47,11 @@ def bundles(scanned: ScannedTree, members: Iterable[Member]) -> Iterator[Bundle]
             room -= needed
     if current:
         yield Bundle(current)
+
+
+def _link_bytes(scanned: ScannedTree, entry: int) -> int:
+    """What a link needs besides its header: what it leads to may be long."""
+    if entry in scanned.hardlinks:
+        return _PAX_BYTES
+    target = scanned.target(entry)
+    return _PAX_BYTES + len(target) if len(target) > _SHORT_NAME_BYTES else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Any
 
 from scratchflow.archive.index import DIGEST_BYTES, Index
@@ -15,9 +14,9 @@ class MemberNotes:
         self.members = 0
         self.files = 0
         self.bytes = 0
-        self.entries = array("I")
-        self.positions = array("Q")
-        self.digests = bytearray()
+        self.entries: list[int] = []
+        self.positions: list[int] = []
+        self.digests: list[bytes] = []
         self.xattrs: dict[int, dict[bytes, bytes]] = {}
         self.sparse: dict[int, list[int]] = {}
 
@@ -25,24 +24,22 @@ class MemberNotes:
         """A member with content."""
         self.entries.append(entry)
         self.positions.append(position)
-        self.digests += digest
+        self.digests.append(digest)
         self.members += 1
 
     def columns(self) -> tuple[Any, ...]:
         """All of it in plain types, for another process; `of` makes notes of it again."""
         counts = (self.members, self.files, self.bytes)
-        places = (self.entries.tobytes(), self.positions.tobytes(), bytes(self.digests))
+        places = (self.entries, self.positions, self.digests)
         return (counts, places, self.xattrs, self.sparse)
 
     @classmethod
     def of(cls, columns: tuple[Any, ...]) -> MemberNotes:
         """What `columns` said."""
         notes = cls()
-        counts, (entries, positions, digests), notes.xattrs, notes.sparse = columns
+        counts, places, notes.xattrs, notes.sparse = columns
         notes.members, notes.files, notes.bytes = counts
-        notes.entries.frombytes(entries)
-        notes.positions.frombytes(positions)
-        notes.digests += digests
+        notes.entries, notes.positions, notes.digests = places
         return notes
 
     def enter(self, index: Index, archive_number: int, base: int) -> None:
@@ -50,12 +47,10 @@ class MemberNotes:
         digests = index.digest
         assert isinstance(digests, bytearray)  # noqa: S101 - an index under construction
         archive, positions = index.archive, index.position
-        start = 0
-        for entry, position in zip(self.entries, self.positions, strict=True):
+        places = zip(self.entries, self.positions, self.digests, strict=True)
+        for entry, position, digest in places:
             archive[entry] = archive_number
             positions[entry] = base + position
-            end = start + DIGEST_BYTES
-            digests[entry * DIGEST_BYTES : (entry + 1) * DIGEST_BYTES] = self.digests[start:end]
-            start = end
+            digests[entry * DIGEST_BYTES : (entry + 1) * DIGEST_BYTES] = digest
         index.xattrs.update(self.xattrs)
         index.sparse.update(self.sparse)

@@ -96,7 +96,7 @@ class MemberWriter:
             if kind == REGULAR:
                 self._add_file(entry, group, path, name)
             elif kind == DIRECTORY:
-                xattrs = self._directory_xattrs(group, name)
+                xattrs = self._directory_xattrs(entry)
                 self._put_header(entry, path + b"/", DIRECTORY_MEMBER, xattrs=xattrs)
             else:
                 self._put_header(entry, path, SYMLINK, link=self._scanned.target(entry))
@@ -302,16 +302,11 @@ class MemberWriter:
         self._sink.put(header)
         self._notes.members += 1
 
-    def _directory_xattrs(self, group: int, name: bytes) -> dict[bytes, bytes]:
-        try:
-            directory = self._handles.get(group)
-            descriptor = os.open(name, OPEN_FILE | os.O_DIRECTORY, dir_fd=directory)
+    def _directory_xattrs(self, entry: int) -> dict[bytes, bytes]:
+        try:  # what is in it comes next, and finds it open
+            return read_xattrs(self._handles.get(self._scanned.group_at(entry)))
         except OSError:
             return {}
-        try:
-            return read_xattrs(descriptor)
-        finally:
-            os.close(descriptor)
 
     def _drop(self, entry: int, path: bytes, error: OSError) -> None:
         self.dropped.add(entry)

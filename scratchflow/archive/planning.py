@@ -67,21 +67,23 @@ def plan(
             xattrs = _settle_suspects(found, scanned, parent, looker)
             _find_moved(found, scanned, parent, cache, looker)
         dropped = _unreadable(scanned, found.new, handles, warn)
-    changed = [entry for entry in found.new if entry not in dropped]
-    files = [entry for entry in changed if scanned.mode[entry] & KIND_MASK == REGULAR]
+    changed = found.new
+    if dropped:
+        changed = array("I", [entry for entry in found.new if entry not in dropped])
+    changed_files, changed_bytes = scanned.files_among(changed)
     found.runs.sort()
     same = not (changed or found.touched or found.gone) and _same_links(found, scanned, parent)
     return Plan(
         scanned=scanned,
         parent=parent,
         found=found,
-        store=_all_but(dropped, len(scanned)) if full or not parent else array("I", changed),
+        store=_all_but(dropped, len(scanned)) if full or not parent else changed,
         dropped=dropped,
         xattrs=xattrs,
         seed=parent.seed if parent else int.from_bytes(os.urandom(8), "big"),
         full=full or parent is None,
-        changed_files=len(files),
-        changed_bytes=sum(scanned.size[entry] for entry in files if entry not in scanned.hardlinks),
+        changed_files=changed_files,
+        changed_bytes=changed_bytes,
         gone=len(found.gone),
         unchanged=same and parent is not None and not full,
     )

@@ -18,7 +18,7 @@ _MAX_OCTAL_SIZE = 0o77777777777  # 8 GiB - 1; the same width holds mtimes up to 
 _MAX_OCTAL_ID = 0o7777777
 _MAGIC = b"ustar\x0000" + bytes(64)
 _DEVICE = b"0000000\x000000000\x00"
-_TAIL = _MAGIC + _DEVICE + bytes(167)  # of a header without a link or a prefix
+_TAIL = bytes(100) + _MAGIC + _DEVICE + bytes(167)  # of a header without a link or a prefix
 _TAIL_SUM = sum(_MAGIC) + sum(_DEVICE) + 8 * 0x20
 
 
@@ -39,9 +39,10 @@ def member_header(
     records: dict[bytes, bytes] | None = None,
 ) -> bytes:
     """The header blocks of one member; `records` are further pax records."""
-    name, prefix = _split(path)
+    name, prefix = (path, b"") if len(path) <= 100 else _split(path)
+    whose = _whose(mode & 0o7777, *owner)
     if not records and name and len(link) <= 100 and 0 <= mtime_s <= _MAX_OCTAL_SIZE >= size:
-        return _ustar(name, prefix, kind, mode, _ids(*owner), size, mtime_s, link)
+        return _ustar(name, prefix, kind, whose, size, mtime_s, link)
     pax = dict(records or {})
     if not name:
         pax.setdefault(b"path", path)
@@ -54,10 +55,8 @@ def member_header(
         pax[b"mtime"] = b"%d" % mtime_s
     shown_size = size if size <= _MAX_OCTAL_SIZE else 0
     shown_mtime = max(0, min(mtime_s, _MAX_OCTAL_SIZE))
-    ids = _ids(*owner)
-    return _pax_member(path, pax, ids) + _ustar(
-        name, prefix, kind, mode, ids, shown_size, shown_mtime, link[:100]
-    )
+    pax_member = _pax_member(path, pax, _whose(0o644, *owner))
+    return pax_member + _ustar(name, prefix, kind, whose, shown_size, shown_mtime, link[:100])
 
 
 def sparse_map(size: int, extents: list[int]) -> bytes:
@@ -90,9 +89,7 @@ def xattr_records(xattrs: dict[bytes, bytes]) -> dict[bytes, bytes]:
 
 
 def _split(path: bytes) -> tuple[bytes, bytes]:
-    """The path as ustar's name and prefix; an empty name when it does not fit."""
-    if len(path) <= 100:
-        return path, b""
+    """A path over 100 bytes as ustar's name and prefix; an empty name when it does not fit."""
     if len(path) <= 256:
         slash = path.rfind(b"/", 0, 156)
         while slash > 0 and slash == len(path) - 1:
@@ -102,9 +99,10 @@ def _split(path: bytes) -> tuple[bytes, bytes]:
     return b"", b""
 
 
-@lru_cache(maxsize=64)
-def _ids(uid: int, gid: int) -> bytes:
-    return _id_field(uid) + _id_field(gid)
+@lru_cache(maxsize=256)
+def _whose(mode: int, uid: int, gid: int) -> bytes:
+    """Mode, owner and group: a tree has only a few of them."""
+    return b"%07o\0" % mode + _id_field(uid) + _id_field(gid)
 
 
 def _id_field(number: int) -> bytes:
@@ -117,41 +115,34 @@ def _ustar(
     name: bytes,
     prefix: bytes,
     kind: bytes,
-    mode: int,
-    ids: bytes,
+    whose: bytes,
     size: int,
     mtime_s: int,
     link: bytes,
 ) -> bytes:
-    fields = b"%07o\0%b%011o\0%011o\0" % (mode & 0o7777, ids, size, mtime_s)
-    total = _sum(name) + _sum(fields) + kind[0] + _TAIL_SUM
+    head = b"%b%b%011o\0%011o\0" % (name.ljust(100, b"\0"), whose, size, mtime_s)
+    total = _sum(head) + kind[0] + _TAIL_SUM
+    tail = _TAIL
     if link or prefix:
         total += _sum(link) + _sum(prefix)
-    tail = _MAGIC + _DEVICE + prefix.ljust(167, b"\0") if prefix else _TAIL
-    return b"%b%b%06o\0 %b%b%b" % (
-        name.ljust(100, b"\0"),
-        fields,
-        total,
-        kind,
-        link.ljust(100, b"\0"),
-        tail,
-    )
+        tail = link.ljust(100, b"\0") + _MAGIC + _DEVICE + prefix.ljust(167, b"\0")
+    return b"%b%06o\0 %b%b" % (head, total, kind, tail)
 
 
 def _sum(field: bytes) -> int:
     """The sum of a field's bytes, ten times as fast as `sum`.
 
-    Adler-32 begins with it, modulo 65521: no field of a header comes to as much.
+    Adler-32 begins with it, modulo 65521: half a header does not come to as much.
     """
     return adler32(field, 0) & 0xFFFF
 
 
-def _pax_member(path: bytes, records: dict[bytes, bytes], ids: bytes) -> bytes:
+def _pax_member(path: bytes, records: dict[bytes, bytes], whose: bytes) -> bytes:
     if not all(_is_utf8(records.get(key, b"")) for key in (b"path", b"linkpath")):
         records = {b"hdrcharset": b"BINARY", **records}
     content = b"".join(_record(key, value) for key, value in records.items())
     name = b"PaxHeaders/" + path.rstrip(b"/").rsplit(b"/", 1)[-1][:80]
-    header = _ustar(name, b"", _PAX, 0o644, ids, len(content), 0, b"")
+    header = _ustar(name, b"", _PAX, whose, len(content), 0, b"")
     return header + content + bytes(padding(len(content)))
 
 

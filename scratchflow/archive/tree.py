@@ -12,7 +12,7 @@ import stat
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -77,6 +77,15 @@ class Tree:
         files, dirs = kinds.count(REGULAR >> 12), kinds.count(DIRECTORY >> 12)
         doubled = sum(self.size[entry] for entry in self.hardlinks)
         return Counts(files, dirs, len(self.symlinks), sum(self.size) - doubled)
+
+    def files_among(self, entries: Sequence[int]) -> tuple[int, int]:
+        """How many files there are among some entries, and their bytes; hardlinked ones once."""
+        kinds = bytes(map(self.kinds().__getitem__, entries))
+        size_bytes = sum(map(self.size.__getitem__, entries))
+        if self.hardlinks:
+            doubled = self.hardlinks.keys() & set(entries)
+            size_bytes -= sum(map(self.size.__getitem__, doubled))
+        return kinds.count(REGULAR >> 12), size_bytes
 
     def top_names(self) -> list[bytes]:
         """The names at the top: what lies in scratch itself."""
@@ -177,10 +186,10 @@ class Tree:
     def groups(self) -> Iterator[tuple[int, bytes]]:
         """Every group with the path prefix of its entries (empty, or ending in `/`)."""
         open_directories: list[tuple[int, bytes]] = [(0, b"")]  # (group, prefix), innermost last
-        parents = self._parents()
         for group in range(self.group_count):
             if group:
-                while open_directories[-1][0] != parents[group]:
+                parent = self.parent_group(group)
+                while open_directories[-1][0] != parent:
                     open_directories.pop()
                 prefix = open_directories[-1][1] + self.names[self.entry_of[group]] + b"/"
                 open_directories.append((group, prefix))
@@ -192,23 +201,17 @@ class Tree:
         Right before it, not beside its siblings: tar sets a directory's mtime when it meets the
         first member outside, and would not set it again after filling it later.
         """
+        mode, first = self.mode, self.first
         for group, prefix in self.groups():
             if group and chosen[self.entry_of[group]]:
                 entry = self.entry_of[group]
                 yield entry, self.group_of(entry), prefix[:-1], self.names[entry]
-            entry = chosen.find(1, self.first[group], self.first[group + 1])
-            while entry >= 0:
-                if self.mode[entry] & KIND_MASK != DIRECTORY:
-                    name = self.names[entry]
+            start, end = first[group], first[group + 1]
+            if chosen.find(1, start, end) < 0:
+                continue
+            for entry, name in enumerate(self.names.slice(start, end), start):
+                if chosen[entry] and mode[entry] & KIND_MASK != DIRECTORY:
                     yield entry, group, prefix + name, name
-                entry = chosen.find(1, entry + 1, self.first[group + 1])
-
-    def _parents(self) -> array[int]:
-        parents = array("I", bytes(4 * self.group_count))
-        for group in range(self.group_count):
-            for child in self.subdirectories(group)[1]:
-                parents[child] = group
-        return parents
 
     def find(self, path: bytes) -> int | None:
         """The entry at this path, or None."""

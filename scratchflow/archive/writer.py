@@ -23,7 +23,7 @@ from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.scan import Warn
 from scratchflow.archive.tar_headers import BLOCK, END_OF_ARCHIVE
-from scratchflow.archive.tree import KIND_MASK, REGULAR, Counts
+from scratchflow.archive.tree import Counts
 
 __all__ = ["Item", "Plan", "Progress", "Written", "plan", "write", "write_again"]
 
@@ -67,14 +67,14 @@ def write(
     """
     cores = threads or usable_cores()
     index = begin_index(plan, archive_id)
-    bytes_total = sum(map(plan.scanned.size.__getitem__, plan.store))
+    files_total, bytes_total = plan.scanned.files_among(plan.store)
     count = _worthwhile_packers(len(plan.store) * BLOCK + bytes_total, cores)
     # Processes before threads: a fork copies only the thread that forks.
     with Packers(lambda: Packing(plan.scanned, plan.seed, level), count) as packers:
         sink = FrameSink(out, archive_id=archive_id, level=level, threads=cores)
         try:
             members = _Members(plan, index, sink, packers, warn)
-            members.write(bytes_total, progress, item)
+            members.write(files_total, bytes_total, progress, item)
             sink.put(END_OF_ARCHIVE)
             sink.close()
         except BaseException:
@@ -144,11 +144,11 @@ class _Members:
         self.writer = MemberWriter(plan.scanned, plan.seed, sink, warn, plan.dropped)
         self.count = 0
 
-    def write(self, bytes_total: int, progress: Progress, item: Item | None) -> None:
+    def write(
+        self, files_total: int, bytes_total: int, progress: Progress, item: Item | None
+    ) -> None:
         """Every member, in order."""
         scanned, sink = self._plan.scanned, self._sink
-        modes = [scanned.mode[entry] & KIND_MASK for entry in self._plan.store]
-        files_total = modes.count(REGULAR)
         files = done = 0
         began: int | None = None  # where a file begins that takes a while
 

@@ -25,4 +25,25 @@ def main() -> None:
             return
     from scratchflow.cli.app import run
 
-    sys.exit(run(sys.argv[1:]))
+    _leave(run(sys.argv[1:]))
+
+
+def _leave(code: int) -> None:
+    """Ends the process without taking the interpreter apart: a tenth of an unchanged backup.
+
+    Threads that have still to finish, output that cannot be written and debuggers get the long way.
+    """
+    import atexit
+    import os
+    import threading
+
+    busy = [thread for thread in threading.enumerate() if not thread.daemon]
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.exit(code)
+    if len(busy) > 1 or sys.gettrace():
+        sys.exit(code)
+    atexit._run_exitfuncs()  # noqa: SLF001 - what others asked for at the end is not skipped
+    os._exit(code)
