@@ -60,9 +60,20 @@ class Bench:
 
     def fresh(self, name: str) -> Path:
         path = self.out(name)
-        shutil.rmtree(path, ignore_errors=True)
+        self.put_away(path)
         path.mkdir(parents=True)
         return path
+
+    def put_away(self, path: Path) -> None:
+        """Out of the way, and removed at the very end.
+
+        A file system may be slow to make files right after many were removed (ext4 without a
+        journal looks for names that were not used a moment ago): whoever comes next would pay.
+        """
+        if path.exists():
+            trash = self.root / "trash"
+            trash.mkdir(exist_ok=True)
+            path.rename(trash / str(time.monotonic_ns()))
 
     def note(self, operation: str, tool: str, sample: Sample) -> None:
         self.samples.setdefault((operation, tool), []).append(sample)
@@ -87,10 +98,10 @@ class Bench:
 
     def forget_ours(self) -> None:
         """A first backup again: no store, no scan cache."""
-        shutil.rmtree(self.out("store"), ignore_errors=True)
+        self.put_away(self.out("store"))
         for entry in self.scratch.iterdir():
             if entry != self.work:
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+                self.put_away(entry)
 
 
 RESTIC = {"RESTIC_PASSWORD": "bench"}
@@ -141,7 +152,7 @@ def full_backups(bench: Bench) -> None:
     restic(bench, "init")
     bench.note("full backup", "restic", restic(bench, "backup", str(bench.work)))
     bench.fresh("borg-base")
-    shutil.rmtree(bench.out("borg"), ignore_errors=True)
+    bench.put_away(bench.out("borg"))
     base = {**BORG, "BORG_BASE_DIR": str(bench.out("borg-base"))}
     run(["borg", "init", "--encryption", "none", str(bench.out("borg"))], base)
     bench.note("full backup", "borg", borg_create(bench))
@@ -155,24 +166,22 @@ def repeated_backups(bench: Bench, operation: str) -> None:
 
 
 def restores(bench: Bench) -> None:
-    """Everything into an empty place. Ours replaces the workspace, which is then the same again."""
+    """Everything into an empty place, each after the others' bytes have reached the disk.
+
+    Ours replaces the workspace, which is put back afterwards.
+    """
     kept = bench.root / "kept"
     bench.work.rename(kept)
+    os.sync()
     bench.note("full restore", OURS, bench.ours("restore"))
-    shutil.rmtree(bench.work)
+    bench.put_away(bench.work)
     kept.rename(bench.work)
-    target = bench.fresh("untar")
-    plain = bench.out("plain.tar.lz4")
-    bench.note(
-        "full restore", "tar | lz4", shell('lz4 -dc "$1" | tar -xf - -C "$2"', plain, target)
-    )
-    bench.note(
-        "full restore",
-        "restic",
-        restic(bench, "restore", "latest", "--target", str(bench.fresh("x"))),
-    )
-    bench.fresh("x")
-    bench.fresh("untar")
+    plain, untar = bench.out("plain.tar.lz4"), 'lz4 -dc "$1" | tar -xf - -C "$2"'
+    os.sync()
+    bench.note("full restore", "tar | lz4", shell(untar, plain, bench.fresh("untar")))
+    target = str(bench.fresh("restic-restored"))
+    os.sync()
+    bench.note("full restore", "restic", restic(bench, "restore", "latest", "--target", target))
 
 
 def delta_restores(bench: Bench, seed: int) -> None:
@@ -185,7 +194,7 @@ def delta_restores(bench: Bench, seed: int) -> None:
     bench.note("delta restore", OURS, bench.ours("restore", previous))
     bench.ours("restore")
     for aside in bench.scratch.glob("work.before-*"):
-        shutil.rmtree(aside)
+        bench.put_away(aside)
 
 
 def warm_restores(bench: Bench, seed: int) -> None:
@@ -196,7 +205,7 @@ def warm_restores(bench: Bench, seed: int) -> None:
     change_some(bench.elsewhere / bench.work.name, share=0.01, seed=seed)
     bench.ours("backup", profile="elsewhere")
     bench.note("warm node restore", OURS, bench.ours("restore"))
-    shutil.rmtree(bench.elsewhere)
+    bench.put_away(bench.elsewhere)
 
 
 def one_file(bench: Bench) -> None:
