@@ -186,6 +186,21 @@ def test_directories_that_the_profile_no_longer_saves_are_saved_before_a_restore
     assert saved_somewhere(desk, "env/e", b"edited", tmp_path / "x")
 
 
+def test_what_the_snapshot_never_had_is_not_taken_for_something_it_lacks(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env"]\n')
+    desk.write("work/a", "1")
+    first = str(desk.backup().snapshot)
+    desk.write("work/a", "2")
+    desk.backup()
+    desk.write("env/e", "made since")
+    desk.here = msgspec.structs.replace(
+        desk.here, workspace=msgspec.structs.replace(desk.here.workspace, also=())
+    )
+    assert desk.restore(first).mode == "delta"
+    assert (desk.scratch / "work/a").read_text() == "1"
+    assert (desk.scratch / "env/e").read_text() == "made since"
+
+
 def test_a_file_that_is_excluded_now_is_not_overwritten(tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
     desk.write("work/a.o", "old")

@@ -140,7 +140,7 @@ def test_a_reused_pid_is_not_the_owner(place: Place, time: FakeClock) -> None:
 def test_a_pid_of_elsewhere_proves_nothing(
     place: Place, time: FakeClock, change: dict[str, str]
 ) -> None:
-    foreign = msgspec.structs.replace(dead_process(), **change)  # type: ignore[arg-type]
+    foreign = msgspec.structs.replace(dead_process(), **change)
     holder = make_lock(place, process=foreign, clock=time.clock).acquired()
     with pytest.raises(StoreLocked):
         make_lock(place, clock=time.clock).acquired()
