@@ -6,14 +6,15 @@ import errno
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Protocol
 
 import msgspec
 
-from scratchflow.archive.container import MAX_FRAME_BYTES, compress_frame
+from scratchflow.archive.container import MAX_FRAME_BYTES, MAX_PACKED_BYTES, compress_frame
 from scratchflow.archive.index import ArchiveFrames
 from scratchflow.model.errors import NoSpace
 
@@ -39,13 +40,10 @@ class FdOut:
         return os.write(self._descriptor, content)
 
 
-_Packed = Sequence[bytes | memoryview]
-
-
 class _Frame(msgspec.Struct, frozen=True):
     """A frame on its way: its bytes, once it is compressed, and whom to tell when it is written."""
 
-    packed: Callable[[], _Packed]
+    packed: Callable[[], memoryview]
     raw_bytes: int
     done: Callable[[], None]
 
@@ -77,6 +75,7 @@ class FrameSink:
         self._free: SimpleQueue[bytearray | None] = SimpleQueue()
         for _ in range(2 * threads + 1):
             self._free.put(None)
+        self._outs: SimpleQueue[memoryview] = SimpleQueue()  # used before, and free
         self._under_way: SimpleQueue[_Frame | None] = SimpleQueue()
         self._waiting = threading.Semaphore(_MAX_WAITING)
         self._writer = threading.Thread(target=self._write_frames, name="write", daemon=True)
@@ -114,8 +113,9 @@ class FrameSink:
             return
         self.view.release()
         self._waiting.acquire()
-        compressing = self._compressors.submit(self._compress, self._buffer, self.fill)
-        self._under_way.put(_Frame(compressing.result, self.fill, _nothing))
+        out = self._next_out()
+        compressing = self._compressors.submit(self._compress, self._buffer, self.fill, out)
+        self._under_way.put(_Frame(compressing.result, self.fill, lambda: self._outs.put(out)))
         self._flushed += self.fill
         self.fill = 0
         self._buffer = self._next_buffer()
@@ -132,7 +132,7 @@ class FrameSink:
         self.flush()
         begins = self._flushed
         self._waiting.acquire()
-        self._under_way.put(_Frame(lambda: (packed,), raw_bytes, release))
+        self._under_way.put(_Frame(lambda: packed, raw_bytes, release))
         self._flushed += raw_bytes
         if self._error:
             raise self._error
@@ -141,6 +141,12 @@ class FrameSink:
 
     def _next_buffer(self) -> bytearray:
         return self._free.get() or bytearray(FRAME_BYTES)
+
+    def _next_out(self) -> memoryview:
+        """Room for a packed frame; as many are made as frames are under way at once."""
+        with suppress(Empty):
+            return self._outs.get_nowait()
+        return memoryview(bytearray(MAX_PACKED_BYTES))
 
     def close(self) -> None:
         """Waits until every frame is written."""
@@ -163,7 +169,7 @@ class FrameSink:
     def append(self, content: bytes) -> None:
         """Writes bytes that are no part of the tar stream, after the last frame."""
         self.sha256.update(content)
-        self._write_checked((content,))
+        self._write_checked(content)
 
     def _write_frames(self) -> None:
         while (frame := self._under_way.get()) is not None:
@@ -179,40 +185,31 @@ class FrameSink:
             frame.done()
             self._waiting.release()
 
-    def _compress(self, buffer: bytearray, count: int) -> _Packed:
+    def _compress(self, buffer: bytearray, count: int, out: memoryview) -> memoryview:
         try:
-            return compress_frame(memoryview(buffer)[:count], self._level)
+            return out[: compress_frame(memoryview(buffer)[:count], self._level, out)]
         finally:
             self._free.put(buffer)
 
-    def _write(self, packed: _Packed) -> None:
-        hashing = self._hasher.submit(self._hash, packed)
+    def _write(self, packed: memoryview) -> None:
+        hashing = self._hasher.submit(self.sha256.update, packed)
         try:
             self._write_checked(packed)
         finally:
             hashing.result()
 
-    def _hash(self, packed: _Packed) -> None:
-        for part in packed:
-            self.sha256.update(part)
-
-    def _write_checked(self, packed: _Packed) -> None:
+    def _write_checked(self, packed: bytes | memoryview) -> None:
         try:
-            for part in packed:
-                self._write_all(part)
+            self._write_all(packed)
         except OSError as error:
             if error.errno in {errno.ENOSPC, errno.EDQUOT}:
                 path = getattr(self._out, "name", self.frames.id)
                 raise NoSpace(path=path, reason=error.strerror) from error
             raise
-        self.written += sum(map(len, packed))
+        self.written += len(packed)
 
     def _write_all(self, packed: bytes | memoryview) -> None:
         view = memoryview(packed)
         while view:
             count = self._out.write(view)  # type: ignore[arg-type]  # any buffer will do
             view = view[len(view) if count is None else count :]
-
-
-def _nothing() -> None:
-    """Nobody has to be told."""

@@ -20,11 +20,11 @@ from scratchflow.archive.source_file import (
 from scratchflow.archive.sparse import MIN_SPARSE_BYTES, data_extents
 from scratchflow.archive.tar_headers import (
     BLOCK,
-    FILE,
     HARDLINK,
     SYMLINK,
     member_header,
     padding,
+    plain_file_header,
     sparse_map,
     xattr_records,
 )
@@ -163,14 +163,8 @@ class MemberWriter:
             or read_xattrs(descriptor)
         ):
             return self._add_streamed(entry, path, descriptor)
-        header = member_header(
-            path,
-            kind=FILE,
-            mode=stats.st_mode,
-            mtime_s=mtime_ns // _SECOND_NS,
-            size=size,
-            owner=(stats.st_uid, stats.st_gid),
-        )
+        owner = stats.st_uid, stats.st_gid
+        header = plain_file_header(path, stats.st_mode, mtime_ns // _SECOND_NS, size, owner)
         if len(header) != BLOCK:  # a pax header pushes the content back
             return self._add_streamed(entry, path, descriptor)
         view[fill:start] = header

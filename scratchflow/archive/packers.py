@@ -23,14 +23,13 @@ from queue import Empty, SimpleQueue
 import msgspec
 
 from scratchflow.archive.bundles import Bundle
+from scratchflow.archive.container import MAX_PACKED_BYTES
 from scratchflow.archive.forking import end_helper, fork_helper
-from scratchflow.archive.frame_sink import FRAME_BYTES
 from scratchflow.archive.packing import NotPlain, Packing
 
 _ASKED = struct.Struct("<II")  # slot, bytes of the bundle that follows
 _ANSWER = struct.Struct("<IIII")  # slot, bytes in the frame, of the frame, of the notes after it
-# An LZ4 frame may be a little larger than its content; then come the notes.
-_SLOT_BYTES = FRAME_BYTES + (1 << 20)
+_SLOT_BYTES = MAX_PACKED_BYTES + (1 << 20)  # the frame, then the notes
 # Frames that a packer may have under way or waiting: enough for it to go on while a large file
 # is written, which comes between.
 _SLOTS_EACH = 4
@@ -93,6 +92,12 @@ class Packers:
     def processes(self) -> list[int]:
         """Those that are at work."""
         return [packer.process for packer in self._alive.values()]
+
+    def dismiss(self) -> None:
+        """Nothing more will be asked: they may end while the caller does something else."""
+        for packer in self._alive.values():
+            with suppress(OSError):  # it is gone already
+                packer.line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Ends all of them; harmless when repeated. Frames stay readable until they are released."""
@@ -217,17 +222,15 @@ def _packed(
     packing: Packing, members: Sequence[tuple[int, int, bytes, bytes]], slots: memoryview, slot: int
 ) -> tuple[int, int, int]:
     """Packs into the slot; the sizes of what is in it, or zeros."""
+    room = slots[slot * _SLOT_BYTES : (slot + 1) * _SLOT_BYTES]
     try:
-        parts, raw_bytes, notes = packing.pack(members)
+        raw_bytes, packed_bytes, notes = packing.pack(members, room)
     except NotPlain:
         return 0, 0, 0
-    position = slot * _SLOT_BYTES
-    if sum(map(len, parts)) + len(notes) > _SLOT_BYTES:
+    if packed_bytes + len(notes) > _SLOT_BYTES:
         return 0, 0, 0
-    for part in (*parts, notes):
-        slots[position : position + len(part)] = part
-        position += len(part)
-    return raw_bytes, sum(map(len, parts)), len(notes)
+    room[packed_bytes : packed_bytes + len(notes)] = notes
+    return raw_bytes, packed_bytes, len(notes)
 
 
 def _receive(line: socket.socket, count: int) -> bytes | None:

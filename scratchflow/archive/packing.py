@@ -56,15 +56,18 @@ class Packing:
         self._members = MemberWriter(scanned, seed, self._sink, _refuse_to_warn)
         self._level = level
 
-    def pack(self, members: Sequence[Member]) -> tuple[Sequence[bytes | memoryview], int, bytes]:
-        """The frame in parts, how many bytes are in it, and the notes; NotPlain if not possible."""
+    def pack(self, members: Sequence[Member], out: memoryview) -> tuple[int, int, bytes]:
+        """Writes the frame to `out`; how many bytes are in it, its length, and the notes.
+
+        NotPlain if not possible.
+        """
         self._sink.fill = 0
         self._members.differing.clear()
         notes = self._members.add(members)
         if self._members.differing:
             raise NotPlain
-        frame = compress_frame(self._sink.view[: self._sink.fill], self._level)
-        return frame, self._sink.fill, marshal.dumps(notes.columns())
+        length = compress_frame(self._sink.view[: self._sink.fill], self._level, out)
+        return self._sink.fill, length, marshal.dumps(notes.columns())
 
 
 def unpacked_notes(content: bytes | memoryview) -> MemberNotes:

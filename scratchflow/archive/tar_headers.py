@@ -20,6 +20,8 @@ _MAGIC = b"ustar\x0000" + bytes(64)
 _DEVICE = b"0000000\x000000000\x00"
 _TAIL = bytes(100) + _MAGIC + _DEVICE + bytes(167)  # of a header without a link or a prefix
 _TAIL_SUM = sum(_MAGIC) + sum(_DEVICE) + 8 * 0x20
+_FILE_TAIL = FILE + _TAIL
+_FILE_SUM = FILE[0] + _TAIL_SUM
 
 
 def padding(size: int) -> int:
@@ -57,6 +59,21 @@ def member_header(
     shown_mtime = max(0, min(mtime_s, _MAX_OCTAL_SIZE))
     pax_member = _pax_member(path, pax, _whose(0o644, *owner))
     return pax_member + _ustar(name, prefix, kind, whose, shown_size, shown_mtime, link[:100])
+
+
+def plain_file_header(
+    path: bytes, mode: int, mtime_s: int, size: int, owner: tuple[int, int]
+) -> bytes:
+    """The same for a file that needs nothing special: in two thirds of the time, for every file."""
+    if len(path) > 100 or not 0 <= mtime_s <= _MAX_OCTAL_SIZE >= size:
+        return member_header(path, kind=FILE, mode=mode, mtime_s=mtime_s, size=size, owner=owner)
+    head = b"%b%b%011o\0%011o\0" % (
+        path.ljust(100, b"\0"),
+        _whose(mode & 0o7777, *owner),
+        size,
+        mtime_s,
+    )
+    return b"%b%06o\0 %b" % (head, _sum(head) + _FILE_SUM, _FILE_TAIL)
 
 
 def sparse_map(size: int, extents: list[int]) -> bytes:

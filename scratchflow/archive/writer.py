@@ -75,16 +75,19 @@ def write(
         try:
             members = _Members(plan, index, sink, packers, warn)
             members.write(files_total, bytes_total, progress, item)
+            packers.dismiss()
             sink.put(END_OF_ARCHIVE)
             sink.close()
         except BaseException:
             sink.abort()
             raise
-    index.members = members.count
-    finish_index(index, plan, sink.frames, members.writer.unsettled)
-    index = without(index, plan, members.writer.dropped)
-    check_references(index)  # whatever went wrong above: what nobody could open is not committed
-    append_index(index, sink)
+        index.members = members.count
+        finish_index(index, plan, sink.frames, members.writer.unsettled)
+        index = without(index, plan, members.writer.dropped)
+        check_references(
+            index
+        )  # whatever went wrong above: what nobody could open is not committed
+        append_index(index, sink)
     return Written(
         index=index,
         cache=ScanCache.of(plan.scanned, index, index.flags),

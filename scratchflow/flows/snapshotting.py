@@ -219,6 +219,8 @@ def plan_snapshot(
     teller.phase("scan")
     with ahead.scan if ahead else begin_scan(here, wish.roots or None) as scan:
         parent = find_parent(here, place, catalogue, teller, ahead.index if ahead else None)
+        if parent is None:  # everything will be stored: what does that is loaded meanwhile
+            import scratchflow.archive.writer  # noqa: F401
         scanned = scan.finish(teller.warn)
     if parent is None:
         return None, plan(scanned, None, warn=teller.warn)

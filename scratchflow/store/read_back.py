@@ -16,7 +16,7 @@ from scratchflow.disk.direct import DirectReader
 
 # One `fdatasync` for each of these: rare enough for a network file system, and little is left to
 # be read when the last byte is written.
-PIECE_BYTES = 32 << 20
+PIECE_BYTES = 16 << 20
 _make_durable = getattr(os, "fdatasync", os.fsync)  # macOS has only the latter
 
 
