@@ -4,7 +4,7 @@ The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, fr
 (`work/…`, `env/…`). `docs/format.md` describes the bytes.
 
     scan.scan_tree(scratch, roots, ignore.IgnoreRules(exclude), warn) -> ScannedTree
-    reader.open_index(path) -> index.Index
+    reader.open_index(path, like=None) -> index.Index, sooner beside one with the same paths
     cache.ScanCache.load(path, index) -> ScanCache | None
         .if_equal(scanned, index) -> ScanCache | None, after a restore;  .save(path)
 
@@ -16,7 +16,7 @@ The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, fr
     writer.write_again(index, cache, out, archive_id=…) -> Written, the same tree under a new id
     index.Index: .counts(), .needs, .uses() (live and stored bytes by archive), .find(path)
 
-    extract.extract(index, open_archive, target, warn=…, select=None, threads=None, progress=…)
+    extract.extract(index, open_archive, target, warn=…, select=None, existing="refused", …)
         -> Extracted(files, bytes)
     selection.Selection(index, patterns)   .unmatched says which patterns chose nothing
     reader.read_file(index, entry, open_archive) -> pieces

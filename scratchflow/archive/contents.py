@@ -1,4 +1,4 @@
-"""Brings the content of chosen files onto disk: every frame is read once, on all cores.
+"""Brings the content of chosen files onto disk, on all cores.
 
 Frames full of small files come first, those with the most recently changed files before others;
 then the large files, each with its frames decompressed ahead. Work can begin when the small
@@ -7,173 +7,276 @@ files are there: that moment is told as phase `usable`.
 
 from __future__ import annotations
 
+import sys
 import threading
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
-from scratchflow.archive.index import NOWHERE, Index
-from scratchflow.archive.placing import Placer
-from scratchflow.archive.progress import Progress
-from scratchflow.archive.reader import Archives
+import msgspec
 
-_EMPTY = (NOWHERE, 0)
-_EMPTY_FILES_A_UNIT = 512
-_LOTS_A_THREAD = 4
-_MIN_FILES_A_LOT = 16
+from scratchflow.archive.index import NOWHERE
+from scratchflow.archive.lots import Lot, Unit, lots_of, spread, units_of
+from scratchflow.archive.placing import Placer, Placing
+from scratchflow.archive.progress import Progress, no_progress
+from scratchflow.archive.reader import Archives
+from scratchflow.archive.restore_helpers import Done, RestoreHelpers, Work
+
+# Fewer files than this for each, and it is not worth starting a helper.
+_FILES_EACH = 100
+_MAX_HELPERS = 7
+# A file of more frames than this is worth several threads, though all processes are at work.
+_FRAMES_ALONE = 64
+
+WhenSmall = Callable[[set[int]], None]
+
+
+def _nothing_more(_large: set[int]) -> None:
+    """Nobody waits for the small files."""
+
+
+class HelperLost(Exception):
+    """A helper was killed, by the system perhaps: what it was at is half done."""
 
 
 class FileRestorer:
-    """Restores files with a pool of threads, each with a Placer of its own."""
+    """Restores files on all cores: with threads, or, where it may be `helped`, with processes.
+
+    A helper that is killed leaves nobody knows what: then HelperLost is raised, and whoever asked
+    has to begin again in an empty place.
+    """
 
     def __init__(
         self,
         archives: Archives,
-        make_placer: Callable[[], Placer],
+        placing: Placing,
         *,
         threads: int,
         progress: Progress,
+        helped: bool = False,
     ) -> None:
         self._archives = archives
         self._index = archives.index
-        self._make_placer = make_placer
+        self._placing = placing
         self._progress = progress
         self._threads = threads
+        self._helped = helped
         self._local = threading.local()
         self._placers: list[Placer] = []
         self._total = (0, 0)
+        self._pool: ThreadPoolExecutor | None = None
+        self._check: Callable[[], None] = lambda: None
+        self._placed = 0  # files, also those of a unit that is not finished
+        self.meanwhile: Callable[[], None] = lambda: None  # done now and then during a large file
+        self._frames_alone = 0  # up to so many frames of a file are decompressed by who writes it
         self.files = 0
         self.bytes = 0
 
-    def restore(
-        self, entries: array[int], when_small: Callable[[set[int]], None] = lambda _large: None
-    ) -> None:
+    def restore(self, entries: array[int], when_small: WhenSmall = _nothing_more) -> None:
         """Restores these entries, regular files that are no hardlinks to others.
 
         `when_small` is called when all but the large ones are there, and is given those.
         """
-        small, large = _units(self._archives, entries)
-        small = _spread(small, self._threads)
+        small, large = units_of(self._archives, entries)
         self._total = (len(entries), sum(self._index.size[entry] for entry in entries))
+        helpers = min(self._threads - 1, _MAX_HELPERS, len(entries) // _FILES_EACH)
         try:
-            with ThreadPoolExecutor(self._threads, "restore") as pool:
-                try:
-                    self._restore_small(pool, small)
-                    when_small(set(large))
-                    self._report("usable")
-                    self._restore_large(pool, large)
-                except BaseException:
-                    pool.shutdown(wait=True, cancel_futures=True)
-                    raise
+            if self._helped and helpers > 0 and sys.platform == "linux":
+                self._frames_alone = _FRAMES_ALONE
+                self._threads = max(2, self._threads // (helpers + 1))
+                _Sharing(self, lots_of(small, large), when_small).run(helpers)
+            else:
+                self._restore_small(spread(small, self._threads))
+                when_small(set(large))
+                self.report("usable")
+                for entry in large:
+                    self._restore_large(entry)
+        except BaseException:
+            if self._pool:
+                self._pool.shutdown(wait=True, cancel_futures=True)
+            raise
         finally:
-            for placer in self._placers:
-                placer.close()
+            self.close()
 
-    def _report(self, phase: str) -> None:
+    def close(self) -> None:
+        """Ends threads and closes directories."""
+        if self._pool:
+            self._pool.shutdown()
+        for placer in self._placers:
+            placer.close()
+
+    def report(self, phase: str) -> None:
+        """Says how far it is."""
         files_total, bytes_total = self._total
         self._progress(phase, self.files, files_total, self.bytes, bytes_total)
+
+    def do(self, lot: Lot, placed: int = 0) -> None:
+        """One lot, by this thread; the first `placed` files of it are there already."""
+        for place, entries in lot.units:
+            left = entries[placed:]
+            placed = max(placed - len(entries), 0)
+            if left:
+                self.count(*self._restore_unit((place, left)))
+        for entry in lot.large[placed:]:
+            self._restore_large(entry)
+
+    def helping(self, lots: list[Lot], check: Callable[[], None]) -> Work:
+        """What a helper does; it has nobody to warn, and opens everything anew."""
+        placing = msgspec.structs.replace(self._placing, warn=_refuse_to_warn)
+        twin = FileRestorer(
+            self._archives.again(), placing, threads=self._threads, progress=no_progress
+        )
+        twin._check, twin._frames_alone = check, _FRAMES_ALONE
+
+        def work(lot: int) -> Done:
+            placed, size = twin._placed, twin.bytes
+            is_whole = True
+            try:
+                twin.do(lots[lot])
+            except Exception:  # noqa: BLE001 - whatever it is, the one who asked will meet it too
+                is_whole = False
+            return is_whole, twin._placed - placed, twin.bytes - size
+
+        return work
+
+    @property
+    def sizes(self) -> array[int]:
+        """How long each file is."""
+        return self._index.size
+
+    @property
+    def target(self) -> int:
+        """The descriptor of the directory that everything goes into."""
+        return self._placing.target
+
+    def _threads_at_work(self) -> ThreadPoolExecutor:
+        self._pool = self._pool or ThreadPoolExecutor(self._threads, "restore")
+        return self._pool
 
     def _placer(self) -> Placer:
         placer: Placer | None = getattr(self._local, "placer", None)
         if placer is None:
-            placer = self._local.placer = self._make_placer()
+            placer = self._local.placer = self._placing.placer()
             self._placers.append(placer)
         return placer
 
-    def _restore_small(self, pool: ThreadPoolExecutor, units: list[_Unit]) -> None:
-        for done in as_completed([pool.submit(self._restore_unit, unit) for unit in units]):
-            files, size = done.result()
-            self.files += files
-            self.bytes += size
-            self._report("restore")
+    def count(self, files: int, size: int) -> None:
+        """Notes what was done, and says so."""
+        self.files += files
+        self.bytes += size
+        self.report("restore")
 
-    def _restore_unit(self, unit: _Unit) -> tuple[int, int]:
+    def _restore_small(self, units: list[Unit]) -> None:
+        pool = self._threads_at_work()
+        for done in as_completed([pool.submit(self._restore_unit, unit) for unit in units]):
+            self.count(*done.result())
+
+    def _restore_unit(self, unit: Unit) -> tuple[int, int]:
         (number, frame), entries = unit
         index, placer = self._index, self._placer()
-        if number == NOWHERE:
-            for entry in entries:
-                placer.small_file(entry, memoryview(b""))
-            return len(entries), sum(index.size[entry] for entry in entries)
-        stored = sum(map(index.stored_size, entries))
-        content = self._archives.files_in(number, frame, stored)
+        content: Callable[[int], memoryview] = _no_content
+        if number != NOWHERE:
+            stored = sum(map(index.stored_size, entries))
+            content = self._archives.files_in(number, frame, stored)
         for entry in entries:
+            self._check()
             placer.small_file(entry, content(entry))
+            self._placed += 1
         return len(entries), sum(index.size[entry] for entry in entries)
 
-    def _restore_large(self, pool: ThreadPoolExecutor, entries: list[int]) -> None:
-        placer = self._make_placer()
-        self._placers.append(placer)
-        for entry in entries:
-            placer.large_file(entry, self._pieces(pool, entry))
-            self.files += 1
-            self._report("restore")
+    def _restore_large(self, entry: int) -> None:
+        self._placer().large_file(entry, self._pieces(entry))
+        self._placed += 1
+        self.count(1, 0)
 
-    def _pieces(self, pool: ThreadPoolExecutor, entry: int) -> Iterator[memoryview]:
-        """The stored content of a file, some frames decompressed ahead of what is asked for."""
-        number = self._index.archive[entry]
+    def _pieces(self, entry: int) -> Iterator[memoryview]:
+        """The stored content of a file; of a very large one some frames are decompressed ahead."""
+        frames = self._archives.frames_of(entry)
+        if len(frames) > self._frames_alone:
+            pieces = self._read_ahead(entry, frames)
+        else:
+            pieces = (piece for frame in frames for piece in self._archives.pieces_in(entry, frame))
+        for piece in pieces:
+            self._check()
+            yield piece
+            self.count(0, len(piece))
+            self.meanwhile()
+
+    def _read_ahead(self, entry: int, frames: range) -> Iterator[memoryview]:
+        pool, number = self._threads_at_work(), self._index.archive[entry]
         ahead: deque[tuple[int, Future[bytes]]] = deque()
-        frames = iter(self._archives.frames_of(entry))
         for frame in frames:
             ahead.append((frame, pool.submit(self._archives.frame, number, frame)))
             if len(ahead) > self._threads:
-                break
-        while ahead:
-            frame, reading = ahead.popleft()
-            piece = self._archives.cut(entry, frame, reading.result())
-            following = next(frames, None)
-            if following is not None:
-                ahead.append((following, pool.submit(self._archives.frame, number, following)))
-            yield piece
-            self.bytes += len(piece)
-            self._report("restore")
+                first, reading = ahead.popleft()
+                yield self._archives.cut(entry, first, reading.result())
+        for frame, reading in ahead:
+            yield self._archives.cut(entry, frame, reading.result())
 
 
-_Unit = tuple[tuple[int, int], "array[int]"]  # (archive number, frame), and the files inside
+class _Sharing:
+    """Restores lots together with helper processes."""
+
+    def __init__(self, restorer: FileRestorer, lots: list[Lot], when_small: WhenSmall) -> None:
+        self._restorer = restorer
+        self._lots = lots
+        self._when_small = when_small
+        self._left = set(range(len(lots)))
+        self._half_done: dict[int, int] = {}  # lot -> how many of its files are there
+        self._small_left = {number for number, lot in enumerate(lots) if lot.units}
+
+    def run(self, helpers: int) -> None:
+        """All of them. What a helper could not do is done here, and fails here if it must."""
+        restorer, lots = self._restorer, self._lots
+        with RestoreHelpers(
+            len(lots), lambda check: restorer.helping(lots, check), helpers, (restorer.target,)
+        ) as others:
+            restorer.meanwhile = lambda: self._hear(others, wait=False)
+            self._tell_if_usable()
+            while (number := others.next_lot()) is not None:
+                restorer.do(lots[number])
+                self._tick_off(number)
+                self._hear(others, wait=False)
+                self._take_over()
+            self._hear(others, wait=True)
+            self._take_over()
+        if self._left:
+            raise HelperLost
+
+    def _hear(self, others: RestoreHelpers, *, wait: bool) -> None:
+        for number, (is_whole, files, size) in others.reports(wait=wait):
+            if is_whole:
+                self._restorer.count(files, size)
+                self._tick_off(number)
+            else:
+                self._half_done[number] = files
+
+    def _take_over(self) -> None:
+        """Does the rest of what others could not do, from the file on that stopped them."""
+        while self._half_done:
+            number, placed = self._half_done.popitem()
+            done = self._lots[number].entries()[:placed]
+            sizes = self._restorer.sizes
+            self._restorer.count(placed, sum(sizes[entry] for entry in done))
+            self._restorer.do(self._lots[number], placed)
+            self._tick_off(number)
+
+    def _tick_off(self, number: int) -> None:
+        self._left.remove(number)
+        if number in self._small_left:
+            self._small_left.remove(number)
+            self._tell_if_usable()
+
+    def _tell_if_usable(self) -> None:
+        if not self._small_left:
+            self._when_small({entry for lot in self._lots for entry in lot.large})
+            self._restorer.report("usable")
 
 
-def _units(archives: Archives, entries: Iterable[int]) -> tuple[list[_Unit], list[int]]:
-    """Files by the one frame that holds them, and apart from them those that span several."""
-    index = archives.index
-    by_frame: dict[tuple[int, int], array[int]] = {}
-    units: list[_Unit] = []
-    large: list[int] = []
-    empty = array("I")
-    for entry in entries:
-        frames = archives.frames_of(entry)
-        if len(frames) > 1:
-            large.append(entry)
-        elif frames:
-            place = (index.archive[entry], frames[0])
-            by_frame.setdefault(place, array("I")).append(entry)
-        else:
-            empty.append(entry)
-    units.extend(by_frame.items())
-    units.extend(
-        (_EMPTY, empty[start : start + _EMPTY_FILES_A_UNIT])
-        for start in range(0, len(empty), _EMPTY_FILES_A_UNIT)
-    )
-    units.sort(key=lambda unit: -_newest(index, unit[1]))
-    large.sort(key=lambda entry: -index.mtime_ns[entry])
-    return units, large
+def _no_content(_entry: int) -> memoryview:
+    return memoryview(b"")
 
 
-def _spread(units: list[_Unit], threads: int) -> list[_Unit]:
-    """Units that keep all threads busy: what few frames hold is cut into smaller lots.
-
-    A frame is then read by several threads. That costs less than one thread alone would take
-    to put its files in place.
-    """
-    if len(units) >= threads * _LOTS_A_THREAD:
-        return units
-    files = sum(len(entries) for _, entries in units)
-    lot = max(_MIN_FILES_A_LOT, files // (threads * _LOTS_A_THREAD))
-    return [
-        (place, entries[start : start + lot])
-        for place, entries in units
-        for start in range(0, len(entries), lot)
-    ]
-
-
-def _newest(index: Index, entries: array[int]) -> int:
-    return max(index.mtime_ns[entry] for entry in entries)
+def _refuse_to_warn(_code: str, _path: bytes, _text: str) -> None:
+    raise RuntimeError("a helper has nobody to warn")

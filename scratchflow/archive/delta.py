@@ -18,7 +18,7 @@ from scratchflow.archive.contents import FileRestorer
 from scratchflow.archive.differences import Delta, find_delta
 from scratchflow.archive.dirfds import DirectoryHandles
 from scratchflow.archive.index import Index
-from scratchflow.archive.placing import Placer, translated
+from scratchflow.archive.placing import Placer, Placing, translated
 from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.reader import Archives, OpenArchive
@@ -156,8 +156,9 @@ class _Application:
 
     def run(self, threads: int, progress: Progress) -> Applied:
         delta, wanted = self.delta, self.wanted
-        placer = self._placer()
-        restorer = FileRestorer(self.archives, self._placer, threads=threads, progress=progress)
+        placing = Placing(wanted, self.scratch, self.warn, replace=True)
+        placer = placing.placer()
+        restorer = FileRestorer(self.archives, placing, threads=threads, progress=progress)
         try:
             with DirectoryHandles(self.scanned, self.scratch) as on_disk:
                 self._open_up(on_disk)
@@ -188,9 +189,6 @@ class _Application:
         for entry in self.delta.hardlinks:
             yield entry
             yield self.wanted.hardlinks[entry]
-
-    def _placer(self) -> Placer:
-        return Placer(self.wanted, self.scratch, self.warn, replace=True)
 
     def _open_up(self, on_disk: DirectoryHandles) -> None:
         """Directories that we may not write to get their wanted mode back at the end."""

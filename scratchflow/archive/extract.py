@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from array import array
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from scratchflow.archive.contents import FileRestorer
+from scratchflow.archive.contents import FileRestorer, HelperLost
 from scratchflow.archive.index import Index
-from scratchflow.archive.placing import Placer, translated
+from scratchflow.archive.placing import Placer, Placing, translated
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.reader import Archives, OpenArchive
 from scratchflow.archive.scan import Warn
 from scratchflow.archive.selection import Selection
 from scratchflow.archive.tree import DIRECTORY, REGULAR, SYMLINK
+from scratchflow.disk.trees import remove_tree
 
 
 class Extracted(msgspec.Struct, frozen=True):
@@ -23,6 +25,9 @@ class Extracted(msgspec.Struct, frozen=True):
 
     files: int
     bytes: int
+
+
+Existing = Literal["refused", "replaced", "none"]
 
 
 def extract(
@@ -34,32 +39,60 @@ def extract(
     select: Selection | None = None,
     threads: int | None = None,
     progress: Progress = no_progress,
-    replace: bool = False,
+    existing: Existing = "refused",
 ) -> Extracted:
     """Creates everything the index lists beneath `target`, an existing directory.
 
-    Nothing that exists is overwritten: TargetNotEmpty. With `replace` files and links that are
-    there are replaced, each old or new at any moment; directories that are there stay as they are,
-    and one that is really a symlink is refused. A full disk is NoSpace, content that does
-    not match what was stored is SnapshotDamaged. Links come after all files; modes and mtimes of
-    directories come last, deepest first.
+    What exists there is never overwritten: TargetNotEmpty. Unless it is to be `replaced`: then
+    files and links are, each old or new at any moment; directories that are there stay as they
+    are, and one that is really a symlink is refused. `none` says that nobody else has put, or will
+    put, anything there: then processes help.
+
+    A full disk is NoSpace, content that does not match what was stored is SnapshotDamaged. Links
+    come after all files; modes and mtimes of directories come last, deepest first.
     """
     chosen = select.entries if select else bytearray(b"\1") * len(index)
-    with _Target(target) as descriptor, Archives(index, open_archive) as archives:
-        restorer = FileRestorer(
-            archives,
-            lambda: Placer(index, descriptor, warn, replace=replace),
-            threads=threads or usable_cores(),
-            progress=progress,
-        )
-        placer = Placer(index, descriptor, warn, replace=replace)
+    with Archives(index, open_archive) as archives:
+        extraction = _Extraction(archives, chosen, warn, threads or usable_cores(), progress)
+        if existing != "none" or isinstance(target, int):
+            return extraction.into(target, replace=existing == "replaced")
         try:
-            links = _place_all(index, chosen, placer, restorer)
-        except OSError as error:
-            raise translated(error, target) from error
-        finally:
-            placer.close()
-    return Extracted(restorer.files + links, restorer.bytes)
+            return extraction.into(target, helped=True)
+        except HelperLost:
+            for path in target.iterdir():
+                remove_tree(path) if path.is_dir() else path.unlink()
+            return extraction.into(target)
+
+
+class _Extraction(msgspec.Struct, frozen=True):
+    """What is to be restored, and how."""
+
+    archives: Archives
+    chosen: bytearray
+    warn: Warn
+    threads: int
+    progress: Progress
+
+    def into(self, target: Path | int, *, replace: bool = False, helped: bool = False) -> Extracted:
+        """All of it into a directory; HelperLost says that it has to be begun again."""
+        index = self.archives.index
+        with _Target(target) as descriptor:
+            placing = Placing(index, descriptor, self.warn, replace)
+            restorer = FileRestorer(
+                self.archives,
+                placing,
+                threads=self.threads,
+                progress=self.progress,
+                helped=helped,
+            )
+            placer = placing.placer()
+            try:
+                links = _place_all(index, self.chosen, placer, restorer)
+            except OSError as error:
+                raise translated(error, target) from error
+            finally:
+                placer.close()
+        return Extracted(restorer.files + links, restorer.bytes)
 
 
 def _place_all(index: Index, chosen: bytearray, placer: Placer, restorer: FileRestorer) -> int:

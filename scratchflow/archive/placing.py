@@ -11,6 +11,8 @@ import errno
 import os
 from collections.abc import Iterator
 
+import msgspec
+
 from scratchflow.archive.digest import StreamDigest, digest_of_bytes
 from scratchflow.archive.dirfds import DirectoryHandles
 from scratchflow.archive.index import Index
@@ -23,6 +25,19 @@ from scratchflow.model.errors import NoSpace, ScratchflowError, TargetNotEmpty
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PERMISSIONS = 0o777  # of a file: set-uid and set-gid are never given back
 _DIRECTORY_PERMISSIONS = 0o3777  # of a directory: set-gid and sticky only say who shares it
+
+
+class Placing(msgspec.Struct, frozen=True):
+    """Where and how placers place: each thread and each process has one of its own."""
+
+    index: Index
+    target: int  # a directory's descriptor
+    warn: Warn
+    replace: bool = False
+
+    def placer(self) -> Placer:
+        """One more."""
+        return Placer(self.index, self.target, self.warn, replace=self.replace)
 
 
 class Placer:

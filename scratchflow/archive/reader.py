@@ -111,6 +111,10 @@ class Archives:
             os.close(descriptor)
         self._descriptors.clear()
 
+    def again(self) -> Archives:
+        """The same ones, opened anew: for another process."""
+        return Archives(self.index, self._open_archive)
+
     def _descriptor(self, number: int) -> int:
         with self._lock:
             if number not in self._descriptors:
@@ -147,8 +151,7 @@ class Archives:
         """
         raw_bytes = self._raw_bytes(number, frame)
         if wanted_bytes > raw_bytes // _SMALL_PART:
-            packed = self._packed(number, frame)
-            return FrameBlocks(part_of(packed), len(packed), raw_bytes)
+            return self._whole_frame(number, frame)
         descriptor = self._descriptor(number)
         start, count = self._bounds(number, frame)
         if hasattr(os, "posix_fadvise"):
@@ -156,6 +159,10 @@ class Archives:
         return FrameBlocks(
             lambda offset, wanted: os.pread(descriptor, wanted, start + offset), count, raw_bytes
         )
+
+    def _whole_frame(self, number: int, frame: int) -> FrameBlocks:
+        packed = self._packed(number, frame)
+        return FrameBlocks(part_of(packed), len(packed), self._raw_bytes(number, frame))
 
     def _bounds(self, number: int, frame: int) -> tuple[int, int]:
         archive = self.index.archives[number]
@@ -199,11 +206,23 @@ class Archives:
 
     def cut(self, entry: int, frame: int, content: bytes) -> memoryview:
         """The part of a frame's content that belongs to a file."""
-        archive = self.index.archives[self.index.archive[entry]]
-        start = archive.raw_start(frame)
-        position = self.index.position[entry]
-        end = position + self.index.stored_size(entry)
-        return memoryview(content)[max(position - start, 0) : max(end - start, 0)]
+        start, length = self._part(entry, frame)
+        return memoryview(content)[start : start + length]
+
+    def pieces_in(self, entry: int, frame: int) -> Iterator[memoryview]:
+        """The same part a piece at a time, not checked against the frame's checksum."""
+        number = self.index.archive[entry]
+        blocks = self._guarded(number, frame, lambda: self._whole_frame(number, frame))
+        pieces = blocks.pieces(*self._part(entry, frame))
+        while piece := self._guarded(number, frame, lambda: next(pieces, None)):
+            yield piece
+
+    def _part(self, entry: int, frame: int) -> tuple[int, int]:
+        """Where in a frame the content of a file begins, and how much of it is there."""
+        number, position = self.index.archive[entry], self.index.position[entry]
+        first = position - self.index.archives[number].raw_start(frame)
+        end = min(first + self.index.stored_size(entry), self._raw_bytes(number, frame))
+        return max(first, 0), end - max(first, 0)
 
 
 def read_file(index: Index, entry: int, open_archive: OpenArchive) -> Iterator[memoryview]:

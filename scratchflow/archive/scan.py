@@ -91,8 +91,11 @@ class Scan:
         """The processes that take part."""
         return self._helpers.processes
 
-    def finish(self, warn: Warn) -> ScannedTree:
-        """Walks whatever nobody has begun with, and puts everything together in order."""
+    def finish(self, warn: Warn, like: Tree | None = None) -> ScannedTree:
+        """Walks whatever nobody has begun with, and puts everything together in order.
+
+        That takes less time when `like`, another tree, has the same paths.
+        """
         while (number := self._helpers.next_share()) is not None:
             self._shares[number].part = self._walk.beneath(self._shares[number].directory)
         for number, part in self._helpers.results():
@@ -102,7 +105,10 @@ class Scan:
             part = found.part or self._walk.beneath(found.directory)
             found.part = None
             self._append(part, warn)
-        self._tree.connect()
+        if like is not None and self._tree.has_shape_of(like):
+            self._tree.take_shape_of(like)
+        else:
+            self._tree.connect()
         return self._tree
 
     def _divide(self, top: Directory) -> tuple[_Found, list[_Found]]:

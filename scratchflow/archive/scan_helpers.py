@@ -1,23 +1,21 @@
 """Forked processes that take part in a walk.
 
-Shares are handed out through a pipe that everybody reads from, this process too, so that nobody
-waits while there is something left. A helper keeps what it finds until the end: it must not
-have to wait for this process either. Where there are no helpers, or they fail, this process does
-their share; what they bring is never needed, only welcome.
+A helper keeps what it finds until the end: it must not have to wait for this process. Where
+there are no helpers, or they fail, this process does their share; what they bring is never
+needed, only welcome.
 """
 
 from __future__ import annotations
 
 import marshal
 import os
-import struct
 import sys
 from collections.abc import Iterator, Sequence
 
 from scratchflow.archive.forking import end_helper, fork_helper
+from scratchflow.archive.shares import Shares
 from scratchflow.archive.walking import Directory, Part, Walk
 
-_SHARE = struct.Struct("<H")
 _READ_BYTES = 1 << 20
 
 
@@ -28,12 +26,7 @@ class Helpers:
         self._shares = shares
         self._walk = walk
         self._children: dict[int, int] = {}  # process -> what it will be heard through
-        self._pipe, writing = os.pipe()
-        try:
-            # Far less than a pipe holds, and a pipe hands out so few bytes whole.
-            os.write(writing, b"".join(map(_SHARE.pack, range(len(shares)))))
-        finally:
-            os.close(writing)
+        self._numbers = Shares(len(shares))
         if sys.platform == "linux" and len(shares) > 1:
             try:
                 for _ in range(min(count, len(shares) - 1)):
@@ -51,8 +44,7 @@ class Helpers:
 
     def next_share(self) -> int | None:
         """The next share that nobody has taken yet; None when all are taken."""
-        content = os.read(self._pipe, _SHARE.size)
-        return _SHARE.unpack(content)[0] if content else None
+        return self._numbers.take()
 
     def results(self) -> Iterator[tuple[int, Part]]:
         """What the helpers found. One that did not come to its end has found nothing."""
@@ -74,15 +66,14 @@ class Helpers:
             end_helper(process)
             os.close(reading)
         self._children.clear()
-        if self._pipe >= 0:
-            os.close(self._pipe)
-            self._pipe = -1
+        self._numbers.close()
 
     def _fork(self) -> None:
         asker = os.getpid()
         reading, writing = os.pipe()
+        kept = self._numbers.descriptor, writing
         try:
-            process = fork_helper(lambda: self._help(asker, writing), (self._pipe, writing))
+            process = fork_helper(lambda: self._help(asker, writing), kept)
             self._children[process] = reading
         except BaseException:
             os.close(reading)

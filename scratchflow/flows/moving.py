@@ -215,6 +215,7 @@ def _write_flattened(
             incoming,
             warn=teller.warn,
             progress=teller.progress,
+            existing="none",
         )
         roots = [manifest.workspace, *manifest.also]
         scanned = scan_tree(incoming, roots, IgnoreRules(), teller.warn)

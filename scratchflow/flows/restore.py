@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from scratchflow.archive.cache import ScanCache
-from scratchflow.archive.extract import Extracted, extract
+from scratchflow.archive.extract import Existing, Extracted, extract
 from scratchflow.archive.index import Index
 from scratchflow.archive.reader import OpenArchive, open_index
 from scratchflow.archive.scan import Scan
@@ -60,6 +60,9 @@ from scratchflow.workspace.notes import (
     read_restoring,
 )
 from scratchflow.workspace.place import Workspace
+
+# A scan that was begun so long before there was a lock is begun again.
+_STALE_AFTER_S = 1.0
 
 Mode = Literal["full", "delta", "nothing"]
 
@@ -111,34 +114,28 @@ def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
             if interrupted:
                 raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
             return _restore_paths(here, teller, wish, source)
-        restored, known = _restore_whole(here, teller, wish, source, catalogue, interrupted)
+        refuse_links(here.workspace.scratch, source.roots)
+        if source.manifest and _is_difference(here, catalogue, interrupted, source.roots):
+            from scratchflow.flows.difference import restore_difference
+
+            resume = interrupted is not None
+            restored, known = restore_difference(
+                here, teller, source, resume=resume, dry_run=wish.dry_run
+            )
+        else:
+            restored, known = _restore_everything(here, teller, wish, source, interrupted)
     if source.manifest is None or wish.dry_run:
         return restored
-    return _make_newest(here, teller, restored, source, known)
-
-
-def _restore_whole(
-    here: Here,
-    teller: Teller,
-    wish: RestoreWish,
-    source: Source,
-    catalogue: Catalogue,
-    interrupted: Restoring | None,
-) -> tuple[Restored, Known | None]:
-    refuse_links(here.workspace.scratch, source.roots)
-    if source.manifest and _is_difference(here, catalogue, interrupted, source.roots):
-        from scratchflow.flows.difference import restore_difference
-
-        resume = interrupted is not None
-        return restore_difference(here, teller, source, resume=resume, dry_run=wish.dry_run)
-    occupied = occupied_roots(here.workspace.scratch, source.roots)
-    if occupied and not wish.replace and not interrupted:
-        raise TargetNotEmpty(target=here.workspace.scratch / occupied[0])
-    return _restore_everything(here, teller, wish, source)
+    return _make_newest(here, teller, restored, source, source.manifest, known)
 
 
 def _make_newest(
-    here: Here, teller: Teller, restored: Restored, source: Source, known: Known | None
+    here: Here,
+    teller: Teller,
+    restored: Restored,
+    source: Source,
+    manifest: Manifest,
+    known: Known | None,
 ) -> Restored:
     """Going back is a step of history too: what was asked for is what `latest` brings next time."""
     place = open_place(here.store, here.workspace.name)
@@ -149,8 +146,8 @@ def _make_newest(
     wish = Wish(allow_shrink=True, message=message, even_unchanged=True)
     with _locked(here, teller) as lock:
         snapshot = None
-        if known and source.manifest and _covers(source, here.workspace):
-            snapshot = commit_again(here, lock, teller, source.manifest, known, wish)
+        if known and _covers(source, here.workspace):
+            snapshot = commit_again(here, lock, teller, manifest, known, wish)
         snapshot = snapshot or take_snapshot(here, lock, teller, wish).snapshot
     return msgspec.structs.replace(restored, committed_as=snapshot)
 
@@ -171,7 +168,10 @@ def _locked(here: Here, teller: Teller) -> Iterator[StoreLock]:
 
 def save_now(here: Here, teller: Teller, wish: Wish, ahead: Ahead | None = None) -> Saved:
     """The workspace as it is, in a snapshot, which is taken unless there is one already."""
+    started_s = here.monotonic()
     with _locked(here, teller) as lock:
+        if here.monotonic() - started_s > _STALE_AFTER_S:
+            ahead = None  # somebody may have changed something while we waited
         return save_workspace(here, lock, teller, wish, ahead)
 
 
@@ -261,9 +261,12 @@ def _is_known(here: Here, catalogue: Catalogue) -> bool:
 
 
 def _restore_everything(
-    here: Here, teller: Teller, wish: RestoreWish, source: Source
+    here: Here, teller: Teller, wish: RestoreWish, source: Source, interrupted: Restoring | None
 ) -> tuple[Restored, Known | None]:
     """Builds beside the workspace and renames into place."""
+    occupied = occupied_roots(here.workspace.scratch, source.roots)
+    if occupied and not wish.replace and not interrupted:
+        raise TargetNotEmpty(target=here.workspace.scratch / occupied[0])
     counts = source.index.counts()
     if wish.dry_run:
         return summary(here, source, "full", counts.files, counts.bytes, dry_run=True), None
@@ -271,7 +274,7 @@ def _restore_everything(
     aside = source.id if is_snapshot_id(source.id) else here.token(3)
     incoming = begin_incoming(here.workspace, here.token(4))
     try:
-        extracted = _extract(source, incoming, teller, _roots_only(source))
+        extracted = _extract(source, incoming, teller, _roots_only(source), existing="none")
         if source.manifest and extracted.files != counts.files:
             reason = f"{extracted.files} files came out instead of {counts.files}"
             raise SnapshotDamaged(snapshot=source.id, reason=reason)
@@ -310,7 +313,7 @@ def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source
         message = f"before restoring paths of {source.id}"
         wanted = Wish(allow_shrink=True, message=message, prune=False)
         safety = safety_snapshot(save_now(here, teller, wanted))
-    extracted = _extract(source, here.workspace.scratch, teller, select, replace=True)
+    extracted = _extract(source, here.workspace.scratch, teller, select, existing="replaced")
     return summary(here, source, "delta", extracted.files, extracted.bytes, safety_snapshot=safety)
 
 
@@ -338,7 +341,7 @@ def _build_elsewhere(source: Source, target: Path, teller: Teller, token: str) -
     building = target.with_name(f".tmp-{token}-{target.name}"[:255])
     building.mkdir(mode=0o700)
     try:
-        extracted = _extract(source, building, teller)
+        extracted = _extract(source, building, teller, existing="none")
         building.chmod(0o755)
         rename_new(building, target)
     finally:
@@ -361,7 +364,7 @@ def _extract(
     teller: Teller,
     select: Selection | None = None,
     *,
-    replace: bool = False,
+    existing: Existing = "refused",
 ) -> Extracted:
     return extract(
         source.index,
@@ -370,7 +373,7 @@ def _extract(
         select=select,
         warn=teller.warn,
         progress=teller.progress,
-        replace=replace,
+        existing=existing,
     )
 
 

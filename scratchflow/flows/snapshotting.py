@@ -221,7 +221,7 @@ def plan_snapshot(
         parent = find_parent(here, place, catalogue, teller, ahead.index if ahead else None)
         if parent is None:  # everything will be stored: what does that is loaded meanwhile
             import scratchflow.archive.writer  # noqa: F401
-        scanned = scan.finish(teller.warn)
+        scanned = scan.finish(teller.warn, parent.index if parent else None)
     if parent is None:
         return None, plan(scanned, None, warn=teller.warn)
     planned = plan(scanned, parent.index, parent.cache, warn=teller.warn, full=wish.full)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import delta, extract, reader, writer
+from scratchflow.archive import contents, delta, extract, reader, writer
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.ignore import IgnoreRules
 from scratchflow.archive.index import Index
@@ -69,7 +69,7 @@ class Bench:
     def restore(self, index: Index, name: str = "restored") -> Path:
         target = self.home / name
         target.mkdir()
-        extract.extract(index, self.path, target, warn=self.warn)
+        extract.extract(index, self.path, target, warn=self.warn, existing="none")
         return target
 
     def restore_plain(self, archive_id: str, name: str = "plain") -> Path:
@@ -93,14 +93,16 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     os.umask(old)
 
 
-@pytest.fixture(params=["alone", "with packers"])
-def with_and_without_packers(
+@pytest.fixture(params=["alone", "with helpers"])
+def with_and_without_helpers(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everything once by this process alone and once with packers, however small it is."""
-    helped = request.param == "with packers"
-    monkeypatch.setattr(writer, "usable_cores", lambda: 2 if helped else 1)
+    """Everything once by this process alone and once with others, however small it is."""
+    helped = request.param == "with helpers"
+    for module in (writer, extract):
+        monkeypatch.setattr(module, "usable_cores", lambda: 2 if helped else 1)
     monkeypatch.setattr(writer, "_BYTES_EACH", 1)
+    monkeypatch.setattr(contents, "_FILES_EACH", 1)
 
 
 State = dict[bytes, tuple[object, ...]]

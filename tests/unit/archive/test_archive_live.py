@@ -17,7 +17,7 @@ from scratchflow.model.errors import NoSpace
 
 from .conftest import Bench, fill, tree_state
 
-pytestmark = pytest.mark.usefixtures("with_and_without_packers")
+pytestmark = pytest.mark.usefixtures("with_and_without_helpers")
 
 
 def _write(bench: Bench, planned: writer.Plan, when_busy: object = None) -> Index:

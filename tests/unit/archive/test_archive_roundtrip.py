@@ -18,7 +18,7 @@ from scratchflow.archive.selection import Selection
 
 from .conftest import Bench, age_directories, fill, tree_state
 
-pytestmark = pytest.mark.usefixtures("with_and_without_packers")
+pytestmark = pytest.mark.usefixtures("with_and_without_helpers")
 
 
 def test_restored_tree_equals_the_original(bench: Bench) -> None:

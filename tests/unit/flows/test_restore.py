@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from scratchflow.archive.scan import ScannedTree
+from scratchflow.archive.scan import Scan, ScannedTree
+from scratchflow.flows import restore as flow
+from scratchflow.flows import snapshotting
 from scratchflow.flows.moving import export_snapshot, import_snapshot
 from scratchflow.flows.snapshots import (
     diff_snapshots,
@@ -313,3 +316,32 @@ def test_show_and_diff_tell_what_is_inside(desk: Desk) -> None:
         ("added", "work/new\nline"),
         ("removed", "work/src/main.py"),
     }
+
+
+@pytest.mark.parametrize(("patience_s", "scans"), [(60.0, 1), (-1.0, 2)])
+def test_a_scan_from_before_a_long_wait_is_not_used(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, patience_s: float, scans: int
+) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "changed")
+    desk.backup()
+    finished: list[Scan] = []
+    finish = Scan.finish
+
+    def counted(self: Scan, *given: Any) -> ScannedTree:
+        finished.append(self)
+        return finish(self, *given)
+
+    begun: list[Scan] = []
+    begin = snapshotting.begin_scan
+
+    def noted(*given: Any) -> Scan:
+        begun.append(begin(*given))
+        return begun[-1]
+
+    for module in (flow, snapshotting):
+        monkeypatch.setattr(module, "begin_scan", noted)
+    monkeypatch.setattr(Scan, "finish", counted)
+    monkeypatch.setattr(flow, "_STALE_AFTER_S", patience_s)
+    assert desk.restore(first).mode == "delta"
+    assert (len(begun), finished) == (scans, begun[-1:])

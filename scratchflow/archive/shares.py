@@ -1,0 +1,39 @@
+"""Numbers that several processes take turns at, each number once.
+
+They wait in a pipe that everybody reads from, so that nobody is idle while there is something
+left, and nobody has to be asked.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+_NUMBER = struct.Struct("<H")
+# As many as the smallest pipe holds (a page; users with many pipes get no more): all of them are
+# written before anybody reads.
+MAX_SHARES = 4096 // _NUMBER.size
+
+
+class Shares:
+    """The numbers below `count`, in order."""
+
+    def __init__(self, count: int) -> None:
+        if count > MAX_SHARES:
+            raise ValueError("more shares than a pipe holds")
+        self.descriptor, writing = os.pipe()
+        try:
+            os.write(writing, b"".join(map(_NUMBER.pack, range(count))))
+        finally:
+            os.close(writing)
+
+    def take(self) -> int | None:
+        """The next one that nobody has taken yet; None when all are taken."""
+        content = os.read(self.descriptor, _NUMBER.size)  # so few bytes come whole
+        return _NUMBER.unpack(content)[0] if content else None
+
+    def close(self) -> None:
+        """Harmless when repeated."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
