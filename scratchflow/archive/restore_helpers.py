@@ -22,7 +22,7 @@ _READ_BYTES = 256 * _DONE.size
 
 Done = tuple[bool, int, int]  # whether all of a lot, how many files of it, how many bytes
 Work = Callable[[int], Done]  # does one lot; raises nothing
-Check = Callable[[], None]  # raises when nobody wants it any more
+Check = Callable[[], None]  # ends the process when nobody wants it any more
 
 
 class RestoreHelpers:

@@ -13,7 +13,8 @@ from scratchflow.archive.cache import recheck_flags
 from scratchflow.archive.scan import ScannedTree
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK
 from scratchflow.flows.here import Here
-from scratchflow.flows.restore import Source, safety_snapshot, save_now, saved_roots, summary
+from scratchflow.flows.restore import safety_snapshot, save_now, summary
+from scratchflow.flows.restore_source import Source, saved_roots
 from scratchflow.flows.snapshotting import (
     Ahead,
     Known,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,19 +12,16 @@ import msgspec
 
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.extract import Existing, Extracted, extract
-from scratchflow.archive.index import Index
-from scratchflow.archive.reader import OpenArchive, open_index
-from scratchflow.archive.scan import Scan
 from scratchflow.archive.selection import Selection
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import is_empty_or_missing, remove_tree, rename_new
 from scratchflow.flows.here import Here
+from scratchflow.flows.restore_source import RestoreWish, Source, find_source, is_difference
 from scratchflow.flows.snapshotting import (
     Ahead,
     Known,
     Saved,
     Wish,
-    begin_scan,
     commit_again,
     note_restored,
     refuse_links,
@@ -39,16 +35,15 @@ from scratchflow.model.errors import (
     PathMissing,
     RestoreIncomplete,
     SnapshotDamaged,
-    SnapshotMissing,
     TargetNotEmpty,
     WorkspaceFailed,
 )
 from scratchflow.model.results import Restored
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.model.text import printable
-from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
+from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.lock import StoreLock
-from scratchflow.store.place import Place, find_place, open_place
+from scratchflow.store.place import find_place, open_place
 from scratchflow.store.sweep import sweep
 from scratchflow.workspace.incoming import begin_incoming, occupied_roots, swap_in
 from scratchflow.workspace.notes import (
@@ -65,28 +60,6 @@ from scratchflow.workspace.place import Workspace
 _STALE_AFTER_S = 1.0
 
 Mode = Literal["full", "delta", "nothing"]
-
-
-class RestoreWish(msgspec.Struct, frozen=True):
-    """What the user wants back, and where."""
-
-    snapshot: str = LATEST
-    paths: tuple[str, ...] = ()
-    to: Path | None = None
-    source: Path | None = None
-    replace: bool = False
-    dry_run: bool = False
-
-
-class Source(msgspec.Struct, frozen=True):
-    """What to restore: a snapshot of the store, or a file that is none."""
-
-    id: str
-    index: Index
-    roots: list[str]  # what it holds, by name beneath scratch
-    open_archive: OpenArchive
-    manifest: Manifest | None = None  # None for a file
-    scan: Scan | None = None  # of the workspace, begun before the index was read
 
 
 def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
@@ -107,7 +80,7 @@ def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
     place = find_place(here.store, here.workspace.name)
     catalogue = read_catalogue(place)
     interrupted = _interrupted(here, wish)
-    with _find_source(here, teller, wish, place, catalogue, interrupted) as source:
+    with find_source(here, teller, wish, place, catalogue, interrupted) as source:
         if wish.to is not None:
             return _restore_elsewhere(here, teller, wish, source, wish.to)
         if wish.paths:
@@ -115,7 +88,7 @@ def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
                 raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
             return _restore_paths(here, teller, wish, source)
         refuse_links(here.workspace.scratch, source.roots)
-        if source.manifest and _is_difference(here, catalogue, interrupted, source.roots):
+        if source.manifest and is_difference(here, catalogue, interrupted, source.roots):
             from scratchflow.flows.difference import restore_difference
 
             resume = interrupted is not None
@@ -180,56 +153,6 @@ def safety_snapshot(saved: Saved) -> str | None:
     return None if saved.taken.kind == "unchanged" else saved.taken.snapshot
 
 
-@contextmanager
-def _find_source(
-    here: Here,
-    teller: Teller,
-    wish: RestoreWish,
-    place: Place,
-    catalogue: Catalogue,
-    interrupted: Restoring | None,
-) -> Iterator[Source]:
-    if wish.source is not None:
-        # Imported when a file is named: it brings all that writing archives needs.
-        from scratchflow.flows.moving import opened_file
-
-        with opened_file(here, teller, wish.source, dry_run=wish.dry_run) as (archive, index):
-            yield Source(index.id, index, _present(here.workspace.roots, index), lambda _: archive)
-        return
-    manifest = _find_manifest(here, wish, catalogue, interrupted)
-    catalogue.require_whole(manifest)
-    roots = [manifest.workspace, *manifest.also]
-    in_place = wish.to is None and not wish.paths and not wish.dry_run
-    ahead: AbstractContextManager[Scan | None] = nullcontext()
-    if in_place and _is_difference(here, catalogue, interrupted, roots):
-        ahead = begin_scan(here, saved_roots(here, roots))
-    with ahead as scan:
-        index = open_index(place.archive(manifest.id))
-        present = _present(roots, index)
-        yield Source(manifest.id, index, present, place.archive, manifest, scan)
-
-
-def _find_manifest(
-    here: Here, wish: RestoreWish, catalogue: Catalogue, interrupted: Restoring | None
-) -> Manifest:
-    if not catalogue.snapshots:
-        next_step = (
-            "the store is empty: `scratchflow create` makes a workspace and its first snapshot"
-        )
-        raise SnapshotMissing(wanted=wish.snapshot, next_step=next_step)
-    if interrupted is None or wish.snapshot != LATEST or wish.to is not None:
-        return catalogue.find(wish.snapshot)
-    # By now the newest may be the safety snapshot: what was begun is what is to be finished.
-    if any(one.id == interrupted.snapshot for one in catalogue.snapshots):
-        return catalogue.find(interrupted.snapshot)
-    raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
-
-
-def _present(roots: list[str], index: Index) -> list[str]:
-    """Those roots that are in it: a directory saved with the workspace need not exist."""
-    return [root for root in roots if index.find(os.fsencode(root)) is not None]
-
-
 def _interrupted(here: Here, wish: RestoreWish) -> Restoring | None:
     """The restore that has still to be finished; one that was noted as done needs only that."""
     found = read_restoring(here.workspace)
@@ -238,26 +161,6 @@ def _interrupted(here: Here, wish: RestoreWish) -> Restoring | None:
             end_restoring(here.workspace)
         return None
     return found
-
-
-def _is_difference(
-    here: Here, catalogue: Catalogue, interrupted: Restoring | None, roots: list[str]
-) -> bool:
-    """Whether what is there is near enough to the snapshot to write only what differs."""
-    if interrupted:
-        return interrupted.mode == "delta"
-    return bool(occupied_roots(here.workspace.scratch, roots)) and _is_known(here, catalogue)
-
-
-def saved_roots(here: Here, roots: list[str]) -> list[str]:
-    """What is saved before these roots are written to: they, and what the profile says."""
-    return list(dict.fromkeys([*here.workspace.roots, *roots]))
-
-
-def _is_known(here: Here, catalogue: Catalogue) -> bool:
-    """Whether the workspace came from a snapshot that the store still has."""
-    base = read_base(here.workspace, here.store)
-    return any(one.id == base and one.id not in catalogue.damaged for one in catalogue.snapshots)
 
 
 def _restore_everything(

@@ -56,7 +56,8 @@ def _create(here: "Here", teller: "Teller", asked: wishes.Create) -> Result:
 
 
 def _restore(here: "Here", teller: "Teller", asked: wishes.Restore) -> Result:
-    from scratchflow.flows.restore import RestoreWish, restore
+    from scratchflow.flows.restore import restore
+    from scratchflow.flows.restore_source import RestoreWish
 
     wish = RestoreWish(
         snapshot=asked.snapshot,

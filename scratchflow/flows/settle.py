@@ -5,7 +5,8 @@ from __future__ import annotations
 from scratchflow.flows.backup import foretell_backup
 from scratchflow.flows.create import create
 from scratchflow.flows.here import Here
-from scratchflow.flows.restore import RestoreWish, restore
+from scratchflow.flows.restore import restore
+from scratchflow.flows.restore_source import RestoreWish
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
 from scratchflow.flows.wishes import Create, Settle

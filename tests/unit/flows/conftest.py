@@ -13,7 +13,8 @@ import pytest
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.flows.backup import backup
 from scratchflow.flows.here import Here, here_with
-from scratchflow.flows.restore import RestoreWish, restore
+from scratchflow.flows.restore import restore
+from scratchflow.flows.restore_source import RestoreWish
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
 from scratchflow.model.events import Event, Warned

@@ -11,7 +11,7 @@ import pytest
 
 from scratchflow.archive.scan import Scan, ScannedTree
 from scratchflow.flows import restore as flow
-from scratchflow.flows import snapshotting
+from scratchflow.flows import restore_source, snapshotting
 from scratchflow.flows.moving import export_snapshot, import_snapshot
 from scratchflow.flows.snapshots import (
     diff_snapshots,
@@ -339,7 +339,7 @@ def test_a_scan_from_before_a_long_wait_is_not_used(
         begun.append(begin(*given))
         return begun[-1]
 
-    for module in (flow, snapshotting):
+    for module in (restore_source, snapshotting):
         monkeypatch.setattr(module, "begin_scan", noted)
     monkeypatch.setattr(Scan, "finish", counted)
     monkeypatch.setattr(flow, "_STALE_AFTER_S", patience_s)
