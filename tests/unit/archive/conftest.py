@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -172,6 +173,17 @@ def age_directories(top: Path) -> None:
     """Gives every directory an mtime that nothing would restore by accident."""
     for number, (path, _, _) in enumerate(os.walk(os.fsencode(top))):
         os.utime(path, ns=(0, 1_000_000_000_000_000_000 + number * 3_000_000_001))
+
+
+def helpers_of_a_killed_asker(script: str, *arguments: Path) -> list[int]:
+    """Runs a script that prints the numbers of its helpers, and kills it at once."""
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)], stdout=subprocess.PIPE, text=True
+    ) as asker:
+        assert asker.stdout
+        helpers = [int(word) for word in asker.stdout.readline().split()]
+        asker.kill()
+    return helpers
 
 
 def wait_until_gone(processes: list[int]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ from scratchflow.archive.index import Index
 from scratchflow.archive.placing import Placer
 from scratchflow.model.errors import NoSpace, SnapshotDamaged, TargetNotEmpty
 
-from .conftest import Bench, fill, tree_state, wait_until_gone
+from .conftest import Bench, fill, helpers_of_a_killed_asker, tree_state, wait_until_gone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="helpers are forked on Linux only")
 
@@ -230,14 +229,7 @@ def test_helpers_do_not_outlive_the_one_who_asked(bench: Bench) -> None:
     many_frames(bench)
     target = bench.home / "cut-short"
     target.mkdir()
-    with subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(bench.path("A")), str(target)],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as asker:
-        assert asker.stdout
-        helpers = [int(word) for word in asker.stdout.readline().split()]
-        asker.kill()
+    helpers = helpers_of_a_killed_asker(SLOW, bench.path("A"), target)
     assert len(helpers) == 2
     wait_until_gone(helpers)
     assert len(os.listdir(target / "work")) < 60

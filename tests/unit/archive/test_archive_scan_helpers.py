@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from scratchflow.archive.ignore import IgnoreRules
 from scratchflow.archive.scan import Scan, ScannedTree
 
-from .conftest import Bench, fill, wait_until_gone
+from .conftest import Bench, fill, helpers_of_a_killed_asker, wait_until_gone
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="helpers are forked on Linux only")
 
@@ -87,11 +86,6 @@ time.sleep(60)
 
 def test_helpers_do_not_outlive_the_one_who_asked(bench: Bench) -> None:
     bushy(bench)
-    with subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(bench.scratch)], stdout=subprocess.PIPE, text=True
-    ) as asker:
-        assert asker.stdout
-        helpers = [int(word) for word in asker.stdout.readline().split()]
-        asker.kill()
+    helpers = helpers_of_a_killed_asker(SLOW, bench.scratch)
     assert len(helpers) == 2
     wait_until_gone(helpers)
