@@ -30,8 +30,9 @@ from scratchflow.archive.packing import NotPlain, Packing
 _ASKED = struct.Struct("<II")  # slot, bytes of the bundle that follows
 _ANSWER = struct.Struct("<IIII")  # slot, bytes in the frame, of the frame, of the notes after it
 _SLOT_BYTES = MAX_PACKED_BYTES + (1 << 20)  # the frame, then the notes
-# Frames that a packer may have under way or waiting: enough for it to go on while a large file
-# is written, which comes between.
+# Bundles that a packer has at a time: one that it packs, and one that it goes on with at once.
+_BUNDLES_EACH = 2
+# Frames for each packer, under way or waiting for their turn to be written.
 _SLOTS_EACH = 4
 
 
@@ -64,18 +65,20 @@ class Packers:
 
     def __init__(self, packing: Callable[[], Packing], count: int) -> None:
         """`packing` is called once in each process: what it opens is its own."""
-        self._packers: list[_Packer] = []
         self._alive: dict[int, _Packer] = {}  # by descriptor
         self._free: list[int] = []
         self._released: SimpleQueue[int] = SimpleQueue()
+        self._coming: Iterator[Bundle] = iter(())
+        self._ahead: deque[Bundle] = deque()  # taken from `_coming`, in order
         self._results: dict[Bundle, Frame | None] = {}
         self._poll = select.poll()
         if not count or sys.platform != "linux":
             return
         try:
             self._slots = mmap.mmap(-1, count * _SLOTS_EACH * _SLOT_BYTES)  # taken when touched
-            for number in range(count):
-                self._fork(packing, number)
+            self._free += range(count * _SLOTS_EACH)
+            for _ in range(count):
+                self._fork(packing)
         except OSError:  # no more processes or memory allowed: those there are will do
             return
         except BaseException:
@@ -106,41 +109,33 @@ class Packers:
 
     def pack(self, bundles: Iterator[Bundle]) -> Iterator[tuple[Bundle, Frame | None]]:
         """Every bundle in order, with its frame; without one it is left to the caller."""
-        ahead: deque[Bundle] = deque()
-        more = True
-        while more or ahead:
-            more = more and self._hand_out(bundles, ahead)
-            if ahead:
-                bundle = ahead.popleft()
-                yield bundle, self._result(bundle)
-
-    def _hand_out(self, bundles: Iterator[Bundle], ahead: deque[Bundle]) -> bool:
-        """Gives every packer something to do; False when there are no more bundles."""
-        while self._take_released(wait=False) or not ahead:
-            bundle = next(bundles, None)
+        self._coming = bundles
+        while True:
+            self._hand_out()
+            bundle = self._ahead.popleft() if self._ahead else next(bundles, None)
             if bundle is None:
-                return False
-            ahead.append(bundle)
-            if bundle.fits_frame and self._take_released(wait=True):
-                self._ask(bundle)
-        return True
+                return
+            yield bundle, self._result(bundle)
 
-    def _take_released(self, *, wait: bool) -> bool:
-        """Whether a slot is free; with `wait` the last resort is to wait for one."""
+    def _hand_out(self) -> None:
+        """Whoever has too little to do gets more, as long as there is room for what comes of it."""
         with suppress(Empty):
             while True:
-                block = wait and bool(self._alive) and not self._free
-                slot = self._released.get(block=block)
-                if self._packer_of(slot).process in self.processes:
-                    self._free.append(slot)
-        return bool(self._free)
+                self._free.append(self._released.get_nowait())
+        while self._free and (packer := self._least_busy()):
+            bundle = next(self._coming, None)
+            if bundle is None:
+                return
+            self._ahead.append(bundle)
+            if bundle.fits_frame:
+                self._ask(packer, bundle, self._free.pop())
 
-    def _ask(self, bundle: Bundle) -> None:
-        # The packer with the least to do is the one with the most free slots.
-        free = [slot // _SLOTS_EACH for slot in self._free]
-        slot = max(self._free, key=lambda slot: free.count(slot // _SLOTS_EACH))
-        self._free.remove(slot)
-        packer = self._packer_of(slot)
+    def _least_busy(self) -> _Packer | None:
+        """The packer with the fewest bundles; None when all have enough."""
+        packer = min(self._alive.values(), key=lambda one: len(one.waiting), default=None)
+        return packer if packer and len(packer.waiting) < _BUNDLES_EACH else None
+
+    def _ask(self, packer: _Packer, bundle: Bundle, slot: int) -> None:
         packer.waiting[slot] = bundle
         task = marshal.dumps(bundle.members)
         try:
@@ -148,15 +143,13 @@ class Packers:
         except OSError:
             self._bury(packer)
 
-    def _packer_of(self, slot: int) -> _Packer:
-        return self._packers[slot // _SLOTS_EACH]
-
     def _result(self, bundle: Bundle) -> Frame | None:
         while bundle not in self._results:
             if not any(bundle in packer.waiting.values() for packer in self._alive.values()):
                 return None
             for descriptor, _ in self._poll.poll():
                 self._hear(self._alive[descriptor])
+            self._hand_out()
         return self._results.pop(bundle)
 
     def _hear(self, packer: _Packer) -> None:
@@ -184,11 +177,10 @@ class Packers:
         packer.line.close()
         end_helper(packer.process)
         self._results.update(dict.fromkeys(packer.waiting.values()))
+        self._free += packer.waiting  # nobody writes there any more
         packer.waiting.clear()
-        number = self._packers.index(packer)
-        self._free = [slot for slot in self._free if slot // _SLOTS_EACH != number]
 
-    def _fork(self, packing: Callable[[], Packing], number: int) -> None:
+    def _fork(self, packing: Callable[[], Packing]) -> None:
         ours, theirs = socket.socketpair()
         try:
             process = fork_helper(
@@ -200,10 +192,8 @@ class Packers:
         finally:
             theirs.close()
         packer = _Packer(process, ours)
-        self._packers.append(packer)
         self._alive[ours.fileno()] = packer
         self._poll.register(ours, select.POLLIN)
-        self._free += range(number * _SLOTS_EACH, (number + 1) * _SLOTS_EACH)
 
 
 def _serve(line: socket.socket, packing: Packing, slots: memoryview) -> None:

@@ -80,6 +80,9 @@ class Tree:
 
     def files_among(self, entries: Sequence[int]) -> tuple[int, int]:
         """How many files there are among some entries, and their bytes; hardlinked ones once."""
+        if len(entries) == len(self):
+            counts = self.counts()
+            return counts.files, counts.bytes
         kinds = bytes(map(self.kinds().__getitem__, entries))
         size_bytes = sum(map(self.size.__getitem__, entries))
         if self.hardlinks:

@@ -10,7 +10,7 @@ import sys
 def main() -> None:
     """Runs the command line and exits with its code."""
     # What imports make stays: looking for garbage among it again and again takes a tenth of the start.
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(50_000, 20, 50)
     if sys.argv[1:] == ["--version"]:  # asked for by scripts, again and again
         from scratchflow import __version__
         from scratchflow.report.output import (
