@@ -14,6 +14,9 @@ from scratchflow.archive.tar_headers import BLOCK
 # What ustar holds without further ado; beyond that a pax header is needed, or may be.
 _SHORT_NAME_BYTES = 100
 _PAX_BYTES = 4 * BLOCK
+# Of what is left, a bundle takes this share at most: those who pack end at about the same time.
+_MAX_SHARE = 6
+_MIN_BUNDLE_BYTES = 512 << 10
 
 
 class Bundle(msgspec.Struct, eq=False):
@@ -23,12 +26,18 @@ class Bundle(msgspec.Struct, eq=False):
     fits_frame: bool = True
 
 
-def bundles(scanned: ScannedTree, members: Iterable[Member]) -> Iterator[Bundle]:
-    """All members in the same order. What is in a bundle is guessed from the scan: it may not fit."""
+def bundles(
+    scanned: ScannedTree, members: Iterable[Member], expected_bytes: int
+) -> Iterator[Bundle]:
+    """All members in the same order, which take about so many bytes together.
+
+    What is in a bundle is guessed from the scan: it may not fit.
+    """
     sizes = scanned.size
     links = {*scanned.hardlinks, *scanned.symlinks}
     current: list[Member] = []
-    room = FRAME_BYTES
+    left = expected_bytes
+    room = _room(left)
     for member in members:
         entry, _, path, _ = member
         size = sizes[entry]  # none, of what is no file
@@ -39,14 +48,19 @@ def bundles(scanned: ScannedTree, members: Iterable[Member]) -> Iterator[Bundle]
             needed += _PAX_BYTES + len(path)
         if needed > room and current:
             yield Bundle(current)
-            current, room = [], FRAME_BYTES
-        if needed > room:
+            current, room = [], _room(left)
+        left -= needed
+        if needed > FRAME_BYTES:
             yield Bundle([member], fits_frame=False)
         else:
             current.append(member)
             room -= needed
     if current:
         yield Bundle(current)
+
+
+def _room(left: int) -> int:
+    return min(max(left // _MAX_SHARE, _MIN_BUNDLE_BYTES), FRAME_BYTES)
 
 
 def _link_bytes(scanned: ScannedTree, entry: int) -> int:

@@ -112,6 +112,9 @@ class Packers:
         self._coming = bundles
         while True:
             self._hand_out()
+            if self._alive and not (self._ahead or self._free):
+                self._free.append(self._released.get())  # all of them wait to be written
+                continue
             bundle = self._ahead.popleft() if self._ahead else next(bundles, None)
             if bundle is None:
                 return

@@ -163,7 +163,8 @@ class _Members:
         chosen = bytearray(len(scanned))
         for entry in self._plan.store:
             chosen[entry] = 1
-        waiting = bundles(scanned, scanned.in_tar_order(chosen))
+        expected_bytes = len(self._plan.store) * BLOCK + bytes_total
+        waiting = bundles(scanned, scanned.in_tar_order(chosen), expected_bytes)
         try:
             for bundle, frame in self._packers.pack(waiting):
                 began = None if bundle.fits_frame else sink.position

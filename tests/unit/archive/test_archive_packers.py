@@ -253,6 +253,19 @@ def test_bundles_hold_every_member_once_and_in_order(bench: Bench) -> None:
     many(bench)
     scanned = bench.scan()
     members = list(scanned.in_tar_order(bytearray(b"\1") * len(scanned)))
-    found = list(bundles(scanned, iter(members)))
-    assert [member for bundle in found for member in bundle.members] == members
-    assert [len(bundle.members) for bundle in found if not bundle.fits_frame] == [1]
+    for expected_bytes in (0, sum(scanned.size), 1 << 40):  # a guess: nothing else depends on it
+        found = list(bundles(scanned, iter(members), expected_bytes))
+        assert [member for bundle in found for member in bundle.members] == members
+        assert [len(bundle.members) for bundle in found if not bundle.fits_frame] == [1]
+
+
+def test_the_last_bundles_are_small_so_that_all_packers_end_together(bench: Bench) -> None:
+    for number in range(200):
+        (bench.work / f"file-{number:03}").write_bytes(bytes(100_000))
+    scanned = bench.scan()
+    members = scanned.in_tar_order(bytearray(b"\1") * len(scanned))
+    found = list(bundles(scanned, members, sum(scanned.size)))
+    sizes = [sum(scanned.size[member[0]] for member in bundle.members) for bundle in found]
+    assert sizes[0] > 3_000_000
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 600_000
