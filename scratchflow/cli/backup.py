@@ -11,7 +11,7 @@ from scratchflow.cli.placed import at_workspace
 from scratchflow.flows.wishes import Backup
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.text import counted
-from scratchflow.model.units import format_size
+from scratchflow.model.units import format_size, format_took
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -51,5 +51,5 @@ def _shown(taken: BackupTaken) -> Iterator[str]:
     if taken.dry_run:
         yield f"would take a snapshot: {taken.kind}, {changed}, {total} in all"
     else:
-        stored = f"{format_size(taken.stored_bytes)} stored in {taken.duration_s:.1f} s"
+        stored = f"{format_size(taken.stored_bytes)} stored in {format_took(taken.duration_s)}"
         yield f"snapshot {taken.snapshot}: {taken.kind}, {changed}, {total} in all, {stored}"

@@ -12,7 +12,7 @@ from scratchflow.flows.wishes import Restore
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.results import Restored
 from scratchflow.model.text import counted, printable
-from scratchflow.model.units import format_size
+from scratchflow.model.units import format_size, format_took
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -74,7 +74,7 @@ def _shown(restored: Restored) -> Iterator[str]:
     if restored.dry_run:
         yield f"would write {written}{gone}, to `{target}` from snapshot {restored.snapshot}"
     else:
-        took = f"{restored.duration_s:.1f} s"
+        took = format_took(restored.duration_s)
         yield f"`{target}` from snapshot {restored.snapshot}: {written} written{gone}, in {took}"
     if restored.committed_as:
         yield f"it is the newest again, as snapshot {restored.committed_as}"

@@ -40,6 +40,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.results import AutobackupEnded, BackupTaken
 from scratchflow.model.times import epoch, iso_time
+from scratchflow.model.units import format_took
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
 from scratchflow.store.place import Place, open_place
@@ -207,7 +208,8 @@ class _Loop:
             error = f"internal error: {type(bug).__name__}: {bug}"
         self._note(taken, error, time.monotonic() - began)
         if taken:
-            _say(f"{message}: snapshot {taken.snapshot}, {taken.kind}, in {taken.duration_s:.1f} s")
+            took = format_took(taken.duration_s)
+            _say(f"{message}: snapshot {taken.snapshot}, {taken.kind}, in {took}")
         elif error:
             _say(f"{message}: failed: {error}")
         return error is None

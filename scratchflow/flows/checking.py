@@ -8,6 +8,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.logout import logout_kills
 from scratchflow.cluster.overlap import srun_version
@@ -45,10 +47,11 @@ def check_node(settings: Settings, environment: Mapping[str, str]) -> ChecksDone
     """The scratch and the workspace, on the node that has them; the store as it is seen from there."""
     node = node_name(environment)
     here = Check(name="node", ok=True, detail=f"`{node}` runs what it is asked to")
+    store = _check_store(settings, environment)
     return ChecksDone(
         checks=[
             here,
-            _check_store(settings, environment),
+            msgspec.structs.replace(store, detail=f"{store.detail}, as seen from `{node}`"),
             _check_scratch(settings, environment),
             _check_workspace(settings, environment),
         ]

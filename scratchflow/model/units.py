@@ -47,6 +47,13 @@ class Duration:
         return hash(self.seconds)
 
 
+def format_took(seconds: float) -> str:
+    """How long something took, for people: `0.04 s`, `2.5 s`, `1m20s`."""
+    if seconds >= 60:
+        return format_duration(seconds)
+    return f"{seconds:.2f} s" if seconds < 0.995 else f"{seconds:.1f} s"
+
+
 def format_duration(seconds: float) -> str:
     """The exact whole seconds in the largest units: `1h30m`, `45s`; `Duration.parse` reads it."""
     rest, parts = int(seconds), []

@@ -116,6 +116,8 @@ def test_doctor_finds_nothing_amiss_on_a_node_that_is_held(laptop: Laptop) -> No
     assert {"config", "login", "slurm", "tmux", "store", "alias", "ssh", "node", "scratch"} <= {
         check["name"] for check in checks
     }
+    at_login, at_node = [check["detail"] for check in checks if check["name"] == "store"]
+    assert at_node == f"{at_login}, as seen from `node-1`"
 
 
 def test_a_dry_run_says_the_commands_and_takes_nothing(

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scratchflow.model.units import Duration, format_duration, format_size, parse_size
+from scratchflow.model.units import (
+    Duration,
+    format_duration,
+    format_size,
+    format_took,
+    parse_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +39,14 @@ def test_anything_else_says_what_a_duration_looks_like(text: str) -> None:
 @given(st.integers(min_value=0, max_value=10**9))
 def test_a_printed_duration_reads_back_as_itself(seconds: int) -> None:
     assert Duration.parse(format_duration(seconds)).seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.042, "0.04 s"), (0.35, "0.35 s"), (0.996, "1.0 s"), (2.51, "2.5 s"), (80.4, "1m20s")],
+)
+def test_what_took_less_than_a_second_is_told_apart(seconds: float, text: str) -> None:
+    assert format_took(seconds) == text
 
 
 def test_a_negative_duration_keeps_its_sign() -> None:
