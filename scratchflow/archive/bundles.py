@@ -20,7 +20,7 @@ _MIN_BUNDLE_BYTES = 512 << 10
 
 
 class Bundle(msgspec.Struct, eq=False):
-    """Members that follow each other; they fill one frame, unless it is one that needs several."""
+    """Members that follow each other; they fit into one frame, unless it is one that needs several."""
 
     members: list[Member]
     fits_frame: bool = True
@@ -52,6 +52,7 @@ def bundles(
         left -= needed
         if needed > FRAME_BYTES:
             yield Bundle([member], fits_frame=False)
+            room = _room(left)
         else:
             current.append(member)
             room -= needed

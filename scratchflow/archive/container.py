@@ -42,7 +42,7 @@ MAX_PACKED_BYTES = (
 )
 _FIRST_HIGH_LEVEL = 3  # below it `lz4` compresses fast, whatever the level
 # After a block that became no smaller than this, LZ4 looks at half as many places in the next one:
-# of binaries and images that is a sixth of the time for a thirtieth more bytes.
+# of programs and libraries that is a twelfth of the time for a fortieth more bytes.
 _HARDLY_SMALLER = 0.5
 # An LZ4 block expands to at most 255 times its size: a claim beyond that is a lie.
 MAX_EXPANSION = 255

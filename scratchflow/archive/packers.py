@@ -30,10 +30,14 @@ from scratchflow.archive.packing import NotPlain, Packing
 _ASKED = struct.Struct("<II")  # slot, bytes of the bundle that follows
 _ANSWER = struct.Struct("<IIII")  # slot, bytes in the frame, of the frame, of the notes after it
 _SLOT_BYTES = MAX_PACKED_BYTES + (1 << 20)  # the frame, then the notes
-# Bundles that a packer has at a time: one that it packs, and one that it goes on with at once.
+# Bundles that a packer has at a time: one that it packs, and one that it goes on with at once. The
+# fewer they are, the better they are shared out.
 _BUNDLES_EACH = 2
-# Frames for each packer, under way or waiting for their turn to be written.
+# Frames for each packer, under way or waiting for their turn to be written. While the caller is
+# busy with a large file, a packer may have so many bundles.
 _SLOTS_EACH = 4
+# Bundles that may be known in advance: a run of large files is not worth looking past for ever.
+_MAX_AHEAD = 256
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -118,14 +122,16 @@ class Packers:
             bundle = self._ahead.popleft() if self._ahead else next(bundles, None)
             if bundle is None:
                 return
+            if not bundle.fits_frame:
+                self._hand_out(_SLOTS_EACH)
             yield bundle, self._result(bundle)
 
-    def _hand_out(self) -> None:
-        """Whoever has too little to do gets more, as long as there is room for what comes of it."""
+    def _hand_out(self, each: int = _BUNDLES_EACH) -> None:
+        """Whoever has less than that to do gets more, as long as there is room for what comes of it."""
         with suppress(Empty):
             while True:
                 self._free.append(self._released.get_nowait())
-        while self._free and (packer := self._least_busy()):
+        while self._free and len(self._ahead) < _MAX_AHEAD and (packer := self._least_busy(each)):
             bundle = next(self._coming, None)
             if bundle is None:
                 return
@@ -133,15 +139,17 @@ class Packers:
             if bundle.fits_frame:
                 self._ask(packer, bundle, self._free.pop())
 
-    def _least_busy(self) -> _Packer | None:
+    def _least_busy(self, enough: int) -> _Packer | None:
         """The packer with the fewest bundles; None when all have enough."""
         packer = min(self._alive.values(), key=lambda one: len(one.waiting), default=None)
-        return packer if packer and len(packer.waiting) < _BUNDLES_EACH else None
+        return packer if packer and len(packer.waiting) < enough else None
 
     def _ask(self, packer: _Packer, bundle: Bundle, slot: int) -> None:
         packer.waiting[slot] = bundle
         task = marshal.dumps(bundle.members)
         try:
+            # May have to wait until the packer reads it, which it always comes to: its own answers
+            # are too short to wait for us.
             packer.line.sendall(_ASKED.pack(slot, len(task)) + task, socket.MSG_NOSIGNAL)
         except OSError:
             self._bury(packer)
@@ -174,11 +182,12 @@ class Packers:
 
     def _bury(self, packer: _Packer) -> None:
         """A packer is gone, or has to go: what it had under way is left to the caller."""
-        if self._alive.pop(packer.line.fileno(), None) is None:
+        if packer.line.fileno() not in self._alive:
             return
+        end_helper(packer.process)  # first: interrupted here, `close` still knows of it
+        del self._alive[packer.line.fileno()]
         self._poll.unregister(packer.line)
         packer.line.close()
-        end_helper(packer.process)
         self._results.update(dict.fromkeys(packer.waiting.values()))
         self._free += packer.waiting  # nobody writes there any more
         packer.waiting.clear()

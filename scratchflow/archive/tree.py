@@ -79,7 +79,10 @@ class Tree:
         return Counts(files, dirs, len(self.symlinks), sum(self.size) - doubled)
 
     def files_among(self, entries: Sequence[int]) -> tuple[int, int]:
-        """How many files there are among some entries, and their bytes; hardlinked ones once."""
+        """How many files there are among some entries, and their bytes; hardlinked ones once.
+
+        No entry is given twice.
+        """
         if len(entries) == len(self):
             counts = self.counts()
             return counts.files, counts.bytes

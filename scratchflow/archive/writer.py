@@ -163,7 +163,8 @@ class _Members:
         chosen = bytearray(len(scanned))
         for entry in self._plan.store:
             chosen[entry] = 1
-        expected_bytes = len(self._plan.store) * BLOCK + bytes_total
+        # With a header each, and half a block on average that fills the last one up.
+        expected_bytes = bytes_total + len(self._plan.store) * (BLOCK + BLOCK // 2)
         waiting = bundles(scanned, scanned.in_tar_order(chosen), expected_bytes)
         try:
             for bundle, frame in self._packers.pack(waiting):

@@ -49,8 +49,8 @@ class Duration:
 
 def format_took(seconds: float) -> str:
     """How long something took, for people: `0.04 s`, `2.5 s`, `1m20s`."""
-    if seconds >= 60:
-        return format_duration(seconds)
+    if seconds >= 59.95:
+        return format_duration(round(seconds))
     return f"{seconds:.2f} s" if seconds < 0.995 else f"{seconds:.1f} s"
 
 

@@ -108,10 +108,11 @@ class Bench:
 
 
 def settle() -> None:
-    """Waits until a disk is at rest that was written to a moment ago.
+    """Lets a disk come to rest that was written to a moment ago.
 
-    Replacing files right after they were written can take ten times as long: ext4 without a
-    journal discards their blocks at once, and the disk is still busy with them.
+    Replacing files right after they were written can take four times as long: ext4 without a
+    journal discards their blocks at once, and the disk is still busy with them. Ten seconds were
+    too few where this was seen, thirty were enough.
     """
     os.sync()
     time.sleep(35)

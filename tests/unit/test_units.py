@@ -43,7 +43,14 @@ def test_a_printed_duration_reads_back_as_itself(seconds: int) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.042, "0.04 s"), (0.35, "0.35 s"), (0.996, "1.0 s"), (2.51, "2.5 s"), (80.4, "1m20s")],
+    [
+        (0.042, "0.04 s"),
+        (0.35, "0.35 s"),
+        (0.996, "1.0 s"),
+        (2.51, "2.5 s"),
+        (59.97, "1m"),
+        (80.4, "1m20s"),
+    ],
 )
 def test_what_took_less_than_a_second_is_told_apart(seconds: float, text: str) -> None:
     assert format_took(seconds) == text

@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -16,6 +18,7 @@ from scratchflow.archive import packers, verify, writer
 from scratchflow.archive.bundles import Bundle, bundles
 from scratchflow.archive.frame_sink import FRAME_BYTES
 from scratchflow.archive.index import Index
+from scratchflow.archive.packing import Packing
 from scratchflow.archive.reader import open_index
 from scratchflow.model.errors import NoSpace
 
@@ -230,7 +233,7 @@ from pathlib import Path
 from scratchflow.archive import packers
 from scratchflow.archive.bundles import Bundle
 class Slow:
-    def pack(self, members):
+    def pack(self, members, out):
         time.sleep(0.3)
         raise packers.NotPlain
 begun = packers.Packers(Slow, 2)
@@ -246,7 +249,73 @@ def test_packers_do_not_outlive_the_one_who_asked() -> None:
         processes = [int(word) for word in asker.stdout.readline().split()]
         asker.kill()
     assert len(processes) == 2
+    assert asker.returncode == -signal.SIGKILL, "it was at work"
     wait_until_gone(processes)
+
+
+class _OneByte:
+    """Packs whatever it is."""
+
+    def pack(self, _members: object, out: memoryview) -> tuple[int, int, bytes]:
+        out[:1] = b"x"
+        return 1, 1, b""
+
+
+def _bundle(*, fits_frame: bool = True) -> Bundle:
+    return Bundle([(0, 0, b"", b"")], fits_frame=fits_frame)
+
+
+def _one_byte() -> Packing:
+    return cast("Packing", _OneByte())
+
+
+def _under_way(begun: packers.Packers) -> list[int]:
+    return [len(packer.waiting) for packer in begun._alive.values()]
+
+
+def test_work_is_shared_out_late_but_early_before_a_large_file() -> None:
+    small = [_bundle() for _ in range(30)]
+    with packers.Packers(_one_byte, 2) as begun:
+        for _, frame in begun.pack(iter(small)):
+            assert frame
+            assert max(_under_way(begun)) <= 2
+            frame.release()
+    with packers.Packers(_one_byte, 2) as begun:
+        order = begun.pack(iter([_bundle(fits_frame=False), *small]))
+        assert next(order)[1] is None
+        assert _under_way(begun) == [4, 4], "there is something to do while it is written"
+
+
+def test_a_dead_packers_slots_are_used_by_the_others() -> None:
+    asked = [_bundle() for _ in range(60)]
+    yielded: list[Bundle] = []
+    with packers.Packers(_one_byte, 2) as begun:
+        every_slot = sorted(begun._free)
+        for bundle, frame in begun.pack(iter(asked)):
+            if len(yielded) == 10:
+                os.kill(begun.processes[0], signal.SIGKILL)
+            yielded.append(bundle)
+            if frame:
+                frame.release()
+        assert len(begun.processes) == 1
+        while not begun._released.empty():
+            begun._free.append(begun._released.get())
+        assert sorted(begun._free) == every_slot
+    assert list(map(id, yielded)) == list(map(id, asked))
+
+
+def test_a_long_run_of_large_files_is_not_taken_all_at_once() -> None:
+    taken = 0
+
+    def large() -> Iterator[Bundle]:
+        nonlocal taken
+        for _ in range(2000):
+            taken += 1
+            yield _bundle(fits_frame=False)
+
+    with packers.Packers(_one_byte, 2) as begun:
+        next(begun.pack(large()))
+    assert taken < 1000
 
 
 def test_bundles_hold_every_member_once_and_in_order(bench: Bench) -> None:
@@ -269,3 +338,14 @@ def test_the_last_bundles_are_small_so_that_all_packers_end_together(bench: Benc
     assert sizes[0] > 3_000_000
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < 600_000
+
+
+def test_what_comes_after_a_large_file_is_shared_out_too(bench: Bench) -> None:
+    (bench.work / "a-large-one").write_bytes(bytes(20_000_000))
+    for number in range(40):
+        (bench.work / f"file-{number:03}").write_bytes(bytes(100_000))
+    scanned = bench.scan()
+    members = scanned.in_tar_order(bytearray(b"\1") * len(scanned))
+    found = list(bundles(scanned, members, sum(scanned.size)))
+    after = [bundle for bundle in found if len(bundle.members) > 1]
+    assert len(after) > 4
