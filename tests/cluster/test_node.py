@@ -110,14 +110,14 @@ def test_the_session_is_ours_alone_and_comes_back_when_it_was_killed(
 
 
 def test_doctor_finds_nothing_amiss_on_a_node_that_is_held(laptop: Laptop) -> None:
-    laptop.data("allocate")
+    node = laptop.data("allocate")["node"]
     checks = laptop.data("doctor")["checks"]
     assert [check for check in checks if not check["ok"]] == []
     assert {"config", "login", "slurm", "tmux", "store", "alias", "ssh", "node", "scratch"} <= {
         check["name"] for check in checks
     }
     at_login, at_node = [check["detail"] for check in checks if check["name"] == "store"]
-    assert at_node == f"{at_login}, as seen from `node-1`"
+    assert at_node == f"{at_login}, as seen from `{node}`"
 
 
 def test_a_dry_run_says_the_commands_and_takes_nothing(
