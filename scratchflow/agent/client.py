@@ -24,16 +24,25 @@ from scratchflow.model.events import PROTOCOL_VERSION, Emit, Failure, Hello, Sum
 
 # Puts an agent of ours there and gives the command that starts it.
 Heal = Callable[[ScratchflowError], Sequence[str]]
+Meet = Callable[[Hello], None]
 
 
-def call(far: Far, request: Request, emit: Emit, *, command: Sequence[str]) -> dict[str, Any]:
+def call(
+    far: Far,
+    request: Request,
+    emit: Emit,
+    *,
+    command: Sequence[str],
+    meet: Meet = lambda _: None,
+) -> dict[str, Any]:
     """Asks once; returns the `data` of the summary, or raises what the agent reported.
 
     Interrupted here, the stream is closed, and a request with `hold_stdin` ends over there too.
+    `meet` hears who the agent is.
     """
     stream = far.stream(command, stdin=encode(request), hold_stdin=request.hold_stdin)
     try:
-        return _Listener(far.host, request, emit).hear(stream)
+        return _Listener(far.host, request, emit, meet).hear(stream)
     finally:
         stream.close()
 
@@ -53,10 +62,11 @@ def call_healed(
 
 
 class _Listener:
-    def __init__(self, host: str, request: Request, emit: Emit) -> None:
+    def __init__(self, host: str, request: Request, emit: Emit, meet: Meet) -> None:
         self._host = host
         self._request = request
         self._emit = emit
+        self._on_hello = meet
         self._preamble = Preamble()
         self._next_seq = 0
         self._stranger = ""
@@ -113,6 +123,7 @@ class _Listener:
             raise AgentMismatch(host=self._host, agent=hello.version, asking=self._request.version)
         if hello.version != self._request.version:  # its next line has to be a refusal
             self._stranger = hello.version
+        self._on_hello(hello)
 
     def _cut_short(self, stream: FarStream) -> ScratchflowError:
         said = last_words(stream.stderr_tail)

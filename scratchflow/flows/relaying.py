@@ -16,6 +16,7 @@ from scratchflow.cluster.slurm_wait import ended_error
 from scratchflow.cluster.step_refused import is_refused
 from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
+from scratchflow.flows.node_watch import NodeWatch
 from scratchflow.flows.nodes import this_slurm
 from scratchflow.flows.onto_node import Way, way_onto
 from scratchflow.flows.served import do_here
@@ -104,9 +105,17 @@ def _call(way: Way, request: Request, emit: Emit, slurm: Slurm) -> dict[str, obj
     """Asks again while Slurm gives the running job no step: it does not yet, right after its start."""
     until = time.monotonic() + STEP_WAIT_S
     while True:
+        watch = NodeWatch(way, lambda: _as_it_is(way.held, slurm))
         try:
-            return call(way, request, emit, command=agent_command())
-        except AgentMissing as error:
+            return call(watch, request, emit, command=agent_command(), meet=watch.meet)
+        except (AgentMissing, ConnectionLost) as error:
+            if watch.given_up:
+                require_running(way.held, slurm, error)
+                raise NodeSilent(
+                    node=way.host, job_id=way.held.job_id, reason=watch.given_up
+                ) from error
+            if isinstance(error, ConnectionLost):
+                raise
             if not is_refused(error.fields["reason"]) or time.monotonic() > until:
                 raise
             require_running(way.held, slurm, error)
@@ -118,8 +127,12 @@ def _silent(way: Way, error: ScratchflowError) -> NodeSilent:
     return NodeSilent(node=way.host, job_id=way.held.job_id, reason=reason)
 
 
+def _as_it_is(held: Allocation, slurm: Slurm) -> Allocation:
+    return job(slurm, held.job_id or 0, held.name)
+
+
 def require_running(held: Allocation, slurm: Slurm, error: ScratchflowError) -> None:
     """Says that the job has ended, when that is why nobody answers."""
-    now = job(slurm, held.job_id or 0, held.name)
+    now = _as_it_is(held, slurm)
     if now.state not in HELD:
         raise ended_error(now) from error

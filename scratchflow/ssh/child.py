@@ -39,6 +39,14 @@ def run_child(
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """Ends the process and its children if they still run; closes every pipe to it."""
+    _kill(process)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
     for signum in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is not None:
             break
@@ -47,10 +55,6 @@ def end(process: subprocess.Popen[bytes]) -> None:
             os.killpg(process.pid, signum)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE_S)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe:
-            with contextlib.suppress(OSError):
-                pipe.close()
 
 
 class ChildStream(Stream):
@@ -105,6 +109,10 @@ class ChildStream(Stream):
         for thread in self._threads:
             thread.join(GRACE_S)
         self._at_close()
+
+    def give_up(self) -> None:
+        """Ends the command; another thread that waits for its next line meets its end instead."""
+        _kill(self._process)
 
     def _feed(self, stdin: bytes) -> None:
         pipe = self._process.stdin

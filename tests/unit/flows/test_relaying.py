@@ -8,9 +8,10 @@ import pytest
 
 from scratchflow.agent.request import asking
 from scratchflow.flows import relaying
+from scratchflow.flows.node_watch import NodeWatch
 from scratchflow.flows.onto_node import JobStep
 from scratchflow.model.allocation import Allocation, AllocationState
-from scratchflow.model.errors import AgentMissing, AllocationEnded
+from scratchflow.model.errors import AgentMissing, AllocationEnded, ConnectionLost, NodeSilent
 
 HELD = Allocation(job_id=7, name="scratchflow:aws:abc", state="running", nodes=("node-1",))
 REFUSED = "exit code 1: srun: error: Unable to create step for job 7: Memory required by task is not available"
@@ -22,8 +23,11 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What the node says, one after the other."""
     said: list[Any] = []
 
-    def call(*_: object, **__: object) -> Any:
+    def call(watch: NodeWatch, *_: object, **__: object) -> Any:
         answer = said.pop(0)
+        if isinstance(answer, str):
+            watch.given_up = answer
+            raise ConnectionLost(host="node-1", reason="its agent ended before it was done")
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -75,4 +79,17 @@ def test_it_is_not_asked_for_ever(answers: list[Any], monkeypatch: pytest.Monkey
 def test_any_other_silence_is_told_at_once(answers: list[Any]) -> None:
     answers += [missing("exit code 127: sh: not found")]
     with pytest.raises(AgentMissing, match="not found"):
+        ask()
+
+
+def test_a_node_that_was_given_up_is_said_to_be_silent_or_its_job_to_be_over(
+    answers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_is(monkeypatch, "running")
+    answers.append("what was started there is gone")
+    with pytest.raises(NodeSilent, match="what was started there is gone"):
+        ask()
+    job_is(monkeypatch, "ended")
+    answers.append("its job has ended")
+    with pytest.raises(AllocationEnded):
         ask()

@@ -1,0 +1,139 @@
+"""Whoever waits for a node that cannot answer any more is told so; whoever is only slow is left alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+import pytest
+
+from scratchflow.flows import node_watch
+from scratchflow.flows.node_watch import NodeWatch
+from scratchflow.flows.onto_node import Way
+from scratchflow.model.allocation import Allocation
+from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
+from scratchflow.model.events import Hello
+from scratchflow.ssh.transport import Completed
+
+HELD = Allocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))
+ENDED = msgspec.structs.replace(HELD, state="ended")
+SUSPENDED = msgspec.structs.replace(HELD, state="suspended")
+SLOW = "import time; print('one', flush=True); time.sleep({}); print('two', flush=True)"
+FOR_EVER = 600
+
+
+class ThisMachine(Way):
+    """A node that is this machine; `probed` counts how often somebody was looked after."""
+
+    def __init__(self) -> None:
+        super().__init__(HELD, os.environ)
+        self.probed = 0
+        self.fails = False
+        self.says: Completed | None = None  # instead of what is so
+
+    def argv(self, command: Sequence[str]) -> list[str | bytes]:
+        return list(command)
+
+    def not_started(self, error: OSError) -> ScratchflowError:
+        raise AssertionError(error)
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
+    ) -> Completed:
+        self.probed += 1
+        if self.fails:
+            raise NodeSilent(node="node-1", job_id=7, reason="no route to host")
+        return self.says or super().run(argv, stdin=stdin, timeout_s=timeout_s)
+
+
+def heard(
+    way: Way,
+    silence_s: float,
+    *,
+    agent: int | None,
+    ask: Callable[[], Allocation] = lambda: HELD,
+) -> tuple[list[bytes], str | None]:
+    """What came of a command that is silent for so long after its first word."""
+    watch = NodeWatch(way, ask, silent_s=0.05, probe_s=10)
+    stream = watch.stream([sys.executable, "-c", SLOW.format(silence_s)])
+    lines = []
+    try:
+        for line in stream:
+            lines.append(line)
+            if agent is not None:
+                watch.meet(Hello(version="1", pid=agent, host="node-1", role="node"))
+    finally:
+        stream.close()
+    return lines, watch.given_up
+
+
+@pytest.fixture
+def dead() -> int:
+    """The number of a process that is no more."""
+    with subprocess.Popen(["true"]) as process:
+        return process.pid
+
+
+def test_an_agent_that_is_gone_is_not_waited_for(dead: int) -> None:
+    began_s = time.monotonic()
+    lines, given_up = heard(ThisMachine(), FOR_EVER, agent=dead)
+    assert (lines, given_up) == ([b"one"], "what was started there is gone")
+    assert time.monotonic() - began_s < FOR_EVER / 2
+
+
+def test_an_agent_that_is_only_slow_is_left_alone() -> None:
+    way = ThisMachine()
+    assert heard(way, 1.0, agent=os.getpid()) == ([b"one", b"two"], None)
+    assert way.probed > 1
+
+
+def test_a_job_that_has_ended_is_not_waited_for() -> None:
+    way = ThisMachine()
+    told = heard(way, FOR_EVER, agent=os.getpid(), ask=lambda: ENDED)
+    assert told == ([b"one"], "its job has ended")
+    assert way.probed == 0
+
+
+def test_a_node_that_nobody_reaches_is_given_up_after_several_tries() -> None:
+    way = ThisMachine()
+    way.fails = True
+    assert heard(way, FOR_EVER, agent=os.getpid()) == ([b"one"], "nobody there answers")
+    assert way.probed == node_watch._ENOUGH
+
+
+def test_before_its_first_word_an_agent_gets_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    way = ThisMachine()
+    assert heard(way, 0.4, agent=None) == ([b"one", b"two"], None)
+    monkeypatch.setattr(node_watch, "_ENOUGH_AT_FIRST", 3)
+    assert heard(way, FOR_EVER, agent=None) == ([b"one"], "nobody there answers")
+
+
+def test_what_runs_on_the_node_does_not_need_slurm() -> None:
+    def unreachable() -> Allocation:
+        raise SlurmUnreachable(host="login", reason="slurmctld does not answer")
+
+    way = ThisMachine()
+    assert heard(way, 1.0, agent=os.getpid(), ask=unreachable) == ([b"one", b"two"], None)
+
+
+def test_a_job_that_stands_still_is_waited_for(dead: int) -> None:
+    way = ThisMachine()
+    assert heard(way, 0.5, agent=dead, ask=lambda: SUSPENDED) == ([b"one", b"two"], None)
+    assert way.probed == 0
+
+
+def test_words_that_are_not_the_nodes_own_mean_nothing(dead: int) -> None:
+    way = ThisMachine()
+    way.says = Completed(1, b"", b"srun: error: Unable to create step for job 7")
+    assert heard(way, 0.12, agent=dead) == ([b"one", b"two"], None)
+    assert way.probed
+
+
+def test_no_thread_stays() -> None:
+    heard(ThisMachine(), 0.2, agent=os.getpid())
+    assert not any(thread.name == "node-watch" for thread in threading.enumerate())
