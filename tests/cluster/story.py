@@ -23,7 +23,7 @@ WRITE = (
     " {{ echo {generation}; head -c 20000 /dev/urandom; }} > part-$i; i=$((i+1)); done"
 )
 LOOK = (
-    "cd /scratch/alice || exit 0; test -e .scratchflow/restoring.json && echo restoring;"
+    "cd /scratch/alice || exit 0; test -e .scratchflow/work/restoring.json && echo restoring;"
     " test -d work && echo there && for f in work/part-*; do head -n 1 $f; done | sort | uniq -c"
 )
 ENDED_S = 150.0
