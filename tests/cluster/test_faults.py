@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
 import time
 
 import pytest
@@ -26,6 +27,7 @@ EVERY_TIME = {
     ("hop", "scancel"),
     ("clear", "scancel"),
 }
+AGENT = "run.py agent"
 SEED = os.environ.get("SCRATCHFLOW_FAULTS_SEED", "5")
 # There is no node, or half a workspace: what the errors' hints say to run first.
 NEEDS_UP = {23, 24, 25, 30, 35, 37}
@@ -77,6 +79,35 @@ def test_a_job_whose_end_slurm_forgot_is_given_back_once_more(story: Story) -> N
     story.require_truth()
     again(story, ["clear"])
     assert story.cluster.jobs() == []
+
+
+@pytest.mark.skipif(not MOMENTS, reason="takes two minutes")
+def test_an_agent_that_stands_still_for_a_while_is_waited_for(story: Story) -> None:
+    node, process = backup_that_stands_still(story)
+    time.sleep(120)  # so often in vain, and it would be given up: that is what is tested
+    story.cluster.exec(node, "pkill", "-CONT", "-u", "alice", "-f", AGENT)
+    assert story.ended(process)["type"] == "summary"
+
+
+def test_a_node_that_is_back_at_once_keeps_nobody_waiting(story: Story) -> None:
+    node, process = backup_that_stands_still(story)
+    story.cluster.run("crash", node)
+    story.heal()
+    ended = story.ended(process)
+    assert (ended["type"], ended["exit_code"]) == ("error", 24), ended
+    print(ended["message"])  # noqa: T201 - whether Slurm had missed it depends on the moment
+
+
+def backup_that_stands_still(story: Story) -> tuple[str, subprocess.Popen[str]]:
+    """The node, and a backup whose agent there is stopped in its first moments."""
+    node: str = story.must("allocate")["node"]
+    story.cluster.exec("-u", "alice", node, "mkdir", "-p", WORK)
+    story.write(node)
+    stop = f"until pkill -STOP -u alice -f '{AGENT}'; do sleep 0.02; done"
+    with story.cluster.start("exec", node, "sh", "-c", stop) as stopping:
+        process = story.laptop.begin("backup", "--json")
+        assert stopping.wait(60) == 0
+    return node, process
 
 
 def _is_written_down(cluster: Minicluster) -> bool:
