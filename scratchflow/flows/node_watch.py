@@ -66,17 +66,19 @@ class NodeWatch:
         return WatchedStream(stream, self._watch)
 
     def _watch(self, stream: WatchedStream) -> None:
-        in_vain = 0
+        in_vain, was_lost = 0, False
         while stream.wait_for_silence(self._silent_s):
-            is_lost = self._is_lost()
-            in_vain = in_vain + 1 if is_lost is None else 0
+            lost = self._lost()
+            in_vain = in_vain + 1 if lost is None else 0
             enough = _ENOUGH_AT_FIRST if self._agent is None else _ENOUGH
-            if is_lost or in_vain >= enough:
-                self.given_up = is_lost or "nobody there answers"
+            # Twice in a row: an agent that has just ended may have its last words on their way.
+            if (lost and was_lost) or in_vain >= enough:
+                self.given_up = lost or "nobody there answers"
                 stream.give_up()
                 return
+            was_lost = bool(lost)
 
-    def _is_lost(self) -> str | None:
+    def _lost(self) -> str | None:
         """Why nothing will come any more, "" when all is well, None when nobody can say."""
         try:
             state = self._ask().state

@@ -57,9 +57,10 @@ def heard(
     *,
     agent: int | None,
     ask: Callable[[], Allocation] = lambda: HELD,
+    silent_s: float = 0.05,
 ) -> tuple[list[bytes], str | None]:
     """What came of a command that is silent for so long after its first word."""
-    watch = NodeWatch(way, ask, silent_s=0.05, probe_s=10)
+    watch = NodeWatch(way, ask, silent_s=silent_s, probe_s=10)
     stream = watch.stream([sys.executable, "-c", SLOW.format(silence_s)])
     lines = []
     try:
@@ -84,6 +85,12 @@ def test_an_agent_that_is_gone_is_not_waited_for(dead: int) -> None:
     lines, given_up = heard(ThisMachine(), FOR_EVER, agent=dead)
     assert (lines, given_up) == ([b"one"], "what was started there is gone")
     assert time.monotonic() - began_s < FOR_EVER / 2
+
+
+def test_last_words_that_are_on_their_way_are_heard(dead: int) -> None:
+    way = ThisMachine()
+    assert heard(way, 1.4, agent=dead, silent_s=1.0) == ([b"one", b"two"], None)
+    assert way.probed == 1
 
 
 def test_an_agent_that_is_only_slow_is_left_alone() -> None:
