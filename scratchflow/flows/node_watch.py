@@ -63,7 +63,11 @@ class NodeWatch:
     ) -> WatchedStream:
         """Starts a command and gives its stdout line by line."""
         stream = self._way.stream(argv, stdin=stdin, hold_stdin=hold_stdin)
-        return WatchedStream(stream, self._watch)
+        try:
+            return WatchedStream(stream, self._watch)
+        except BaseException:  # no thread to be had, or interrupted: nobody else will end it
+            stream.close()
+            raise
 
     def _watch(self, stream: WatchedStream) -> None:
         in_vain, was_lost = 0, False

@@ -108,18 +108,22 @@ def _call(way: Way, request: Request, emit: Emit, slurm: Slurm) -> dict[str, obj
         watch = NodeWatch(way, lambda: _as_it_is(way.held, slurm))
         try:
             return call(watch, request, emit, command=agent_command(), meet=watch.meet)
-        except (AgentMissing, ConnectionLost) as error:
-            if watch.given_up:
-                require_running(way.held, slurm, error)
-                raise NodeSilent(
-                    node=way.host, job_id=way.held.job_id, reason=watch.given_up
-                ) from error
-            if isinstance(error, ConnectionLost):
-                raise
+        except ConnectionLost as error:
+            _require_waited(watch, way, slurm, error)
+            raise
+        except AgentMissing as error:
+            _require_waited(watch, way, slurm, error)
             if not is_refused(error.fields["reason"]) or time.monotonic() > until:
                 raise
             require_running(way.held, slurm, error)
         time.sleep(_AGAIN_S)
+
+
+def _require_waited(watch: NodeWatch, way: Way, slurm: Slurm, error: ScratchflowError) -> None:
+    """Says why the node was given up, when it was not the agent that ended."""
+    if watch.given_up:
+        require_running(way.held, slurm, error)
+        raise NodeSilent(node=way.host, job_id=way.held.job_id, reason=watch.given_up) from error
 
 
 def _silent(way: Way, error: ScratchflowError) -> NodeSilent:

@@ -18,6 +18,7 @@ from scratchflow.flows.onto_node import Way
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
 from scratchflow.model.events import Hello
+from scratchflow.ssh.child import ChildStream
 from scratchflow.ssh.transport import Completed
 
 HELD = Allocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))
@@ -139,6 +140,22 @@ def test_words_that_are_not_the_nodes_own_mean_nothing(dead: int) -> None:
     way.says = Completed(1, b"", b"srun: error: Unable to create step for job 7")
     assert heard(way, 0.12, agent=dead) == ([b"one", b"two"], None)
     assert way.probed
+
+
+def test_a_command_that_nobody_can_watch_is_not_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[ChildStream] = []
+
+    class NoThreads:
+        def __init__(self, stream: ChildStream, _watch: object) -> None:
+            started.append(stream)
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(node_watch, "WatchedStream", NoThreads)
+    with pytest.raises(RuntimeError):
+        heard(ThisMachine(), FOR_EVER, agent=None)
+    assert started[0]._process.poll() is not None
 
 
 def test_no_thread_stays() -> None:
