@@ -39,6 +39,7 @@ from scratchflow.model.errors import (
     WorkspaceMissing,
 )
 from scratchflow.model.results import AutobackupEnded, BackupTaken
+from scratchflow.model.snapshot import Purpose
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.model.units import format_took
 from scratchflow.store.catalogue import read_catalogue
@@ -111,7 +112,7 @@ class _Loop:
             _say(f"every {self._schedule.every_s:g} s, {priority}{way}")
             reason = self._until_the_end()
             if reason != "switched off":
-                self._back_up("the job ends")
+                self._back_up("the job ends", "final")
         self._life = msgspec.structs.replace(self._life, phase="ended", next_time=None)
         self._beat()
         _say(f"ended: {reason}")
@@ -157,7 +158,11 @@ class _Loop:
     def _take_due(self, now_s: float) -> None:
         final_s = self._final_s()
         is_final = final_s is not None and now_s >= final_s and not self._final_done
-        worked = self._back_up("the last before the time limit" if is_final else "automatic")
+        worked = (
+            self._back_up("the last before the time limit", "final")
+            if is_final
+            else self._back_up("automatic", "auto")
+        )
         if worked:
             chance = random.random()  # noqa: S311 - spreads load, hides nothing
             self._regular_s = self._schedule.next_regular(time.time(), chance)
@@ -190,7 +195,7 @@ class _Loop:
     def _life_duration(self) -> float:
         return self._life.last_duration_s or 0.0
 
-    def _back_up(self, message: str) -> bool:
+    def _back_up(self, message: str, purpose: Purpose) -> bool:
         """Whether there is nothing left to save."""
         self._life = msgspec.structs.replace(self._life, phase="backing up")
         self._beat()
@@ -199,7 +204,7 @@ class _Loop:
         taken: BackupTaken | None = None
         try:
             with self._signs_of_life():
-                taken = backup(self._here, self._teller, Wish(message=message))
+                taken = backup(self._here, self._teller, Wish(message=message, purpose=purpose))
         except WorkspaceMissing as missing:
             _say(str(missing))  # nothing to lose, so no error: it may come with a restore
         except ScratchflowError as failed:

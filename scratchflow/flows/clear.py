@@ -98,7 +98,7 @@ def final_backup(cluster: Cluster, job_id: int | None) -> str | None:
     """The last snapshot of a node; None when it has no workspace, so nothing to lose."""
     cluster.emit(Progress(phase="the last backup"))
     try:
-        wish = Backup(message="before clear")
+        wish = Backup(message="before clear", purpose="final")
         return cluster.at_workspace("backup", wish, BackupTaken, job_id=job_id).snapshot
     except WorkspaceMissing:
         message = "there is no workspace on the node: nothing to back up"

@@ -40,7 +40,8 @@ def create(
         raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
     if wish.env != "none":
         _make_environment(here, teller, wish, environment)
-    taken = backup(here, teller, Wish(message="created" if known is None else "environment"))
+    message = "created" if known is None else "environment"
+    taken = backup(here, teller, Wish(message=message, purpose="created"))
     return WorkspaceCreated(path=path, snapshot=taken.snapshot, env=env)
 
 

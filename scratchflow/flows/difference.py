@@ -100,7 +100,14 @@ def _save_changes(here: Here, teller: Teller, source: Source) -> Saved:
     """A snapshot of all that the restore may touch, unless one already holds it."""
     message = f"before restoring {source.id}"
     roots = saved_roots(here, source.roots)
-    wish = Wish(allow_shrink=True, message=message, prune=False, note_unchanged=False, roots=roots)
+    wish = Wish(
+        allow_shrink=True,
+        message=message,
+        purpose="safety",
+        prune=False,
+        note_unchanged=False,
+        roots=roots,
+    )
     # A scan that went further, to a root that the snapshot turned out not to have, is of no use.
     if source.scan is None or source.scan.roots != roots:
         return save_now(here, teller, wish)

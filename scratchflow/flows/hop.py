@@ -92,7 +92,7 @@ def _begin(cluster: Cluster) -> _Move:
 def _back_up(move: _Move) -> BackupTaken | None:
     """What the old node has now; None when it has no workspace."""
     try:
-        wish = Backup(message="before hop")
+        wish = Backup(message="before hop", purpose="final")
         return move.cluster.at_workspace("backup", wish, BackupTaken, job_id=move.old_job)
     except WorkspaceMissing:
         return None

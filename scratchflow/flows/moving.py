@@ -104,7 +104,11 @@ def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) ->
                 here, snapshot, imported.counts, imported.archive_bytes, imported.sha256
             )
             message = f"imported from {printable(source.name)}"
-            new.commit(msgspec.structs.replace(manifest, warnings=teller.warnings, message=message))
+            new.commit(
+                msgspec.structs.replace(
+                    manifest, warnings=teller.warnings, message=message, purpose="imported"
+                )
+            )
     counts = imported.counts
     return SnapshotImported(
         snapshot=snapshot, source=printable(source), files=counts.files, bytes=counts.bytes

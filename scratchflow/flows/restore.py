@@ -116,7 +116,7 @@ def _make_newest(
     if latest is None or latest.id == restored.snapshot:
         return restored
     message = f"restored {restored.snapshot}"
-    wish = Wish(allow_shrink=True, message=message, even_unchanged=True)
+    wish = Wish(allow_shrink=True, message=message, purpose="restored", even_unchanged=True)
     with _locked(here, teller) as lock:
         snapshot = None
         if known and _covers(source, here.workspace):
@@ -214,7 +214,7 @@ def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source
     safety = None
     if not is_empty_or_missing(here.workspace.path):
         message = f"before restoring paths of {source.id}"
-        wanted = Wish(allow_shrink=True, message=message, prune=False)
+        wanted = Wish(allow_shrink=True, message=message, purpose="safety", prune=False)
         safety = safety_snapshot(save_now(here, teller, wanted))
     extracted = _extract(source, here.workspace.scratch, teller, select, existing="replaced")
     return summary(here, source, "delta", extracted.files, extracted.bytes, safety_snapshot=safety)

@@ -44,7 +44,12 @@ def _backup(here: "Here", teller: "Teller", asked: wishes.Backup) -> Result:
     from scratchflow.flows.snapshotting import Wish
 
     message = printable(asked.message)
-    wish = Wish(full=asked.full, allow_shrink=asked.allow_shrink, message=message)
+    wish = Wish(
+        full=asked.full,
+        allow_shrink=asked.allow_shrink,
+        message=message,
+        purpose=asked.purpose,
+    )
     take = flow.foretell_backup if asked.dry_run else flow.backup
     return take(here, teller, wish)
 

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -31,7 +31,7 @@ from scratchflow.model.errors import (
     WorkspaceMissing,
 )
 from scratchflow.model.results import BackupTaken
-from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest
+from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, Purpose
 from scratchflow.model.text import printable
 from scratchflow.store.catalogue import Catalogue, begun_at, fresh_id, read_catalogue
 from scratchflow.store.commit import NewSnapshot
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 # A chain of incrementals of which less than this is still in use is not worth keeping.
 MIN_LIVE_SHARE = 0.5
+_SHOWN_UNSAVED = 20
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -55,6 +56,7 @@ class Wish(msgspec.Struct, frozen=True):
     full: bool = False
     allow_shrink: bool = False
     message: str = ""
+    purpose: Purpose = "asked"
     # Also when nothing changed: to make a state that was restored the newest one.
     even_unchanged: bool = False
     # Not while a restore is about to read a snapshot that the rules no longer keep.
@@ -137,7 +139,7 @@ def save_workspace(
         cache = planned.cache_if_unchanged()
         if wish.note_unchanged:
             note_equal(here, lock.place, parent.manifest.id, cache, teller)
-        taken = _unchanged(parent.manifest, here.monotonic() - started_s)
+        taken = _unchanged(parent.manifest, here.monotonic() - started_s, teller)
         flags = cache.flags if cache else recheck_flags(planned.scanned)
         return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
     guard_shrink(
@@ -154,7 +156,7 @@ def save_workspace(
     note_equal(here, lock.place, snapshot, written.cache, teller)
     if wish.prune:
         _prune(lock, here, teller)
-    taken = _taken(manifest, written, here.monotonic() - started_s)
+    taken = _taken(manifest, written, here.monotonic() - started_s, teller)
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
 
 
@@ -183,7 +185,12 @@ def commit_again(
 
 def _commit(new: NewSnapshot, plain: Manifest, teller: Teller, took_s: float) -> Manifest:
     teller.phase("verify")
-    told = msgspec.structs.replace(plain, warnings=teller.warnings, duration_s=round(took_s, 3))
+    told = msgspec.structs.replace(
+        plain,
+        warnings=teller.warnings,
+        unsaved=len(teller.unreadable),
+        duration_s=round(took_s, 3),
+    )
     return new.commit(told)
 
 
@@ -280,6 +287,7 @@ def _manifest(
         needs=written.needs,
         also=[root for root in wish.roots or here.workspace.roots if root != here.workspace.name],
         message=wish.message,
+        purpose=wish.purpose,
         exclude=list(here.profile.backup.exclude),
     )
 
@@ -354,7 +362,7 @@ def _prune(lock: StoreLock, here: Here, teller: Teller) -> None:
         teller.warn("snapshots.not_pruned", b"", f"old snapshots stay: {error}")
 
 
-def _unchanged(manifest: Manifest, took_s: float) -> BackupTaken:
+def _unchanged(manifest: Manifest, took_s: float, teller: Teller) -> BackupTaken:
     return BackupTaken(
         snapshot=manifest.id,
         kind="unchanged",
@@ -365,10 +373,11 @@ def _unchanged(manifest: Manifest, took_s: float) -> BackupTaken:
         changed_bytes=0,
         stored_bytes=0,
         duration_s=round(took_s, 3),
+        **_unsaved(teller),
     )
 
 
-def _taken(manifest: Manifest, written: Written, took_s: float) -> BackupTaken:
+def _taken(manifest: Manifest, written: Written, took_s: float, teller: Teller) -> BackupTaken:
     return BackupTaken(
         snapshot=manifest.id,
         kind=manifest.kind,
@@ -379,4 +388,10 @@ def _taken(manifest: Manifest, written: Written, took_s: float) -> BackupTaken:
         changed_bytes=written.changed_bytes,
         stored_bytes=manifest.archive_bytes,
         duration_s=round(took_s, 3),
+        **_unsaved(teller),
     )
+
+
+def _unsaved(teller: Teller) -> dict[str, Any]:
+    shown = [printable(os.fsdecode(path)) for path in teller.unreadable[:_SHOWN_UNSAVED]]
+    return {"unsaved": len(teller.unreadable), "unsaved_paths": shown}

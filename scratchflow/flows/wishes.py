@@ -7,6 +7,7 @@ the machine that does it.
 from typing import ClassVar, Literal
 
 from scratchflow.agent.request import Arguments
+from scratchflow.model.snapshot import Purpose
 
 
 class Nothing(Arguments, frozen=True):
@@ -34,6 +35,7 @@ class Backup(DryRun, frozen=True):
     full: bool = False
     allow_shrink: bool = False
     message: str = ""
+    purpose: Purpose = "asked"
 
 
 class Restore(DryRun, frozen=True):

@@ -68,6 +68,9 @@ class BackupTaken(Result, frozen=True):
     stored_bytes: int
     duration_s: float
     dry_run: bool = False
+    # Paths that could not be read, so that no snapshot holds them; the first few, and how many.
+    unsaved: int = 0
+    unsaved_paths: list[str] = []
 
 
 class WorkspaceCreated(Result, frozen=True):

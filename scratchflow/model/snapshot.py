@@ -10,6 +10,9 @@ import msgspec
 MANIFEST_SCHEMA = 1
 
 SnapshotKind = Literal["full", "incremental"]
+# Who wanted it: a person (`asked`), the auto-backup (`auto`), the end of an allocation (`final`), or
+# scratchflow itself: before a restore (`safety`), after one (`restored`), for `create` and `import`.
+Purpose = Literal["asked", "auto", "final", "safety", "restored", "created", "imported"]
 
 _ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}", re.ASCII)
 
@@ -39,6 +42,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     verified: bool
     message: str = ""
     exclude: list[str] = []
+    purpose: Purpose = "asked"
+    # How many paths could not be read, so that no snapshot holds them as they were.
+    unsaved: int = 0
     duration_s: float = 0.0
 
 

@@ -14,9 +14,8 @@ from scratchflow.disk.durable import replace_file
 from scratchflow.model.times import epoch
 from scratchflow.store.failures import store_errors
 from scratchflow.store.nodes import is_node_name
-from scratchflow.store.place import FILE_MODE, Place, make_private_directory
+from scratchflow.store.place import FILE_MODE, HEARTBEATS_NAME, Place, make_private_directory
 
-_DIRECTORY = "heartbeats"
 _LIMIT_BYTES = 65536
 
 BEAT_S = 30.0
@@ -55,7 +54,7 @@ def beat(place: Place, heartbeat: Heartbeat) -> None:
     """Replaces the node's sign of life. Needs no lock: each node writes its own."""
     if not is_node_name(heartbeat.node):
         raise ValueError(f"not a node: {heartbeat.node!r}")
-    directory = place.directory / _DIRECTORY
+    directory = place.directory / HEARTBEATS_NAME
     with store_errors(directory):
         make_private_directory(directory)
         content = msgspec.json.encode(heartbeat) + b"\n"
@@ -66,20 +65,20 @@ def log_path(place: Place, node: str) -> Path:
     """Where the auto-backup of a node says what it does, in words."""
     if not is_node_name(node):
         raise ValueError(f"not a node: {node!r}")
-    return place.directory / _DIRECTORY / f"{node}.log"
+    return place.directory / HEARTBEATS_NAME / f"{node}.log"
 
 
 def prepare(place: Place) -> None:
     """Makes the directory, so that a log can be opened in it."""
     with store_errors(place.directory):
-        make_private_directory(place.directory / _DIRECTORY)
+        make_private_directory(place.directory / HEARTBEATS_NAME)
 
 
 def read_heartbeat(place: Place, node: str) -> Heartbeat | None:
     """The node's last sign of life; None when there is none that can be read."""
     if not is_node_name(node):
         return None
-    file = place.directory / _DIRECTORY / f"{node}.json"
+    file = place.directory / HEARTBEATS_NAME / f"{node}.json"
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
@@ -93,7 +92,7 @@ def read_heartbeat(place: Place, node: str) -> Heartbeat | None:
 def read_heartbeats(place: Place) -> list[Heartbeat]:
     """The last signs of life of all nodes."""
     try:
-        names = sorted(os.listdir(place.directory / _DIRECTORY))
+        names = sorted(os.listdir(place.directory / HEARTBEATS_NAME))
     except OSError:
         return []
     nodes = [name.removesuffix(".json") for name in names if name.endswith(".json")]

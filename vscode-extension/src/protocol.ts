@@ -168,6 +168,8 @@ export interface BackupTaken {
   stored_bytes: number;
   duration_s: number;
   dry_run?: boolean;
+  unsaved?: number;
+  unsaved_paths?: Array<string>;
 }
 
 /** A snapshot that would not restore, and why. */
@@ -346,6 +348,8 @@ export interface Manifest {
   verified: boolean;
   message?: string;
   exclude?: Array<string>;
+  purpose?: "asked" | "auto" | "created" | "final" | "imported" | "restored" | "safety";
+  unsaved?: number;
   duration_s?: number;
 }
 
