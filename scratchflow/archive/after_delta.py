@@ -2,20 +2,19 @@
 
 Files that the delta left alone are described as they were scanned before it, not as they are
 now: whoever changed one since then changed its change time, and the next backup sees that.
+Files that the delta wrote or gave new metadata are read by the next backup: another process may
+have written to them since, and their stamps of now would vouch for bytes that nobody has read.
 """
 
 from __future__ import annotations
 
-import os
-import time
 from array import array
 from collections.abc import Iterable
 
-from scratchflow.archive.cache import ScanCache, is_racy
+from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.differences import Delta
-from scratchflow.archive.dirfds import DirectoryHandles
 from scratchflow.archive.index import RECHECK, Index
-from scratchflow.archive.scan import ScannedTree, clamped_ns
+from scratchflow.archive.scan import ScannedTree
 
 
 def cache_after(
@@ -33,24 +32,6 @@ def cache_after(
         cache.inode[entry : entry + count] = scanned.inode[known : known + count]
         cache.ctime_ns[entry : entry + count] = scanned.ctime_ns[known : known + count]
         cache.flags[entry : entry + count] = flags[known : known + count]
-    _look_again(cache, touched, scanned, wanted)
+    for entry in touched:
+        cache.flags[entry] = RECHECK
     return cache
-
-
-def _look_again(
-    cache: ScanCache, touched: Iterable[int], scanned: ScannedTree, wanted: Index
-) -> None:
-    """Takes down what was just written. Whatever is not as it was left is read by the next backup."""
-    started_ns = time.time_ns()
-    with DirectoryHandles(wanted, os.fsencode(scanned.scratch)) as handles:
-        for entry in sorted(touched):
-            cache.flags[entry] = RECHECK
-            try:
-                directory = handles.get(wanted.group_of(entry))
-                found = os.stat(wanted.names[entry], dir_fd=directory, follow_symlinks=False)
-            except OSError:
-                continue
-            ctime_ns, mtime_ns = clamped_ns(found.st_ctime_ns), clamped_ns(found.st_mtime_ns)
-            cache.inode[entry], cache.ctime_ns[entry] = found.st_ino, ctime_ns
-            if mtime_ns == wanted.mtime_ns[entry]:
-                cache.flags[entry] = RECHECK * is_racy(max(mtime_ns, ctime_ns), started_ns)

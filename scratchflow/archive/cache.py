@@ -1,8 +1,7 @@
 """What only this disk knows about a snapshot: inodes and change times, kept beside the workspace.
 
 An index says what a file held; the cache says that this very file on this disk has not been
-touched since. It belongs to one snapshot and one tree; without it files are compared by size,
-mtime and mode alone, which misses a file rewritten with its size and mtime kept.
+touched since. It belongs to one snapshot and one tree; without it every file has to be read.
 """
 
 from __future__ import annotations
@@ -47,13 +46,17 @@ class ScanCache:
         return cache
 
     @classmethod
-    def if_equal(cls, scanned: ScannedTree, index: Index) -> ScanCache | None:
-        """The cache for a workspace that has just been restored; None if it is not the same tree.
+    def if_equal(
+        cls, scanned: ScannedTree, index: Index, verified_ns: int | None = None
+    ) -> ScanCache | None:
+        """The cache for a workspace that holds the index's tree; None if the paths differ.
 
-        Entries that somebody has changed meanwhile differ in size or mtime from the index, which
-        the next backup compares as well.
+        `verified_ns` is when the content was last known to be the index's; the start of the scan
+        if not given. Files touched later than that are flagged: somebody may have rewritten them.
         """
-        return cls.of(scanned, index) if _same_entries(scanned, index) else None
+        if not _same_entries(scanned, index):
+            return None
+        return cls.of(scanned, index, recheck_flags(scanned, verified_ns))
 
     @classmethod
     def load(cls, path: Path, index: Index) -> ScanCache | None:
@@ -121,21 +124,23 @@ def _little_endian(column: array[int]) -> array[int]:
     return column
 
 
-def recheck_flags(scanned: ScannedTree) -> array[int]:
+def recheck_flags(scanned: ScannedTree, verified_ns: int | None = None) -> array[int]:
     """Flags entries touched so shortly before the scan that a later write could look the same.
 
     A file written, scanned and written again within one tick of the file system's clock keeps
-    size and timestamps: only reading it again can tell.
+    size and timestamps: only reading it again can tell. With `verified_ns`, entries touched since
+    then are flagged as well.
     """
     flags = array("B", bytes(len(scanned)))
-    limit_ns = scanned.started_ns - _COARSE_NS
+    since_ns = scanned.started_ns if verified_ns is None else min(verified_ns, scanned.started_ns)
+    limit_ns = since_ns - _COARSE_NS
     recent: set[int] = set()
     for column in (scanned.mtime_ns, scanned.ctime_ns):
         if max(column, default=limit_ns - 1) >= limit_ns:
             recent.update([entry for entry, touched in enumerate(column) if touched >= limit_ns])
     for entry in recent:
         touched_ns = max(scanned.mtime_ns[entry], scanned.ctime_ns[entry])
-        flags[entry] = RECHECK * is_racy(touched_ns, scanned.started_ns)
+        flags[entry] = RECHECK * is_racy(touched_ns, since_ns)
     return flags
 
 

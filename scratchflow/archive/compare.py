@@ -1,4 +1,8 @@
-"""Finds out which entries of a scanned tree an index already holds. Reads no file."""
+"""Finds out which entries of a scanned tree an index already holds. Reads no file.
+
+A file's content is believed unread in one case only: the scan cache has the same inode and change
+time for this very path. Every other file of the same size is a suspect, which has to be read.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,11 @@ from bisect import bisect_left, bisect_right
 import msgspec
 
 from scratchflow.archive.cache import ScanCache
-from scratchflow.archive.index import Index
+from scratchflow.archive.index import RECHECK, Index
 from scratchflow.archive.scan import ScannedTree
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 
+_FLAG_OF_KIND = bytes(RECHECK * (kind == REGULAR >> 12) for kind in range(256))
 _COMPARED = ("mode", "size", "mtime_ns")
 
 
@@ -63,7 +68,7 @@ class _Comparer:
         self.scanned = scanned
         self.index = index
         self.cache = cache
-        self.flags = cache.flags if cache else index.flags
+        self.flags = cache.flags if cache else _every_file_flagged(index)
         self.found = Comparison()
         self.known_groups = array("i", [-1]) * scanned.group_count
         self.columns: list[tuple[array[int], array[int]]] = [
@@ -166,22 +171,27 @@ class _Comparer:
             self.found.touched.append(entry)
 
     def _compare_files(self, entry: int, known: int) -> None:
-        scanned, index, cache = self.scanned, self.index, self.cache
+        scanned, index = self.scanned, self.index
         if scanned.size[entry] != index.size[known]:
             self._replaced(entry)
             return
-        settled = not self.flags[known] and scanned.mtime_ns[entry] == index.mtime_ns[known]
-        if cache and settled:
-            settled = (
-                scanned.inode[entry] == cache.inode[known]
-                and scanned.ctime_ns[entry] == cache.ctime_ns[known]
-            )
-        if not settled:
+        if not self._is_vouched_for(entry, known):
             self.found.suspects.append((entry, known))
             return
         self.found.add_run(entry, known, 1)
         if scanned.mode[entry] != index.mode[known]:
             self.found.touched.append(entry)
+
+    def _is_vouched_for(self, entry: int, known: int) -> bool:
+        """Whether the cache shows that nobody has written to this file since it was read."""
+        scanned, cache = self.scanned, self.cache
+        return (
+            cache is not None
+            and not self.flags[known]
+            and scanned.mtime_ns[entry] == self.index.mtime_ns[known]
+            and scanned.inode[entry] == cache.inode[known]
+            and scanned.ctime_ns[entry] == cache.ctime_ns[known]
+        )
 
     def _replaced(self, entry: int) -> None:
         self.found.new.append(entry)
@@ -200,6 +210,11 @@ class _Comparer:
             group = waiting.pop()
             self.found.gone.extend(range(self.index.first[group], self.index.first[group + 1]))
             waiting.extend(self.index.subdirectories(group)[1])
+
+
+def _every_file_flagged(index: Index) -> array[int]:
+    """Flags for a comparison without a cache: size and mtime prove nothing about content."""
+    return array("B", index.kinds().translate(_FLAG_OF_KIND))
 
 
 def symlinks_within(tree: ScannedTree | Index, first: int, end: int) -> tuple[int, int]:

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from scratchflow.archive.digest import StreamDigest, digest_of_bytes
 from scratchflow.archive.frame_sink import FRAME_BYTES
+from scratchflow.archive.looking import OPEN_FILE
 from scratchflow.archive.member_notes import MemberNotes
-from scratchflow.archive.planning import OPEN_FILE
 from scratchflow.archive.scan import ScannedTree, Warn, clamped_ns
 from scratchflow.archive.source_file import (
     SourceError,

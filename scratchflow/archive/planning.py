@@ -10,16 +10,14 @@ import msgspec
 
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.compare import Comparison, compare
-from scratchflow.archive.digest import digest_of_file, read_buffer
 from scratchflow.archive.dirfds import DirectoryHandles
 from scratchflow.archive.index import Index
+from scratchflow.archive.looking import Looker
 from scratchflow.archive.scan import ScannedTree, Warn
 from scratchflow.archive.tree import KIND_MASK, REGULAR
-from scratchflow.archive.xattrs import read_xattrs
 
-OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-# A larger file that might be known is stored again without a look, unless its mtime speaks for
-# it: reading it twice would cost more than it could save.
+# A larger file that might be known is stored again without a look, unless it has the mtime of a
+# known one: reading it twice would cost more than it could save.
 _MAX_LOOK_BYTES = 64 << 20
 
 
@@ -38,6 +36,11 @@ class Plan(msgspec.Struct):
     changed_bytes: int
     gone: int
     unchanged: bool
+
+    def in_full(self) -> Plan:
+        """The same plan, but everything is stored."""
+        store = _all_but(self.dropped, len(self.scanned))
+        return msgspec.structs.replace(self, store=store, full=True, unchanged=False)
 
     def cache_if_unchanged(self) -> ScanCache | None:
         """A fresh cache for the parent when nothing changed: what was reread need not be again."""
@@ -61,11 +64,11 @@ def plan(
     """
     found = compare(scanned, parent, cache) if parent else _everything_is_new(scanned)
     xattrs: dict[int, dict[bytes, bytes]] = {}
+    if parent:
+        looker = Looker(scanned, parent.seed)
+        xattrs = _settle_suspects(found, scanned, parent, looker)
+        xattrs |= _find_moved(found, scanned, parent, looker)
     with scanned.handles() as handles:
-        looker = _Looker(scanned, handles, parent.seed if parent else 0)
-        if parent:
-            xattrs = _settle_suspects(found, scanned, parent, looker)
-            _find_moved(found, scanned, parent, cache, looker)
         dropped = _unreadable(scanned, found.new, handles, warn)
     changed = found.new
     if dropped:
@@ -110,53 +113,31 @@ def _all_but(dropped: set[int], count: int) -> array[int]:
     return array("I", (entry for entry in range(count) if entry not in dropped))
 
 
-class _Looker:
-    """Reads and digests files of the tree."""
-
-    def __init__(self, scanned: ScannedTree, handles: DirectoryHandles, seed: int) -> None:
-        self._scanned = scanned
-        self._handles = handles
-        self._seed = seed
-        self._buffer = read_buffer()
-        self.xattrs: dict[bytes, bytes] = {}  # of the file looked at last
-
-    def digest(self, entry: int) -> bytes | None:
-        """The digest of a file; None when it is not, or not any more, what the scan saw."""
-        scanned = self._scanned
-        try:
-            directory = self._handles.get(scanned.group_of(entry))
-            descriptor = os.open(scanned.names[entry], OPEN_FILE, dir_fd=directory)
-        except OSError:
-            return None
-        try:
-            digest = digest_of_file(descriptor, self._seed, self._buffer)
-            self.xattrs = read_xattrs(descriptor)
-            after = os.fstat(descriptor)
-        except OSError:
-            return None
-        finally:
-            os.close(descriptor)
-        stable = after.st_ctime_ns == scanned.ctime_ns[entry]
-        return digest if stable and after.st_size == scanned.size[entry] else None
-
-
 def _settle_suspects(
-    found: Comparison, scanned: ScannedTree, parent: Index, looker: _Looker
+    found: Comparison, scanned: ScannedTree, parent: Index, looker: Looker
 ) -> dict[int, dict[bytes, bytes]]:
     """Reads every suspect; returns those attributes that differ from the parent's."""
+    looker.look_at(
+        [
+            entry
+            for entry, known in found.suspects
+            if scanned.size[entry] <= _MAX_LOOK_BYTES
+            or scanned.mtime_ns[entry] == parent.mtime_ns[known]
+        ]
+    )
+    digests, seen = looker.found.digests, looker.found.xattrs
     new = set()
     xattrs = {}
     for entry, known in found.suspects:
-        same_mtime = scanned.mtime_ns[entry] == parent.mtime_ns[known]
-        worth_a_look = same_mtime or scanned.size[entry] <= _MAX_LOOK_BYTES
-        if worth_a_look and looker.digest(entry) == parent.digest_of(known):
-            found.add_run(entry, known, 1)
-            if looker.xattrs != parent.xattrs.get(known, {}):
-                xattrs[entry] = looker.xattrs
-            if not same_mtime or scanned.mode[entry] != parent.mode[known] or entry in xattrs:
-                found.touched.append(entry)
-        else:
+        if digests.get(entry) != parent.digest_of(known):
             new.add(entry)
+            continue
+        found.add_run(entry, known, 1)
+        if seen.get(entry, {}) != parent.xattrs.get(known, {}):
+            xattrs[entry] = seen.get(entry, {})
+        same_mtime = scanned.mtime_ns[entry] == parent.mtime_ns[known]
+        if not same_mtime or scanned.mode[entry] != parent.mode[known] or entry in xattrs:
+            found.touched.append(entry)
     found.suspects.clear()
     if new:
         found.replaced |= new
@@ -165,74 +146,76 @@ def _settle_suspects(
 
 
 def _find_moved(
-    found: Comparison,
-    scanned: ScannedTree,
-    parent: Index,
-    cache: ScanCache | None,
-    looker: _Looker,
-) -> None:
-    """New paths whose content the parent has somewhere else refer to it from there."""
-    wanted = {
-        scanned.size[entry]
+    found: Comparison, scanned: ScannedTree, parent: Index, looker: Looker
+) -> dict[int, dict[bytes, bytes]]:
+    """New paths whose content the parent has somewhere else refer to it from there.
+
+    They are read first: neither an inode nor an mtime belongs to one content for ever. Returns
+    the attributes of those whose content the parent has with others.
+    """
+    wanted = [
+        entry
         for entry in found.new
-        if scanned.mode[entry] & KIND_MASK == REGULAR and scanned.size[entry]
-    }
+        if scanned.mode[entry] & KIND_MASK == REGULAR
+        and scanned.size[entry]
+        and entry not in scanned.hardlinks
+    ]
     if not wanted:
-        return
-    by_inode, by_size = _known_content(found, parent, cache, wanted)
+        return {}
+    content = _KnownContent(parent, {scanned.size[entry] for entry in wanted})
+    looker.look_at(
+        [
+            entry
+            for entry in wanted
+            if content.may_have(scanned.size[entry], scanned.mtime_ns[entry])
+        ]
+    )
     still_new = array("I")
+    xattrs = {}
     for entry in found.new:
-        known = _moved_from(entry, scanned, parent, (by_inode, by_size), looker)
+        digest = looker.found.digests.get(entry)
+        known = content.find(scanned.size[entry], digest) if digest else None
         if known is None:
             still_new.append(entry)
-        else:
-            found.add_run(entry, known, 1)
-            found.touched.append(entry)
+            continue
+        found.add_run(entry, known, 1)
+        found.touched.append(entry)
+        seen = looker.found.xattrs.get(entry, {})
+        if seen != parent.xattrs.get(known, {}):
+            xattrs[entry] = seen
     found.new = still_new
+    return xattrs
 
 
-_BySize = dict[int, list[int]]
-_ByInode = dict[tuple[int, int, int], int]
+class _KnownContent:
+    """The files of an index by size, and by digest once somebody asks for one of that size."""
 
+    def __init__(self, index: Index, sizes: set[int]) -> None:
+        self._index = index
+        self._by_size: dict[int, list[int]] = defaultdict(list)
+        self._by_digest: dict[int, dict[bytes, int]] = {}
+        for known, size in enumerate(index.size):
+            if size in sizes:
+                self._by_size[size].append(known)
+        self._large = {
+            (size, index.mtime_ns[known])
+            for size, of_size in self._by_size.items()
+            if size > _MAX_LOOK_BYTES
+            for known in of_size
+        }
 
-def _known_content(
-    found: Comparison, parent: Index, cache: ScanCache | None, wanted: set[int]
-) -> tuple[_ByInode, _BySize]:
-    by_size: _BySize = defaultdict(list)
-    for known, size in enumerate(parent.size):
-        if size in wanted:
-            by_size[size].append(known)
-    by_inode: _ByInode = {}
-    if cache:
-        for known in found.gone:
-            if parent.mode[known] & KIND_MASK == REGULAR and not cache.flags[known]:
-                key = (cache.inode[known], parent.size[known], parent.mtime_ns[known])
-                by_inode[key] = known
-    return by_inode, by_size
+    def may_have(self, size: int, mtime_ns: int) -> bool:
+        """Whether reading a file of this size may show that its content is known."""
+        return (size, mtime_ns) in self._large if size > _MAX_LOOK_BYTES else size in self._by_size
 
-
-def _moved_from(
-    entry: int,
-    scanned: ScannedTree,
-    parent: Index,
-    known_content: tuple[_ByInode, _BySize],
-    looker: _Looker,
-) -> int | None:
-    by_inode, by_size = known_content
-    size = scanned.size[entry]
-    if scanned.mode[entry] & KIND_MASK != REGULAR or entry in scanned.hardlinks or not size:
-        return None
-    key = (scanned.inode[entry], size, scanned.mtime_ns[entry])
-    if key in by_inode:
-        return by_inode[key]
-    candidates = by_size.get(size, ())
-    mtime_ns = scanned.mtime_ns[entry]
-    if size > _MAX_LOOK_BYTES:
-        candidates = [known for known in candidates if parent.mtime_ns[known] == mtime_ns]
-    if not candidates:
-        return None
-    digest = looker.digest(entry)
-    return next((known for known in candidates if parent.digest_of(known) == digest), None)
+    def find(self, size: int, digest: bytes) -> int | None:
+        """The first entry with this content."""
+        table = self._by_digest.get(size)
+        if table is None:
+            of_size = reversed(self._by_size.get(size, []))
+            table = {self._index.digest_of(known): known for known in of_size}
+            self._by_digest[size] = table
+        return table.get(digest)
 
 
 def _unreadable(

@@ -73,7 +73,7 @@ class Scan:
         count = min(usable_cores() - 1, _MAX_HELPERS) if helpers is None else helpers
         self._top, shares = self._divide(top) if count else (_Found(top), [])
         self._shares = shares
-        self._helpers = Helpers([found.directory for found in shares], self._walk, count)
+        self._helpers = Helpers(len(shares), self._share, count)
 
     def __enter__(self) -> Scan:
         return self
@@ -98,8 +98,8 @@ class Scan:
         """
         while (number := self._helpers.next_share()) is not None:
             self._shares[number].part = self._walk.beneath(self._shares[number].directory)
-        for number, part in self._helpers.results():
-            self._shares[number].part = part
+        for number, columns in self._helpers.results():
+            self._shares[number].part = Part.loaded(columns)
         for found in self._top.in_order():
             # What a helper took and did not bring back, because it was killed, say.
             part = found.part or self._walk.beneath(found.directory)
@@ -110,6 +110,10 @@ class Scan:
         else:
             self._tree.connect()
         return self._tree
+
+    def _share(self, number: int) -> list[object]:
+        """What a helper brings back for one share."""
+        return self._walk.beneath(self._shares[number].directory).dumped()
 
     def _divide(self, top: Directory) -> tuple[_Found, list[_Found]]:
         """Lists directories from the top until enough of them wait to be entered."""

@@ -1,4 +1,4 @@
-"""Forked processes that take part in a walk.
+"""Forked processes that take part in a walk, or in reading what the walk could not tell apart.
 
 A helper keeps what it finds until the end: it must not have to wait for this process. Where
 there are no helpers, or they fail, this process does their share; what they bring is never
@@ -10,26 +10,28 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from scratchflow.archive.forking import end_helper, fork_helper
 from scratchflow.archive.shares import Shares
-from scratchflow.archive.walking import Directory, Part, Walk
 
 _READ_BYTES = 1 << 20
 
 
 class Helpers:
-    """Up to `count` processes, if there is enough for them to do; `close` leaves none behind."""
+    """Up to `count` processes, if there is enough for them to do; `close` leaves none behind.
 
-    def __init__(self, shares: Sequence[Directory], walk: Walk, count: int) -> None:
-        self._shares = shares
-        self._walk = walk
+    `work` does one share, by its number, and returns values that `marshal` takes.
+    """
+
+    def __init__(self, shares: int, work: Callable[[int], object], count: int) -> None:
+        self._do = work
         self._children: dict[int, int] = {}  # process -> what it will be heard through
-        self._numbers = Shares(len(shares))
-        if sys.platform == "linux" and len(shares) > 1:
+        self._numbers = Shares(shares)
+        if sys.platform == "linux" and shares > 1:
             try:
-                for _ in range(min(count, len(shares) - 1)):
+                for _ in range(min(count, shares - 1)):
                     self._fork()
             except OSError:  # no more processes allowed: those there are will do
                 return
@@ -46,8 +48,8 @@ class Helpers:
         """The next share that nobody has taken yet; None when all are taken."""
         return self._numbers.take()
 
-    def results(self) -> Iterator[tuple[int, Part]]:
-        """What the helpers found. One that did not come to its end has found nothing."""
+    def results(self) -> Iterator[tuple[int, Any]]:
+        """The shares that helpers did, and what `work` returned for each. One that did not come to its end has found nothing."""
         for process, reading in list(self._children.items()):
             content = _read_all(reading)
             try:
@@ -57,8 +59,7 @@ class Helpers:
             del self._children[process]
             os.close(reading)
             if status == 0:
-                for number, columns in marshal.loads(content):  # noqa: S302 - our own process's
-                    yield number, Part.loaded(columns)
+                yield from marshal.loads(content)  # noqa: S302 - our own process's
 
     def close(self) -> None:
         """Ends helpers that are still at work; harmless when repeated."""
@@ -90,7 +91,7 @@ class Helpers:
         found = []
         # Somebody else is the parent when the one who asked is gone.
         while (number := self.next_share()) is not None and os.getppid() == asker:
-            found.append((number, self._walk.beneath(self._shares[number]).dumped()))
+            found.append((number, self._do(number)))
         return marshal.dumps(found)
 
 

@@ -181,10 +181,13 @@ def _restore_everything(
         if source.manifest and extracted.files != counts.files:
             reason = f"{extracted.files} files came out instead of {counts.files}"
             raise SnapshotDamaged(snapshot=source.id, reason=reason)
+        # Nobody knows of the files before they are swapped in: what is written to them later has a
+        # later change time than this.
+        verified_ns = time.time_ns()
         begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="full"))
         forget_base(here.workspace)
         moved = swap_in(incoming, here.workspace.scratch, source.roots, aside)
-        known = _known_now(here, teller, source) if source.manifest else None
+        known = _known_now(here, teller, source, verified_ns) if source.manifest else None
         end_restoring(here.workspace)
     finally:
         remove_tree(incoming)
@@ -193,9 +196,10 @@ def _restore_everything(
     return done, known
 
 
-def _known_now(here: Here, teller: Teller, source: Source) -> Known | None:
+def _known_now(here: Here, teller: Teller, source: Source, verified_ns: int) -> Known | None:
     """Notes what the workspace equals now, with a scan of it."""
-    cache = ScanCache.if_equal(scan_workspace(here, teller, source.roots), source.index)
+    scanned = scan_workspace(here, teller, source.roots)
+    cache = ScanCache.if_equal(scanned, source.index, verified_ns)
     note_restored(here, teller, source.index, cache)
     return Known(source.index, cache) if cache else None
 

@@ -235,7 +235,7 @@ def plan_snapshot(
     # Asked only now: an unchanged workspace is the common case and should cost no more than a look.
     if planned.full or planned.unchanged or not _is_due_for_full(here, parent):
         return parent, planned
-    return parent, plan(scanned, parent.index, parent.cache, warn=teller.warn, full=True)
+    return parent, planned.in_full()
 
 
 def scan_workspace(here: Here, teller: Teller, roots: Sequence[str] | None = None) -> ScannedTree:

@@ -65,15 +65,15 @@ def test_full_inherits_the_seed_but_needs_nothing(bench: Bench) -> None:
     assert plain == tree_state(bench.scratch, whole_seconds=True)
 
 
-def test_rewrite_with_size_and_mtime_kept_is_caught_through_the_cache(bench: Bench) -> None:
+@pytest.mark.parametrize("cache", [True, False])
+def test_rewrite_with_size_and_mtime_kept_is_noticed(bench: Bench, *, cache: bool) -> None:
     path = bench.work / "sly"
     path.write_bytes(b"before")
     first = bench.backup("A")
     before = path.stat()
     path.write_bytes(b"after!")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert bench.plan(first, cache=False).unchanged  # the documented limit without a cache
-    assert bench.plan(first).changed_files == 1
+    assert bench.plan(first, cache=cache).changed_files == 1
 
 
 def test_touched_file_is_not_stored_again(bench: Bench) -> None:
@@ -118,6 +118,38 @@ def test_copy_of_known_content_is_not_stored_again(bench: Bench) -> None:
     second = bench.backup("B", first)
     assert _stored_paths(second) == set()
     assert tree_state(bench.restore(second)) == tree_state(bench.scratch)
+
+
+def test_a_copy_has_its_own_attributes(bench: Bench) -> None:
+    path = bench.work / "data"
+    path.write_bytes(b"content")
+    os.setxattr(path, b"user.kind", b"original")
+    first = bench.backup("A")
+    shutil.copyfile(path, bench.work / "copy")
+    restored = bench.restore(bench.backup("B", first)) / "work"
+    assert os.listxattr(restored / "data") == ["user.kind"]
+    assert os.listxattr(restored / "copy") == []
+
+
+def test_looking_for_known_content_takes_no_longer_for_files_of_one_size(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 400
+    for number in range(count):
+        (bench.work / f"f{number}").write_bytes(b"old %8d" % number)
+    first = bench.backup("A")
+    for number in range(count):
+        (bench.work / f"f{number}").write_bytes(b"new %8d" % number)
+    asked: list[int] = []
+    digest_of = Index.digest_of
+
+    def counted(index: Index, entry: int) -> bytes:
+        asked.append(entry)
+        return digest_of(index, entry)
+
+    monkeypatch.setattr(Index, "digest_of", counted)
+    assert bench.plan(first).changed_files == count
+    assert len(asked) <= 3 * count
 
 
 def test_kinds_may_change(bench: Bench) -> None:
