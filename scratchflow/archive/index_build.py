@@ -74,8 +74,11 @@ def _moved_along(extras: dict[int, _Extra], runs: list[tuple[int, int, int]]) ->
     return moved
 
 
-def finish_index(index: Index, plan: Plan, frames: ArchiveFrames, unsettled: set[int]) -> None:
+def finish_index(
+    index: Index, plan: Plan, frames: ArchiveFrames, unsettled: set[int], dropped: set[int]
+) -> None:
     """Completes flags and hardlinks, and forgets archives that nothing lies in any more."""
+    _relink(index.hardlinks, dropped)
     index.flags = recheck_flags(plan.scanned)
     for entry in unsettled:
         index.flags[entry] = RECHECK
@@ -84,7 +87,26 @@ def finish_index(index: Index, plan: Plan, frames: ArchiveFrames, unsettled: set
     _forget_unused(index, frames)
 
 
+def _relink(hardlinks: dict[int, int], dropped: set[int]) -> None:
+    """Further names of a file whose first name is not in the index become names of each other.
+
+    Those that had to be stored were linked anew when they were; the rest is known content.
+    """
+    heirs: dict[int, int] = {}
+    for entry, first in sorted(hardlinks.items()) if dropped else ():
+        if first not in dropped or entry in dropped:
+            continue
+        heir = heirs.setdefault(first, entry)
+        if heir == entry:
+            del hardlinks[entry]
+        else:
+            hardlinks[entry] = heir
+
+
 def _copy_place(index: Index, source: int, entry: int) -> None:
+    """Another name of a file says of it what was true when the file was read."""
+    for column in (index.size, index.mode, index.mtime_ns):
+        column[entry] = column[source]
     digest = index.digest
     assert isinstance(digest, bytearray)  # noqa: S101 - an index under construction
     index.archive[entry] = index.archive[source]

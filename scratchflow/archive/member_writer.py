@@ -130,14 +130,21 @@ class MemberWriter:
     def _add_hardlink(self, entry: int, first: int, path: bytes) -> bool:
         if first in self.dropped:
             # The name we meant to link to is gone; this one becomes the file the others link to.
-            links = self._scanned.hardlinks
-            del links[entry]
-            others = [key for key, value in links.items() if value == first]
-            links.update(dict.fromkeys(others, entry))
-            self.relinked.update(others)
+            self._relink(first, entry)
             return False
         self._put_header(entry, path, HARDLINK, link=self._scanned.path(first))
         return True
+
+    def _relink(self, first: int, heir: int | None = None) -> None:
+        """The other names of a file become links to one of them, the next one by default."""
+        links = self._scanned.hardlinks
+        others = sorted(entry for entry, value in links.items() if value == first)
+        if not others:
+            return
+        heir = others[0] if heir is None else heir
+        links.update(dict.fromkeys(others, heir))
+        del links[heir]
+        self.relinked.update(others)
 
     def _add_small(self, entry: int, path: bytes, descriptor: int) -> int:
         """The hot path: a small file that has not changed since it was scanned, in five calls."""
@@ -158,6 +165,7 @@ class MemberWriter:
             got != size
             or stats.st_size != size
             or stats.st_ctime_ns != scanned.ctime_ns[entry]
+            or stats.st_ino != scanned.inode[entry]
             or mtime_ns != scanned.mtime_ns[entry]
             or stats.st_mode != scanned.mode[entry]
             or read_xattrs(descriptor)
@@ -243,6 +251,8 @@ class MemberWriter:
     def _refresh(self, entry: int, stats: os.stat_result) -> None:
         """The entry says what the file was when it was read, not when it was scanned."""
         scanned = self._scanned
+        if scanned.inode[entry] != stats.st_ino:
+            self._relink(entry)  # another file lies here now: the other names have the one before
         found = (
             (scanned.size, stats.st_size),
             (scanned.mode, stats.st_mode),

@@ -82,8 +82,9 @@ def write(
             sink.abort()
             raise
         index.members = members.count
-        finish_index(index, plan, sink.frames, members.writer.unsettled)
-        index = without(index, plan, members.writer.dropped)
+        unsettled, dropped = members.writer.unsettled, members.writer.dropped
+        finish_index(index, plan, sink.frames, unsettled, dropped)
+        index = without(index, plan, dropped)
         check_references(
             index
         )  # whatever went wrong above: what nobody could open is not committed
@@ -195,7 +196,7 @@ class _Members:
     def _still_holds(self, bundle: Bundle) -> bool:
         """Whether the names that a packer linked to are still those to link to."""
         writer, links = self.writer, self._plan.scanned.hardlinks
-        if not writer.dropped:
+        if not (writer.dropped or writer.relinked):
             return True
         entries = [member[0] for member in bundle.members]
         return writer.relinked.isdisjoint(entries) and writer.dropped.isdisjoint(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import verify, writer
+from scratchflow.archive import looking, verify, writer
 from scratchflow.archive.frame_sink import FRAME_BYTES
 from scratchflow.archive.index import RECHECK, Index
 from scratchflow.archive.reader import open_index, read_file
@@ -99,6 +99,55 @@ def test_first_name_of_a_hardlinked_file_vanishing(bench: Bench) -> None:
     restored = bench.restore(_write(bench, planned)) / "work"
     assert (restored / "b").read_bytes() == b"shared"
     assert (restored / "b").samefile(restored / "c")
+
+
+def test_first_name_of_a_hardlinked_file_replaced_before_it_is_read(bench: Bench) -> None:
+    """The other names keep the old file, whatever lies at the first name now."""
+    (bench.work / "a").write_bytes(b"shared")
+    for name in ("b", "c"):
+        os.link(bench.work / "a", bench.work / name)
+    planned = bench.plan()
+    (bench.work / "new").write_bytes(b"edited")
+    (bench.work / "new").rename(bench.work / "a")
+    restored = bench.restore(_write(bench, planned)) / "work"
+    assert (restored / "a").read_bytes() == b"edited"
+    assert (restored / "b").read_bytes() == (restored / "c").read_bytes() == b"shared"
+    assert (restored / "b").samefile(restored / "c")
+
+
+def test_a_first_name_that_vanishes_does_not_break_the_known_ones(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new name sorts before the known ones, becomes the first, and is gone when it is read."""
+    (bench.work / "b").write_bytes(b"shared")
+    os.link(bench.work / "b", bench.work / "d")
+    (bench.work / "c").write_bytes(b"other")
+    first = bench.backup("A")
+    os.link(bench.work / "b", bench.work / "a")
+    look_at = looking.Looker.look_at
+
+    def then_vanish(looker: looking.Looker, entries: list[int]) -> None:
+        look_at(looker, entries)
+        (bench.work / "a").unlink(missing_ok=True)
+
+    monkeypatch.setattr(looking.Looker, "look_at", then_vanish)
+    planned = bench.plan(first)
+    restored = bench.restore(bench.write(planned, "B")) / "work"
+    assert (restored / "b").read_bytes() == (restored / "d").read_bytes() == b"shared"
+    assert (restored / "b").samefile(restored / "d")
+    assert (restored / "c").read_bytes() == b"other"
+    assert not (restored / "a").exists()
+
+
+def test_a_linked_file_that_grows_between_scan_and_read_is_saved_under_all_names(
+    bench: Bench,
+) -> None:
+    (bench.work / "a").write_bytes(b"one")
+    os.link(bench.work / "a", bench.work / "b")
+    planned = bench.plan()
+    (bench.work / "a").write_bytes(b"longer than before")
+    restored = bench.restore(bench.write(planned, "A")) / "work"
+    assert (restored / "a").read_bytes() == (restored / "b").read_bytes() == b"longer than before"
 
 
 def test_file_changed_between_scan_and_read_is_stored_as_it_is_now(bench: Bench) -> None:
