@@ -31,7 +31,8 @@ The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, fr
     foreign.import_archive(path, out, archive_id=…, warn=…, under="", …) -> Imported
 
 `warn(code, path, message)` hears of files that changed (`files.changed`), vanished
-(`files.vanished`), could not be read (`files.unreadable`) or are not saved (`files.skipped`).
+(`files.vanished`), could not be read (`files.unreadable`) or are not saved (`files.skipped`), and of
+mount points, which are not entered (`files.mounted`).
 `progress(phase, files_done, files_total, bytes_done, bytes_total)` is called once a frame.
 `open_archive(id)` returns where the archive with that id lies.
 """

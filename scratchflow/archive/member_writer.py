@@ -307,6 +307,8 @@ class MemberWriter:
         self._notes.members += 1
 
     def _directory_xattrs(self, entry: int) -> dict[bytes, bytes]:
+        if self._scanned.is_mount_point(entry):
+            return {}
         try:  # what is in it comes next, and finds it open
             return read_xattrs(self._handles.get(self._scanned.group_at(entry)))
         except OSError:

@@ -19,6 +19,7 @@ from types import TracebackType
 
 from scratchflow.archive.dirfds import DirectoryHandles
 from scratchflow.archive.ignore import IgnoreRules
+from scratchflow.archive.mounted import mounts_inside
 from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.scan_helpers import Helpers
 from scratchflow.archive.tree import Tree
@@ -47,6 +48,10 @@ class ScannedTree(Tree):
         """Opens the directories of this tree, for reading its files."""
         return DirectoryHandles(self, os.fsencode(self.scratch))
 
+    def is_mount_point(self, entry: int) -> bool:
+        """Whether something is mounted over this directory: nobody looked at it."""
+        return self.inode[entry] == 0
+
 
 def scan_tree(scratch: Path, roots: Sequence[str], rules: IgnoreRules, warn: Warn) -> ScannedTree:
     """Notes everything beneath `scratch` that belongs to one of the `roots` (relative paths).
@@ -65,9 +70,11 @@ class Scan:
         self, scratch: Path, roots: Sequence[str], rules: IgnoreRules, helpers: int | None = None
     ) -> None:
         self.roots = list(roots)
+        # No symlink is followed from here down, but scratch itself may be one.
+        scratch = Path(os.path.realpath(scratch))
         self._tree = ScannedTree(scratch)
         self._linked: dict[tuple[int, int], int] = {}  # (device, inode) -> first entry of that file
-        self._walk = Walk(os.fsencode(scratch), rules)
+        self._walk = Walk(os.fsencode(scratch), rules, mounts_inside(scratch, self.roots))
         top = Directory(None, b"", b"")
         top.roots = _nested(roots)
         count = min(usable_cores() - 1, _MAX_HELPERS) if helpers is None else helpers

@@ -6,11 +6,12 @@ import os
 import stat
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from scratchflow.archive.dirfds import OPEN_DIRECTORY
 from scratchflow.archive.ignore import CACHE_TAG, IgnoreRules, Matcher, is_cache_directory
+from scratchflow.archive.mounted import MOUNTED_FILE, NOT_ENTERED, NOT_SAVED, Mounts, stand_ins
 from scratchflow.archive.names import PackedNames
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 
@@ -129,6 +130,11 @@ class Directory:
             inside.matcher, inside.root_length = self.matcher, self.root_length
         return inside
 
+    @property
+    def is_root(self) -> bool:
+        """Whether this is one of the directories that were asked for."""
+        return self.above is not None and bool(self.above.roots) and not self.roots
+
     def close(self) -> None:
         if self.descriptor >= 0:
             os.close(self.descriptor)
@@ -138,9 +144,10 @@ class Directory:
 class Walk:
     """One walk, depth first, without recursion: directories may nest thousands deep."""
 
-    def __init__(self, scratch: bytes, rules: IgnoreRules) -> None:
+    def __init__(self, scratch: bytes, rules: IgnoreRules, mounts: Mounts | None = None) -> None:
         self._scratch = scratch
         self._rules = rules
+        self._mounts = mounts or Mounts()
         self._part = Part()
         self._open: list[Directory] = []
 
@@ -173,6 +180,8 @@ class Walk:
 
     def _enter_top(self, top: Directory) -> None:
         """Opens the directory from scratch down, no symlink followed on the way."""
+        if self._is_mounted(top):
+            return
         self._open = [top]
         while self._open[0].above:
             above = self._open[0].above
@@ -198,6 +207,8 @@ class Walk:
             self._open.pop().close()
             return
         inside = above.below(above.waiting.pop())
+        if self._is_mounted(inside):
+            return
         try:
             inside.descriptor = os.open(inside.name, OPEN_DIRECTORY, dir_fd=self._reopened(above))
         except OSError as error:
@@ -208,6 +219,14 @@ class Walk:
         if len(self._open) > _KEPT_OPEN:
             self._open[-_KEPT_OPEN].close()
         self._list(inside)
+
+    def _is_mounted(self, directory: Directory) -> bool:
+        """Whether a directory is a mount point, which is then noted as an empty one."""
+        if not (self._mounts and directory.above and self._mounts.has(directory.path)):
+            return False
+        self._part.children.append(0)
+        self._part.warnings.append(("files.mounted", directory.path[:-1], NOT_ENTERED))
+        return True
 
     def _reopened(self, directory: Directory) -> int:
         """The descriptor of the innermost directory, opened anew when it was too far up to keep."""
@@ -231,11 +250,10 @@ class Walk:
     def _list(self, directory: Directory) -> None:
         """Appends the group of an open directory, a column at a time: the hot part of a scan."""
         part = self._part
-        above = directory.above
-        if above and above.roots and not directory.roots:
+        if directory.is_root:
             directory.matcher = self._rules.for_root(directory.descriptor)
         try:
-            names, found = _entries(directory)
+            names, found = _entries(directory, self._mounts) if self._mounts else _plain(directory)
         except OSError as error:
             part.warn_unreadable(directory.path, error)
             names, found = [], []
@@ -261,6 +279,9 @@ class Walk:
                 if not self._read_target(directory, name):
                     continue
                 part.symlinks.append(base + len(kept))
+            elif kind == MOUNTED_FILE:
+                part.warnings.append(("files.mounted", directory.path + name, NOT_SAVED))
+                continue
             elif kind != REGULAR:
                 what = _KIND_WORDS.get(kind, "a device")
                 told = "files.skipped", directory.path + name, f"is {what}, which is not saved"
@@ -294,7 +315,22 @@ def _without_ignored(
     return [name for name, _ in kept], [stats for _, stats in kept]
 
 
-def _entries(directory: Directory) -> tuple[list[bytes], list[os.stat_result]]:
+def _entries(directory: Directory, mounts: Mounts) -> tuple[list[bytes], list[os.stat_result]]:
+    """The same as `_plain` where there are mount points somewhere in the tree."""
+    mounted = mounts.names_in(directory.path)
+    names, found = _plain(directory, mounted)
+    if mounts.by_device and not directory.roots:
+        device = os.fstat(directory.descriptor).st_dev
+        mounts.note_other_devices(directory.path, device, names, found)
+    if not mounted:
+        return names, found
+    both = dict(zip(names, found, strict=True)) | stand_ins(directory.descriptor, mounted)
+    return sorted(both), [both[name] for name in sorted(both)]
+
+
+def _plain(
+    directory: Directory, without: Collection[bytes] = ()
+) -> tuple[list[bytes], list[os.stat_result]]:
     """Names and metadata of everything in an open directory, sorted by name."""
     descriptor = directory.descriptor
     listed = os.listdir(descriptor)
@@ -306,6 +342,8 @@ def _entries(directory: Directory) -> tuple[list[bytes], list[os.stat_result]]:
         names = [name for name in names if name in directory.roots]
     elif CACHE_TAG in names and is_cache_directory(descriptor):
         names = [CACHE_TAG]
+    if without:
+        names = [name for name in names if name not in without]
     lstat = os.lstat
     try:
         return names, [lstat(name, dir_fd=descriptor) for name in names]

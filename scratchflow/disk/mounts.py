@@ -25,8 +25,8 @@ def mounts_beneath(directory: Path, mountinfo: Path = MOUNTINFO) -> list[bytes]:
     except FileNotFoundError:
         return []
     top = os.path.realpath(os.fsencode(directory)).rstrip(b"/") + b"/"
-    points = {_mount_point(line) for line in content.splitlines()}
-    return sorted(point for point in points if point.startswith(top) and point != top)
+    table = _Table(content)
+    return sorted(point for point in table.visible_points() if point.startswith(top))
 
 
 def is_mount_point(path: Path, mountinfo: Path = MOUNTINFO) -> bool:
@@ -35,7 +35,36 @@ def is_mount_point(path: Path, mountinfo: Path = MOUNTINFO) -> bool:
     return os.fsencode(real) in mounts_beneath(real.parent, mountinfo)
 
 
-def _mount_point(line: bytes) -> bytes:
-    """The fifth field of a line; spaces, tabs, newlines and backslashes are written in octal."""
-    fields = line.split(b" ")
-    return _ESCAPED.sub(lambda found: bytes([int(found[1], 8) & 255]), fields[4])
+class _Table:
+    """The mounts by their numbers, each with the number of the mount it is in and its point."""
+
+    def __init__(self, content: bytes) -> None:
+        self._mounts: dict[bytes, tuple[bytes, bytes]] = {}
+        for line in content.splitlines():
+            number, inside, _, _, point = line.split(b" ", 5)[:5]
+            self._mounts[number] = inside, _unescaped(point)
+        self._taken = set(self._mounts.values())
+
+    def visible_points(self) -> set[bytes]:
+        """The points of all mounts that no later one hides."""
+        return {point for number, (_, point) in self._mounts.items() if self._is_visible(number)}
+
+    def _is_visible(self, number: bytes) -> bool:
+        """Whether a path leads to a mount: none on the way up lies beneath another one's point.
+
+        `mount` over a directory hides what was mounted inside before, which stays in the table.
+        """
+        seen = set()
+        while number in self._mounts and number not in seen:
+            seen.add(number)
+            inside, point = self._mounts[number]
+            while point := point.rpartition(b"/")[0]:
+                if (inside, point) in self._taken:
+                    return False
+            number = inside
+        return True
+
+
+def _unescaped(point: bytes) -> bytes:
+    """Spaces, tabs, newlines and backslashes are written in octal."""
+    return _ESCAPED.sub(lambda found: bytes([int(found[1], 8) & 255]), point)

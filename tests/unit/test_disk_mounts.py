@@ -45,3 +45,11 @@ def test_a_system_without_a_table_has_none(tmp_path: Path) -> None:
 
 def test_this_machine_lists_its_own_proc() -> None:
     assert b"/proc" in mounts_beneath(Path("/"))
+
+
+def test_a_mount_that_a_later_one_hides_is_not_there(tmp_path: Path) -> None:
+    top = tmp_path / "top"
+    table = _table(tmp_path)
+    hides = [f"40 30 0:9 / {top}/work rw - tmpfs tmpfs rw", f"41 40 0:9 / {top}/work/b rw - x x rw"]
+    table.write_text(table.read_text() + "\n".join(hides))
+    assert mounts_beneath(top, table) == [bytes(top / "work"), bytes(top / "work/b")]

@@ -87,6 +87,14 @@ def test_cache_directories_keep_only_their_tag(bench: Bench) -> None:
     assert "work/fake/content" in found
 
 
+def test_scratch_may_be_a_symlink(bench: Bench) -> None:
+    (bench.work / "f").write_bytes(b"x")
+    real = bench.scratch.rename(bench.home / "real")
+    bench.scratch.symlink_to(real)
+    restored = bench.restore(bench.backup("A"))
+    assert (restored / "work/f").read_bytes() == b"x"
+
+
 @pytest.mark.parametrize("name", ["CACHEDIR.TAG", ".scratchignore"])
 def test_special_names_that_are_no_files_are_nothing_special(bench: Bench, name: str) -> None:
     (bench.work / name).mkdir()
