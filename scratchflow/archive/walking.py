@@ -340,7 +340,7 @@ def _plain(
         return [], []
     if directory.roots:
         names = [name for name in names if name in directory.roots]
-    elif CACHE_TAG in names and is_cache_directory(descriptor):
+    elif CACHE_TAG in names and not directory.is_root and is_cache_directory(descriptor):
         names = [CACHE_TAG]
     if without:
         names = [name for name in names if name not in without]

@@ -87,6 +87,20 @@ def test_cache_directories_keep_only_their_tag(bench: Bench) -> None:
     assert "work/fake/content" in found
 
 
+def test_a_root_with_a_cache_tag_is_saved_whole(bench: Bench) -> None:
+    """uv marks every environment that it makes as a cache."""
+    bench.roots = ["work", "deep/env"]
+    env = bench.scratch / "deep/env"
+    for directory in (env, env / "cache"):
+        directory.mkdir(parents=True)
+        (directory / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
+        (directory / "content").write_bytes(b"x")
+    found = _paths(bench.scan())
+    assert "deep/env/content" in found
+    assert "deep/env/cache/CACHEDIR.TAG" in found
+    assert "deep/env/cache/content" not in found
+
+
 def test_scratch_may_be_a_symlink(bench: Bench) -> None:
     (bench.work / "f").write_bytes(b"x")
     real = bench.scratch.rename(bench.home / "real")
