@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from scratchflow.archive.borrowed import verify_borrowed
 from scratchflow.archive.container import FOOTER_BYTES, Footer
 from scratchflow.archive.digest import StreamDigest
 from scratchflow.archive.index import Index
@@ -44,8 +45,7 @@ def verify_archive(
 
     Reads every byte: the SHA-256 of the file (against `sha256`, which the manifest holds, and
     against the footer), every frame's checksum, and the tar stream against the index, file by
-    file. With `open_archive` the archives that the index needs are looked at as well, as far as
-    their frames must be where this index expects them; verifying them is another call.
+    file. With `open_archive` also what the snapshot reads from other archives, see `borrowed`.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -106,7 +106,7 @@ def _verify_content(
         problems = _verify_frames(index, footer)
         if not problems:
             problems = _verify_stream(path, index, threads)
-        return problems + _verify_needed(index, open_archive)
+        return problems + (verify_borrowed(index, open_archive) if open_archive else [])
     except (ScratchflowError, Malformed) as error:
         return [str(error)]
 
@@ -118,22 +118,6 @@ def _verify_frames(index: Index, footer: Footer) -> list[str]:
     if not own[0].packed_ends or own[0].packed_ends[-1] != footer.index_offset:
         return ["frames and index do not meet"]
     return []
-
-
-def _verify_needed(index: Index, open_archive: OpenArchive | None) -> list[str]:
-    problems = []
-    for archive in index.archives if open_archive else []:
-        if archive.id == index.id or open_archive is None:
-            continue
-        theirs = open_index(open_archive(archive.id))
-        if not any(
-            other.id == archive.id
-            and other.raw_ends == archive.raw_ends
-            and other.packed_ends == archive.packed_ends
-            for other in theirs.archives
-        ):
-            problems.append(f"the archive `{archive.id}` is not the one it was made with")
-    return problems
 
 
 def _verify_stream(path: Path, index: Index, threads: int) -> list[str]:

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from datetime import datetime, timezone
 
+from scratchflow.archive.borrowed import verify_borrowed
 from scratchflow.archive.difference import difference
 from scratchflow.archive.index import Index
 from scratchflow.archive.reader import open_index
@@ -14,7 +15,7 @@ from scratchflow.archive.tree import DIRECTORY, KIND_MASK, SYMLINK
 from scratchflow.archive.verify import verify_archive
 from scratchflow.flows.here import Here
 from scratchflow.flows.telling import Teller
-from scratchflow.model.errors import PathMissing
+from scratchflow.model.errors import PathMissing, ScratchflowError
 from scratchflow.model.events import path_fields
 from scratchflow.model.results import (
     BadSnapshot,
@@ -83,7 +84,11 @@ def diff_snapshots(here: Here, teller: Teller, older: str, newer: str) -> Snapsh
 
 
 def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> SnapshotsVerified:
-    """Reads every archive that the wanted snapshots need back from the store, each once."""
+    """Reads every archive that the wanted snapshots need back from the store, each once.
+
+    A snapshot is bad when its own archive is not as it was written, or when a restore could not read
+    what it needs from others. Damage elsewhere in those archives is no damage of this snapshot.
+    """
     place = find_place(here.store, here.workspace.name)
     catalogue = _catalogue(here, teller)
     chosen = [catalogue.find(one) for one in wanted] or list(catalogue.snapshots)
@@ -92,10 +97,10 @@ def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> Snapshots
     bad = [
         BadSnapshot(id=one.snapshot, reason=one.reason) for one in catalogue.skipped if not wanted
     ]
+    sound = set(archives) - reasons.keys()
     for one in chosen:
-        problems = [
-            reasons[archive] for archive in sorted(needed_archives(one)) if archive in reasons
-        ]
+        known = catalogue.damaged.get(one.id) or reasons.get(one.id)
+        problems = [known] if known else _verify_borrowed(place, one, sound)
         bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
     return SnapshotsVerified(checked=len(chosen), bad=bad)
 
@@ -177,7 +182,7 @@ def _time_in_words(seconds: int) -> str:
 def _verify_archives(
     place: Place, archives: list[str], catalogue: Catalogue, teller: Teller
 ) -> dict[str, str]:
-    """Why archives are bad, by id."""
+    """Why archives are not what was written, by id."""
     manifests = {one.id: one for one in catalogue.snapshots}
     reasons: dict[str, str] = {}
     total = sum(_archive_bytes(place, one) for one in archives)
@@ -188,13 +193,21 @@ def _verify_archives(
         problems = verify_archive(
             place.archive(archive),
             sha256=known.archive_sha256 if known else None,
-            open_archive=place.archive,
         )
         if problems:
             reasons[archive] = problems[0]
         done += _archive_bytes(place, archive)
     teller.progress("verify", len(archives), len(archives), total, total)
     return reasons
+
+
+def _verify_borrowed(place: Place, manifest: Manifest, sound: set[str]) -> list[str]:
+    """What is wrong with the bytes that a snapshot reads from other archives."""
+    try:
+        index = open_index(place.archive(manifest.id))
+    except ScratchflowError as error:
+        return [str(error)]
+    return verify_borrowed(index, place.archive, verified=sound)
 
 
 def _archive_bytes(place: Place, archive: str) -> int:
