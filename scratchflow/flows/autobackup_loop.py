@@ -177,7 +177,7 @@ class _Loop:
 
     def _first_due(self) -> float:
         """As if the newest snapshot had been ours: a node that was just restored is not saved at once."""
-        latest = read_catalogue(self._place).latest
+        latest = read_catalogue(self._place).newest_readable
         last_s = epoch(latest.time) if latest else None
         chance = random.random()  # noqa: S311 - spreads load, hides nothing
         return self._schedule.next_regular(last_s or 0, chance)

@@ -26,10 +26,10 @@ def create(
     Refused when the store already has snapshots: then the workspace is to be restored, and an
     empty one must not take its place. Where it is there, an environment can still be added.
     """
-    known = read_catalogue(find_place(here.store, here.workspace.name)).latest
+    known = read_catalogue(find_place(here.store, here.workspace.name)).newest_id
     adds_environment = wish.env != "none" and here.workspace.path.is_dir()
     if known is not None and not adds_environment:
-        raise WorkspaceKnown(workspace=here.workspace.name, snapshot=known.id)
+        raise WorkspaceKnown(workspace=here.workspace.name, snapshot=known)
     path = printable(here.workspace.path)
     env = str(here.workspace.scratch / ENV_NAME) if wish.env != "none" else None
     if wish.dry_run:

@@ -15,7 +15,7 @@ from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.model.allocation import HELD, OPEN, Allocation
-from scratchflow.model.errors import ScratchflowError, TmuxFailed
+from scratchflow.model.errors import LatestUnreadable, ScratchflowError, TmuxFailed
 from scratchflow.model.results import (
     AllocationShown,
     AutobackupShown,
@@ -29,7 +29,7 @@ from scratchflow.model.results import (
 )
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import epoch, iso_time
-from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.heartbeats import (
     Heartbeat,
     is_silent,
@@ -86,11 +86,13 @@ def _stored(login: LoginHost, held: Allocation | None, now_s: float) -> _Stored:
     node = held.node if held else None
     try:
         place = find_place(expand(settings.profile.store, environment), settings.profile.workspace)
+        catalogue = read_catalogue(place)
         return _Stored(
             workspace=_workspace(settings, environment, place, node),
-            snapshots=_snapshots(place, now_s),
+            snapshots=_snapshots(catalogue, now_s),
             autobackup=autobackup_shown(settings, place, held, now_s),
             living=tuple(told for told in read_heartbeats(place) if _beats(told, now_s)),
+            problems=tuple(_unreadable(catalogue)),
         )
     except ScratchflowError as error:
         path = str(find_workspace(settings.profile, environment).path)
@@ -161,9 +163,15 @@ def _workspace(
     return WorkspaceShown(path=path, exists=True, base_snapshot=record.snapshot)
 
 
-def _snapshots(place: Place, now_s: float) -> SnapshotsShown:
-    catalogue = read_catalogue(place)
-    last = catalogue.latest
+def _unreadable(catalogue: Catalogue) -> Iterator[Problem]:
+    try:
+        _ = catalogue.latest
+    except LatestUnreadable as error:
+        yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+
+
+def _snapshots(catalogue: Catalogue, now_s: float) -> SnapshotsShown:
+    last = catalogue.newest_readable
     if last is None:
         return SnapshotsShown(count=0)
     taken = epoch(last.time)

@@ -112,8 +112,8 @@ def _make_newest(
 ) -> Restored:
     """Going back is a step of history too: what was asked for is what `latest` brings next time."""
     place = open_place(here.store, here.workspace.name)
-    latest = read_catalogue(place).latest
-    if latest is None or latest.id == restored.snapshot:
+    newest = read_catalogue(place).newest_id
+    if newest is None or newest == restored.snapshot:
         return restored
     message = f"restored {restored.snapshot}"
     wish = Wish(allow_shrink=True, message=message, purpose="restored", even_unchanged=True)

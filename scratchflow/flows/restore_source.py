@@ -78,7 +78,7 @@ def find_source(
 def _find_manifest(
     here: Here, wish: RestoreWish, catalogue: Catalogue, interrupted: Restoring | None
 ) -> Manifest:
-    if not catalogue.snapshots:
+    if catalogue.newest_id is None:
         next_step = (
             "the store is empty: `scratchflow create` makes a workspace and its first snapshot"
         )

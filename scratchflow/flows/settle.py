@@ -13,7 +13,7 @@ from scratchflow.flows.wishes import Create, Settle
 from scratchflow.model.errors import WorkDiverged
 from scratchflow.model.results import Settled
 from scratchflow.model.text import printable
-from scratchflow.store.catalogue import Catalogue, read_catalogue
+from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import Place, find_place
 from scratchflow.workspace.notes import read_base, read_restoring
@@ -23,15 +23,14 @@ def settle(here: Here, teller: Teller, wish: Settle) -> Settled:
     """Finishes a restore, restores, creates, or leaves the workspace as it is."""
     place = find_place(here.store, here.workspace.name)
     catalogue = read_catalogue(place)
-    latest = catalogue.latest
     path = printable(here.workspace.path)
-    if latest is None:
+    if catalogue.newest_id is None:
         created = create(here, teller, Create(dry_run=wish.dry_run), {})
         return Settled(action="created", path=path, snapshot=created.snapshot)
     base = _present(here, place)
     if base is not None and _is_enough(here, catalogue, base, wish, teller):
         return Settled(action="nothing", path=path, snapshot=base)
-    wanted = RestoreWish(snapshot=wish.snapshot or latest.id, dry_run=wish.dry_run)
+    wanted = RestoreWish(snapshot=wish.snapshot or catalogue.find(LATEST).id, dry_run=wish.dry_run)
     restored = restore(here, teller, wanted)
     # Going back over other work is a snapshot of its own; that is what is there now.
     snapshot = restored.committed_as or restored.snapshot
@@ -48,8 +47,7 @@ def _present(here: Here, place: Place) -> str | None:
     base = read_base(here.workspace, here.store)
     if base is None or not here.workspace.path.is_dir() or read_restoring(here.workspace):
         return None
-    latest = read_catalogue(place).latest
-    if here.job_id is None or (latest is not None and base == latest.id):
+    if here.job_id is None or base == read_catalogue(place).newest_id:
         return base
     records = [record for record in read_nodes(place) if record.node == here.node]
     return base if any(record.job_id == here.job_id for record in records) else None

@@ -465,6 +465,15 @@ class SnapshotDamaged(ScratchflowError):
     hint = "`scratchflow snapshots verify` checks the others; restore an older one by its id"
 
 
+class LatestUnreadable(ScratchflowError):
+    """The newest snapshot cannot be read, and an older one must not silently take its place."""
+
+    code = "snapshot.latest_unreadable"
+    exit_code = 31
+    message = "the newest snapshot, `{snapshot}`, cannot be read: {reason}"
+    hint = "{next_step}"
+
+
 class UnsafeMember(ScratchflowError):
     """An archive wants to write outside its target."""
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 import msgspec
 
 from scratchflow.disk.durable import is_there
-from scratchflow.model.errors import SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors import LatestUnreadable, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.snapshot import (
     MANIFEST_SCHEMA,
     Manifest,
@@ -49,8 +49,34 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     @property
     def latest(self) -> Manifest | None:
-        """The newest snapshot, damaged or not."""
+        """The newest snapshot, damaged or not; LatestUnreadable while a newer one cannot be read.
+
+        Newer means a greater id. Each id is made greater than every id in the store, so the order is
+        that of the commits, also when the clocks of the nodes disagree.
+        """
+        if unreadable := self.newer_unreadable:
+            raise self._latest_unreadable(unreadable)
+        return self.newest_readable
+
+    @property
+    def newest_readable(self) -> Manifest | None:
+        """The newest snapshot that can be read. A newer one may exist: for guesses and pictures only."""
         return self.snapshots[-1] if self.snapshots else None
+
+    @property
+    def newer_unreadable(self) -> Skipped | None:
+        """The newest snapshot, when its manifest cannot be read."""
+        newest = next(
+            (one for one in reversed(self.skipped) if _carries_a_time(one.snapshot)), None
+        )
+        return newest if newest and newest.snapshot == self.newest_id else None
+
+    @property
+    def newest_id(self) -> str | None:
+        """The id of the newest snapshot, readable or not."""
+        ids = [one.snapshot for one in self.skipped if _carries_a_time(one.snapshot)]
+        ids += [one.id for one in self.snapshots[-1:]]
+        return max(ids, default=None)
 
     @property
     def latest_whole(self) -> Manifest | None:
@@ -60,11 +86,13 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     def find(self, wanted: str) -> Manifest:
         """By `latest`, by id, or by the beginning of an id that no other shares."""
-        if wanted == LATEST and self.latest:
-            return self.latest
-        matches = [one for one in self.snapshots if wanted and one.id.startswith(wanted)]
-        if len(matches) == 1:
-            return matches[0]
+        if wanted == LATEST and (latest := self.latest):
+            return latest
+        known = {one.id: one for one in self.snapshots}
+        every = sorted([*known, *(one.snapshot for one in self.skipped)])
+        matches = [one for one in every if wanted and one.startswith(wanted)]
+        if len(matches) == 1 and matches[0] in known:
+            return known[matches[0]]
         raise SnapshotMissing(wanted=wanted, next_step=self._next_step(wanted, matches))
 
     def require_whole(self, snapshot: Manifest) -> None:
@@ -72,13 +100,25 @@ class Catalogue(msgspec.Struct, frozen=True):
         if reason := self.damaged.get(snapshot.id):
             raise SnapshotDamaged(snapshot=snapshot.id, reason=reason)
 
-    def _next_step(self, wanted: str, matches: list[Manifest]) -> str:
-        if matches:
-            shown = ", ".join(f"`{one.id}`" for one in matches[-_LISTED_MATCHES:])
+    def _latest_unreadable(self, unreadable: Skipped) -> LatestUnreadable:
+        manifest = f"`{unreadable.snapshot}{MANIFEST_SUFFIX}`"
+        next_step = f"repair {manifest} in the store; no other snapshot can be read"
+        if older := self.newest_readable:
+            next_step = (
+                f"repair {manifest} in the store, or go on without it: `scratchflow restore"
+                f" {older.id}` restores the newest snapshot that can be read"
+            )
+        return LatestUnreadable(
+            snapshot=unreadable.snapshot, reason=unreadable.reason, next_step=next_step
+        )
+
+    def _next_step(self, wanted: str, matches: list[str]) -> str:
+        if len(matches) > 1:
+            shown = ", ".join(f"`{one}`" for one in matches[-_LISTED_MATCHES:])
             more = f" and {len(matches) - _LISTED_MATCHES} more" * (len(matches) > _LISTED_MATCHES)
             return f"several begin with that: {shown}{more}; write more of the id"
         for one in self.skipped:
-            if wanted and (one.snapshot.startswith(wanted) or wanted == LATEST):
+            if one.snapshot in matches:
                 return f"`{one.snapshot}` cannot be used: {one.reason}"
         if not self.snapshots:
             return "there is no snapshot yet; `scratchflow backup` takes one"
@@ -108,10 +148,10 @@ def read_catalogue(place: Place) -> Catalogue:
 
 def fresh_id(catalogue: Catalogue, now: datetime, token: str) -> str:
     """An id for a snapshot begun now that sorts after every other, also when clocks disagree."""
-    wanted = snapshot_id(now, token)
-    if catalogue.latest is None or wanted[:16] > catalogue.latest.id[:16]:
+    wanted, newest = snapshot_id(now, token), catalogue.newest_id
+    if newest is None or wanted[:16] > newest[:16]:
         return wanted
-    return snapshot_id(begun_at(catalogue.latest.id) + timedelta(seconds=1), token)
+    return snapshot_id(begun_at(newest) + timedelta(seconds=1), token)
 
 
 def begun_at(snapshot: str) -> datetime:
@@ -119,6 +159,15 @@ def begun_at(snapshot: str) -> datetime:
     date = int(snapshot[:4]), int(snapshot[4:6]), int(snapshot[6:8])
     clock = int(snapshot[9:11]), int(snapshot[11:13]), int(snapshot[13:15])
     return datetime(*date, *clock, tzinfo=timezone.utc)
+
+
+def _carries_a_time(snapshot: str) -> bool:
+    """Whether we can have made this id."""
+    try:
+        begun_at(snapshot)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_manifests(place: Place) -> tuple[dict[str, Manifest], list[Skipped]]:

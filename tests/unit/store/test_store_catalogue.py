@@ -10,7 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import SnapshotDamaged, SnapshotMissing, StoreUnusable
+from scratchflow.model.errors import (
+    LatestUnreadable,
+    SnapshotDamaged,
+    SnapshotMissing,
+    StoreUnusable,
+)
 from scratchflow.model.snapshot import Manifest, encode_manifest, seal_manifest
 from scratchflow.store.catalogue import Catalogue, fresh_id, read_catalogue
 from scratchflow.store.place import Place, open_place
@@ -220,6 +225,29 @@ def test_a_fresh_id_sorts_last_also_when_the_clock_went_back(place: Place) -> No
     assert fresh_id(listed, EPOCH + timedelta(hours=1), "000000") == "20261115T103001Z-000000"
     assert fresh_id(listed, EPOCH + timedelta(hours=2), "000000") == "20261115T113000Z-000000"
     assert fresh_id(Catalogue(), EPOCH, "000000") == "20261115T093000Z-000000"
+
+
+def test_a_fresh_id_sorts_after_what_cannot_be_read_too(place: Place) -> None:
+    put(place, make_manifest(make_id(0)))
+    put_raw(place, make_id(60, "ffffff"), b"{")
+    put_raw(place, "20269999T999999Z-abcdef", b"{")
+    listed = read_catalogue(place)
+    assert fresh_id(listed, EPOCH, "000000") == "20261115T103001Z-000000"
+
+
+def test_latest_refuses_only_while_the_newest_cannot_be_read(place: Place) -> None:
+    put(place, make_manifest(make_id(0)))
+    put_raw(place, make_id(60), b"{")
+    listed = read_catalogue(place)
+    with pytest.raises(LatestUnreadable) as caught:
+        _ = listed.latest
+    assert make_id(60) in str(caught.value)
+    assert make_id(0) in caught.value.shown_hint
+    with pytest.raises(LatestUnreadable):
+        listed.find("latest")
+    assert listed.find(make_id(0)).id == make_id(0)
+    put(place, make_manifest(make_id(90)))
+    assert read_catalogue(place).find("latest").id == make_id(90)
 
 
 def test_a_thousand_snapshots_are_read_with_a_handful_of_calls_each(
