@@ -1,4 +1,4 @@
-"""Takes any `.tar.lz4`, also one made by `tar | lz4`, and writes it as an archive of ours.
+"""Writes a full archive of ours from any `.tar.lz4`, or from a snapshot whose bytes lie in several.
 
 Whatever is to be done with a foreign archive goes this way, so that one reader, one set of
 rules and one extractor stand between its bytes and the disk.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -20,8 +20,9 @@ from scratchflow.archive.index import Index
 from scratchflow.archive.lz4_stream import decompressed
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.member_tree import MemberTree, Stored, UnsafePath, safe_path
+from scratchflow.archive.own_members import OwnMembers
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
-from scratchflow.archive.reader import with_holes
+from scratchflow.archive.reader import OpenArchive, with_holes
 from scratchflow.archive.scan import Warn
 from scratchflow.archive.stream import PieceReader
 from scratchflow.archive.tar_headers import END_OF_ARCHIVE, member_header, padding
@@ -31,6 +32,14 @@ from scratchflow.archive.writer import append_index
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
 
 _SECOND_NS = 1_000_000_000
+
+# Where a member goes: its path as it is written, from its path in the archive. Empty: nowhere.
+Where = Callable[[bytes], bytes]
+
+
+def unchanged(path: bytes) -> bytes:
+    """The name as it is."""
+    return path
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -48,19 +57,18 @@ def import_archive(
     *,
     archive_id: str,
     warn: Warn,
-    under: str = "",
+    where: Where = unchanged,
     level: int = 0,
     threads: int | None = None,
     progress: Progress = no_progress,
 ) -> Imported:
     """Writes the foreign archive at `path` to `out` as a full archive of ours.
 
-    `under` is put before every name, for archives made inside the workspace (`tar -C work .`).
-    A name that could lead out of a target is UnsafeMember; whatever else is wrong with the file
+    `where` says what becomes of each name. A name that could lead out of a target is UnsafeMember; whatever else is wrong with the file
     is SnapshotDamaged. What a snapshot cannot hold (devices, FIFOs) is left out with a warning.
     """
     sink = FrameSink(out, archive_id=archive_id, level=level, threads=threads or usable_cores())
-    importer = _Importer(sink, under, warn)
+    importer = _Importer(sink, where, warn)
     unchecked: list[str] = []
     total = path.stat().st_size
     try:
@@ -68,7 +76,7 @@ def import_archive(
             stream = PieceReader(decompressed(file, lambda: unchecked.append("frame")))
             sink.on_frame = lambda: progress("import", importer.files, 0, file.tell(), total)
             for member in read_members(stream):
-                importer.add(member, stream)
+                importer.add(member, stream.pieces(member.stored))
             stream.drain()
             index = importer.finish()
     except UnsafePath as error:
@@ -87,33 +95,71 @@ def import_archive(
     return Imported(index, sink.written, sink.sha256.hexdigest(), index.counts())
 
 
-def first_name(path: Path) -> bytes:
-    """The name of the first member of the foreign archive at `path`; empty for `./` or none."""
+def write_complete(
+    source: Index,
+    open_archive: OpenArchive,
+    out: Out | int,
+    *,
+    archive_id: str,
+    roots: list[str],
+    where: Where = unchanged,
+    level: int = 0,
+    progress: Progress = no_progress,
+) -> Imported:
+    """Writes everything that an index of ours lists as one full archive.
+
+    Each file's content is compared with its digest: SnapshotDamaged says which one differs.
+    """
+    sink = FrameSink(out, archive_id=archive_id, level=level, threads=usable_cores())
+    importer = _Importer(sink, where, _never_needed)
+    total = source.counts()
+    sink.on_frame = lambda: progress(
+        "store", importer.files, total.files, min(sink.position, total.bytes), total.bytes
+    )
+    try:
+        with OwnMembers(source, open_archive) as members:
+            for member, content in members:
+                importer.add(member, content)
+        index = importer.finish()
+    except BaseException:
+        sink.abort()
+        raise
+    index.roots = roots
+    append_index(index, sink)
+    return Imported(index, sink.written, sink.sha256.hexdigest(), index.counts())
+
+
+def _never_needed(_code: str, _path: bytes, _message: str) -> None:
+    """An index of ours lists nothing that cannot be stored."""
+
+
+def member_names(path: Path) -> Iterator[tuple[bytes, bool]]:
+    """The name of every member of a foreign archive, and whether it is a directory."""
     try:
         with path.open("rb") as file:
             stream = PieceReader(decompressed(file, lambda: None))
             for member in read_members(stream):
-                return safe_path(member.path)
+                yield safe_path(member.path), member.kind == "directory"
     except UnsafePath as error:
         reason, name = error.args
         raise UnsafeMember(archive=path, member=os.fsdecode(name), reason=reason) from None
     except Malformed as error:
         raise SnapshotDamaged(snapshot=path.name, reason=error) from error
-    return b""
 
 
 class _Importer:
     """Writes files as they come; directories and links when all files are there."""
 
-    def __init__(self, sink: FrameSink, under: str, warn: Warn) -> None:
+    def __init__(self, sink: FrameSink, where: Where, warn: Warn) -> None:
         self._sink = sink
-        self._prefix = safe_path(os.fsencode(under)) if under else b""
+        self._where = where
         self._warn = warn
         self._seed = secrets.randbits(64)
         self._tree = MemberTree()
         self.files = 0
 
-    def add(self, member: Member, stream: PieceReader) -> None:
+    def add(self, member: Member, content: Iterator[memoryview]) -> None:
+        """Takes a member; of a file all content is read, exactly `member.stored` bytes."""
         path = self._path(member.path)
         stored = Stored(
             mode=member.mode, mtime_ns=member.mtime_ns, size=member.size, xattrs=member.xattrs
@@ -123,7 +169,7 @@ class _Importer:
                 raise UnsafePath("it has no name", member.path)
             return  # `./`: the directory that everything is restored into
         if member.kind == "file":
-            self._put_file(path, member, stored, stream)
+            self._put_file(path, member, stored, content)
             self.files += 1
         elif member.kind == "directory":
             stored.mode |= DIRECTORY
@@ -140,9 +186,11 @@ class _Importer:
 
     def _path(self, name: bytes) -> bytes:
         path = safe_path(name)
-        return b"/".join(part for part in (self._prefix, path) if part)
+        return self._where(path) if path else path
 
-    def _put_file(self, path: bytes, member: Member, stored: Stored, stream: PieceReader) -> None:
+    def _put_file(
+        self, path: bytes, member: Member, stored: Stored, content: Iterator[memoryview]
+    ) -> None:
         stored.mode |= REGULAR
         stored.extents = member.extents
         header = _file_header(path, member)
@@ -152,8 +200,7 @@ class _Importer:
         sink.put(header)
         stored.position = sink.position
         digest = StreamDigest(seed=self._seed)
-        pieces = _putting(sink, stream, member.stored)
-        for piece in with_holes(pieces, member.extents, member.size):
+        for piece in with_holes(_putting(sink, content), member.extents, member.size):
             digest.update(piece)
         sink.put(bytes(padding(member.stored)))
         stored.digest = digest.digest()
@@ -186,14 +233,19 @@ class _Importer:
             mtime_s=index.mtime_ns[entry] // _SECOND_NS,
             link=link,
             owner=(os.getuid(), os.getgid()),
+            records=tar_headers.xattr_records(self._directory_xattrs(index, entry)),
         )
         self._sink.make_room(len(header))
         self._sink.put(header)
         index.members += 1
 
+    def _directory_xattrs(self, index: Index, entry: int) -> dict[bytes, bytes]:
+        is_directory = index.mode[entry] & KIND_MASK == DIRECTORY
+        return index.xattrs.get(entry, {}) if is_directory else {}
 
-def _putting(sink: FrameSink, stream: PieceReader, count: int) -> Iterator[memoryview]:
-    for piece in stream.pieces(count):
+
+def _putting(sink: FrameSink, content: Iterator[memoryview]) -> Iterator[memoryview]:
+    for piece in content:
         sink.put(piece)
         yield piece
 

@@ -16,7 +16,9 @@ _Extra = TypeVar("_Extra")
 
 
 # What a tree consists of, given and derived.
-_TREE = ("names", "mode", "size", "mtime_ns", "children", "symlinks", "targets", "hardlinks")
+_TREE = (
+    "names", "mode", "size", "mtime_ns", "children", "symlinks", "targets", "hardlinks", "roots",
+)  # fmt: skip
 _TREE_TABLES = ("first", "entry_of", "dir_entries", "dir_groups")
 _PLACES = ("archive", "position", "digest", "sparse", "xattrs", "seed")
 

@@ -41,6 +41,7 @@ class Header(msgspec.Struct, frozen=True):
     archives: list[tuple[str, Count]]  # id and number of frames
     pieces: list[tuple[str, Count]]  # column and raw length of each following frame
     digest: str = "xxh3-128"
+    roots: list[str] = []  # the workspace and what was saved with it; empty when not known
 
 
 def dump_index(index: Index) -> Iterator[bytes]:
@@ -62,6 +63,7 @@ def dump_index(index: Index) -> Iterator[bytes]:
         seed=index.seed,
         archives=[(archive.id, len(archive.raw_ends)) for archive in index.archives],
         pieces=pieces,
+        roots=index.roots,
     )
     yield skippable_frame(INDEX_MAGIC, msgspec.msgpack.encode(header))
     for content in packed:
@@ -169,7 +171,7 @@ def _read_columns(header: Header, contents: list[memoryview]) -> Callable[[str, 
 
 def _fill(header: Header, take: Callable[[str, int, int], bytes], like: Index | None) -> Index:
     index = Index(header.id)
-    index.members, index.seed = header.members, header.seed
+    index.members, index.seed, index.roots = header.members, header.seed, header.roots
     names = take("names", 1, -1)
     if like is not None and len(like) == header.entries and like.names.blob == names:
         index.names = like.names

@@ -73,6 +73,7 @@ class Scan:
         # No symlink is followed from here down, but scratch itself may be one.
         scratch = Path(os.path.realpath(scratch))
         self._tree = ScannedTree(scratch)
+        self._tree.roots = self.roots
         self._linked: dict[tuple[int, int], int] = {}  # (device, inode) -> first entry of that file
         self._walk = Walk(os.fsencode(scratch), rules, mounts_inside(scratch, self.roots))
         top = Directory(None, b"", b"")

@@ -48,6 +48,7 @@ class Tree:
         self.symlinks = array("I")  # entry numbers of the symlinks, ascending
         self.targets = PackedNames()  # their targets, in the same order
         self.hardlinks: dict[int, int] = {}  # entry -> the entry whose file it is another name of
+        self.roots: list[str] = []  # what was saved, by name beneath scratch; the workspace first
         # Derived from `mode` and `children` by `connect`.
         self.first = array("I")  # group -> its first entry; one more at the end
         self.entry_of = array("I")  # group -> the entry of its directory (group 0 has none)

@@ -94,7 +94,10 @@ def export(
     snapshot: Annotated[str, SNAPSHOT] = "latest",
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[SnapshotExported]:
-    """Write one plain full `.tar.lz4` that `lz4` and `tar` read."""
+    """Write one plain full `.tar.lz4` that `lz4` and `tar` read.
+
+    Every byte is checked on the way: of a damaged snapshot no file is written (exit code 31).
+    """
     wish = wishes.Export(file=file, snapshot=snapshot, dry_run=dry_run)
     return at_workspace(context, "snapshots export", wish, _exported)
 
@@ -107,8 +110,9 @@ def import_file(
 ) -> Call[SnapshotImported]:
     """Take a `.tar.lz4` into the store as a snapshot.
 
-    When its first name starts with the workspace's, names are taken as they are; otherwise all of
-    it becomes the workspace's content.
+    An archive of scratchflow's own comes back as it was, with everything that was saved beside the
+    workspace. Any other: when all its names start with the workspace's name or one of `backup.also`,
+    they are taken as they are; otherwise all of it goes beneath the workspace.
     """
     wish = wishes.Import(file=file, dry_run=dry_run)
     return at_workspace(context, "snapshots import", wish, _imported)

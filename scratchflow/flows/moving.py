@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from scratchflow.archive.extract import extract
-from scratchflow.archive.foreign import Imported, first_name, import_archive
-from scratchflow.archive.ignore import IgnoreRules
+from scratchflow.archive.container import FOOTER_WORD
+from scratchflow.archive.foreign import Imported, import_archive, member_names, write_complete
+from scratchflow.archive.frame_sink import Out
 from scratchflow.archive.index import Index
-from scratchflow.archive.planning import plan
 from scratchflow.archive.reader import open_index
-from scratchflow.archive.scan import scan_tree
-from scratchflow.archive.writer import write
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, publish_new
 from scratchflow.disk.trees import remove_tree
 from scratchflow.flows.here import Here
+from scratchflow.flows.landing import Landing, landing_of_foreign, landing_of_own
 from scratchflow.flows.snapshotting import plain_manifest
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import FileFailed, FileIncomplete, FileTaken, SnapshotDamaged
@@ -38,7 +36,10 @@ from scratchflow.workspace.incoming import begin_incoming
 def export_snapshot(
     here: Here, teller: Teller, wanted: str, file: Path, *, dry_run: bool
 ) -> SnapshotExported:
-    """One plain full `.tar.lz4`. A full snapshot is one already; of others one is made on scratch."""
+    """One plain full `.tar.lz4`. A full snapshot is one already; of others one is written.
+
+    Every byte is checked on the way: SnapshotDamaged when one differs, and no file is left.
+    """
     place = find_place(here.store, here.workspace.name)
     catalogue = read_catalogue(place)
     manifest = catalogue.find(wanted)
@@ -46,8 +47,7 @@ def export_snapshot(
     target = _free(file)
     size = manifest.archive_bytes if not manifest.needs else manifest.bytes
     if not dry_run:
-        with here.alone(teller.remark) if manifest.needs else nullcontext():
-            size = _export(here, place, manifest, target, teller)
+        size = _export(here, place, manifest, target, teller)
     shown = printable(target)
     return SnapshotExported(snapshot=manifest.id, path=shown, bytes=size, dry_run=dry_run)
 
@@ -55,9 +55,17 @@ def export_snapshot(
 def _export(here: Here, place: Place, manifest: Manifest, target: Path, teller: Teller) -> int:
     with _new_file(target, here.token(4)) as descriptor:
         if manifest.needs:
-            _write_flattened(here, place, manifest, descriptor, teller)
+            write_complete(
+                open_index(place.archive(manifest.id)),
+                place.archive,
+                descriptor,
+                archive_id=manifest.id,
+                roots=[manifest.workspace, *manifest.also],
+                level=here.profile.backup.level,
+                progress=teller.progress,
+            )
         else:
-            _copy(place.archive(manifest.id), descriptor)
+            _copy(place.archive(manifest.id), descriptor, manifest)
         return os.fstat(descriptor).st_size
 
 
@@ -73,12 +81,11 @@ def _free(file: Path) -> Path:
 
 def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) -> SnapshotImported:
     """Any `.tar.lz4` as a snapshot of the workspace."""
-    source = _readable(file)
-    _own_index(source)  # refuses an incremental archive
-    under = where_to_put(source, here.workspace.name)
+    coming = _coming(here, _readable(file))
+    source = coming.path
     if dry_run:
         with open(os.devnull, "wb") as nowhere:
-            tried = _import(here, teller, source, nowhere.fileno(), under)
+            tried = _import(here, teller, coming, nowhere.fileno())
         return SnapshotImported(
             snapshot=None,
             source=printable(source),
@@ -91,22 +98,18 @@ def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) ->
         sweep(lock, time.time())
         snapshot = fresh_id(read_catalogue(place), here.now(), here.token(3))
         with NewSnapshot(lock, snapshot) as new:
-            imported = import_archive(
-                source,
-                new.file,
-                archive_id=snapshot,
-                under=under,
-                warn=teller.warn,
-                level=here.profile.backup.level,
-                progress=teller.progress,
-            )
+            imported = _import(here, teller, coming, new.file, snapshot)
             manifest = plain_manifest(
                 here, snapshot, imported.counts, imported.archive_bytes, imported.sha256
             )
             message = f"imported from {printable(source.name)}"
             new.commit(
                 msgspec.structs.replace(
-                    manifest, warnings=teller.warnings, message=message, purpose="imported"
+                    manifest,
+                    also=_also(coming.landing, imported.index, here.workspace.name),
+                    warnings=teller.warnings,
+                    message=message,
+                    purpose="imported",
                 )
             )
     counts = imported.counts
@@ -115,58 +118,105 @@ def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) ->
     )
 
 
-def _import(here: Here, teller: Teller, source: Path, out: int, under: str) -> Imported:
+class _Coming(msgspec.Struct, frozen=True):
+    """An archive from outside, and where its names go."""
+
+    path: Path
+    index: Index | None  # None for one that scratchflow did not write
+    landing: Landing
+
+
+def _coming(here: Here, source: Path) -> _Coming:
+    index = _own_index(source)
+    if index is None:
+        landing = landing_of_foreign(member_names(source), here.workspace)
+    else:
+        landing = landing_of_own(index, here.workspace)
+    return _Coming(source, index, landing)
+
+
+def _import(
+    here: Here, teller: Teller, coming: _Coming, out: Out | int, snapshot: str | None = None
+) -> Imported:
+    archive_id = snapshot or snapshot_id(here.now(), here.token(3))
+    level = here.profile.backup.level
+    if coming.index is not None:
+        return write_complete(
+            coming.index,
+            lambda _: coming.path,
+            out,
+            archive_id=archive_id,
+            roots=coming.landing.roots,
+            where=coming.landing.path,
+            level=level,
+            progress=teller.progress,
+        )
     return import_archive(
-        source,
+        coming.path,
         out,
-        archive_id=snapshot_id(here.now(), here.token(3)),
-        under=under,
+        archive_id=archive_id,
+        where=coming.landing.path,
+        level=level,
         warn=teller.warn,
         progress=teller.progress,
     )
 
 
+def _also(landing: Landing, index: Index, workspace: str) -> list[str]:
+    """The roots beside the workspace that really came."""
+    others = (root for root in landing.roots if root != workspace)
+    return [root for root in others if index.find(os.fsencode(root)) is not None]
+
+
 @contextmanager
 def opened_file(
     here: Here, teller: Teller, file: Path, *, dry_run: bool
-) -> Iterator[tuple[Path, Index]]:
-    """Any `.tar.lz4` as an archive with an index; a foreign one is written anew on scratch first."""
-    source = _readable(file)
-    index = _own_index(source)
-    if index is not None:
-        yield source, index
+) -> Iterator[tuple[Path, Index, list[str]]]:
+    """Any `.tar.lz4` as an archive with an index, and its roots.
+
+    A foreign one, or one whose names have to change, is written anew on scratch first.
+    """
+    coming = _coming(here, _readable(file))
+    roots = coming.landing.roots
+    if coming.index is not None and coming.landing.changes_nothing:
+        yield coming.path, coming.index, roots
         return
-    under = where_to_put(source, here.workspace.name)
     if dry_run:
         with open(os.devnull, "wb") as nowhere:
-            yield source, _import(here, teller, source, nowhere.fileno(), under).index
+            yield coming.path, _import(here, teller, coming, nowhere.fileno()).index, roots
         return
     incoming = begin_incoming(here.workspace, here.token(4))
     archive = incoming / "imported.tar.lz4"
     try:
         with _new_file(archive, here.token(4)) as descriptor:
-            imported = _import(here, teller, source, descriptor, under)
-        yield archive, imported.index
+            imported = _import(here, teller, coming, descriptor)
+        yield archive, imported.index, roots
     finally:
         remove_tree(incoming)
 
 
 def _own_index(file: Path) -> Index | None:
-    """The index of a complete archive that scratchflow wrote; None for a foreign one."""
+    """The index of a complete archive that scratchflow wrote; None for a foreign one.
+
+    One of ours with a damaged index is not read as a foreign one: of an incremental archive the tar
+    stream is only a part.
+    """
     try:
         index = open_index(file)
     except SnapshotDamaged:
+        if _ends_as_ours(file):
+            raise
         return None
     if index.needs:
         raise FileIncomplete(path=file)
     return index
 
 
-def where_to_put(file: Path, workspace: str) -> str:
-    """What to put before the names of a foreign archive: nothing if they start with the workspace's."""
-    name = first_name(file)
-    inside = os.fsencode(workspace)
-    return "" if name == inside or name.startswith(inside + b"/") else workspace
+def _ends_as_ours(file: Path) -> bool:
+    with file.open("rb") as source:
+        source.seek(0, os.SEEK_END)
+        source.seek(max(0, source.tell() - 1024))
+        return FOOTER_WORD in source.read()
 
 
 def _readable(file: Path) -> Path:
@@ -202,34 +252,13 @@ def _new_file(target: Path, token: str) -> Iterator[int]:
         temp.unlink(missing_ok=True)
 
 
-def _copy(archive: Path, descriptor: int) -> None:
+def _copy(archive: Path, descriptor: int, manifest: Manifest) -> None:
+    """Copies the archive; SnapshotDamaged when the bytes that were copied are not the manifest's."""
+    digest = hashlib.sha256()
     with archive.open("rb") as source, open(descriptor, "wb", closefd=False) as target:
-        shutil.copyfileobj(source, target, 4 << 20)
-
-
-def _write_flattened(
-    here: Here, place: Place, manifest: Manifest, descriptor: int, teller: Teller
-) -> None:
-    """Restores beside the workspace and writes that as one full archive."""
-    incoming = begin_incoming(here.workspace, here.token(4))
-    try:
-        extract(
-            open_index(place.archive(manifest.id)),
-            place.archive,
-            incoming,
-            warn=teller.warn,
-            progress=teller.progress,
-            existing="none",
-        )
-        roots = [manifest.workspace, *manifest.also]
-        scanned = scan_tree(incoming, roots, IgnoreRules(), teller.warn)
-        write(
-            plan(scanned, None, None, warn=teller.warn),
-            descriptor,
-            archive_id=manifest.id,
-            level=here.profile.backup.level,
-            warn=teller.warn,
-            progress=teller.progress,
-        )
-    finally:
-        remove_tree(incoming)
+        while piece := source.read(4 << 20):
+            digest.update(piece)
+            target.write(piece)
+    if digest.hexdigest() != manifest.archive_sha256:
+        reason = "its archive does not match the SHA-256 in its manifest"
+        raise SnapshotDamaged(snapshot=manifest.id, reason=reason)

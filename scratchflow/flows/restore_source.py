@@ -59,8 +59,12 @@ def find_source(
         # Imported when a file is named: it brings all that writing archives needs.
         from scratchflow.flows.moving import opened_file
 
-        with opened_file(here, teller, wish.source, dry_run=wish.dry_run) as (archive, index):
-            yield Source(index.id, index, _present(here.workspace.roots, index), lambda _: archive)
+        with opened_file(here, teller, wish.source, dry_run=wish.dry_run) as (
+            archive,
+            index,
+            roots,
+        ):
+            yield Source(index.id, index, _present(roots, index), lambda _: archive)
         return
     manifest = _find_manifest(here, wish, catalogue, interrupted)
     catalogue.require_whole(manifest)

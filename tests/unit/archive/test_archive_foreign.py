@@ -14,9 +14,9 @@ from scratchflow.archive.index import Index
 from .conftest import Bench, State, fill, tree_state
 
 
-def _import(bench: Bench, path: Path, under: str = "") -> Index:
+def _import(bench: Bench, path: Path, where: foreign.Where = foreign.unchanged) -> Index:
     with bench.path("F").open("wb", buffering=0) as out:
-        imported = foreign.import_archive(path, out, archive_id="F", warn=bench.warn, under=under)
+        imported = foreign.import_archive(path, out, archive_id="F", warn=bench.warn, where=where)
     assert verify.verify_archive(bench.path("F"), sha256=imported.sha256) == []
     return reader.open_index(bench.path("F"))
 
@@ -90,7 +90,7 @@ def test_sparse_files_of_every_kind(bench: Bench, options: list[str]) -> None:
 def test_archive_made_inside_the_workspace_goes_under_a_name(bench: Bench) -> None:
     fill(bench.work)
     path = _tar_lz4(bench, ["-C", "work", "-cf", "-", "."], [])
-    index = _import(bench, path, under="work")
+    index = _import(bench, path, where=lambda name: b"work/" + name)
     found = {index.path(entry) for entry in range(len(index))}
     assert found == set(tree_state(bench.scratch))
 
