@@ -24,6 +24,7 @@ from scratchflow.archive.own_members import OwnMembers
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.reader import OpenArchive, with_holes
 from scratchflow.archive.scan import Warn
+from scratchflow.archive.sparse import MAX_HOLE_BYTES, hole_allowance
 from scratchflow.archive.stream import PieceReader
 from scratchflow.archive.tar_headers import END_OF_ARCHIVE, member_header, padding
 from scratchflow.archive.tar_reader import Member, read_members
@@ -71,6 +72,7 @@ def import_archive(
     importer = _Importer(sink, where, warn)
     unchecked: list[str] = []
     total = path.stat().st_size
+    importer.holes_left = hole_allowance(total)
     try:
         with path.open("rb") as file:
             stream = PieceReader(decompressed(file, lambda: unchecked.append("frame")))
@@ -157,6 +159,7 @@ class _Importer:
         self._seed = secrets.randbits(64)
         self._tree = MemberTree()
         self.files = 0
+        self.holes_left: int | None = None  # None: as many as there are
 
     def add(self, member: Member, content: Iterator[memoryview]) -> None:
         """Takes a member; of a file all content is read, exactly `member.stored` bytes."""
@@ -193,6 +196,7 @@ class _Importer:
     ) -> None:
         stored.mode |= REGULAR
         stored.extents = member.extents
+        self._count_holes(member)
         header = _file_header(path, member)
         sink = self._sink
         whole = len(header) + member.stored + padding(member.stored)
@@ -204,6 +208,15 @@ class _Importer:
             digest.update(piece)
         sink.put(bytes(padding(member.stored)))
         stored.digest = digest.digest()
+
+    def _count_holes(self, member: Member) -> None:
+        """Refuses, before any is digested, holes that no honest archive has."""
+        holes = member.size - member.stored
+        if self.holes_left is None or not holes:
+            return
+        self.holes_left -= holes
+        if holes > MAX_HOLE_BYTES or self.holes_left < 0:
+            raise UnsafePath("it has more holes than an archive of this size may have", member.path)
 
     def finish(self) -> Index:
         index = self._tree.to_index(self._sink.frames.id)

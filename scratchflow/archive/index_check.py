@@ -9,6 +9,7 @@ from operator import add, ge, le, lt, sub
 from scratchflow.archive.container import MAX_FRAME_BYTES
 from scratchflow.archive.index import NOWHERE, ArchiveFrames, Index
 from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.sparse import MAX_HOLE_BYTES
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 
 MAX_FILE_BYTES = (1 << 63) - 1
@@ -118,6 +119,8 @@ def _check_sparse(index: Index) -> None:
             if offset < end or length < 0 or offset + length > index.size[entry]:
                 raise Malformed("the index has data outside of a sparse file")
             end = offset + length
+        if index.size[entry] - sum(extents[1::2]) > MAX_HOLE_BYTES:
+            raise Malformed("the index has a file with more holes than any can have")
     for entry in index.xattrs:
         if not 0 <= entry < len(index):
             raise Malformed("the index has attributes of no file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -17,7 +18,7 @@ from scratchflow.archive.source_file import (
     stats_of_file,
     still_the_same,
 )
-from scratchflow.archive.sparse import MIN_SPARSE_BYTES, data_extents
+from scratchflow.archive.sparse import MAX_HOLE_BYTES, MIN_SPARSE_BYTES, data_extents
 from scratchflow.archive.tar_headers import (
     BLOCK,
     HARDLINK,
@@ -185,6 +186,7 @@ class MemberWriter:
         """Any file: large, sparse, with attributes, or changed since it was scanned."""
         before = stats_of_file(descriptor)
         extents = data_extents(descriptor, before)
+        _refuse_endless_holes(before.st_size, extents)
         xattrs = read_xattrs(descriptor)
         self._refresh(entry, before)
         sparse_prefix = b"" if extents is None else sparse_map(before.st_size, extents)
@@ -326,3 +328,10 @@ def _update_with_zeros(digest: StreamDigest, count: int) -> None:
     while count > 0:
         digest.update(_ZEROS[: min(count, len(_ZEROS))])
         count -= len(_ZEROS)
+
+
+def _refuse_endless_holes(size: int, extents: list[int] | None) -> None:
+    """No reader takes a file with more holes: it is not stored, and is told as not saved."""
+    if extents is not None and size - sum(extents[1::2]) > MAX_HOLE_BYTES:
+        reason = f"it has more than {MAX_HOLE_BYTES >> 40} TiB of holes"
+        raise SourceError(OSError(errno.EFBIG, reason))

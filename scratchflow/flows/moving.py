@@ -16,13 +16,20 @@ from scratchflow.archive.foreign import Imported, import_archive, member_names, 
 from scratchflow.archive.frame_sink import Out
 from scratchflow.archive.index import Index
 from scratchflow.archive.reader import open_index
+from scratchflow.archive.sparse import hole_allowance
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, publish_new
 from scratchflow.disk.trees import remove_tree
 from scratchflow.flows.here import Here
 from scratchflow.flows.landing import Landing, landing_of_foreign, landing_of_own
 from scratchflow.flows.snapshotting import plain_manifest
 from scratchflow.flows.telling import Teller
-from scratchflow.model.errors import FileFailed, FileIncomplete, FileTaken, SnapshotDamaged
+from scratchflow.model.errors import (
+    FileFailed,
+    FileIncomplete,
+    FileTaken,
+    SnapshotDamaged,
+    UnsafeMember,
+)
 from scratchflow.model.results import SnapshotExported, SnapshotImported
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.text import printable
@@ -209,7 +216,18 @@ def _own_index(file: Path) -> Index | None:
         return None
     if index.needs:
         raise FileIncomplete(path=file)
+    _refuse_holes(index, file)
     return index
+
+
+def _refuse_holes(index: Index, file: Path) -> None:
+    """Refuses a file of our format whose holes would take hours to digest."""
+    files = [entry for entry in index.sparse if entry not in index.hardlinks]
+    holes = sum(index.size[entry] - index.stored_size(entry) for entry in files)
+    if holes > hole_allowance(file.stat().st_size):
+        most = max(files, key=index.size.__getitem__)
+        reason = "its holes add up to more than an archive of this size may have"
+        raise UnsafeMember(archive=file, member=os.fsdecode(index.path(most)), reason=reason)
 
 
 def _ends_as_ours(file: Path) -> bool:

@@ -10,6 +10,7 @@ import time
 import lz4.frame
 import pytest
 
+from scratchflow.archive import sparse
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
 
 from .conftest import Range, member, packed, pax, tar_header
@@ -118,6 +119,36 @@ DAMAGED = {
     "old-sparse-beyond": _old_sparse(b"00000007777\0" * 2, b"00000000010\0"),
     "old-sparse-extension-missing": _old_sparse(b"", b"00000000010\0", extended=True),
 }  # fmt: skip
+
+
+HOLES = {
+    "one-file-1.0": _sparse_1(b"%d" % (1 << 62), b"0\n"),
+    "one-file-old-gnu": _old_sparse(b"", b"\x80" + (1 << 62).to_bytes(11, "big")),
+    "larger-than-any-file-system": _sparse_1(b"%d" % (17 << 40), b"0\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOLES)
+def test_more_holes_than_an_honest_archive_has_are_refused_before_they_are_read(
+    shooting_range: Range, name: str
+) -> None:
+    with pytest.raises(UnsafeMember):
+        shooting_range.import_and_extract(HOLES[name])
+    assert list(shooting_range.target.iterdir()) == []
+
+
+def test_holes_of_many_files_are_added_up(
+    shooting_range: Range, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sparse, "_FREE_HOLE_BYTES", 4 << 20)
+    files = [
+        pax({**_SPARSE_1, b"GNU.sparse.name": b"%d" % number, b"GNU.sparse.realsize": b"3000000"})
+        + member(b"f", b"0\n".ljust(512, b"\0"))
+        for number in range(9)
+    ]
+    with pytest.raises(UnsafeMember):
+        shooting_range.import_and_extract(packed(*files))
+    shooting_range.import_and_extract(packed(files[0]))
 
 
 @pytest.mark.parametrize("name", UNSAFE)

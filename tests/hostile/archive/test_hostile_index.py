@@ -48,6 +48,11 @@ def _shift(index: Index) -> None:
     index.children[2] += 1
 
 
+def _endless_holes(index: Index) -> None:
+    index.size[B] = 1 << 62
+    index.sparse[B] = []
+
+
 def _add_empty_frame(index: Index) -> None:
     index.archives[0].raw_ends.insert(0, 0)
     index.archives[0].packed_ends.insert(0, 1)
@@ -108,6 +113,7 @@ FORGED: dict[str, Callable[[Index], object]] = {
     "sparse-odd": lambda index: index.sparse.update({A: [1]}),
     "sparse-beyond": lambda index: index.sparse.update({A: [990, 20]}),
     "sparse-overlap": lambda index: index.sparse.update({A: [0, 10, 5, 10]}),
+    "sparse-endless": _endless_holes,
     "sparse-of-nothing": lambda index: index.sparse.update({500: [0, 1]}),
     "sparse-of-directory": lambda index: index.sparse.update({D: [0, 1]}),
     "xattrs-of-nothing": lambda index: index.xattrs.update({500: {b"user.x": b""}}),

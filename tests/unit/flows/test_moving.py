@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import stat
 import subprocess
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
+import lz4.frame
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scratchflow.archive import member_writer
+from scratchflow.archive.container import FOOTER_BYTES, Footer, pack_footer
+from scratchflow.archive.index import Index
+from scratchflow.archive.index_codec import dump_index
+from scratchflow.archive.reader import open_index
 from scratchflow.flows.moving import export_snapshot, import_snapshot
 from scratchflow.flows.snapshots import verify_snapshots
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
 from scratchflow.store.catalogue import read_catalogue
 
 from .conftest import Desk, make_desk, unpack_plainly
@@ -258,6 +267,77 @@ def test_a_plain_tar_reads_what_an_export_of_an_incremental_snapshot_is(
         for state in (tree(tmp_path / "plain"), everything(full_desk))
     )
     assert plain == expected
+
+
+def _endless(realsize: int) -> bytes:
+    """A tar of one sparse file that has nothing but a hole."""
+    tar = io.BytesIO()
+    records = {
+        "GNU.sparse.major": "1",
+        "GNU.sparse.minor": "0",
+        "GNU.sparse.name": "f",
+        "GNU.sparse.realsize": str(realsize),
+    }
+    with tarfile.open(fileobj=tar, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        info = tarfile.TarInfo("f")
+        info.size, info.pax_headers = 512, records
+        archive.addfile(info, io.BytesIO(b"0\n".ljust(512, b"\0")))
+    return bytes(lz4.frame.compress(tar.getvalue()))
+
+
+def test_a_few_bytes_that_claim_endless_holes_are_refused_at_once(
+    desk: Desk, tmp_path: Path
+) -> None:
+    file = tmp_path / "endless.tar.lz4"
+    file.write_bytes(_endless(1 << 62))
+    assert file.stat().st_size < 500
+    with pytest.raises(UnsafeMember):
+        import_snapshot(desk.here, desk.teller, file, dry_run=False)
+    with pytest.raises(UnsafeMember):
+        desk.restore(source=file, to=tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_endless_holes_in_a_file_of_our_own_format_are_refused_at_once(
+    desk: Desk, tmp_path: Path
+) -> None:
+    with (desk.work / "holes").open("wb") as file:
+        file.truncate(1 << 20)
+    for number in range(4):
+        (desk.work / f"h{number}").write_bytes(b"")
+    desk.backup()
+    source = tmp_path / "evil.tar.lz4"
+    export_snapshot(desk.here, desk.teller, "latest", source, dry_run=False)
+    index = open_index(source)
+    for number in range(4):
+        entry = index.find(b"work/h%d" % number)
+        assert entry is not None
+        index.size[entry], index.sparse[entry] = 15 << 40, []
+    _put_index(source, index)
+    with pytest.raises(UnsafeMember):
+        import_snapshot(desk.here, desk.teller, source, dry_run=False)
+    with pytest.raises(UnsafeMember):
+        desk.restore(source=source, to=tmp_path / "x")
+
+
+def _put_index(path: Path, index: Index) -> None:
+    """Replaces the index of an archive, every checksum right."""
+    content = path.read_bytes()
+    offset = int.from_bytes(content[-FOOTER_BYTES + 20 : -FOOTER_BYTES + 28], "little")
+    region = b"".join(dump_index(index))
+    sums = hashlib.sha256(region).digest(), hashlib.sha256(content[:offset] + region).digest()
+    path.write_bytes(content[:offset] + region + pack_footer(Footer(offset, len(region), *sums)))
+
+
+def test_a_file_with_more_holes_than_a_reader_takes_is_told_as_not_saved(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(member_writer, "MAX_HOLE_BYTES", 1 << 20)
+    with (desk.work / "endless").open("wb") as file:
+        file.truncate(2 << 20)
+    taken = desk.backup()
+    assert taken.unsaved == 1
+    assert open_index(desk.place.archive(str(taken.snapshot))).find(b"work/endless") is None
 
 
 names = st.sampled_from(["a", "b", "z\n", "ü", "e" * 120])
