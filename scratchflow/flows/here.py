@@ -72,7 +72,7 @@ class Here(msgspec.Struct, frozen=True):
             if not wait_s:
                 raise
             remark(f"{error}; waiting for it")
-        return lock.acquired(wait_s=wait_s)
+        return lock.acquired(wait_s=wait_s, remark=remark)
 
     @contextmanager
     def alone(self, remark: Callable[[str], None]) -> Iterator[None]:

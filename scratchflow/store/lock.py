@@ -1,11 +1,22 @@
 """The lock of a place: one writer at a time, and a dead one is taken over.
 
-The promise: two runs that both act within their heartbeats never hold the lock together. A run
-that was stopped (a suspended machine, a mount that hung) for longer than `stale_after_s` may be
-taken over while it still lives; it finds out in `assert_held`, which every commit asks last.
-Heartbeats are wall-clock times, so the clocks of the nodes must agree within a few minutes, as
-Slurm's own credentials ask of them. Names in the store are never reused, so that even a lock lost
-unnoticed costs no earlier snapshot.
+The promise: two runs that both act within their heartbeats never hold the lock together, whatever
+their clocks say. A run that was stopped (a suspended machine, a mount that hung) for longer than
+`stale_after_s` may be taken over while it still lives; it finds out in `assert_held`, which every
+commit asks last. Names in the store are never reused, so that even a lock lost unnoticed costs no
+earlier snapshot.
+
+A holder is dead when its heartbeat did not change for `stale_after_s` of the waiting process's own
+monotonic time. Three things shorten that:
+
+- the holder's process is gone, and was on this very host: at once;
+- Slurm says that the holder's job has ended, and two beats are missing;
+- the heartbeat is older than `stale_after_s` by the stamps of the file system (see `silence`), and
+  did not change for `confirm_s`: a live holder would have beaten twice, so that a wrong clock alone
+  never ends its lock.
+
+A command that waits for a holder without signs of life waits longer than it was asked to, until it
+may take over: otherwise no command would ever wait long enough.
 """
 
 from __future__ import annotations
@@ -25,13 +36,16 @@ from scratchflow.model.units import format_duration
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock_chain import (
     Head,
+    Touch,
     claim,
-    make_lock_directory,
+    is_free,
+    put_whole_lock,
     read_head,
     set_aside,
 )
 from scratchflow.store.owner import Owner, Process, is_proven_dead
 from scratchflow.store.place import Place
+from scratchflow.store.silence import HolderWatch, stamped_path
 
 
 class LockTiming(msgspec.Struct, frozen=True):
@@ -39,7 +53,9 @@ class LockTiming(msgspec.Struct, frozen=True):
 
     heartbeat_s: float = 30
     stale_after_s: float = 300
-    # A lock without an owner file: its maker was killed within the few milliseconds between.
+    # Two beats missed: how long an old heartbeat is watched before its age is believed.
+    confirm_s: float = 65
+    # An owner file that cannot be read: on file systems without hard links it may just be written.
     half_made_after_s: float = 60
     # An owner whose job is known to be over: two beats missed, in case it outlived its job.
     job_over_after_s: float = 65
@@ -47,11 +63,15 @@ class LockTiming(msgspec.Struct, frozen=True):
 
 
 class Clock(msgspec.Struct, frozen=True):
-    """Time as it comes in: wall clock for heartbeats, monotonic for waiting."""
+    """Time as it comes in: the wall clock for people, the monotonic one for waiting.
+
+    `touch` stamps a heartbeat: with the file server's time, where the file system has one.
+    """
 
     now: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    touch: Touch = os.utime
 
 
 class StoreLock:
@@ -83,19 +103,33 @@ class StoreLock:
         self._is_job_over = is_job_over
         self._clock = clock
         self._heartbeat: _Heartbeat | None = None
+        stamped = stamped_path(place.directory, token)
+        self._watch = HolderWatch(stamped, touch=clock.touch, monotonic=clock.monotonic)
 
-    def acquired(self, *, wait_s: float = 0) -> StoreLock:
-        """Takes the lock, waiting up to `wait_s` for another owner; StoreLocked names that owner."""
+    def acquired(
+        self, *, wait_s: float = 0, remark: Callable[[str], None] = lambda _: None
+    ) -> StoreLock:
+        """Takes the lock, waiting up to `wait_s` for another owner; StoreLocked names that owner.
+
+        An owner that is silent when the time is up is waited for until it may be taken over;
+        `remark` is told so.
+        """
         deadline = self._clock.monotonic() + wait_s
+        has_remarked = False
         while True:
             with store_errors(self.place.lock):
                 holder = self._try_to_take()
             if self._heartbeat is not None:
                 return self
+            is_silent = bool(wait_s) and self._is_silent(holder)
+            if is_silent and not has_remarked:
+                remark(self._silence_in_words(holder))
+                has_remarked = True
             left_s = deadline - self._clock.monotonic()
-            if left_s <= 0:
+            if left_s <= 0 and not is_silent:
                 raise self._refusal(holder)
-            self._clock.sleep(min(self.timing.poll_s, left_s))
+            poll_s = self.timing.poll_s
+            self._clock.sleep(min(poll_s, left_s) if left_s > 0 else poll_s)
 
     def assert_held(self) -> None:
         """Raises LockLost unless this run is still the owner. Ask before anything irreversible.
@@ -143,48 +177,62 @@ class StoreLock:
         return head
 
     def _try_once(self) -> Head | None:
-        made = make_lock_directory(self.place.lock)
-        head = read_head(self.place.lock)
-        if head is None:
-            return None
-        is_new = made and head.is_half_made
-        if not is_new and not self._is_stale(head):
+        lock = self.place.lock
+        head = read_head(lock)
+        if is_free(lock, head):
+            put_whole_lock(self.place.directory, lock, self._owner(), self._clock.touch)
+            return self._settle(None)
+        if head is None or not self._is_stale(head):
             return head
-        try:
-            is_claimed = claim(self.place.lock, head.successor, self._owner(), self._clock.now())
-        except BaseException:
-            # No room for an owner file: leave no half-made lock; one that has an owner stays.
-            with suppress(OSError):
-                os.rmdir(self.place.lock)
-            raise
-        return self._settle(head) if is_claimed else read_head(self.place.lock)
+        is_claimed = claim(lock, head.successor, self._owner(), self._clock.touch)
+        return self._settle(head.owner) if is_claimed else read_head(lock)
 
-    def _settle(self, predecessor: Head) -> Head | None:
+    def _settle(self, predecessor: Owner | None) -> Head | None:
         """Looks again: the claim counts only if it is the end of the chain.
 
         A claim that does not count is left lying: by now its name may be another owner's.
         """
         head = read_head(self.place.lock)
         if head is not None and head.is_held_by(self._token):
-            self.took_over_from_dead = predecessor.owner is not None and is_proven_dead(
-                predecessor.owner, self._process
+            self.took_over_from_dead = predecessor is not None and is_proven_dead(
+                predecessor, self._process
             )
-            self._heartbeat = _Heartbeat(head, self.timing.heartbeat_s, self._clock.now)
+            self._heartbeat = _Heartbeat(head, self.timing.heartbeat_s, self._clock.touch)
         return head
 
     def _is_stale(self, head: Head) -> bool:
-        silent_s = self._clock.now() - head.heartbeat
-        if head.owner is None:
-            return silent_s > self.timing.half_made_after_s
         if head.is_held_by(self._token):
             return False
+        silence, timing = self._watch.silence(head), self.timing
+        if head.owner is None:
+            return silence.observed_s >= timing.half_made_after_s
+        is_old = silence.stamped_s >= timing.stale_after_s
         return (
-            silent_s > self.timing.stale_after_s
+            silence.observed_s >= timing.stale_after_s
+            or (is_old and silence.observed_s >= timing.confirm_s)
             or is_proven_dead(head.owner, self._process)
             or (
-                silent_s > self.timing.job_over_after_s
+                silence.stamped_s >= timing.job_over_after_s
                 and self._was_of_a_job_that_is_over(head.owner)
             )
+        )
+
+    def _is_silent(self, holder: Head | None) -> bool:
+        """Whether the owner missed two beats while this process looked."""
+        return (
+            holder is not None
+            and holder.owner is not None
+            and self._watch.silence(holder).observed_s >= self.timing.confirm_s
+        )
+
+    def _silence_in_words(self, holder: Head | None) -> str:
+        if holder is None or holder.owner is None:
+            return ""
+        silent = format_duration(round(self._watch.silence(holder).observed_s))
+        limit = format_duration(self.timing.stale_after_s)
+        return (
+            f"no sign of life from {holder.owner.in_words()} for {silent}; "
+            f"after {limit} this command takes the store over"
         )
 
     def _was_of_a_job_that_is_over(self, owner: Owner) -> bool:
@@ -222,9 +270,9 @@ class StoreLock:
 class _Heartbeat:
     """A thread that touches the owner's file, through a descriptor: never a successor's file."""
 
-    def __init__(self, head: Head, every_s: float, now: Callable[[], float]) -> None:
+    def __init__(self, head: Head, every_s: float, touch: Touch) -> None:
         self._descriptor = os.open(head.file, os.O_RDONLY | os.O_NOFOLLOW)
-        self._now = now
+        self._touch = touch
         self._every_s = every_s
         self._stopped = threading.Event()
         self._guard = threading.Lock()
@@ -238,8 +286,7 @@ class _Heartbeat:
             suppress(OSError),
         ):  # a beat that failed is a beat missed, the next may work
             if not self._stopped.is_set():
-                now = self._now()
-                os.utime(self._descriptor, (now, now))
+                self._touch(self._descriptor)
 
     def stop(self) -> None:
         """Ends the thread; the file is closed, for NFS keeps a removed open file in its directory."""

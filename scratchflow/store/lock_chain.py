@@ -1,32 +1,44 @@
-"""The lock on disk: `lock.d`, made by mkdir, and in it a chain of owner files.
+"""The lock on disk: the directory `lock.d`, and in it a chain of owner files.
 
     lock.d/owner.json           the first owner, with a token of its own
     lock.d/after-<token>.json   who took over from the owner with that token, and so on
 
-The last of the chain holds the lock; the time of its file is its heartbeat. Each step is one
-exclusive creation (mkdir or link), so of any number of processes that want to take over from the
-same owner exactly one succeeds, and the lock is never absent meanwhile. Whoever looked at an owner
-that is gone by now adds a file that no chain leads to: it holds nothing.
+The last of the chain holds the lock; the time of its file is its heartbeat. A free lock is taken by
+renaming a whole directory, owner file included, to `lock.d`: rename replaces an empty directory and
+refuses one that holds anything. Taking over is one exclusive creation (link). So of any number of
+processes exactly one succeeds, the lock is never absent meanwhile, and a run that is killed on the
+way leaves either a whole lock or a temporary directory. An empty `lock.d` belongs to nobody. Whoever
+looked at an owner that is gone by now adds a file that no chain leads to: it holds nothing.
+
+Every answer of the file system is checked by reading the chain again: NFS may report a failure for a
+rename that it carried out, and SFTP refuses a rename onto an empty directory.
 
 `flock` is not used: on many cluster mounts it excludes nobody.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from scratchflow.disk.durable import TEMP_PREFIX, link_new, write_new
+from scratchflow.disk.durable import TEMP_PREFIX, is_there, link_new, write_new
 from scratchflow.store.owner import Owner
 from scratchflow.store.place import DIRECTORY_MODE, FILE_MODE
 
+# A whole lock that is not yet in its place, or no longer.
 RELEASED_PREFIX = f"{TEMP_PREFIX}lock-"
 
+# Sets a file's time to now, by whichever clock the file system uses for that.
+Touch = Callable[[int | Path], None]
+
 _FIRST = "owner.json"
+_OCCUPIED = {errno.ENOTEMPTY, errno.EEXIST}
 _TOKEN = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _OWNER_LIMIT_BYTES = 65536
 
@@ -49,14 +61,50 @@ class Head(msgspec.Struct, frozen=True):
         return self.owner is not None and self.owner.token == token
 
 
-def make_lock_directory(lock: Path) -> bool:
-    """True when this call made it; False when it was there."""
-    try:
-        os.mkdir(lock, DIRECTORY_MODE)
-    except FileExistsError:
+def is_free(lock: Path, head: Head | None) -> bool:
+    """Whether nobody holds the lock: it is absent, or an empty directory."""
+    if head is None:
+        return True
+    if not head.is_half_made:
         return False
-    os.chmod(lock, DIRECTORY_MODE)  # the umask may have taken bits that the owner needs
-    return True
+    try:
+        return not os.listdir(lock)
+    except FileNotFoundError:
+        return True
+
+
+def put_whole_lock(place_directory: Path, lock: Path, owner: Owner, touch: Touch) -> None:
+    """Makes a lock of this owner's beside `lock.d` and renames it there, unless that is held by now.
+
+    Nothing is returned: only `read_head` says who holds the lock. Nothing is synced but the owner
+    file: a power cut that leaves `lock.d` absent or empty leaves a free lock.
+    """
+    whole = place_directory / f"{RELEASED_PREFIX}{owner.token}"
+    os.mkdir(whole, DIRECTORY_MODE)
+    try:
+        os.chmod(whole, DIRECTORY_MODE)  # the umask may have taken bits that the owner needs
+        write_new(whole / _FIRST, msgspec.json.encode(owner), mode=FILE_MODE)
+        touch(whole / _FIRST)
+        _rename_to_free(whole, lock)
+    except FileNotFoundError:
+        return  # the run that holds the lock by now has swept it away
+    finally:
+        with suppress(FileNotFoundError):
+            remove_lock_directory(whole)
+
+
+def _rename_to_free(whole: Path, lock: Path) -> None:
+    try:
+        os.rename(whole, lock)
+    except FileNotFoundError:
+        return  # carried out before, and sent again by NFS
+    except OSError as error:
+        # SFTP says EPERM for a directory that is not empty.
+        if error.errno not in _OCCUPIED and not is_there(lock):
+            raise
+        # Where rename replaces no directory at all, an empty one has to go first.
+        with suppress(OSError):
+            os.rmdir(lock)
 
 
 def read_head(lock: Path) -> Head | None:
@@ -75,17 +123,17 @@ def read_head(lock: Path) -> Head | None:
     return head
 
 
-def claim(lock: Path, target: Path, owner: Owner, now: float) -> bool:
+def claim(lock: Path, target: Path, owner: Owner, touch: Touch) -> bool:
     """Puts the owner's file at `target`, whole and with a heartbeat; False when another was first."""
     temp = lock / f"{TEMP_PREFIX}{owner.token}"
     content = msgspec.json.encode(owner)
     try:
         write_new(temp, content, mode=FILE_MODE)
-        os.utime(temp, (now, now))
+        touch(temp)
         if not link_new(temp, target):
             # Without hard links a reader may meet this file half-written: it counts as half-made.
             write_new(target, content, mode=FILE_MODE)
-            os.utime(target, (now, now))
+            touch(target)
     except (FileExistsError, FileNotFoundError):
         return False
     finally:

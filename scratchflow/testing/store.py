@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -21,25 +22,40 @@ EPOCH = datetime(2026, 11, 15, 9, 30, tzinfo=timezone.utc)
 
 
 class FakeClock:
-    """Time that passes only when told to, or when somebody sleeps."""
+    """Time that passes only when told to, or when somebody sleeps. Its wall clock may also jump."""
 
     def __init__(self, start: float) -> None:
-        self.seconds = start
+        self.elapsed = 0.0
+        self._wall_at_start = start
         self.on_sleep: Callable[[], None] = lambda: None
+
+    @property
+    def seconds(self) -> float:
+        """What the wall clock shows."""
+        return self._wall_at_start + self.elapsed
 
     def pass_by(self, seconds: float) -> None:
         """Lets time pass."""
-        self.seconds += seconds
+        self.elapsed += seconds
+
+    def step_wall_clock(self, seconds: float) -> None:
+        """Sets the wall clock forward or back; no time passes."""
+        self._wall_at_start += seconds
 
     def sleep(self, seconds: float) -> None:
         """Sleeps without waiting; `on_sleep` is what others do meanwhile."""
-        self.seconds += seconds
+        self.elapsed += seconds
         self.on_sleep()
 
     @property
     def clock(self) -> Clock:
-        """As the store wants it."""
-        return Clock(now=lambda: self.seconds, monotonic=lambda: self.seconds, sleep=self.sleep)
+        """As the store wants it: stamps of files are this clock's too."""
+        return Clock(
+            now=lambda: self.seconds,
+            monotonic=lambda: self.elapsed,
+            sleep=self.sleep,
+            touch=lambda file: os.utime(file, (self.seconds, self.seconds)),
+        )
 
 
 def make_id(minutes: float = 0, token: str = "abcdef") -> str:  # noqa: S107 - part of an id

@@ -12,7 +12,6 @@ import pytest
 
 from scratchflow.model.profile import BackupOptions
 from scratchflow.store.catalogue import Catalogue, read_catalogue
-from scratchflow.store.lock import LockTiming
 from scratchflow.store.place import Place, open_place
 from scratchflow.store.prune import prune
 from scratchflow.store.sweep import sweep
@@ -21,7 +20,6 @@ from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_a
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
-TIMING = LockTiming(half_made_after_s=0)
 RULES = BackupOptions(keep_last=1, keep_hourly=0, keep_daily=0, keep_weekly=0)
 EARLIER = [make_id(minutes) for minutes in (0, 30, 60, 90, 120)]
 NEW = make_id(150)
@@ -40,13 +38,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def back_up(place: Place) -> None:
-    with make_lock(place, timing=TIMING).acquired() as lock:
+    with make_lock(place).acquired() as lock:
         sweep(lock, time.time())
         commit_bytes(lock, NEW, b"new bytes", kind="incremental", needs=[EARLIER[0]])
 
 
 def prune_all(place: Place) -> None:
-    with make_lock(place, timing=TIMING).acquired() as lock:
+    with make_lock(place).acquired() as lock:
         prune(lock, RULES)
 
 
@@ -78,7 +76,7 @@ def check(place: Place, still_wanted: list[str]) -> None:
 
 def check_next_run(place: Place, before: Catalogue) -> None:
     """The next run gets the lock at once, and leaves no litter."""
-    with make_lock(place, timing=TIMING).acquired() as lock:
+    with make_lock(place).acquired() as lock:
         sweep(lock, time.time() + 400)
         commit_bytes(lock, make_id(180), b"next", needs=[EARLIER[0]])
     after = read_catalogue(place)

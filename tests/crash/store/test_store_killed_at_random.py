@@ -15,7 +15,6 @@ import pytest
 
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit import NewSnapshot
-from scratchflow.store.lock import LockTiming
 from scratchflow.store.place import Place, open_place
 from scratchflow.store.sweep import sweep
 from scratchflow.testing.store import make_id, make_lock, make_manifest
@@ -23,7 +22,6 @@ from scratchflow.testing.store import make_id, make_lock, make_manifest
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 KILLS = 120
-TIMING = LockTiming(half_made_after_s=0)
 
 
 def content_of(snapshot: str) -> bytes:
@@ -33,7 +31,7 @@ def content_of(snapshot: str) -> bytes:
 def back_up_forever(place: Place, confirm: int) -> None:
     while True:
         snapshot = make_id(len(read_catalogue(place).snapshots), secrets.token_hex(3))
-        with make_lock(place, timing=TIMING).acquired() as lock:
+        with make_lock(place).acquired() as lock:
             sweep(lock, time.time())
             with NewSnapshot(lock, snapshot) as new:
                 content = content_of(snapshot)
@@ -94,7 +92,7 @@ def test_killed_at_random_nothing_confirmed_is_lost(tmp_path: Path) -> None:
             assert place.archive(snapshot).read_bytes() == content_of(snapshot)
         checked |= ids
     assert len(checked) > KILLS / 4, "the kills came too early to mean anything"
-    with make_lock(place, timing=TIMING).acquired() as lock:
+    with make_lock(place).acquired() as lock:
         sweep(lock, time.time() + 400)
     expected = {f"{one}{suffix}" for one in checked for suffix in (".json", ".tar.lz4")}
     assert set(os.listdir(place.directory)) == expected

@@ -22,7 +22,9 @@ from scratchflow.testing.store import FakeClock, make_lock
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 PROCESSES, ACQUISITIONS, ROUNDS = 8, 50, 25
-TIMING = LockTiming(poll_s=0.002, half_made_after_s=0.05)
+TIMING = LockTiming(poll_s=0.002)
+# The holder's heartbeat is decades old by its stamp: that is believed at once here.
+IMPATIENT = LockTiming(confirm_s=0)
 
 
 def hold_alone(place: Place) -> None:
@@ -86,7 +88,7 @@ def test_never_two_holders_though_holders_are_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("has_links", [True, False])
-@pytest.mark.parametrize("state", ["silent", "half-made"])
+@pytest.mark.parametrize("state", ["silent", "empty", "absent"])
 def test_of_many_who_take_over_at_once_exactly_one_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, has_links: bool
 ) -> None:
@@ -96,12 +98,11 @@ def test_of_many_who_take_over_at_once_exactly_one_succeeds(
         place = open_place(tmp_path / f"store{turn}", "work")
         if state == "silent":
             assert in_children(1, lambda _, place=place: fall_silent(place)) == [0]  # type: ignore[misc]
-        else:
+        elif state == "empty":
             place.lock.mkdir()
-            os.utime(place.lock, (0, 0))
 
         def take(number: int, place: Place = place) -> int:
-            lock = make_lock(place, process=of_another_host(number))
+            lock = make_lock(place, process=of_another_host(number), timing=IMPATIENT)
             try:
                 lock.acquired()
                 lock.assert_held()
