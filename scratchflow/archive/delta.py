@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 
 import msgspec
 
@@ -17,6 +17,7 @@ from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.contents import FileRestorer
 from scratchflow.archive.differences import Delta, find_delta
 from scratchflow.archive.dirfds import DirectoryHandles
+from scratchflow.archive.displacing import Displacer, Displacing
 from scratchflow.archive.index import Index
 from scratchflow.archive.placing import Placer, Placing, translated
 from scratchflow.archive.planning import Plan, plan
@@ -24,7 +25,6 @@ from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.reader import Archives, OpenArchive
 from scratchflow.archive.scan import ScannedTree, Warn, clamped_ns
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR
-from scratchflow.model.errors import TargetNotEmpty
 
 __all__ = [
     "Applied",
@@ -34,6 +34,7 @@ __all__ = [
     "changed_since_scan",
     "changes_since",
     "find_delta",
+    "unknown_in_the_way",
 ]
 
 
@@ -97,6 +98,25 @@ def changed_since_scan(delta: Delta, scanned: ScannedTree) -> Iterator[bytes]:
                 yield scanned.path(entry)
 
 
+def unknown_in_the_way(delta: Delta, scanned: ScannedTree) -> Iterator[bytes]:
+    """Paths in directories that have to make room for a file, but that the scan passed over."""
+    with scanned.handles() as handles:
+        for entry in delta.clear:
+            for directory in _with_content(scanned, entry):
+                if scanned.mode[directory] & KIND_MASK != DIRECTORY:
+                    continue
+                group = scanned.group_at(directory)
+                known = scanned.names.slice(scanned.first[group], scanned.first[group + 1])
+                try:
+                    found = os.listdir(handles.get(group))
+                except FileNotFoundError:
+                    continue
+                path = scanned.path(directory)
+                yield from (
+                    path + b"/" + name for name in set(map(os.fsencode, found)) - set(known)
+                )
+
+
 def _with_content(scanned: ScannedTree, entry: int) -> list[int]:
     """An entry of the scan and all it is known to hold, each directory before its content."""
     found = [entry]
@@ -113,20 +133,19 @@ def apply(
     wanted: Index,
     open_archive: OpenArchive,
     *,
-    warn: Warn,
+    displacing: Displacing,
     threads: int | None = None,
     progress: Progress = no_progress,
 ) -> Applied:
     """Does what `find_delta` found, in the very directory that was scanned.
 
     What a snapshot never holds (ignored paths) stays; a directory that is not wanted but holds
-    such paths stays with a warning. Where such a directory is in the way of a file, nothing is
-    deleted: TargetNotEmpty.
+    such paths stays with a warning. Where such a directory is in the way of a file, it goes aside.
     """
     scratch = os.open(scanned.scratch, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with Archives(wanted, open_archive) as archives:
-            return _Application(delta, scanned, wanted, archives, scratch, warn).run(
+            return _Application(delta, scanned, wanted, archives, scratch, displacing).run(
                 threads or usable_cores(), progress
             )
     except OSError as error:
@@ -143,27 +162,29 @@ class _Application:
         wanted: Index,
         archives: Archives,
         scratch: int,
-        warn: Warn,
+        displacing: Displacing,
     ) -> None:
         self.delta = delta
         self.scanned = scanned
         self.wanted = wanted
         self.archives = archives
         self.scratch = scratch
-        self.warn = warn
+        self.displacing = displacing
+        self.displacer = Displacer(displacing)
+        self.warn = displacing.warn
         self.removed = 0
         self.opened_up: list[int] = []
 
     def run(self, threads: int, progress: Progress) -> Applied:
         delta, wanted = self.delta, self.wanted
-        placing = Placing(wanted, self.scratch, self.warn, replace=True)
+        placing = Placing(wanted, self.scratch, self.warn, self.displacing)
         placer = placing.placer()
         restorer = FileRestorer(self.archives, placing, threads=threads, progress=progress)
         try:
             with DirectoryHandles(self.scanned, self.scratch) as on_disk:
                 self._open_up(on_disk)
                 for entry in delta.clear:
-                    self._remove(on_disk, entry, required=True)
+                    self._make_room(on_disk, entry)
             for entry in sorted(delta.directories):
                 placer.directory(entry)
             restorer.restore(delta.files)
@@ -174,7 +195,7 @@ class _Application:
                 placer.symlink(entry)
             with DirectoryHandles(self.scanned, self.scratch) as on_disk:
                 for entry in delta.remove:
-                    self._remove(on_disk, entry, required=False)
+                    self._remove_unwanted(on_disk, entry)
             fixed = self._fix_directories(placer)
         finally:
             placer.close()
@@ -229,26 +250,49 @@ class _Application:
                 placer.directory_metadata(entry)
         return affected
 
-    def _remove(self, on_disk: DirectoryHandles, entry: int, *, required: bool) -> None:
-        """Removes an entry of the scan and all it is known to hold, deepest first."""
-        for path_entry in reversed(_with_content(self.scanned, entry)):
-            self._remove_one(on_disk, path_entry, required=required)
+    def _remove(self, on_disk: DirectoryHandles, entry: int) -> bool:
+        """Removes an entry of the scan and all it is known to hold, deepest first; whether all went."""
+        went = [self._remove_one(on_disk, one) for one in self._doomed(entry)]
+        return all(went)
 
-    def _remove_one(self, on_disk: DirectoryHandles, entry: int, *, required: bool) -> None:
+    def _doomed(self, entry: int) -> Iterator[int]:
+        return reversed(_with_content(self.scanned, entry))
+
+    def _make_room(self, on_disk: DirectoryHandles, entry: int) -> None:
+        """Removes what is in the way; something that came into it since it was scanned goes aside with it."""
+        if not self._remove(on_disk, entry):
+            directory = on_disk.get(self.scanned.group_of(entry))
+            with suppress(FileNotFoundError):  # it went aside by itself
+                self.displacer.set_aside(directory, self.scanned.path(entry))
+
+    def _remove_unwanted(self, on_disk: DirectoryHandles, entry: int) -> None:
+        if self._remove(on_disk, entry):
+            return
+        for one in self._doomed(entry):
+            if self.scanned.mode[one] & KIND_MASK == DIRECTORY and self._is_there(on_disk, one):
+                text = "is not in the snapshot, but holds what no snapshot has"
+                self.warn("files.kept", self.scanned.path(one), text)
+
+    def _is_there(self, on_disk: DirectoryHandles, entry: int) -> bool:
+        try:
+            directory = on_disk.get(self.scanned.group_of(entry))
+            os.stat(self.scanned.names[entry], dir_fd=directory, follow_symlinks=False)
+        except OSError:
+            return False
+        return True
+
+    def _remove_one(self, on_disk: DirectoryHandles, entry: int) -> bool:
         scanned = self.scanned
-        name = scanned.names[entry]
         try:
             directory = on_disk.get(scanned.group_of(entry))
             if scanned.mode[entry] & KIND_MASK == DIRECTORY:
-                os.rmdir(name, dir_fd=directory)
-            else:
-                os.unlink(name, dir_fd=directory)
-            self.removed += 1
+                self.displacing.before_change()
+                os.rmdir(scanned.names[entry], dir_fd=directory)
+            elif not self.displacer.remove(directory, scanned.path(entry)):
+                return False
         except FileNotFoundError:
-            return
+            return True
         except OSError:
-            path = scanned.path(entry)
-            if required:
-                target = Path(os.fsdecode(path))
-                raise TargetNotEmpty(target=target) from None
-            self.warn("files.kept", path, "is not in the snapshot, but holds ignored files")
+            return False
+        self.removed += 1
+        return True

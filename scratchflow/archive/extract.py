@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from scratchflow.archive.contents import FileRestorer, HelperLost
+from scratchflow.archive.displacing import Displacing
 from scratchflow.archive.index import Index
 from scratchflow.archive.placing import Placer, Placing, translated
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
@@ -27,7 +28,7 @@ class Extracted(msgspec.Struct, frozen=True):
     bytes: int
 
 
-Existing = Literal["refused", "replaced", "none"]
+Existing = Literal["refused", "none"]
 
 
 def extract(
@@ -39,14 +40,14 @@ def extract(
     select: Selection | None = None,
     threads: int | None = None,
     progress: Progress = no_progress,
-    existing: Existing = "refused",
+    existing: Existing | Displacing = "refused",
 ) -> Extracted:
     """Creates everything the index lists beneath `target`, an existing directory.
 
-    What exists there is never overwritten: TargetNotEmpty. Unless it is to be `replaced`: then
-    files and links are, each old or new at any moment; directories that are there stay as they
-    are, and one that is really a symlink is refused. `none` says that nobody else has put, or will
-    put, anything there: then processes help.
+    What exists there is never overwritten: TargetNotEmpty. With a `Displacing`, files and links are
+    replaced, each old or new at any moment; directories that are there stay as they are, and one
+    that is really a symlink is refused. `existing="none"` says that nobody else has put, or will put,
+    anything there: then processes help.
 
     A full disk is NoSpace, content that does not match what was stored is SnapshotDamaged. Links
     come after all files; modes and mtimes of directories come last, deepest first.
@@ -54,8 +55,10 @@ def extract(
     chosen = select.entries if select else bytearray(b"\1") * len(index)
     with Archives(index, open_archive) as archives:
         extraction = _Extraction(archives, chosen, warn, threads or usable_cores(), progress)
+        if isinstance(existing, Displacing):
+            return extraction.into(target, existing)
         if existing != "none" or isinstance(target, int):
-            return extraction.into(target, replace=existing == "replaced")
+            return extraction.into(target)
         try:
             return extraction.into(target, helped=True)
         except HelperLost:
@@ -73,11 +76,13 @@ class _Extraction(msgspec.Struct, frozen=True):
     threads: int
     progress: Progress
 
-    def into(self, target: Path | int, *, replace: bool = False, helped: bool = False) -> Extracted:
+    def into(
+        self, target: Path | int, displacing: Displacing | None = None, *, helped: bool = False
+    ) -> Extracted:
         """All of it into a directory; HelperLost says that it has to be begun again."""
         index = self.archives.index
         with _Target(target) as descriptor:
-            placing = Placing(index, descriptor, self.warn, replace)
+            placing = Placing(index, descriptor, self.warn, displacing)
             restorer = FileRestorer(
                 self.archives,
                 placing,

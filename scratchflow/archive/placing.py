@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 
 import msgspec
 
 from scratchflow.archive.digest import StreamDigest, digest_of_bytes
 from scratchflow.archive.dirfds import DirectoryHandles
+from scratchflow.archive.displacing import Displacer, Displacing, temporary_name
 from scratchflow.archive.index import Index
 from scratchflow.archive.reader import damaged_content, placed, zero_pieces
 from scratchflow.archive.scan import Warn
 from scratchflow.archive.xattrs import set_xattrs
-from scratchflow.disk.durable import TEMP_PREFIX
 from scratchflow.model.errors import NoSpace, ScratchflowError, TargetNotEmpty
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -33,25 +34,31 @@ class Placing(msgspec.Struct, frozen=True):
     index: Index
     target: int  # a directory's descriptor
     warn: Warn
-    replace: bool = False
+    displacing: Displacing | None = None
 
     def placer(self) -> Placer:
         """One more."""
-        return Placer(self.index, self.target, self.warn, replace=self.replace)
+        return Placer(self.index, self.target, self.warn, displacing=self.displacing)
 
 
 class Placer:
     """Creates the entries of one index beneath one target. One for each thread.
 
-    With `replace` a file that is already there is replaced by rename, old or new at any moment;
-    without, it is an error.
+    With `displacing` a file that is already there is replaced, old or new at any moment, and is
+    in a snapshot or moved aside afterwards; without, it is an error.
     """
 
     def __init__(
-        self, index: Index, target: int | bytes, warn: Warn, *, replace: bool = False
+        self,
+        index: Index,
+        target: int | bytes,
+        warn: Warn,
+        *,
+        displacing: Displacing | None = None,
     ) -> None:
         self.index = index
-        self._replace = replace
+        self._displacing = displacing
+        self._displacer = Displacer(displacing) if displacing else None
         self._warn = warn
         self.handles = DirectoryHandles(index, target)
         self._group = (-1, 0, 0)  # first entry and end of the last directory, and its descriptor
@@ -79,7 +86,7 @@ class Placer:
         if digest_of_bytes(content, index.seed) != index.digest_of(entry):
             raise damaged_content(index, entry)
         directory, name = self.directory_of(entry), index.names[entry]
-        created = _temporary_name() if self._replace else name
+        created = temporary_name() if self._displacer else name
         descriptor = os.open(created, _CREATE, index.mode[entry] & _PERMISSIONS, dir_fd=directory)
         try:
             written = os.write(descriptor, content) if content else 0
@@ -91,27 +98,38 @@ class Placer:
             raise
         finally:
             os.close(descriptor)
-        if self._replace:
-            os.replace(created, name, src_dir_fd=directory, dst_dir_fd=directory)
+        self._put(entry, created)
 
     def large_file(self, entry: int, stored: Iterator[memoryview]) -> None:
         """A file whose content comes in pieces: it gets its name when the last one was right."""
         index = self.index
         directory, name = self.directory_of(entry), index.names[entry]
-        if not self._replace and _exists(name, directory):
+        if not self._displacer and _exists(name, directory):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        temporary = _temporary_name()
+        temporary = temporary_name()
         descriptor = os.open(temporary, _CREATE, 0o600, dir_fd=directory)
         try:
             self._fill(entry, descriptor, stored)
             os.fchmod(descriptor, index.mode[entry] & _PERMISSIONS)
             self._finish(entry, descriptor)
-            os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
         except BaseException:
             _unlink(temporary, directory)
             raise
         finally:
             os.close(descriptor)
+        if self._displacer:
+            self._put(entry, temporary)
+        else:
+            os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+
+    def _put(self, entry: int, created: bytes) -> None:
+        """Gives a finished file or link its name, unless it has it already.
+
+        After an error the temporary name stays: what has it may be what lay here before.
+        """
+        if self._displacer:
+            path = self.index.path(entry)
+            self._displacer.put(self.directory_of(entry), created, path, (self.index, entry))
 
     def _fill(self, entry: int, descriptor: int, stored: Iterator[memoryview]) -> None:
         """Writes the content, holes as holes; SnapshotDamaged if it was not the right one."""
@@ -158,6 +176,7 @@ class Placer:
 
     def file_metadata(self, entry: int) -> None:
         """Mode and mtime of a file whose content is right already."""
+        self._before_change()
         directory, name = self.directory_of(entry), self.index.names[entry]
         flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
@@ -177,18 +196,35 @@ class Placer:
         One that is there stays; opening it refuses whatever else it is. When we replace inside a
         tree that somebody works in, its mode and mtime are theirs.
         """
+        self._before_change()
+        name, directory = self.index.names[entry], self.directory_of(entry)
         try:
-            os.mkdir(self.index.names[entry], 0o700, dir_fd=self.directory_of(entry))
+            os.mkdir(name, 0o700, dir_fd=directory)
         except FileExistsError:
-            self.handles.get(self.index.group_at(entry))
-            return not self._replace
+            if not self._makes_room(entry, name, directory):
+                self.handles.get(self.index.group_at(entry))
+                return self._displacer is None
+            os.mkdir(name, 0o700, dir_fd=directory)
         return True
+
+    def _makes_room(self, entry: int, name: bytes, directory: int) -> bool:
+        """Whether something else than a directory was in the way, and is not any more."""
+        if not self._displacer or not self._displacing or not self._displacing.clears:
+            return False
+        if stat.S_ISDIR(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
+            return False
+        self._displacer.remove(directory, self.index.path(entry))
+        return True
+
+    def _before_change(self) -> None:
+        if self._displacing:
+            self._displacing.before_change()
 
     def hardlink(self, entry: int, first: int) -> None:
         """A second name for a file that this restore has put in place."""
         source, name = self.handles.get(self.index.group_of(first)), self.index.names[entry]
         target = self.directory_of(entry)
-        created = _temporary_name() if self._replace else name
+        created = temporary_name() if self._displacer else name
         os.link(
             self.index.names[first],
             created,
@@ -196,23 +232,21 @@ class Placer:
             dst_dir_fd=target,
             follow_symlinks=False,
         )
-        if self._replace:
-            os.replace(created, name, src_dir_fd=target, dst_dir_fd=target)
-            _unlink(created, target)  # rename does nothing when both are the same file already
+        self._put(entry, created)
 
     def symlink(self, entry: int) -> None:
         """A symlink, verbatim. Made last, so that nothing is ever written through one."""
         index = self.index
         directory, name = self.directory_of(entry), index.names[entry]
-        created = _temporary_name() if self._replace else name
+        created = temporary_name() if self._displacer else name
         os.symlink(index.target(entry), created, dir_fd=directory)
         mtime_ns = index.mtime_ns[entry]
         os.utime(created, ns=(mtime_ns, mtime_ns), dir_fd=directory, follow_symlinks=False)
-        if self._replace:
-            os.replace(created, name, src_dir_fd=directory, dst_dir_fd=directory)
+        self._put(entry, created)
 
     def directory_metadata(self, entry: int) -> None:
         """Mode, attributes and mtime of a directory, once nothing inside changes any more."""
+        self._before_change()
         descriptor = self.handles.get(self.index.group_at(entry))
         xattrs = self.index.xattrs.get(entry)
         if xattrs:
@@ -235,10 +269,6 @@ def _current_umask() -> int:
     umask = os.umask(0o077)
     os.umask(umask)
     return umask
-
-
-def _temporary_name() -> bytes:
-    return TEMP_PREFIX.encode() + os.urandom(8).hex().encode()
 
 
 def _exists(name: bytes, directory: int) -> bool:

@@ -62,9 +62,9 @@ def restore(
 
 def _shown(restored: Restored) -> Iterator[str]:
     if restored.safety_snapshot:
-        yield f"what was there is safe in snapshot {restored.safety_snapshot}"
+        yield f"what is replaced or removed is in snapshot {restored.safety_snapshot}"
     for path in restored.moved_aside:
-        yield f"what was there is now `{printable(path)}`"
+        yield f"what no snapshot holds was kept as `{printable(path)}`"
     target = printable(restored.target)
     if restored.mode == "nothing":
         yield f"`{target}` equals snapshot {restored.snapshot} already"

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import os
+import stat
 from array import array
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from scratchflow.archive import delta as deltas
 from scratchflow.archive.after_delta import cache_after
 from scratchflow.archive.cache import recheck_flags
+from scratchflow.archive.displacing import Displacer, Displacing, FirstChange
 from scratchflow.archive.scan import ScannedTree
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK
 from scratchflow.flows.here import Here
-from scratchflow.flows.restore import safety_snapshot, save_now, summary
+from scratchflow.flows.restore import (
+    held_by,
+    safety_snapshot,
+    save_now,
+    shown_aside,
+    summary,
+    trusted_flags,
+)
 from scratchflow.flows.restore_source import Source, saved_roots
 from scratchflow.flows.snapshotting import (
     Ahead,
@@ -42,26 +52,31 @@ def restore_difference(
     """
     if dry_run:
         return _foretell(here, teller, source), None
+    first_change = FirstChange(lambda: forget_base(here.workspace))
+    moved: list[bytes] = []
+
+    def displacing(saved: Saved) -> Displacing:
+        held = held_by(saved, teller)
+        return Displacing(held, source.id, teller.warn, moved, first_change, clears=True)
+
     begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="delta"))
     try:
         saved = _save_changes(here, teller, source)
         scanned, flags = _scanned(here, teller, source, saved)
         delta = deltas.find_delta(scanned, saved.index, saved.cache, source.index, teller.warn)
         _refuse_losses(scanned, delta, source, teller)
+        applied = deltas.apply(
+            delta,
+            scanned,
+            source.index,
+            source.open_archive,
+            displacing=displacing(saved),
+            progress=teller.progress,
+        )
     except BaseException:
-        if not resume:
+        if not resume and not first_change.happened:
             end_restoring(here.workspace)
         raise
-    if delta:
-        forget_base(here.workspace)
-    applied = deltas.apply(
-        delta,
-        scanned,
-        source.index,
-        source.open_archive,
-        warn=teller.warn,
-        progress=teller.progress,
-    )
     cache = cache_after(delta, applied.touched, scanned, flags, source.index)
     note_restored(here, teller, source.index, cache)
     end_restoring(here.workspace)
@@ -74,6 +89,7 @@ def restore_difference(
         applied.written_bytes,
         removed=applied.removed,
         safety_snapshot=safety_snapshot(saved),
+        moved_aside=shown_aside(here, moved),
     )
     return done, Known(source.index, cache)
 
@@ -123,7 +139,7 @@ def _scanned(
     beside the source's own roots must not be taken for something that the source lacks.
     """
     if set(saved_roots(here, source.roots)) == set(source.roots):
-        return saved.scanned, saved.flags
+        return saved.scanned, trusted_flags(saved)
     scanned = scan_workspace(here, teller, source.roots)
     return scanned, recheck_flags(scanned)
 
@@ -133,26 +149,52 @@ def _refuse_losses(
 ) -> None:
     """NotSaved for whatever would be replaced or removed though no snapshot could take it."""
     written = set(delta.files)
-    for path in teller.unreadable:
+    for unread in teller.unreadable:
+        path = unread.rstrip(b"/")
         entry = source.index.find(path)
-        if entry is None or entry in written:
-            raise NotSaved(path=os.fsdecode(path), reason="it may not be read")
-    for hidden in _hidden(scanned, delta, source):
-        raise NotSaved(path=hidden, reason="it is excluded from snapshots now")
+        if _is_within(path, source.roots) and (entry is None or entry in written):
+            raise NotSaved(path=os.fsdecode(path), reason="it may not be read", snapshot=source.id)
+    for hidden, reason in _hidden(scanned, delta, source):
+        raise NotSaved(path=hidden, reason=reason, snapshot=source.id)
+    for path in deltas.unknown_in_the_way(delta, scanned):
+        reason = "it is excluded from snapshots, and its directory is in the way of a file"
+        raise NotSaved(path=os.fsdecode(path), reason=reason, snapshot=source.id)
     for path in deltas.changed_since_scan(delta, scanned):
-        raise NotSaved(path=os.fsdecode(path), reason="it was changed just now")
+        raise NotSaved(path=os.fsdecode(path), reason="it was changed just now", snapshot=source.id)
 
 
-def _hidden(scanned: ScannedTree, delta: deltas.Delta, source: Source) -> Iterator[Path]:
-    """Files in the way that the scan passed over, unless they are what is wanted already."""
+def _is_within(path: bytes, roots: list[str]) -> bool:
+    return any((path + b"/").startswith(os.fsencode(root) + b"/") for root in roots)
+
+
+def _hidden(
+    scanned: ScannedTree, delta: deltas.Delta, source: Source
+) -> Iterator[tuple[Path, str]]:
+    """Files in the way that the scan passed over, unless they have the wanted content already."""
     index = source.index
+    reader = Displacer(Displacing(None, source.id, lambda *_: None))
     for entry in delta.absent:
-        if index.mode[entry] & KIND_MASK == DIRECTORY:
-            continue
         on_disk = scanned.scratch / os.fsdecode(index.path(entry))
         try:
             found = os.lstat(on_disk)
-        except OSError:
+            with _opened(on_disk.parent) as directory:
+                known = [(index, entry)]
+                same = reader.has_content(directory, os.fsencode(on_disk.name), found, known)
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        if (found.st_size, found.st_mtime_ns) != (index.size[entry], index.mtime_ns[entry]):
-            yield on_disk
+        except OSError as error:
+            yield on_disk, f"it cannot be looked at: {error.strerror}"
+            continue
+        is_directory = stat.S_ISDIR(found.st_mode)
+        wants_directory = index.mode[entry] & KIND_MASK == DIRECTORY
+        if not same and not (is_directory and wants_directory):
+            yield on_disk, "it is excluded from snapshots now"
+
+
+@contextmanager
+def _opened(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

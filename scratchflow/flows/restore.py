@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -10,13 +12,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from scratchflow.archive.cache import ScanCache
+from scratchflow.archive.cache import ScanCache, recheck_flags
+from scratchflow.archive.displacing import Displacing, Held
 from scratchflow.archive.extract import Existing, Extracted, extract
 from scratchflow.archive.selection import Selection
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import is_empty_or_missing, remove_tree, rename_new
 from scratchflow.flows.here import Here
-from scratchflow.flows.restore_source import RestoreWish, Source, find_source, is_difference
+from scratchflow.flows.restore_source import (
+    RestoreWish,
+    Source,
+    find_source,
+    is_difference,
+    saved_roots,
+)
 from scratchflow.flows.snapshotting import (
     Ahead,
     Known,
@@ -173,8 +182,7 @@ def _restore_everything(
     counts = source.index.counts()
     if wish.dry_run:
         return summary(here, source, "full", counts.files, counts.bytes, dry_run=True), None
-    # The name to move things aside by must be an id: a file's own name may be too long, or worse.
-    aside = source.id if is_snapshot_id(source.id) else here.token(3)
+    aside = _aside_id(here, source)
     incoming = begin_incoming(here.workspace, here.token(4))
     try:
         extracted = _extract(source, incoming, teller, _roots_only(source), existing="none")
@@ -215,13 +223,51 @@ def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source
     if wish.dry_run:
         return _part(here, source, select, here.workspace.path)
     refuse_links(here.workspace.scratch, source.roots)
-    safety = None
-    if not is_empty_or_missing(here.workspace.path):
-        message = f"before restoring paths of {source.id}"
-        wanted = Wish(allow_shrink=True, message=message, purpose="safety", prune=False)
-        safety = safety_snapshot(save_now(here, teller, wanted))
-    extracted = _extract(source, here.workspace.scratch, teller, select, existing="replaced")
-    return summary(here, source, "delta", extracted.files, extracted.bytes, safety_snapshot=safety)
+    saved = _save_before_paths(here, teller, source)
+    held = held_by(saved, teller) if saved else None
+    displacing = Displacing(held, _aside_id(here, source), teller.warn)
+    extracted = _extract(source, here.workspace.scratch, teller, select, existing=displacing)
+    return summary(
+        here,
+        source,
+        "delta",
+        extracted.files,
+        extracted.bytes,
+        safety_snapshot=safety_snapshot(saved) if saved else None,
+        moved_aside=shown_aside(here, displacing.moved),
+    )
+
+
+def _save_before_paths(here: Here, teller: Teller, source: Source) -> Saved | None:
+    """A snapshot of all that may be replaced; None when nothing at all is there."""
+    roots = saved_roots(here, source.roots)
+    if not occupied_roots(here.workspace.scratch, roots):
+        return None
+    message = f"before restoring paths of {source.id}"
+    wish = Wish(allow_shrink=True, message=message, purpose="safety", prune=False, roots=roots)
+    return save_now(here, teller, wish)
+
+
+def _aside_id(here: Here, source: Source) -> str:
+    """The id to move things aside by: a file's own name may be too long, or worse."""
+    return source.id if is_snapshot_id(source.id) else here.token(3)
+
+
+def held_by(saved: Saved, teller: Teller) -> Held:
+    """What the snapshot that was just taken, or found to be there, holds of the workspace."""
+    unsaved = frozenset(path.rstrip(b"/") for path in teller.unreadable)
+    return Held(saved.scanned, saved.index, trusted_flags(saved), unsaved)
+
+
+def trusted_flags(saved: Saved) -> array[int]:
+    """Which entries of the scan cannot be trusted; a snapshot that left some out has others."""
+    whole = len(saved.flags) == len(saved.scanned)
+    return saved.flags if whole else recheck_flags(saved.scanned)
+
+
+def shown_aside(here: Here, moved: list[bytes]) -> list[str]:
+    """Where things were moved aside to, as the user knows the paths."""
+    return sorted(printable(here.workspace.scratch / os.fsdecode(path)) for path in moved)
 
 
 def _restore_elsewhere(
@@ -271,7 +317,7 @@ def _extract(
     teller: Teller,
     select: Selection | None = None,
     *,
-    existing: Existing = "refused",
+    existing: Existing | Displacing = "refused",
 ) -> Extracted:
     return extract(
         source.index,

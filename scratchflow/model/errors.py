@@ -558,7 +558,7 @@ class NotSaved(ScratchflowError):
     code = "restore.not_saved"
     exit_code = 35
     message = "`{path}` would be replaced, and is in no snapshot: {reason}"
-    hint = "move it away or make it readable, then try again; nothing was changed"
+    hint = "nothing was changed; move it away or make it readable, then `scratchflow restore {snapshot}`"
 
 
 class PathMissing(ScratchflowError):

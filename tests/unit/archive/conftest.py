@@ -15,6 +15,7 @@ import pytest
 
 from scratchflow.archive import contents, delta, extract, reader, writer
 from scratchflow.archive.cache import ScanCache
+from scratchflow.archive.displacing import Displacing, Held
 from scratchflow.archive.ignore import IgnoreRules
 from scratchflow.archive.index import Index
 from scratchflow.archive.scan import ScannedTree, scan_tree
@@ -84,7 +85,8 @@ class Bench:
     def delta_to(self, wanted: Index, base: Index | None) -> delta.Applied:
         scanned = self.settled()
         found = delta.find_delta(scanned, base, self.cache, wanted, self.warn)
-        return delta.apply(found, scanned, wanted, self.path, warn=self.warn)
+        displacing = Displacing(Held(scanned), wanted.id, self.warn, clears=True)
+        return delta.apply(found, scanned, wanted, self.path, displacing=displacing)
 
 
 @pytest.fixture

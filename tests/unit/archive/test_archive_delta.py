@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import delta, writer
+from scratchflow.archive import delta, displacing, writer
 from scratchflow.archive.cache import ScanCache
+from scratchflow.archive.displacing import Displacing, Held
 from scratchflow.archive.index import Index
-from scratchflow.model.errors import TargetNotEmpty
 
 from .conftest import Bench, fill, tree_state
 
@@ -135,9 +135,9 @@ def test_ignored_files_in_the_way_are_never_deleted(bench: Bench) -> None:
     (bench.work / "obj").mkdir()
     (bench.work / "obj" / "a.o").write_bytes(b"object")
     bench.exclude = ["*.o"]
-    with pytest.raises(TargetNotEmpty):
-        bench.delta_to(first, first)
-    assert (bench.work / "obj" / "a.o").exists()
+    bench.delta_to(first, first)
+    assert (bench.work / "obj").read_bytes() == b"a file"
+    assert (bench.work / "obj.before-A" / "a.o").read_bytes() == b"object"
 
 
 def test_symlinked_directory_in_the_workspace_is_not_written_through(bench: Bench) -> None:
@@ -160,7 +160,7 @@ def test_interrupted_anywhere_a_second_run_completes(
     saved = bench.home / "saved"
     shutil.copytree(bench.scratch, saved, symlinks=True)
     cache = bench.cache
-    for stop_after in range(1, 24):
+    for stop_after in range(1, 40):
         shutil.rmtree(bench.scratch)
         shutil.copytree(saved, bench.scratch, symlinks=True)
         bench.cache = cache
@@ -169,7 +169,9 @@ def test_interrupted_anywhere_a_second_run_completes(
             with contextlib.suppress(_Killed):
                 bench.delta_to(first, second)
         bench.delta_to(first, second)
-        assert tree_state(bench.scratch) == wanted, stop_after
+        # A second name of a file changes with the first: without a snapshot to compare it goes aside.
+        state = {p: s for p, s in tree_state(bench.scratch).items() if b".before-" not in p}
+        assert state == wanted, stop_after
 
 
 class _Killed(BaseException):
@@ -180,8 +182,8 @@ def _fail_after(patch: pytest.MonkeyPatch, calls: int) -> None:
     """Lets so many changing system calls of the placer and remover through, then dies."""
     left = [calls]
 
-    def dying(name: str) -> object:
-        real = getattr(os, name)
+    def dying(owner: object, name: str) -> object:
+        real = getattr(owner, name)
 
         def call(*args: object, **kwargs: object) -> object:
             left[0] -= 1
@@ -191,8 +193,10 @@ def _fail_after(patch: pytest.MonkeyPatch, calls: int) -> None:
 
         return call
 
-    for name in ("replace", "mkdir", "symlink", "link", "unlink", "rmdir", "fchmod"):
-        patch.setattr(os, name, dying(name))
+    for name in ("mkdir", "symlink", "link", "unlink", "rmdir", "fchmod"):
+        patch.setattr(os, name, dying(os, name))
+    for name in ("exchange", "rename_free"):
+        patch.setattr(displacing, name, dying(displacing, name))
 
 
 def test_target_is_the_scratch_that_was_scanned(bench: Bench, tmp_path: Path) -> None:
@@ -201,5 +205,6 @@ def test_target_is_the_scratch_that_was_scanned(bench: Bench, tmp_path: Path) ->
     scanned = bench.settled()
     found = delta.find_delta(scanned, None, None, first, bench.warn)
     scanned.scratch = tmp_path / "gone"
+    how = Displacing(Held(scanned), first.id, bench.warn)
     with pytest.raises(FileNotFoundError):
-        delta.apply(found, scanned, first, bench.path, warn=bench.warn)
+        delta.apply(found, scanned, first, bench.path, displacing=how)

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from scratchflow.archive import delta as deltas
+from scratchflow.archive.displacing import Displacing
 from scratchflow.flows.here import here_with
 from scratchflow.flows.moving import export_snapshot, import_snapshot
 from scratchflow.model.errors import (
@@ -35,10 +36,11 @@ class PowerCut(BaseException):
 
 @pytest.fixture
 def cut_power(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Makes the next delta restore die just before its first change."""
+    """Makes the next delta restore die at its first change."""
 
     def cut(desk: Desk, snapshot: str = "latest") -> None:
-        def die(*_: object, **__: object) -> None:
+        def die(*_: object, displacing: Displacing, **__: object) -> None:
+            displacing.before_change()
             raise PowerCut
 
         with monkeypatch.context() as patched:
