@@ -1,14 +1,17 @@
 """`scratchflow backup`: take a snapshot of the workspace."""
 
+import sys
 from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand
+from scratchflow.cli.options import DRY_RUN, VerbCommand, may_ask
 from scratchflow.cli.placed import at_workspace
 from scratchflow.flows.wishes import Backup
+from scratchflow.model.errors import ShrinkGuard
+from scratchflow.model.events import Asking, Emit
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.text import counted
 from scratchflow.model.units import format_size, format_took
@@ -36,10 +39,36 @@ def backup(
     """Take a snapshot of the workspace.
 
     Stores what changed since the last snapshot, or everything when that is better. When nothing
-    changed, nothing is stored.
+    changed, nothing is stored. When most of the files are gone, it asks first; without a terminal it
+    saves nothing and exits with 36.
     """
     wish = Backup(full=full, allow_shrink=allow_shrink, message=message, dry_run=dry_run)
-    return at_workspace(context, "backup", wish, _shown)
+    call: Call[BackupTaken] = at_workspace(context, "backup", wish, _shown)
+    if dry_run or not may_ask(context) or not sys.stdin.isatty():
+        return call
+    agreed = Backup(full=full, allow_shrink=True, message=message)
+    again: Call[BackupTaken] = at_workspace(context, "backup", agreed, _shown)
+
+    def run(emit: Emit) -> BackupTaken:
+        try:
+            return call.flow(emit)
+        except ShrinkGuard as refused:
+            emit(Asking())
+            if not _agrees(refused):
+                raise
+        return again.flow(emit)
+
+    return Call(call.op, run, call.show)
+
+
+def _agrees(refused: ShrinkGuard) -> bool:
+    sys.stderr.write(
+        f"{refused}\n`scratchflow restore {refused.fields['parent']}` brings it back\n"
+    )
+    try:
+        return typer.confirm("Save what is left?", default=False, err=True)
+    except typer.Abort:  # the end of the input is no answer
+        return False
 
 
 def _shown(taken: BackupTaken) -> Iterator[str]:
@@ -47,6 +76,8 @@ def _shown(taken: BackupTaken) -> Iterator[str]:
         yield f"nothing changed since snapshot {taken.snapshot}"
         return
     changed = f"{counted(taken.changed_files, 'file')} ({format_size(taken.changed_bytes)}) changed"
+    if taken.removed_files:
+        changed += f", {counted(taken.removed_files, 'file')} removed"
     total = f"{counted(taken.files, 'file')}, {format_size(taken.bytes)}"
     if taken.dry_run:
         yield f"would take a snapshot: {taken.kind}, {changed}, {total} in all"

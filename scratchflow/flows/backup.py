@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 
 from scratchflow.flows.here import Here
+from scratchflow.flows.shrinking import UNATTENDED, shrink_since
 from scratchflow.flows.snapshotting import (
     Wish,
     plan_snapshot,
     require_backupable,
     take_snapshot,
 )
+from scratchflow.flows.taken import Heard, removed_files, unsaved_fields
 from scratchflow.flows.telling import Teller
 from scratchflow.model.results import BackupTaken
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import find_place, open_place
-from scratchflow.store.shrink import guard_shrink
 from scratchflow.store.sweep import sweep
 
 
@@ -34,15 +35,15 @@ def foretell_backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
     """What a backup would store now. Takes no lock and writes nothing."""
     require_backupable(here)
     started_s = here.monotonic()
+    heard = Heard.so_far(teller)
     place = find_place(here.store, here.workspace.name)
     parent, planned = plan_snapshot(here, place, read_catalogue(place), teller, wish)
     counts = planned.scanned.counts()
-    guard_shrink(
-        parent.manifest if parent else None,
-        files=counts.files,
-        size_bytes=counts.bytes,
-        allowed=wish.allow_shrink,
-    )
+    if parent and not wish.allow_shrink and wish.purpose not in UNATTENDED:
+        roots = wish.roots or here.workspace.roots
+        shrink = shrink_since(parent.manifest, parent.index, planned, roots)
+        if shrink:
+            raise shrink.refusal(parent.manifest.id)
     unchanged = planned.unchanged and parent is not None
     return BackupTaken(
         snapshot=parent.manifest.id if unchanged and parent else None,
@@ -55,4 +56,6 @@ def foretell_backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
         stored_bytes=0,
         duration_s=round(here.monotonic() - started_s, 3),
         dry_run=True,
+        removed_files=removed_files(planned),
+        **unsaved_fields(heard.unsaved(teller)),
     )

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,7 +20,10 @@ from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.reader import open_index
 from scratchflow.archive.scan import Scan, ScannedTree
 from scratchflow.archive.tree import Counts
+from scratchflow.flows import taken as results
 from scratchflow.flows.here import Here
+from scratchflow.flows.shrinking import UNATTENDED, keep_parent, shrink_since
+from scratchflow.flows.taken import Heard
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import (
     RestoreIncomplete,
@@ -39,7 +42,6 @@ from scratchflow.store.lock import StoreLock
 from scratchflow.store.nodes import NodeRecord, is_node_name, record_node
 from scratchflow.store.place import Place, open_place
 from scratchflow.store.prune import prune
-from scratchflow.store.shrink import guard_shrink
 from scratchflow.workspace.notes import cache_path, read_base, read_restoring, write_base
 
 if TYPE_CHECKING:
@@ -47,7 +49,6 @@ if TYPE_CHECKING:
 
 # A chain of incrementals of which less than this is still in use is not worth keeping.
 MIN_LIVE_SHARE = 0.5
-_SHOWN_UNSAVED = 20
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -133,30 +134,29 @@ def save_workspace(
 ) -> Saved:
     """The same, with what was found on the way for whoever goes on from there."""
     started_s = here.monotonic()
+    heard = Heard.so_far(teller)
     catalogue = read_catalogue(lock.place)
     parent, planned = plan_snapshot(here, lock.place, catalogue, teller, wish, ahead)
     if planned.unchanged and parent is not None and not wish.even_unchanged:
         cache = planned.cache_if_unchanged()
         if wish.note_unchanged:
             note_equal(here, lock.place, parent.manifest.id, cache, teller)
-        taken = _unchanged(parent.manifest, here.monotonic() - started_s, teller)
+        took_s = here.monotonic() - started_s
+        taken = results.unchanged(parent.manifest, took_s, heard.unsaved(teller))
         flags = cache.flags if cache else recheck_flags(planned.scanned)
         return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
-    guard_shrink(
-        parent.manifest if parent else None,
-        files=planned.scanned.counts().files,
-        size_bytes=planned.scanned.counts().bytes,
-        allowed=wish.allow_shrink,
-    )
+    shrunk = _guard_shrink(here, lock.place, parent, planned, wish, teller)
     snapshot = fresh_id(catalogue, here.now(), here.token(3))
     with NewSnapshot(lock, snapshot) as new:
         written = _write(planned, new, here, teller)
         plain = _manifest(here, parent.manifest if parent else None, written, wish, snapshot)
-        manifest = _commit(new, plain, teller, here.monotonic() - started_s)
+        plain = msgspec.structs.replace(plain, shrunk=shrunk)
+        manifest = _commit(new, plain, teller, heard, here.monotonic() - started_s)
     note_equal(here, lock.place, snapshot, written.cache, teller)
     if wish.prune:
         _prune(lock, here, teller)
-    taken = _taken(manifest, written, here.monotonic() - started_s, teller)
+    took_s = here.monotonic() - started_s
+    taken = results.taken(manifest, planned, written, took_s, heard.unsaved(teller))
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
 
 
@@ -168,6 +168,7 @@ def commit_again(
     Stores no content and looks at no file. None when `source` is gone from the store meanwhile.
     """
     started_s = here.monotonic()
+    heard = Heard.so_far(teller)
     catalogue = read_catalogue(lock.place)
     if all(one.id != source.id for one in catalogue.snapshots) or source.id in catalogue.damaged:
         return None
@@ -177,18 +178,36 @@ def commit_again(
 
         written = write_again(known.index, known.cache, new.file, archive_id=snapshot)
         plain = _manifest(here, source, written, wish, snapshot)
-        _commit(new, plain, teller, here.monotonic() - started_s)
+        _commit(new, plain, teller, heard, here.monotonic() - started_s)
     note_equal(here, lock.place, snapshot, written.cache, teller)
     _prune(lock, here, teller)
     return snapshot
 
 
-def _commit(new: NewSnapshot, plain: Manifest, teller: Teller, took_s: float) -> Manifest:
+def _guard_shrink(
+    here: Here, place: Place, parent: Parent | None, planned: Plan, wish: Wish, teller: Teller
+) -> bool:
+    """Whether most of the parent's files are gone and nobody was there to agree to that."""
+    if parent is None or wish.allow_shrink:
+        return False
+    roots = wish.roots or here.workspace.roots
+    shrink = shrink_since(parent.manifest, parent.index, planned, roots)
+    if shrink is None:
+        return False
+    if wish.purpose not in UNATTENDED:
+        raise shrink.refusal(parent.manifest.id)
+    keep_parent(place, parent.manifest, shrink, teller)
+    return True
+
+
+def _commit(
+    new: NewSnapshot, plain: Manifest, teller: Teller, heard: Heard, took_s: float
+) -> Manifest:
     teller.phase("verify")
     told = msgspec.structs.replace(
         plain,
-        warnings=teller.warnings,
-        unsaved=len(teller.unreadable),
+        warnings=teller.warnings - heard.warnings,
+        unsaved=len(heard.unsaved(teller)),
         duration_s=round(took_s, 3),
     )
     return new.commit(told)
@@ -360,38 +379,3 @@ def _prune(lock: StoreLock, here: Here, teller: Teller) -> None:
         prune(lock, here.profile.backup)
     except ScratchflowError as error:
         teller.warn("snapshots.not_pruned", b"", f"old snapshots stay: {error}")
-
-
-def _unchanged(manifest: Manifest, took_s: float, teller: Teller) -> BackupTaken:
-    return BackupTaken(
-        snapshot=manifest.id,
-        kind="unchanged",
-        parent=manifest.parent,
-        files=manifest.files,
-        bytes=manifest.bytes,
-        changed_files=0,
-        changed_bytes=0,
-        stored_bytes=0,
-        duration_s=round(took_s, 3),
-        **_unsaved(teller),
-    )
-
-
-def _taken(manifest: Manifest, written: Written, took_s: float, teller: Teller) -> BackupTaken:
-    return BackupTaken(
-        snapshot=manifest.id,
-        kind=manifest.kind,
-        parent=manifest.parent,
-        files=manifest.files,
-        bytes=manifest.bytes,
-        changed_files=written.changed_files,
-        changed_bytes=written.changed_bytes,
-        stored_bytes=manifest.archive_bytes,
-        duration_s=round(took_s, 3),
-        **_unsaved(teller),
-    )
-
-
-def _unsaved(teller: Teller) -> dict[str, Any]:
-    shown = [printable(os.fsdecode(path)) for path in teller.unreadable[:_SHOWN_UNSAVED]]
-    return {"unsaved": len(teller.unreadable), "unsaved_paths": shown}

@@ -584,8 +584,13 @@ class ShrinkGuard(ScratchflowError):
 
     code = "backup.shrink_guard"
     exit_code = 36
-    message = "the workspace shrank from {before} to {after} since snapshot `{parent}`; nothing was written"
-    hint = "if that is right, `scratchflow backup --allow-shrink` takes it as it is"
+    message = (
+        "`{root}` shrank from {before} to {after} since snapshot `{parent}`; nothing was saved"
+    )
+    hint = (
+        "`scratchflow restore {parent}` brings everything back;"
+        " if you deleted it on purpose, `scratchflow backup --allow-shrink` saves what is left"
+    )
 
 
 class RestoreIncomplete(ScratchflowError):

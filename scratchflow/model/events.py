@@ -81,6 +81,10 @@ class Log(Event, tag="log", frozen=True):
     message: str
 
 
+class Asking(Event, tag="asking", frozen=True):
+    """A question follows on the terminal, so bars have to go. Never in `--json`, which never asks."""
+
+
 class Summary(Event, tag="summary", omit_defaults=False, frozen=True):
     """Last line when it worked."""
 

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import msgspec
 
 from scratchflow.model.errors import ScratchflowError, exit_code_for
-from scratchflow.model.events import Event, Item, Log, Progress, State, Status, Warned
+from scratchflow.model.events import Asking, Event, Item, Log, Progress, State, Status, Warned
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
@@ -63,6 +63,8 @@ class Human:
             self._show_state(event)
         elif isinstance(event, Status):
             self._show_status(event)
+        elif isinstance(event, Asking):
+            self.close()
         elif isinstance(event, Log) and self._wants(event):
             self._say("", printable(event.message))
         elif isinstance(event, Item) and self._verbose:

@@ -1,40 +1,59 @@
-"""The shrink guard: a workspace that lost most of itself is not backed up without being asked."""
+"""The shrink guard: notices a workspace that lost most of its files since its last snapshot."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import msgspec
+
+from scratchflow.archive.root_sizes import RootSize
 from scratchflow.model.errors import ShrinkGuard
-from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import counted
 from scratchflow.model.units import format_size
 
 # Losing this much is an edit, not a disaster: rewriting one small file must not need a flag.
 _SMALL_LOSS_BYTES = 64 * 1024
 
 
-def guard_shrink(parent: Manifest | None, *, files: int, size_bytes: int, allowed: bool) -> None:
-    """Raises ShrinkGuard when the workspace fell under half of its parent's files or bytes.
+class Shrink(msgspec.Struct, frozen=True):
+    """A root that fell under half of what the parent snapshot holds of it."""
 
-    Exactly half passes (two files, one deleted). Fewer bytes count only when more than 64 KiB are
-    gone. A workspace without files, or whose files are all empty, never replaces one that had some.
+    root: str
+    before: RootSize
+    after: RootSize
+
+    def refusal(self, parent: str) -> ShrinkGuard:
+        """The error for a person who has to decide."""
+        before, after = _in_words(self.before), _in_words(self.after)
+        return ShrinkGuard(root=self.root, before=before, after=after, parent=parent)
+
+    def in_words(self) -> str:
+        """What is left, and what there was."""
+        return f"`{self.root}` holds {_in_words(self.after)} instead of {_in_words(self.before)}"
+
+
+def find_shrink(before: Mapping[str, RootSize], after: Mapping[str, RootSize]) -> Shrink | None:
+    """The first root of both that fell under half of its files or bytes; None when none did."""
+    for root, size in before.items():
+        if root in after and is_shrunk(size, after[root]):
+            return Shrink(root, size, after[root])
+    return None
+
+
+def is_shrunk(before: RootSize, after: RootSize) -> bool:
+    """Whether less than half of the files or bytes is left.
+
+    Exactly half is not (two files, one deleted). Fewer bytes count only when more than 64 KiB are
+    gone. A root without files, or whose files are all empty, counts when it had some.
     """
-    if parent is None or allowed:
-        return
-    if _lost_files(parent, files) or _lost_bytes(parent, size_bytes):
-        raise ShrinkGuard(
-            before=_in_words(parent.files, parent.bytes),
-            after=_in_words(files, size_bytes),
-            parent=parent.id,
-        )
+    return after.files * 2 < before.files or _lost_bytes(before.bytes, after.bytes)
 
 
-def _lost_files(parent: Manifest, files: int) -> bool:
-    return files * 2 < parent.files
-
-
-def _lost_bytes(parent: Manifest, size_bytes: int) -> bool:
-    if parent.bytes > 0 and size_bytes == 0:
+def _lost_bytes(before: int, after: int) -> bool:
+    if before > 0 and after == 0:
         return True
-    return size_bytes * 2 < parent.bytes and parent.bytes - size_bytes > _SMALL_LOSS_BYTES
+    return after * 2 < before and before - after > _SMALL_LOSS_BYTES
 
 
-def _in_words(files: int, size_bytes: int) -> str:
-    return f"{files} {'file' if files == 1 else 'files'} ({format_size(size_bytes)})"
+def _in_words(size: RootSize) -> str:
+    return f"{counted(size.files, 'file')} ({format_size(size.bytes)})"

@@ -170,6 +170,8 @@ export interface BackupTaken {
   dry_run?: boolean;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+  removed_files?: number;
+  shrunk?: boolean;
 }
 
 /** A snapshot that would not restore, and why. */
@@ -350,6 +352,7 @@ export interface Manifest {
   exclude?: Array<string>;
   purpose?: "asked" | "auto" | "created" | "final" | "imported" | "restored" | "safety";
   unsaved?: number;
+  shrunk?: boolean;
   duration_s?: number;
 }
 

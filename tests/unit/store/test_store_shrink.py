@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.model.errors import ShrinkGuard
-from scratchflow.store.shrink import guard_shrink
-from scratchflow.testing.store import make_id, make_manifest
+from scratchflow.archive.root_sizes import RootSize
+from scratchflow.store.shrink import Shrink, find_shrink, is_shrunk
+from scratchflow.testing.store import make_id
 
 MIB = 1024 * 1024
 
@@ -37,18 +37,14 @@ MIB = 1024 * 1024
 def test_less_than_half_is_guarded(
     before: tuple[int, int], after: tuple[int, int], is_guarded: bool
 ) -> None:
-    parent = make_manifest(make_id(), files=before[0], bytes=before[1])
-    files, size_bytes = after
-    if is_guarded:
-        with pytest.raises(ShrinkGuard):
-            guard_shrink(parent, files=files, size_bytes=size_bytes, allowed=False)
-    guard_shrink(parent, files=files, size_bytes=size_bytes, allowed=is_guarded)
-    guard_shrink(None, files=files, size_bytes=size_bytes, allowed=False)
+    assert is_shrunk(RootSize(*before), RootSize(*after)) == is_guarded
+    roots = {"work": RootSize(*before)}
+    assert (find_shrink(roots, {"work": RootSize(*after)}) is not None) == is_guarded
+    assert find_shrink(roots, {"env": RootSize()}) is None
 
 
 def test_the_message_says_what_was_lost() -> None:
-    parent = make_manifest(make_id(), files=12, bytes=3 * MIB)
-    with pytest.raises(ShrinkGuard) as caught:
-        guard_shrink(parent, files=1, size_bytes=100, allowed=False)
-    assert "from 12 files (3.00 MiB) to 1 file (100 B)" in str(caught.value)
-    assert make_id() in str(caught.value)
+    shrink = Shrink("work", RootSize(12, 3 * MIB), RootSize(1, 100))
+    refusal = shrink.refusal(make_id())
+    assert "from 12 files (3.00 MiB) to 1 file (100 B)" in str(refusal)
+    assert make_id() in str(refusal)
