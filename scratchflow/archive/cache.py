@@ -129,7 +129,7 @@ def recheck_flags(scanned: ScannedTree, verified_ns: int | None = None) -> array
 
     A file written, scanned and written again within one tick of the file system's clock keeps
     size and timestamps: only reading it again can tell. With `verified_ns`, entries touched since
-    then are flagged as well.
+    then are flagged as well. So are files that a process has mapped to write to them.
     """
     flags = array("B", bytes(len(scanned)))
     since_ns = scanned.started_ns if verified_ns is None else min(verified_ns, scanned.started_ns)
@@ -141,6 +141,10 @@ def recheck_flags(scanned: ScannedTree, verified_ns: int | None = None) -> array
     for entry in recent:
         touched_ns = max(scanned.mtime_ns[entry], scanned.ctime_ns[entry])
         flags[entry] = RECHECK * is_racy(touched_ns, since_ns)
+    if scanned.mapped:
+        for entry, inode in enumerate(scanned.inode):
+            if inode in scanned.mapped:
+                flags[entry] = RECHECK
     return flags
 
 

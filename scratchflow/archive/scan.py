@@ -24,6 +24,7 @@ from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.scan_helpers import Helpers
 from scratchflow.archive.tree import Tree
 from scratchflow.archive.walking import Directory, Part, Roots, Walk, Warn, clamped_ns
+from scratchflow.disk.mapped import inodes_mapped_for_writing
 
 __all__ = ["Scan", "ScannedTree", "Warn", "clamped_ns", "scan_tree"]
 
@@ -43,6 +44,7 @@ class ScannedTree(Tree):
         self.inode = array("Q")
         self.ctime_ns = array("q")
         self.started_ns = time.time_ns()
+        self.mapped: set[int] = set()  # inodes of files whose stamps may not tell of every write
 
     def handles(self) -> DirectoryHandles:
         """Opens the directories of this tree, for reading its files."""
@@ -104,6 +106,8 @@ class Scan:
 
         That takes less time when `like`, another tree, has the same paths.
         """
+        # After the start, before any file is read: what is mapped later gets a later stamp.
+        self._tree.mapped = inodes_mapped_for_writing()
         while (number := self._helpers.next_share()) is not None:
             self._shares[number].part = self._walk.beneath(self._shares[number].directory)
         for number, columns in self._helpers.results():
