@@ -166,11 +166,14 @@ class Placer:
     def _finish(self, entry: int, descriptor: int) -> None:
         index = self.index
         permissions = index.mode[entry] & _PERMISSIONS
-        if permissions & self._umask:
-            os.fchmod(descriptor, permissions)
         xattrs = index.xattrs.get(entry)
-        if xattrs and not set_xattrs(descriptor, xattrs):
-            self._warn("files.xattrs", index.path(entry), "its extended attributes were not kept")
+        if xattrs:
+            os.fchmod(descriptor, permissions | 0o200)  # the attributes of a file are content
+            if not set_xattrs(descriptor, xattrs):
+                path = index.path(entry)
+                self._warn("files.xattrs", path, "its extended attributes were not kept")
+        if xattrs or permissions & self._umask:
+            os.fchmod(descriptor, permissions)
         mtime_ns = index.mtime_ns[entry]
         os.utime(descriptor, ns=(mtime_ns, mtime_ns))
 

@@ -284,3 +284,14 @@ def test_any_tree_round_trips(tmp_path: Path, tree: dict[bytes, object]) -> None
     assert tree_state(restored) == tree_state(bench.scratch)
     plain = tree_state(bench.restore_plain("A"), whole_seconds=True)
     assert plain == tree_state(bench.scratch, whole_seconds=True)
+
+
+def test_attributes_of_read_only_files_come_back(bench: Bench) -> None:
+    path = bench.work / "read-only"
+    path.write_bytes(b"content")
+    os.setxattr(path, b"user.origin", b"elsewhere")
+    path.chmod(0o400)
+    restored = bench.restore(bench.backup("A")) / "work/read-only"
+    assert os.getxattr(restored, b"user.origin") == b"elsewhere"
+    assert restored.stat().st_mode & 0o777 == 0o400
+    assert bench.warnings == []
