@@ -16,7 +16,7 @@ from scratchflow.archive.index import RECHECK, Index
 from scratchflow.archive.scan import ScannedTree
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 
-_FLAG_OF_KIND = bytes(RECHECK * (kind == REGULAR >> 12) for kind in range(256))
+_FLAG_OF_KIND = bytes(RECHECK * (kind in (REGULAR >> 12, DIRECTORY >> 12)) for kind in range(256))
 _COMPARED = ("mode", "size", "mtime_ns")
 
 
@@ -27,6 +27,8 @@ class Comparison(msgspec.Struct):
     runs: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
     # (scanned entry, index entry): same path and size, but only reading can tell.
     suspects: list[tuple[int, int]] = msgspec.field(default_factory=list)
+    # (scanned entry, index entry): directories in `runs` whose attributes may be others now.
+    directories: list[tuple[int, int]] = msgspec.field(default_factory=list)
     new: array[int] = msgspec.field(
         default_factory=lambda: array("I")
     )  # no such path, or other content
@@ -68,7 +70,7 @@ class _Comparer:
         self.scanned = scanned
         self.index = index
         self.cache = cache
-        self.flags = cache.flags if cache else _every_file_flagged(index)
+        self.flags = cache.flags if cache else _all_flagged(index)
         self.found = Comparison()
         self.known_groups = array("i", [-1]) * scanned.group_count
         self.columns: list[tuple[array[int], array[int]]] = [
@@ -165,6 +167,8 @@ class _Comparer:
             return
         if kind == DIRECTORY:
             self.known_groups[self.scanned.group_at(entry)] = self.index.group_at(known)
+            if not self._is_vouched_for(entry, known):
+                self.found.directories.append((entry, known))
         self.found.add_run(entry, known, 1)
         moved = kind == SYMLINK and self.scanned.mtime_ns[entry] != self.index.mtime_ns[known]
         if mode != known_mode or moved:
@@ -183,7 +187,7 @@ class _Comparer:
             self.found.touched.append(entry)
 
     def _is_vouched_for(self, entry: int, known: int) -> bool:
-        """Whether the cache shows that nobody has written to this file since it was read."""
+        """Whether the cache shows that nobody has written to this entry since it was read."""
         scanned, cache = self.scanned, self.cache
         return (
             cache is not None
@@ -212,8 +216,11 @@ class _Comparer:
             waiting.extend(self.index.subdirectories(group)[1])
 
 
-def _every_file_flagged(index: Index) -> array[int]:
-    """Flags for a comparison without a cache: size and mtime prove nothing about content."""
+def _all_flagged(index: Index) -> array[int]:
+    """Flags for a comparison without a cache: size and mtime prove nothing about content.
+
+    Symlinks need none: the scan has read their targets.
+    """
     return array("B", index.kinds().translate(_FLAG_OF_KIND))
 
 

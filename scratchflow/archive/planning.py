@@ -15,6 +15,7 @@ from scratchflow.archive.index import Index
 from scratchflow.archive.looking import Looker
 from scratchflow.archive.scan import ScannedTree, Warn
 from scratchflow.archive.tree import KIND_MASK, REGULAR
+from scratchflow.archive.xattrs import read_xattrs
 
 # A larger file that might be known is stored again without a look, unless it has the mtime of a
 # known one: reading it twice would cost more than it could save.
@@ -68,6 +69,7 @@ def plan(
         looker = Looker(scanned, parent.seed)
         xattrs = _settle_suspects(found, scanned, parent, looker)
         xattrs |= _find_moved(found, scanned, parent, looker)
+        xattrs |= _look_at_directories(found, scanned, parent)
     with scanned.handles() as handles:
         dropped = _unreadable(scanned, found.new, handles, warn)
     changed = found.new
@@ -142,6 +144,25 @@ def _settle_suspects(
     if new:
         found.replaced |= new
         found.new = array("I", sorted([*found.new, *new]))
+    return xattrs
+
+
+def _look_at_directories(
+    found: Comparison, scanned: ScannedTree, parent: Index
+) -> dict[int, dict[bytes, bytes]]:
+    """The attributes of those directories that had others when the parent was taken."""
+    xattrs = {}
+    with scanned.handles() as handles:
+        for entry, known in found.directories:
+            if scanned.is_mount_point(entry):
+                continue
+            try:
+                seen = read_xattrs(handles.get(scanned.group_at(entry)))
+            except OSError:
+                continue  # the scan has said that it may not be entered
+            if seen != parent.xattrs.get(known, {}):
+                xattrs[entry] = seen
+                found.touched.append(entry)
     return xattrs
 
 

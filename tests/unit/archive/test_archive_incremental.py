@@ -131,6 +131,22 @@ def test_a_copy_has_its_own_attributes(bench: Bench) -> None:
     assert os.listxattr(restored / "copy") == []
 
 
+@pytest.mark.parametrize("cache", [True, False])
+def test_new_attributes_of_a_directory_are_saved(bench: Bench, *, cache: bool) -> None:
+    fill(bench.work)
+    os.setxattr(bench.work / "src", b"user.kind", b"old")
+    first = bench.backup("A")
+    os.setxattr(bench.work / "src", b"user.kind", b"new")
+    os.setxattr(bench.work / "nothing", b"user.more", b"x")
+    planned = bench.plan(first, cache=cache)
+    assert (planned.unchanged, planned.changed_files) == (False, 0)
+    second = bench.write(planned, "B")
+    restored = bench.restore(second) / "work"
+    assert os.getxattr(restored / "src", b"user.kind") == b"new"
+    assert os.getxattr(restored / "nothing", b"user.more") == b"x"
+    assert bench.plan(second).unchanged
+
+
 def test_looking_for_known_content_takes_no_longer_for_files_of_one_size(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
