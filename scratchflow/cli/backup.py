@@ -13,7 +13,7 @@ from scratchflow.flows.wishes import Backup
 from scratchflow.model.errors import ShrinkGuard
 from scratchflow.model.events import Asking, Emit
 from scratchflow.model.results import BackupTaken
-from scratchflow.model.text import counted
+from scratchflow.model.text import counted, removed_in_words
 from scratchflow.model.units import format_size, format_took
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -32,7 +32,13 @@ def backup(
         ),
     ] = False,
     message: Annotated[
-        str, typer.Option("--message", "-m", metavar="TEXT", help="A note to find it by.")
+        str,
+        typer.Option(
+            "--message",
+            "-m",
+            metavar="TEXT",
+            help="A name for it; a snapshot with one is kept until you prune it.",
+        ),
     ] = "",
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[BackupTaken]:
@@ -84,3 +90,5 @@ def _shown(taken: BackupTaken) -> Iterator[str]:
     else:
         stored = f"{format_size(taken.stored_bytes)} stored in {format_took(taken.duration_s)}"
         yield f"snapshot {taken.snapshot}: {taken.kind}, {changed}, {total} in all, {stored}"
+    if taken.pruned:
+        yield removed_in_words(taken.pruned)

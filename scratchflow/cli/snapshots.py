@@ -1,14 +1,17 @@
 """`scratchflow snapshots`: look at, check and move snapshots."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from typing import Annotated
 
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, may_ask
 from scratchflow.cli.placed import at_workspace
 from scratchflow.flows import wishes
+from scratchflow.model.errors import Declined
+from scratchflow.model.events import Emit
 from scratchflow.model.results import (
     PathChange,
     PathEntry,
@@ -17,6 +20,7 @@ from scratchflow.model.results import (
     SnapshotsDiffed,
     SnapshotShown,
     SnapshotsListed,
+    SnapshotsMarked,
     SnapshotsPruned,
     SnapshotsVerified,
 )
@@ -79,10 +83,74 @@ def verify(
 
 @app.command("prune", cls=VerbCommand)
 def prune(
-    context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
+    context: typer.Context,
+    snapshots: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SNAPSHOT]...",
+            help="Remove these, whatever the rules say.",
+            show_default=False,
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Remove named snapshots without asking.")
+    ] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[SnapshotsPruned]:
-    """Remove the snapshots that the profile's `keep_*` do not keep."""
-    return at_workspace(context, "snapshots prune", wishes.DryRun(dry_run=dry_run), _pruned)
+    """Remove the snapshots that no rule keeps, or the named ones.
+
+    The rules are the profile's `keep_*`. Snapshots with a message, those marked by `snapshots keep`,
+    and for `keep_unmerged` those taken before a restore and the tips of forks stay as well. A
+    snapshot that is named here is removed all the same.
+    """
+    wish = wishes.Prune(snapshots=tuple(snapshots or ()), dry_run=dry_run)
+    call: Call[SnapshotsPruned] = at_workspace(context, "snapshots prune", wish, _pruned)
+    if not snapshots or dry_run or yes:
+        return call
+    return Call(call.op, _confirmed(snapshots, call, may_ask=may_ask(context)), call.show)
+
+
+def _confirmed(
+    snapshots: list[str], call: Call[SnapshotsPruned], *, may_ask: bool
+) -> Callable[[Emit], SnapshotsPruned]:
+    def run(emit: Emit) -> SnapshotsPruned:
+        named = " ".join(map(printable, snapshots))
+        asking = may_ask and sys.stdin.isatty()
+        if not asking or not typer.confirm(f"Remove {named} for good?", err=True):
+            by_hand = f"`scratchflow snapshots prune {named} --yes`"
+            raise Declined(what=f"removing {named}", by_hand=by_hand)
+        return call.flow(emit)
+
+    return run
+
+
+KEPT = typer.Argument(metavar="SNAPSHOT...", help="Ids, beginnings of ids, or `latest`.")
+
+
+@app.command("keep", cls=VerbCommand)
+def keep(
+    context: typer.Context,
+    snapshots: Annotated[list[str], KEPT],
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[SnapshotsMarked]:
+    """Mark snapshots, so that they stay until `snapshots unkeep` or until you prune them by id."""
+    wish = wishes.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
+    return at_workspace(context, "snapshots keep", wish, _marked)
+
+
+@app.command("unkeep", cls=VerbCommand)
+def unkeep(
+    context: typer.Context,
+    snapshots: Annotated[list[str], KEPT],
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[SnapshotsMarked]:
+    """Take the mark away, so that the rules decide again.
+
+    Also for snapshots that scratchflow marked because the backup after them was much smaller: this says that
+    the smaller one is right.
+    """
+    wish = wishes.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
+    return at_workspace(context, "snapshots unkeep", wish, _marked)
 
 
 @app.command("export", cls=VerbCommand)
@@ -128,6 +196,7 @@ def _listed(listed: SnapshotsListed) -> Iterator[str]:
             one.node,
             f'"{one.message}"' if one.message else "",
             f"fork of {one.parent}" if one.fork else "",
+            f"[{', '.join(one.stays)}]" if one.stays else "",
             _condition(one.damaged, one.verified),
         ]
         yield (
@@ -200,6 +269,19 @@ def _pruned(pruned: SnapshotsPruned) -> Iterator[str]:
     for snapshot, reasons in pruned.kept.items():
         yield f"kept {snapshot} ({', '.join(reasons)})"
     yield f"{word} {len(pruned.removed)}, {format_size(pruned.freed_bytes)}"
+
+
+def _marked(marked: SnapshotsMarked) -> Iterator[str]:
+    done, was = ("keep", "is kept already") if marked.kept else ("unkeep", "was not marked")
+    for snapshot in marked.snapshots:
+        if snapshot not in marked.changed:
+            yield f"{snapshot} {was}"
+        elif marked.dry_run:
+            yield f"would {done} {snapshot}"
+        elif marked.kept:
+            yield f"{snapshot} stays until you run `scratchflow snapshots unkeep {snapshot}`"
+        else:
+            yield f"{snapshot} is no longer marked: the rules decide how long it stays"
 
 
 def _exported(exported: SnapshotExported) -> Iterator[str]:

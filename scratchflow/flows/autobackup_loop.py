@@ -40,6 +40,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.results import AutobackupEnded, BackupTaken
 from scratchflow.model.snapshot import Purpose
+from scratchflow.model.text import removed_in_words
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.model.units import format_took
 from scratchflow.store.catalogue import read_catalogue
@@ -215,6 +216,8 @@ class _Loop:
         if taken:
             took = format_took(taken.duration_s)
             _say(f"{message}: snapshot {taken.snapshot}, {taken.kind}, in {took}")
+            if taken.pruned:
+                _say(removed_in_words(taken.pruned))
         elif error:
             _say(f"{message}: failed: {error}")
         return error is None

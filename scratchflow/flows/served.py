@@ -106,10 +106,22 @@ def _verify(here: "Here", teller: "Teller", asked: wishes.Verify) -> Result:
     return verify_snapshots(here, teller, list(asked.snapshots))
 
 
-def _prune(here: "Here", _: "Teller", asked: wishes.DryRun) -> Result:
-    from scratchflow.flows.snapshots import prune_snapshots
+def _prune(here: "Here", teller: "Teller", asked: wishes.Prune) -> Result:
+    from scratchflow.flows.keeping import prune_snapshots
 
-    return prune_snapshots(here, dry_run=asked.dry_run)
+    return prune_snapshots(here, teller, asked)
+
+
+def _keep(here: "Here", teller: "Teller", asked: wishes.Mark) -> Result:
+    from scratchflow.flows.keeping import keep_snapshots
+
+    return keep_snapshots(here, teller, asked)
+
+
+def _unkeep(here: "Here", teller: "Teller", asked: wishes.Mark) -> Result:
+    from scratchflow.flows.keeping import unkeep_snapshots
+
+    return unkeep_snapshots(here, teller, asked)
 
 
 def _export(here: "Here", teller: "Teller", asked: wishes.Export) -> Result:
@@ -221,7 +233,9 @@ ON_NODE = {
     "snapshots show": OnNode(wishes.Show, _show, needs_scratch=False),
     "snapshots diff": OnNode(wishes.Diff, _diff, needs_scratch=False),
     "snapshots verify": OnNode(wishes.Verify, _verify, needs_scratch=False),
-    "snapshots prune": OnNode(wishes.DryRun, _prune, needs_scratch=False),
+    "snapshots prune": OnNode(wishes.Prune, _prune, needs_scratch=False),
+    "snapshots keep": OnNode(wishes.Mark, _keep, needs_scratch=False),
+    "snapshots unkeep": OnNode(wishes.Mark, _unkeep, needs_scratch=False),
     "snapshots export": OnNode(wishes.Export, _export),
     "snapshots import": OnNode(wishes.Import, _import),
 }

@@ -1,11 +1,12 @@
-"""`snapshots list|show|diff|verify|prune`: the history, looked at and looked after."""
+"""`snapshots list|show|diff|verify`: what is in the store, and whether it is whole."""
 
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from datetime import datetime, timezone
+
+import msgspec
 
 from scratchflow.archive.borrowed import verify_borrowed
 from scratchflow.archive.difference import difference
@@ -25,16 +26,14 @@ from scratchflow.model.results import (
     SnapshotsDiffed,
     SnapshotShown,
     SnapshotsListed,
-    SnapshotsPruned,
     SnapshotsVerified,
 )
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
-from scratchflow.store.place import Place, find_place, open_place
-from scratchflow.store.prune import prune as prune_store
-from scratchflow.store.retention import Retention, plan_retention
-from scratchflow.store.sweep import sweep
+from scratchflow.store.place import Place, find_place
+from scratchflow.store.prune import read_decided
+from scratchflow.store.retention import SPECIAL, plan_retention
 
 _KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
 
@@ -43,12 +42,30 @@ def list_snapshots(here: Here, teller: Teller) -> SnapshotsListed:
     """Every snapshot, oldest first; what cannot be read is a warning."""
     catalogue = _catalogue(here, teller)
     children = Counter(one.parent for one in catalogue.snapshots if one.parent)
+    stays = _stays(here, teller, catalogue)
     return SnapshotsListed(
         snapshots=[
-            _row(one, catalogue.damaged.get(one.id), fork=children[one.parent or ""] > 1)
+            msgspec.structs.replace(
+                _row(one, catalogue.damaged.get(one.id), fork=children[one.parent or ""] > 1),
+                stays=stays.get(one.id, []),
+            )
             for one in catalogue.snapshots
         ]
     )
+
+
+def _stays(here: Here, teller: Teller, catalogue: Catalogue) -> dict[str, list[str]]:
+    """Why snapshots stay that no plain rule keeps."""
+    try:
+        decided = read_decided(find_place(here.store, here.workspace.name), here.now())
+    except ScratchflowError as error:
+        teller.warn("snapshots.marks_unreadable", b"", f"{error}; nothing is pruned")
+        return {}
+    plan = plan_retention(catalogue, here.profile.backup, decided)
+    return {
+        snapshot: [reason for reason in reasons if reason in SPECIAL]
+        for snapshot, reasons in plan.kept.items()
+    }
 
 
 def show_snapshot(here: Here, teller: Teller, wanted: str, path: str | None) -> SnapshotShown:
@@ -103,20 +120,6 @@ def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> Snapshots
         problems = [known] if known else _verify_borrowed(place, one, sound)
         bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
     return SnapshotsVerified(checked=len(chosen), bad=bad)
-
-
-def prune_snapshots(here: Here, *, dry_run: bool) -> SnapshotsPruned:
-    """Removes what the profile's `keep_*` do not keep, and what killed runs left."""
-    if dry_run:
-        place = find_place(here.store, here.workspace.name)
-        plan = plan_retention(read_catalogue(place), here.profile.backup)
-        return _pruned(plan, _size_of(place, plan), dry_run=True)
-    place = open_place(here.store, here.workspace.name)
-    with here.lock(place, "scratchflow snapshots prune") as lock:
-        swept = sweep(lock, time.time())
-        before = _size_of(place, plan_retention(read_catalogue(place), here.profile.backup))
-        plan = prune_store(lock, here.profile.backup)
-    return _pruned(plan, before + swept.freed_bytes, dry_run=False)
 
 
 def _catalogue(here: Here, teller: Teller) -> Catalogue:
@@ -215,17 +218,3 @@ def _archive_bytes(place: Place, archive: str) -> int:
         return os.stat(place.archive(archive)).st_size
     except OSError:
         return 0
-
-
-def _size_of(place: Place, plan: Retention) -> int:
-    return sum(_archive_bytes(place, archive) for archive in plan.unneeded_archives)
-
-
-def _pruned(plan: Retention, freed_bytes: int, *, dry_run: bool) -> SnapshotsPruned:
-    return SnapshotsPruned(
-        kept={snapshot: list(reasons) for snapshot, reasons in plan.kept.items()},
-        removed=list(plan.removed),
-        freed_bytes=freed_bytes,
-        blocked=plan.blocked,
-        dry_run=dry_run,
-    )

@@ -35,9 +35,10 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, Purpose
-from scratchflow.model.text import printable
+from scratchflow.model.text import printable, removed_in_words
 from scratchflow.store.catalogue import Catalogue, begun_at, fresh_id, read_catalogue
 from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.lineage import lineage_of, newest_full, read_noted
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.nodes import NodeRecord, is_node_name, record_node
 from scratchflow.store.place import Place, open_place
@@ -153,10 +154,10 @@ def save_workspace(
         plain = msgspec.structs.replace(plain, shrunk=shrunk)
         manifest = _commit(new, plain, teller, heard, here.monotonic() - started_s)
     note_equal(here, lock.place, snapshot, written.cache, teller)
-    if wish.prune:
-        _prune(lock, here, teller)
+    pruned = _prune(lock, here, teller) if wish.prune else ()
     took_s = here.monotonic() - started_s
     taken = results.taken(manifest, planned, written, took_s, heard.unsaved(teller))
+    taken = msgspec.structs.replace(taken, pruned=list(pruned))
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
 
 
@@ -180,7 +181,8 @@ def commit_again(
         plain = _manifest(here, source, written, wish, snapshot)
         _commit(new, plain, teller, heard, here.monotonic() - started_s)
     note_equal(here, lock.place, snapshot, written.cache, teller)
-    _prune(lock, here, teller)
+    if pruned := _prune(lock, here, teller):
+        teller.remark(removed_in_words(pruned))
     return snapshot
 
 
@@ -252,7 +254,7 @@ def plan_snapshot(
         return None, plan(scanned, None, warn=teller.warn)
     planned = plan(scanned, parent.index, parent.cache, warn=teller.warn, full=wish.full)
     # Asked only now: an unchanged workspace is the common case and should cost no more than a look.
-    if planned.full or planned.unchanged or not _is_due_for_full(here, parent):
+    if planned.full or planned.unchanged or not _is_due_for_full(here, place, catalogue, parent):
         return parent, planned
     return parent, planned.in_full()
 
@@ -270,10 +272,14 @@ def begin_scan(here: Here, roots: Sequence[str] | None) -> Scan:
     return Scan(here.workspace.scratch, wanted, rules)
 
 
-def _is_due_for_full(here: Here, parent: Parent) -> bool:
-    oldest = min([parent.manifest.id, *parent.manifest.needs])
-    age = here.now() - begun_at(oldest)
-    if age >= timedelta(seconds=here.profile.backup.full_every.seconds):
+def _is_due_for_full(here: Here, place: Place, catalogue: Catalogue, parent: Parent) -> bool:
+    """Whether the line has no full snapshot of the last `full_every`, or most of its bytes are dead."""
+    whole = [one for one in catalogue.snapshots if one.id not in catalogue.damaged]
+    fulls = {one.id for one in whole if one.kind == "full"}
+    lineage = lineage_of(catalogue.snapshots, read_noted(place))
+    full = newest_full(parent.manifest.id, lineage, fulls)
+    full_every = timedelta(seconds=here.profile.backup.full_every.seconds)
+    if full is None or here.now() - begun_at(full) >= full_every:
         return True
     uses = parent.index.uses()
     stored = sum(use.stored_bytes for use in uses)
@@ -373,9 +379,10 @@ def note_restored(here: Here, teller: Teller, index: Index, cache: ScanCache | N
     note_equal(here, open_place(here.store, here.workspace.name), index.id, cache, teller)
 
 
-def _prune(lock: StoreLock, here: Here, teller: Teller) -> None:
-    """The snapshot is safe by then: trouble with the old ones is a warning."""
+def _prune(lock: StoreLock, here: Here, teller: Teller) -> tuple[str, ...]:
+    """What was removed. The new snapshot is committed by then: trouble with old ones is a warning."""
     try:
-        prune(lock, here.profile.backup)
+        return prune(lock, here.profile.backup, here.now()).removed
     except ScratchflowError as error:
         teller.warn("snapshots.not_pruned", b"", f"old snapshots stay: {error}")
+        return ()

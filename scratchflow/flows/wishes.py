@@ -70,6 +70,18 @@ class Verify(Arguments, frozen=True):
     snapshots: tuple[str, ...] = ()
 
 
+class Prune(DryRun, frozen=True):
+    """`snapshots prune`; none named means those that no rule keeps."""
+
+    snapshots: tuple[str, ...] = ()
+
+
+class Mark(DryRun, frozen=True, kw_only=True):
+    """`snapshots keep` and `unkeep`."""
+
+    snapshots: tuple[str, ...]
+
+
 class Export(DryRun, frozen=True, kw_only=True):
     """`snapshots export`."""
 

@@ -474,6 +474,15 @@ class LatestUnreadable(ScratchflowError):
     hint = "{next_step}"
 
 
+class LastSnapshot(ScratchflowError):
+    """No snapshot would be left that can be restored."""
+
+    code = "snapshot.last"
+    exit_code = 2
+    message = "`{snapshot}` is the last snapshot that could be restored; nothing was removed"
+    hint = "take another one first with `scratchflow backup`"
+
+
 class UnsafeMember(ScratchflowError):
     """An archive wants to write outside its target."""
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from scratchflow.model.units import Duration, parse_size
+from scratchflow.model.units import Duration, Span, parse_size
 
 # `$` alone would allow a newline at the end.
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$(?!\n)"
@@ -91,6 +91,8 @@ class BackupOptions(Section, frozen=True):
     keep_hourly: Count = 24
     keep_daily: Count = 7
     keep_weekly: Count = 4
+    keep_named: Span = Span(None)
+    keep_unmerged: Span = Span(30 * 86400)
 
     def __post_init__(self) -> None:
         if self.every.seconds < 1:
@@ -167,16 +169,12 @@ def _without_nulls(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def decode_duration(kind: type, value: Any) -> Any:
-    """msgspec's hook for the one type it does not know."""
-    if kind is not Duration:
+    """msgspec's hook for the types it does not know."""
+    if kind not in {Duration, Span}:
         raise TypeError(f"no such configuration type: {kind}")
     if not isinstance(value, str):
         raise ValueError('expected a duration in quotes, like "30m"')  # noqa: TRY004 - msgspec adds the key to a ValueError
-    return _parsed_duration(value)
-
-
-def _parsed_duration(value: str) -> Duration:
     try:
-        return Duration.parse(value)
+        return kind.parse(value)
     except ValueError as error:
         raise ValueError(f"expected {error}, got `{value}`") from None

@@ -74,6 +74,8 @@ class BackupTaken(Result, frozen=True):
     # Files of the parent that are gone; `shrunk` when that is most of them and nobody was asked.
     removed_files: int = 0
     shrunk: bool = False
+    # Old snapshots that the rules no longer keep, removed after this one was committed.
+    pruned: list[str] = []
 
 
 class WorkspaceCreated(Result, frozen=True):
@@ -124,6 +126,8 @@ class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
     damaged: str | None
     fork: bool = False
     """Another snapshot has the same parent: from there on work went two ways."""
+    stays: list[str] = []
+    """Why it stays though no plain rule keeps it: `kept`, `named`, `safety`, `fork`, `full` and others."""
 
 
 class SnapshotsListed(Result, frozen=True):
@@ -197,6 +201,15 @@ class SnapshotsPruned(Result, frozen=True):
     freed_bytes: int
     blocked: str | None
     dry_run: bool
+
+
+class SnapshotsMarked(Result, frozen=True):
+    """`snapshots keep` and `unkeep`: those that were asked for, and those for which it is news."""
+
+    snapshots: list[str]
+    changed: list[str]
+    kept: bool
+    dry_run: bool = False
 
 
 class SnapshotExported(Result, frozen=True):
@@ -553,6 +566,8 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "snapshots diff": SnapshotsDiffed,
     "snapshots verify": SnapshotsVerified,
     "snapshots prune": SnapshotsPruned,
+    "snapshots keep": SnapshotsMarked,
+    "snapshots unkeep": SnapshotsMarked,
     "snapshots export": SnapshotExported,
     "snapshots import": SnapshotImported,
 }

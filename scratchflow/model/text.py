@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def printable(text: object) -> str:
@@ -36,6 +36,14 @@ def shown_path(path: str | None, path_b64: str | None) -> str:
 def counted(count: int, thing: str) -> str:
     """`1 file`, `30,000 files`."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def removed_in_words(snapshots: Sequence[str]) -> str:
+    """One line about old snapshots that were removed by the rules."""
+    return (
+        f"removed {counted(len(snapshots), 'old snapshot')} that no rule keeps; "
+        "`scratchflow snapshots list` shows what is left"
+    )
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:

@@ -6,6 +6,7 @@ import re
 
 _SECONDS = {"w": 604800, "d": 86400, "h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"(\d{1,9})\s*([wdhms])\s*", re.ASCII)
+_FOREVER = "forever"
 # No date that is this far from today overflows.
 _MAX_SECONDS = 100 * 366 * 86400
 _BYTES = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
@@ -42,6 +43,37 @@ class Duration:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Duration) and other.seconds == self.seconds
+
+    def __hash__(self) -> int:
+        return hash(self.seconds)
+
+
+class Span:
+    """How long something is kept: whole seconds, or `forever`, which has no seconds."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self, seconds: int | None) -> None:
+        self.seconds = seconds
+
+    @classmethod
+    def parse(cls, text: str) -> Span:
+        """Reads what `Duration` reads, and `forever`."""
+        if text.strip().lower() == _FOREVER:
+            return cls(None)
+        try:
+            return cls(Duration.parse(text).seconds)
+        except ValueError as error:
+            raise ValueError(f"{error}, or `{_FOREVER}`") from None
+
+    def __str__(self) -> str:
+        return _FOREVER if self.seconds is None else format_duration(self.seconds)
+
+    def __repr__(self) -> str:
+        return f"Span({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Span) and other.seconds == self.seconds
 
     def __hash__(self) -> int:
         return hash(self.seconds)

@@ -3,32 +3,75 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from contextlib import suppress
+from datetime import datetime, timezone
 
 from scratchflow.disk.durable import fsync_directory
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.failures import store_errors
+from scratchflow.store.lineage import read_noted, write_noted
 from scratchflow.store.lock import StoreLock
+from scratchflow.store.marks import read_marks, unkeep
 from scratchflow.store.place import Place
-from scratchflow.store.retention import KeepRules, Retention, plan_retention
+from scratchflow.store.retention import (
+    Decided,
+    KeepRules,
+    Retention,
+    plan_removal,
+    plan_retention,
+)
 
 
-def prune(lock: StoreLock, rules: KeepRules) -> Retention:
+def prune(lock: StoreLock, rules: KeepRules, now: datetime | None = None) -> Retention:
     """Removes what the rules do not keep, and returns what was done.
 
     Killed in between, snapshots are gone from the list and their archives are left without a
-    manifest, for `sweep`; never the other way round. For a dry run: `plan_retention` of the
-    catalogue.
+    manifest, for `sweep`; never the other way round. When the marks cannot be read, StoreUnusable
+    is raised and nothing is removed. For a dry run: `plan_prune`.
     """
     lock.assert_held()
-    plan = plan_retention(read_catalogue(lock.place), rules)
+    plan = plan_prune(lock.place, rules, now)
+    _carry_out(lock, plan)
+    return plan
+
+
+def plan_prune(place: Place, rules: KeepRules, now: datetime | None = None) -> Retention:
+    """What `prune` would do now."""
+    return plan_retention(read_catalogue(place), rules, read_decided(place, now))
+
+
+def read_decided(place: Place, now: datetime | None = None) -> Decided:
+    """What retention has to know beside the manifests."""
+    return Decided(
+        marks=read_marks(place), noted=read_noted(place), now=now or datetime.now(timezone.utc)
+    )
+
+
+def remove(lock: StoreLock, snapshots: Collection[str]) -> Retention:
+    """Removes these snapshots, whatever the rules say, and their marks."""
+    lock.assert_held()
+    plan = plan_remove(lock.place, snapshots)
+    _carry_out(lock, plan)
+    for snapshot in plan.removed:
+        unkeep(lock.place, snapshot)
+    return plan
+
+
+def plan_remove(place: Place, snapshots: Collection[str]) -> Retention:
+    """What `remove` would do now."""
+    return plan_removal(read_catalogue(place), snapshots, read_noted(place))
+
+
+def _carry_out(lock: StoreLock, plan: Retention) -> None:
+    if plan.removed:
+        write_noted(lock.place, plan.lineage)
     with store_errors(lock.place.directory):
         _remove_manifests(lock.place, plan.removed)
     if plan.unneeded_archives:
         lock.assert_held()
     with store_errors(lock.place.directory):
         _remove_archives(lock.place, plan.unneeded_archives)
-    return plan
 
 
 def _remove_manifests(place: Place, snapshots: tuple[str, ...]) -> None:

@@ -8,20 +8,36 @@ Invariants, each with a test:
 - an archive goes only if no manifest that stays needs it. A snapshot that goes may leave its
   archive behind: it is no longer listed, and the archive lives until the last snapshot that
   needs it goes. So an archive without a manifest is garbage only if no manifest needs it;
-- while any manifest cannot be read, nothing goes: what it needs is unknown.
+- while any manifest cannot be read, nothing goes: what it needs is unknown;
+- what a person named or marked, what scratchflow saved before it replaced something, and the tip of
+  a fork stay as long as the settings say, and take no place from the others;
+- of every line of history that stays, its newest full snapshot stays: `lz4` and `tar` alone read it.
+
+Ages are measured at the newest snapshot but one, or by the clock if that is earlier. So one backup
+taken while the clock was wrong, or the first one after a long absence, ages nothing away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from itertools import takewhile
 from typing import Protocol
 
 import msgspec
 
 from scratchflow.model.snapshot import Manifest
+from scratchflow.model.units import Span
 from scratchflow.store.catalogue import Catalogue, begun_at, needed_archives
+from scratchflow.store.lineage import Lineage, line_of, lineage_of, newest_full, tips, without
+from scratchflow.store.marks import Mark
 
 KEPT_VERIFIED = 3
+# Taken by scratchflow on the way: these never take the place of a backup.
+PASSING = frozenset({"safety", "restored"})
+# Why a snapshot stays that the plain rules would let go.
+SPECIAL = ("kept", "before a backup that shrank", "named", "safety", "fork", "full")
+_MARKED = {"asked": "kept", "shrink": "before a backup that shrank"}
 
 
 class KeepRules(Protocol):
@@ -35,6 +51,18 @@ class KeepRules(Protocol):
     def keep_daily(self) -> int: ...
     @property
     def keep_weekly(self) -> int: ...
+    @property
+    def keep_named(self) -> Span: ...
+    @property
+    def keep_unmerged(self) -> Span: ...
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """What is known beside the manifests: marks, and what removed snapshots came from."""
+
+    marks: Mapping[str, Mark] = {}
+    noted: Mapping[str, str] = {}
+    now: datetime = datetime.max.replace(tzinfo=timezone.utc)
 
 
 class Retention(msgspec.Struct, frozen=True):
@@ -44,29 +72,66 @@ class Retention(msgspec.Struct, frozen=True):
     removed: tuple[str, ...]
     # Archives that nothing needs once the removed manifests are gone.
     unneeded_archives: tuple[str, ...]
+    # What to note about those that stay: their nearest ancestors that stay too.
+    lineage: dict[str, str] = {}
     # Why nothing may be removed at all, if so.
     blocked: str | None = None
 
 
-def plan_retention(catalogue: Catalogue, rules: KeepRules) -> Retention:
+def plan_retention(
+    catalogue: Catalogue,
+    rules: KeepRules,
+    decided: Decided = Decided(),  # noqa: B008 - frozen
+) -> Retention:
     """What `prune` will do with the place as it is in the catalogue."""
-    snapshots = catalogue.snapshots
-    if catalogue.skipped:
-        one = catalogue.skipped[0]
-        blocked = (
-            f"`{one.snapshot}` cannot be used, so which archives it needs is unknown: {one.reason}; "
-            f"move `{one.snapshot}.json` out of the store to give it up"
-        )
-        kept: dict[str, tuple[str, ...]] = {each.id: ("blocked",) for each in snapshots}
-        return Retention(kept=kept, removed=(), unneeded_archives=(), blocked=blocked)
-    reasons = keep(snapshots, rules, damaged=catalogue.damaged)
-    removed = tuple(one.id for one in snapshots if one.id not in reasons)
-    unneeded = _unneeded(snapshots, frozenset(reasons))
-    return Retention(kept=reasons, removed=removed, unneeded_archives=unneeded)
+    if blocked := _blocked(catalogue):
+        return blocked
+    lineage = lineage_of(catalogue.snapshots, decided.noted)
+    reasons = keep(catalogue.snapshots, rules, decided, damaged=catalogue.damaged)
+    return _plan(catalogue.snapshots, lineage, reasons)
+
+
+def plan_removal(
+    catalogue: Catalogue, unwanted: Collection[str], noted: Mapping[str, str]
+) -> Retention:
+    """What removing these snapshots will do, whatever the rules say."""
+    if blocked := _blocked(catalogue):
+        return blocked
+    staying = (one.id for one in catalogue.snapshots if one.id not in unwanted)
+    kept: dict[str, tuple[str, ...]] = dict.fromkeys(staying, ("not asked for",))
+    return _plan(catalogue.snapshots, lineage_of(catalogue.snapshots, noted), kept)
+
+
+def _blocked(catalogue: Catalogue) -> Retention | None:
+    if not catalogue.skipped:
+        return None
+    one = catalogue.skipped[0]
+    blocked = (
+        f"`{one.snapshot}` cannot be used, so which archives it needs is unknown: {one.reason}; "
+        f"move `{one.snapshot}.json` out of the store to give it up"
+    )
+    kept: dict[str, tuple[str, ...]] = {each.id: ("blocked",) for each in catalogue.snapshots}
+    return Retention(kept=kept, removed=(), unneeded_archives=(), blocked=blocked)
+
+
+def _plan(
+    snapshots: Sequence[Manifest], lineage: Lineage, kept: dict[str, tuple[str, ...]]
+) -> Retention:
+    removed = tuple(one.id for one in snapshots if one.id not in kept)
+    return Retention(
+        kept=kept,
+        removed=removed,
+        unneeded_archives=_unneeded(snapshots, frozenset(kept)),
+        lineage=without(snapshots, lineage, removed),
+    )
 
 
 def keep(
-    manifests: Iterable[Manifest], rules: KeepRules, *, damaged: Collection[str] = ()
+    manifests: Iterable[Manifest],
+    rules: KeepRules,
+    decided: Decided = Decided(),  # noqa: B008 - frozen
+    *,
+    damaged: Collection[str] = (),
 ) -> dict[str, tuple[str, ...]]:
     """The ids that stay, oldest first, each with its reasons.
 
@@ -82,8 +147,58 @@ def keep(
         reasons[one.id].append("verified")
     for newest_first in (ordered, good):
         _apply_rules(newest_first, rules, reasons)
+        _apply_rules([one for one in newest_first if one.purpose not in PASSING], rules, reasons)
+    lineage = lineage_of(ordered, decided.noted)
+    _keep_special(ordered, lineage, rules, decided, reasons)
     _spare_unreplaced(ordered, good, reasons)
+    _keep_fulls(good, lineage, reasons)
     return {one: tuple(reasons[one]) for one in sorted(reasons) if reasons[one]}
+
+
+def _keep_special(
+    newest_first: Sequence[Manifest],
+    lineage: Lineage,
+    rules: KeepRules,
+    decided: Decided,
+    reasons: dict[str, list[str]],
+) -> None:
+    """What a person named or marked, and what no later snapshot continues."""
+    ends = tips(newest_first, lineage) - {one.id for one in newest_first[:1]}
+    now = _now(newest_first, decided.now)
+    for one in newest_first:
+        if mark := decided.marks.get(one.id):
+            reasons[one.id].append(_MARKED[mark.why])
+        age = now - begun_at(one.id)
+        if one.purpose == "asked" and one.message and _is_younger(age, rules.keep_named):
+            reasons[one.id].append("named")
+        if _is_younger(age, rules.keep_unmerged):
+            reasons[one.id] += ["safety"] if one.purpose == "safety" else []
+            reasons[one.id] += ["fork"] if one.id in ends else []
+
+
+def _now(newest_first: Sequence[Manifest], clock: datetime) -> datetime:
+    return min([clock, *(begun_at(one.id) for one in newest_first[:2][-1:])])
+
+
+def _is_younger(age: timedelta, span: Span) -> bool:
+    return span.seconds is None or age < timedelta(seconds=span.seconds)
+
+
+def _keep_fulls(good: Sequence[Manifest], lineage: Lineage, reasons: dict[str, list[str]]) -> None:
+    """Of each line that stays, the newest full snapshot."""
+    fulls = {one.id for one in good if one.kind == "full"}
+    inner: set[str] = set()
+    for one in filter(reasons.get, sorted(reasons, reverse=True)):
+        is_end = one not in inner
+        inner.update(_ancestors(one, lineage, inner))
+        if is_end and (full := newest_full(one, lineage, fulls)):
+            reasons[full].append("full")
+
+
+def _ancestors(snapshot: str, lineage: Lineage, known: Collection[str]) -> list[str]:
+    """What it came from, up to one that is known: then so are all before it."""
+    line = [one for one in line_of(snapshot, lineage) if one != snapshot]
+    return list(takewhile(lambda one: one not in known, line))
 
 
 def _apply_rules(

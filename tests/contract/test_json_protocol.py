@@ -142,6 +142,10 @@ WHOLE_LIFE = [
     (["snapshots", "verify"], "snapshots verify"),
     (["snapshots", "prune", "--dry-run"], "snapshots prune"),
     (["snapshots", "prune"], "snapshots prune"),
+    (["snapshots", "keep", "latest", "--dry-run"], "snapshots keep"),
+    (["snapshots", "keep", "latest"], "snapshots keep"),
+    (["snapshots", "unkeep", "latest"], "snapshots unkeep"),
+    (["snapshots", "prune", "latest", "--yes"], "snapshots prune"),
     (["snapshots", "export", "out.tar.lz4"], "snapshots export"),
     (["snapshots", "import", "out.tar.lz4"], "snapshots import"),
 ]

@@ -84,6 +84,8 @@ keep_last = 10
 keep_hourly = 24
 keep_daily = 7
 keep_weekly = 4
+keep_named = "forever"
+keep_unmerged = "30d"
 """
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from scratchflow.model.units import (
     Duration,
+    Span,
     format_duration,
     format_size,
     format_took,
@@ -34,6 +35,14 @@ def test_durations_are_read_as_people_write_them(text: str, seconds: int) -> Non
 def test_anything_else_says_what_a_duration_looks_like(text: str) -> None:
     with pytest.raises(ValueError, match="a duration like"):
         Duration.parse(text)
+
+
+def test_a_span_is_a_duration_or_for_ever() -> None:
+    assert Span.parse(" Forever ").seconds is None
+    assert str(Span.parse("forever")) == "forever"
+    assert Span.parse("30d") == Span(30 * 86400)
+    with pytest.raises(ValueError, match="or `forever`"):
+        Span.parse("always")
 
 
 @given(st.integers(min_value=0, max_value=10**9))

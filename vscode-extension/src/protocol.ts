@@ -74,6 +74,8 @@ export interface Results {
   "snapshots diff": SnapshotsDiffed;
   "snapshots verify": SnapshotsVerified;
   "snapshots prune": SnapshotsPruned;
+  "snapshots keep": SnapshotsMarked;
+  "snapshots unkeep": SnapshotsMarked;
   "snapshots export": SnapshotExported;
   "snapshots import": SnapshotImported;
 }
@@ -172,6 +174,7 @@ export interface BackupTaken {
   unsaved_paths?: Array<string>;
   removed_files?: number;
   shrunk?: boolean;
+  pruned?: Array<string>;
 }
 
 /** A snapshot that would not restore, and why. */
@@ -532,6 +535,7 @@ export interface SnapshotRow {
   message: string;
   damaged: string | null;
   fork?: boolean;
+  stays?: Array<string>;
 }
 
 /** `snapshots show`: the manifest, and with a path the content of a directory in it. */
@@ -554,6 +558,14 @@ export interface SnapshotsDiffed {
 /** `snapshots list`, oldest first. */
 export interface SnapshotsListed {
   snapshots: Array<SnapshotRow>;
+}
+
+/** `snapshots keep` and `unkeep`: those that were asked for, and those for which it is news. */
+export interface SnapshotsMarked {
+  snapshots: Array<string>;
+  changed: Array<string>;
+  kept: boolean;
+  dry_run?: boolean;
 }
 
 /** `snapshots prune`. */

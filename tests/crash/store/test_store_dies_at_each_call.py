@@ -6,13 +6,15 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from scratchflow.model.profile import BackupOptions
+from scratchflow.model.units import Span
 from scratchflow.store.catalogue import Catalogue, read_catalogue
-from scratchflow.store.place import Place, open_place
+from scratchflow.store.place import LINEAGE_NAME, Place, open_place
 from scratchflow.store.prune import prune
 from scratchflow.store.sweep import sweep
 from scratchflow.testing.dying import Moment, run_and_die
@@ -20,7 +22,9 @@ from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_a
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
-RULES = BackupOptions(keep_last=1, keep_hourly=0, keep_daily=0, keep_weekly=0)
+RULES = BackupOptions(
+    keep_last=1, keep_hourly=0, keep_daily=0, keep_weekly=0, keep_unmerged=Span(0)
+)
 EARLIER = [make_id(minutes) for minutes in (0, 30, 60, 90, 120)]
 NEW = make_id(150)
 MOMENTS: list[Moment] = ["before", "torn", "after"]
@@ -32,8 +36,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = tmp_path_factory.mktemp("template") / "store"
     with make_lock(open_place(store, "work")).acquired() as lock:
         commit_bytes(lock, EARLIER[0], b"base")
-        for snapshot in EARLIER[1:]:
-            commit_bytes(lock, snapshot, b"delta", kind="incremental", needs=[EARLIER[0]])
+        for parent, snapshot in pairwise(EARLIER):
+            chain = {"kind": "incremental", "needs": [EARLIER[0]], "parent": parent}
+            commit_bytes(lock, snapshot, b"delta", **chain)
     return store
 
 
@@ -84,7 +89,7 @@ def check_next_run(place: Place, before: Catalogue) -> None:
     assert after.damaged == {}
     manifests = {f"{one.id}.json" for one in after.snapshots}
     archives = {f"{one.id}.tar.lz4" for one in after.snapshots} | {f"{EARLIER[0]}.tar.lz4"}
-    assert set(os.listdir(place.directory)) == manifests | archives
+    assert set(os.listdir(place.directory)) - {LINEAGE_NAME} == manifests | archives
 
 
 def test_killed_commit_leaves_previous_snapshot_listed_and_readable(template: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,10 +15,20 @@ from hypothesis import strategies as st
 
 from scratchflow.model.profile import BackupOptions
 from scratchflow.model.snapshot import Manifest, encode_manifest
-from scratchflow.store.catalogue import Catalogue, Skipped, needed_archives, read_catalogue
+from scratchflow.model.units import Span
+from scratchflow.store.catalogue import (
+    Catalogue,
+    Skipped,
+    begun_at,
+    needed_archives,
+    read_catalogue,
+)
+from scratchflow.store.lineage import lineage_of, read_noted
+from scratchflow.store.marks import Mark
+from scratchflow.store.marks import keep as marks_keep
 from scratchflow.store.place import Place, open_place
 from scratchflow.store.prune import prune
-from scratchflow.store.retention import keep, plan_retention
+from scratchflow.store.retention import PASSING, Decided, keep, plan_removal, plan_retention
 from scratchflow.store.sweep import sweep
 from scratchflow.testing.store import make_id, make_lock, make_manifest
 
@@ -29,12 +41,18 @@ def rules(last: int = 1, hourly: int = 0, daily: int = 0, weekly: int = 0) -> Ba
 
 
 def history(*minutes: float) -> list[Manifest]:
-    return [make_manifest(make_id(one)) for one in minutes]
+    """One line: each came from the one before."""
+    parents = [None, *map(make_id, minutes)]
+    return [
+        make_manifest(make_id(one), parent=parent, kind="incremental" if parent else "full")
+        for one, parent in zip(minutes, parents, strict=False)
+    ]
 
 
 def test_last_keeps_the_newest() -> None:
     kept = keep(history(0, 30, 60, 90, 120), rules(last=4))
-    assert list(kept) == [make_id(one) for one in (30, 60, 90, 120)]
+    assert list(kept) == [make_id(one) for one in (0, 30, 60, 90, 120)]
+    assert kept[make_id(0)] == ("full",)
     assert kept[make_id(120)] == ("newest", "verified", "last")
     assert kept[make_id(30)] == ("last",)
 
@@ -66,13 +84,14 @@ def test_daily_and_weekly_keep_the_newest_of_each() -> None:
 
 def test_a_month_without_work_ages_nothing_away() -> None:
     old = history(0, DAY, 2 * DAY)
-    assert list(keep([*old, *history(60 * DAY)], rules(daily=4))) == [
-        one.id for one in [*old, *history(60 * DAY)]
-    ]
+    later = make_manifest(make_id(60 * DAY), parent=old[-1].id)
+    assert list(keep([*old, later], rules(daily=4))) == [one.id for one in [*old, later]]
 
 
 def test_three_verified_snapshots_stay_whatever_the_rules() -> None:
-    assert len(keep(history(0, 30, 60, 90, 120), rules(last=1))) == 3
+    kept = keep(history(0, 30, 60, 90, 120), rules(last=1))
+    assert list(kept) == [make_id(one) for one in (0, 60, 90, 120)]
+    assert kept[make_id(0)] == ("full",)
 
 
 def test_nothing_goes_while_nothing_newer_is_verified() -> None:
@@ -105,45 +124,91 @@ def test_nothing_is_kept_of_nothing() -> None:
     assert keep([], rules()) == {}
 
 
-histories = st.lists(
-    st.tuples(
-        st.integers(0, 40 * DAY),
-        st.booleans(),
-        st.booleans(),
-        st.sets(st.integers(0, 30), max_size=5),
-    ),
-    max_size=25,
-    unique_by=lambda one: one[0],
-)
-any_rules = st.builds(
-    rules, st.integers(1, 6), st.integers(0, 6), st.integers(0, 6), st.integers(0, 6)
-)
+PURPOSES = ["asked", "auto", "final", "safety", "restored", "created", "imported"]
 
 
-def build(drawn: list[tuple[int, bool, bool, set[int]]]) -> tuple[list[Manifest], set[str]]:
-    """Manifests that need some of their elders, and the ids of the damaged ones."""
-    drawn = sorted(drawn, key=lambda one: one[0])
-    ids = [make_id(minutes) for minutes, *_ in drawn]
+class Drawn(msgspec.Struct, frozen=True):
+    """A snapshot of a history that hypothesis makes up; numbers are positions in the history."""
+
+    minutes: int
+    verified: bool
+    damaged: bool
+    needs: frozenset[int]
+    parent: int
+    kind: str
+    purpose: str
+    message: str
+    mark: str | None
+
+
+one_drawn = st.builds(
+    Drawn,
+    minutes=st.integers(0, 60 * DAY),
+    verified=st.booleans(),
+    damaged=st.booleans(),
+    needs=st.frozensets(st.integers(0, 30), max_size=5),
+    # Mostly the one before; sometimes another one, or none.
+    parent=st.integers(-3, 30),
+    kind=st.sampled_from(["full", "incremental", "incremental"]),
+    purpose=st.sampled_from(PURPOSES),
+    message=st.sampled_from(["", "", "a name"]),
+    mark=st.sampled_from([None, None, None, None, "asked", "shrink"]),
+)
+histories = st.lists(one_drawn, max_size=25, unique_by=lambda one: one.minutes)
+spans = st.sampled_from([Span(None), Span(0), Span(5 * 86400), Span(30 * 86400)])
+
+
+@st.composite
+def any_rules(draw: st.DrawFn) -> BackupOptions:
+    plain = rules(
+        draw(st.integers(1, 6)),
+        draw(st.integers(0, 6)),
+        draw(st.integers(0, 6)),
+        draw(st.integers(0, 6)),
+    )
+    return msgspec.structs.replace(plain, keep_named=draw(spans), keep_unmerged=draw(spans))
+
+
+def build(drawn: list[Drawn]) -> tuple[list[Manifest], set[str], dict[str, Mark]]:
+    """Manifests that need and come from some of their elders, the damaged ids, and the marks."""
+    drawn = sorted(drawn, key=lambda one: one.minutes)
+    ids = [make_id(one.minutes) for one in drawn]
     manifests = [
         make_manifest(
             ids[position],
-            verified=verified,
-            needs=sorted({ids[back] for back in needs if back < position}),
+            verified=one.verified,
+            needs=sorted({ids[back] for back in one.needs if back < position}),
+            parent=parent_of(ids, position, one.parent),
+            kind=one.kind,
+            purpose=one.purpose,
+            message=one.message,
         )
-        for position, (_, verified, _, needs) in enumerate(drawn)
+        for position, one in enumerate(drawn)
     ]
-    return manifests, {
-        one for one, (_, _, is_damaged, _) in zip(ids, drawn, strict=True) if is_damaged
+    damaged = {snapshot for snapshot, one in zip(ids, drawn, strict=True) if one.damaged}
+    marks = {
+        snapshot: Mark(snapshot=snapshot, why=one.mark, time="")  # type: ignore[arg-type]  # one of two
+        for snapshot, one in zip(ids, drawn, strict=True)
+        if one.mark
     }
+    return manifests, damaged, marks
 
 
-@given(histories, any_rules)
-def test_what_holds_for_any_history(
-    drawn: list[tuple[int, bool, bool, set[int]]], options: BackupOptions
-) -> None:
-    manifests, damaged = build(drawn)
+def parent_of(ids: list[str], position: int, wanted: int) -> str | None:
+    if position == 0 or wanted == -1:
+        return None
+    return ids[wanted] if 0 <= wanted < position else ids[position - 1]
+
+
+def without_children(manifests: list[Manifest]) -> set[str]:
+    return {one.id for one in manifests} - {one.parent or "" for one in manifests}
+
+
+@given(histories, any_rules())
+def test_what_holds_for_any_history(drawn: list[Drawn], options: BackupOptions) -> None:
+    manifests, damaged, marks = build(drawn)
     catalogue = Catalogue(tuple(manifests), damaged=dict.fromkeys(damaged, "x"))
-    plan = plan_retention(catalogue, options)
+    plan = plan_retention(catalogue, options, Decided(marks=marks))
     good = [one.id for one in manifests if one.verified and one.id not in damaged]
 
     assert set(plan.kept) | set(plan.removed) == {one.id for one in manifests}
@@ -157,8 +222,58 @@ def test_what_holds_for_any_history(
         archive for one in manifests if one.id in plan.kept for archive in needed_archives(one)
     }
     assert not needed & set(plan.unneeded_archives)
-    again = keep([one for one in manifests if one.id in plan.kept], options, damaged=damaged)
-    assert again.keys() == plan.kept.keys(), "a second prune finds nothing to do"
+    staying = tuple(one for one in manifests if one.id in plan.kept)
+    again = plan_retention(
+        Catalogue(staying, damaged=catalogue.damaged),
+        options,
+        Decided(marks=marks, noted=plan.lineage, now=at_second_newest(manifests)),
+    )
+    assert again.kept.keys() == plan.kept.keys(), "a second prune finds nothing to do"
+
+
+def at_second_newest(manifests: list[Manifest]) -> datetime:
+    return begun_at(manifests[:-1][-1].id if manifests[:-1] else make_id())
+
+
+@given(histories, any_rules())
+def test_what_a_person_or_a_restore_set_aside_stays_in_any_history(
+    drawn: list[Drawn], options: BackupOptions
+) -> None:
+    manifests, damaged, marks = build(drawn)
+    kept = keep(manifests, options, Decided(marks=marks), damaged=damaged)
+    assert marks.keys() <= kept.keys()
+    backups = [one.id for one in manifests if one.purpose not in PASSING]
+    assert set(backups[-options.keep_last :]) <= kept.keys(), "others took no place of theirs"
+    if options.keep_named.seconds is None:
+        named = {one.id for one in manifests if one.purpose == "asked" and one.message}
+        assert named <= kept.keys()
+    if options.keep_unmerged.seconds is None:
+        assert {one.id for one in manifests if one.purpose == "safety"} <= kept.keys()
+        assert without_children(manifests) <= kept.keys()
+
+
+@given(histories, any_rules())
+def test_each_line_that_stays_keeps_its_newest_full_snapshot(
+    drawn: list[Drawn], options: BackupOptions
+) -> None:
+    manifests, damaged, marks = build(drawn)
+    kept = keep(manifests, options, Decided(marks=marks), damaged=damaged)
+    by_id = {one.id: one for one in manifests}
+    good = {one.id for one in manifests if one.verified and one.id not in damaged}
+    lines = {one: line(by_id, one) for one in kept}
+    inner = {older for ids in lines.values() for older in ids[1:]}
+    for end in kept.keys() - inner:
+        fulls = [one for one in lines[end] if one in good and by_id[one].kind == "full"]
+        assert set(fulls[:1]) <= kept.keys()
+
+
+def line(by_id: dict[str, Manifest], snapshot: str) -> list[str]:
+    ids = []
+    at: str | None = snapshot
+    while at is not None:
+        ids.append(at)
+        at = by_id[at].parent
+    return ids
 
 
 def put(place: Place, manifest: Manifest, *, with_archive: bool) -> None:
@@ -170,16 +285,18 @@ def put(place: Place, manifest: Manifest, *, with_archive: bool) -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(histories, st.lists(any_rules, min_size=1, max_size=3))
+@given(histories, st.lists(any_rules(), min_size=1, max_size=3))
 def test_prune_never_removes_an_archive_a_kept_snapshot_needs(
-    drawn: list[tuple[int, bool, bool, set[int]]], in_turn: list[BackupOptions]
+    drawn: list[Drawn], in_turn: list[BackupOptions]
 ) -> None:
     """On disk, with a sweep after each prune, over several prunes with different rules."""
-    manifests, damaged = build(drawn)
+    manifests, damaged, marks = build(drawn)
     with TemporaryDirectory() as directory:
         place = open_place(Path(directory) / "store", "work")
         for one in manifests:
             put(place, one, with_archive=one.id not in damaged)
+        for mark in marks.values():
+            marks_keep(place, mark)
         whole_before = {one.id for one in whole(place)}
         for options in in_turn:
             with make_lock(place).acquired() as lock:
@@ -189,10 +306,33 @@ def test_prune_never_removes_an_archive_a_kept_snapshot_needs(
             after = read_catalogue(place)
             assert {one.id for one in after.snapshots} == plan.kept.keys()
             assert {one.id for one in whole(place)} == whole_before & plan.kept.keys()
+            assert all(came_from(manifests, *pair) for pair in lineage_now(place).items())
         listed = read_catalogue(place).snapshots
         needed = {archive for one in listed for archive in needed_archives(one)}
         on_disk = {name[:-8] for name in os.listdir(place.directory) if name.endswith(".tar.lz4")}
         assert on_disk <= needed, "and an archive goes with the last that needs it"
+
+
+def lineage_now(place: Place) -> dict[str, str]:
+    return lineage_of(read_catalogue(place).snapshots, read_noted(place))
+
+
+def came_from(manifests: list[Manifest], snapshot: str, ancestor: str) -> bool:
+    return ancestor in line({one.id: one for one in manifests}, snapshot)
+
+
+@given(histories, st.sets(st.integers(0, 30), max_size=6))
+def test_removing_by_id_removes_those_and_nothing_that_others_need(
+    drawn: list[Drawn], positions: set[int]
+) -> None:
+    manifests, _, _ = build(drawn)
+    unwanted = {manifests[one].id for one in positions if one < len(manifests)}
+    plan = plan_removal(Catalogue(tuple(manifests)), unwanted, {})
+    assert set(plan.removed) == unwanted
+    needed = {
+        archive for one in manifests if one.id not in unwanted for archive in needed_archives(one)
+    }
+    assert not needed & set(plan.unneeded_archives)
 
 
 def whole(place: Place) -> list[Manifest]:
@@ -203,16 +343,17 @@ def whole(place: Place) -> list[Manifest]:
 def test_an_archive_outlives_its_manifest_until_nothing_needs_it(tmp_path: Path) -> None:
     place = open_place(tmp_path, "work")
     base, *rest = (make_id(minutes) for minutes in range(0, 300, 30))
-    put(place, make_manifest(base), with_archive=True)
-    for one in rest[:5]:
-        put(place, make_manifest(one, kind="incremental", needs=[base]), with_archive=True)
+    put(place, make_manifest(base, kind="incremental"), with_archive=True)
+    for parent, one in pairwise([base, *rest[:5]]):
+        manifest = make_manifest(one, kind="incremental", needs=[base], parent=parent)
+        put(place, manifest, with_archive=True)
     with make_lock(place).acquired() as lock:
         assert base in prune(lock, rules(last=1)).removed
         sweep(lock, LONG_AFTER)
         assert place.archive(base).exists()
         assert read_catalogue(place).damaged == {}
-        for one in rest[5:]:
-            put(place, make_manifest(one), with_archive=True)
+        for parent, one in pairwise(rest[4:]):
+            put(place, make_manifest(one, parent=parent), with_archive=True)
         assert base in prune(lock, rules(last=1)).unneeded_archives
     assert not place.archive(base).exists()
 
