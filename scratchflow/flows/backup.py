@@ -14,9 +14,11 @@ from scratchflow.flows.snapshotting import (
 )
 from scratchflow.flows.taken import Heard, removed_files, unsaved_fields
 from scratchflow.flows.telling import Teller
+from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.results import BackupTaken
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.place import find_place, open_place
+from scratchflow.store.place import Place, find_place, open_place
+from scratchflow.store.rescue_files import RESCUE_NAME, put_rescue
 from scratchflow.store.sweep import sweep
 
 
@@ -28,7 +30,20 @@ def backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
         place = open_place(here.store, here.workspace.name)
         with here.lock(place, "scratchflow backup", remark=teller.remark) as lock:
             sweep(lock, time.time())
-            return take_snapshot(here, lock, teller, wish)
+            taken = take_snapshot(here, lock, teller, wish)
+            leave_rescue(place, teller)
+            return taken
+
+
+def leave_rescue(place: Place, teller: Teller) -> None:
+    """Puts the files beside the snapshots that restore them without scratchflow.
+
+    The snapshot is safe by then: trouble here is a warning.
+    """
+    try:
+        put_rescue(place)
+    except ScratchflowError as error:
+        teller.warn("rescue.failed", b"", f"`{RESCUE_NAME}` is not in the store: {error}")
 
 
 def foretell_backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:

@@ -19,6 +19,7 @@ from scratchflow.archive.reader import open_index
 from scratchflow.archive.sparse import hole_allowance
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, publish_new
 from scratchflow.disk.trees import remove_tree
+from scratchflow.flows.backup import leave_rescue
 from scratchflow.flows.here import Here
 from scratchflow.flows.landing import Landing, landing_of_foreign, landing_of_own
 from scratchflow.flows.snapshotting import plain_manifest
@@ -119,6 +120,7 @@ def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) ->
                     purpose="imported",
                 )
             )
+        leave_rescue(place, teller)
     counts = imported.counts
     return SnapshotImported(
         snapshot=snapshot, source=printable(source), files=counts.files, bytes=counts.bytes
