@@ -77,9 +77,10 @@ def import_archive(
         with path.open("rb") as file:
             stream = PieceReader(decompressed(file, lambda: unchecked.append("frame")))
             sink.on_frame = lambda: progress("import", importer.files, 0, file.tell(), total)
-            for member in read_members(stream):
+            for member in read_members(stream, warn):
                 importer.add(member, stream.pieces(member.stored))
-            stream.drain()
+            if stream.drain():
+                warn("archive.more_after_end", b"", "goes on after its end mark; that was not read")
             index = importer.finish()
     except UnsafePath as error:
         reason, name = error.args
@@ -132,7 +133,7 @@ def write_complete(
 
 
 def _never_needed(_code: str, _path: bytes, _message: str) -> None:
-    """An index of ours lists nothing that cannot be stored."""
+    """Nothing to tell: an index of ours lists nothing odd, or it is told another time."""
 
 
 def member_names(path: Path) -> Iterator[tuple[bytes, bool]]:
@@ -140,7 +141,7 @@ def member_names(path: Path) -> Iterator[tuple[bytes, bool]]:
     try:
         with path.open("rb") as file:
             stream = PieceReader(decompressed(file, lambda: None))
-            for member in read_members(stream):
+            for member in read_members(stream, _never_needed):
                 yield safe_path(member.path), member.kind == "directory"
     except UnsafePath as error:
         reason, name = error.args

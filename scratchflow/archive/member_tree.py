@@ -54,7 +54,11 @@ def safe_path(name: bytes) -> bytes:
 
 
 class MemberTree:
-    """Collects members. What comes later wins, but nothing may be both a directory and not one."""
+    """Collects members. What comes later wins, but nothing may be both a directory and not one.
+
+    A file that became a link, or a link that became a file, is normal in an archive that was
+    appended to. Only the last state is ever written, so no link is followed.
+    """
 
     def __init__(self) -> None:
         self._root = _Directory(_implied_directory())
@@ -75,9 +79,7 @@ class MemberTree:
             else:
                 raise UnsafePath("it is two different things at once", path)
             return
-        if existing is not None and (
-            isinstance(existing, _Directory) or existing.mode & KIND_MASK != kind
-        ):
+        if isinstance(existing, _Directory):
             raise UnsafePath("it is two different things at once", path)
         above.inside[name] = stored
 
@@ -92,9 +94,7 @@ class MemberTree:
         existing = above.inside.get(name)
         if existing is first:
             return
-        if isinstance(existing, _Directory) or (
-            existing is not None and existing.mode & KIND_MASK != REGULAR
-        ):
+        if isinstance(existing, _Directory):
             raise UnsafePath("it is two different things at once", path)
         above.inside[name] = Stored(first.mode, first.mtime_ns, first.size, first=first)
 

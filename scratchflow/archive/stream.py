@@ -35,10 +35,16 @@ class PieceReader:
         for _ in self.pieces(count):
             pass
 
-    def drain(self) -> None:
-        """Reads to the end, so that whatever checks the stream has checked all of it."""
+    def drain(self) -> bool:
+        """Reads to the end, so that whatever checks the stream has checked all of it.
+
+        Returns whether there was anything but zeros.
+        """
+        found = False
         while not self.at_end():
+            found = found or bytes(self._rest).count(0) != len(self._rest)
             self.skip(len(self._rest))
+        return found
 
     def at_end(self) -> bool:
         """Whether nothing follows."""

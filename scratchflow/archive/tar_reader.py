@@ -1,5 +1,6 @@
-"""Reads a tar stream of any origin: ustar, pax, GNU long names and all GNU sparse formats.
+"""Reads a tar stream of any origin: v7, ustar, pax, GNU long names and all GNU sparse formats.
 
+What GNU tar reads though it is odd is read here too, with a warning.
 Nothing in a header is believed without a look: sizes and offsets cannot be negative, extra
 headers are bounded, extents lie inside their file.
 """
@@ -7,7 +8,7 @@ headers are bounded, extents lie inside their file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -22,8 +23,20 @@ _KINDS = {
     b"0": "file", b"\0": "file", b"7": "file", b"S": "file",
     b"1": "hardlink", b"2": "symlink", b"5": "directory", b"D": "directory",
     b"3": "a device", b"4": "a device", b"6": "a FIFO", b"V": "a volume label",
+    b"M": "the rest of a file that begins in another volume",
 }  # fmt: skip
-_TIME = re.compile(rb"(-?)(\d{1,18})(?:\.(\d{1,30}))?")
+# Of what is not restored as a file, only these have content in the stream.
+_SKIPPED_CONTENT = (b"D", b"M")
+_EXTRA_HEADERS = b"xgLKX"  # X: Solaris' name for x
+_TIME = re.compile(rb"(-?)(\d+)(?:\.(\d*))?")
+
+_SECOND_NS = 1_000_000_000
+# The last second that fits: our own archives hold whole seconds at the edge.
+_MAX_SECONDS_NS = (_MAX_SIZE // _SECOND_NS + 1) * _SECOND_NS
+_MAX_TIME_CHARACTERS = 100
+
+# Told about what is odd: code, path and what was made of it.
+Odd = Callable[[str, bytes, str], None]
 
 
 class Member(msgspec.Struct):
@@ -40,27 +53,37 @@ class Member(msgspec.Struct):
     xattrs: dict[bytes, bytes] = msgspec.field(default_factory=dict)
 
 
-def read_members(stream: PieceReader) -> Iterator[Member]:
+def read_members(stream: PieceReader, odd: Odd | None = None) -> Iterator[Member]:
     """Every member; whoever takes one reads its `stored` bytes, the rest is passed over here.
 
-    Malformed says why the stream is no tar stream.
+    Malformed says why the stream is no tar stream. Without `odd`, oddities are Malformed too.
     """
     global_records: dict[bytes, bytes] = {}
+    told = odd or _strict
     while True:
         extra = _Extra(dict(global_records))
+        if stream.at_end() and stream.position:
+            told(
+                "archive.no_end", b"", "has no end mark: members may be missing after the last one"
+            )
+            return
         header = _next_header(stream)
-        while header and (kind := header[156:157]) in b"xgLK":
+        while header and (kind := header[156:157]) in _EXTRA_HEADERS:
             _read_extra(stream, header, kind, extra, global_records)
             header = _next_header(stream)
             if header is None:
-                raise Malformed("the last member is missing")
+                told("archive.odd", b"", "ends with an extended header that belongs to no member")
         if header is None:
             return
-        member = _member(stream, header, extra)
+        member = _member(stream, header, extra, told)
         end = stream.position + member.stored
         yield member
-        stream.skip(end - stream.position)
-        stream.skip(padding(member.stored + extra.map_bytes))
+        stream.skip(end - stream.position + extra.surplus)
+        stream.skip(padding(member.stored + extra.map_bytes + extra.surplus))
+
+
+def _strict(_code: str, _path: bytes, message: str) -> None:
+    raise Malformed(f"it {message}")
 
 
 class _Extra(msgspec.Struct):
@@ -71,6 +94,7 @@ class _Extra(msgspec.Struct):
     long_link: bytes | None = None
     sparse_numbers: list[int] = msgspec.field(default_factory=list)  # of GNU sparse format 0.0
     map_bytes: int = 0
+    surplus: int = 0  # bytes after the data of a sparse file that belong to nothing
 
 
 def _next_header(stream: PieceReader) -> bytes | None:
@@ -112,6 +136,8 @@ def _pax_records(content: bytes, sparse_numbers: list[int]) -> dict[bytes, bytes
     records: dict[bytes, bytes] = {}
     position = 0
     while position < len(content):
+        if not content[position:].strip(b"\0"):
+            break  # some writers count the padding
         space = content.find(b" ", position, position + 8)
         digits = content[position:space]
         if space < 0 or not digits.isdigit():
@@ -127,22 +153,21 @@ def _pax_records(content: bytes, sparse_numbers: list[int]) -> dict[bytes, bytes
     return records
 
 
-def _member(stream: PieceReader, header: bytes, extra: _Extra) -> Member:
-    records = extra.records
-    kind = _KINDS.get(header[156:157], "something unknown")
+def _member(stream: PieceReader, header: bytes, extra: _Extra, told: Odd) -> Member:
+    records, flag = extra.records, header[156:157]
     size = _decimal(records[b"size"]) if b"size" in records else _number(header[124:136])
     path = _path(header, extra)
-    if kind == "file" and path.endswith(b"/"):
-        kind = "directory"
+    kind = _kind(flag, path, extra, told)
+    # A directory's size is no content, also where an old tar wrote it as a file `name/`.
+    has_content = kind == "file" or flag in _SKIPPED_CONTENT
     link = records.get(b"linkpath") or extra.long_link or _text(header[157:257])
-    stored = size if kind in {"file", "directory"} or kind not in _KINDS.values() else 0
     member = Member(
         path=path,
         kind=kind,
         mode=_number(header[100:108]) & 0o7777,
-        mtime_ns=_mtime_ns(header, records),
+        mtime_ns=_mtime_ns(header, records, lambda text: told("archive.odd_time", path, text)),
         size=size if kind == "file" else 0,
-        stored=stored,
+        stored=size if has_content else 0,
         link=link,
         xattrs={
             key[len(b"SCHILY.xattr.") :]: value
@@ -152,7 +177,23 @@ def _member(stream: PieceReader, header: bytes, extra: _Extra) -> Member:
     )
     if kind == "file":
         _read_sparse(stream, header, extra, member)
+        if extra.surplus:
+            told(
+                "archive.odd",
+                path,
+                "has more data than its map of holes says; the rest is left out",
+            )
     return member
+
+
+def _kind(flag: bytes, path: bytes, extra: _Extra, told: Odd) -> str:
+    if flag not in _KINDS:
+        told("archive.odd_kind", path, f"is of the unknown kind {flag!r} and is taken for a file")
+        return "file"
+    is_sparse = flag == b"S" or any(key.startswith(b"GNU.sparse.") for key in extra.records)
+    if _KINDS[flag] == "file" and path.endswith(b"/") and not is_sparse:
+        return "directory"  # as tars wrote them before there was a kind for it
+    return _KINDS[flag]
 
 
 def _path(header: bytes, extra: _Extra) -> bytes:
@@ -193,23 +234,30 @@ def _decimal(text: bytes) -> int:
     return int(text)
 
 
-def _mtime_ns(header: bytes, records: dict[bytes, bytes]) -> int:
+def _mtime_ns(header: bytes, records: dict[bytes, bytes], odd: Callable[[str], None]) -> int:
     text = records.get(b"mtime")
-    if text is None:
-        raw = header[136:148]
-        if raw[0] == 0xFF:  # base 256, before 1970
-            return _clamped(int.from_bytes(raw, "big", signed=True) * 1_000_000_000)
-        return _clamped(_number(raw) * 1_000_000_000)
-    found = _TIME.fullmatch(text)
+    time_ns = _header_mtime_ns(header[136:148]) if text is None else _pax_time_ns(text)
+    clamped = max(-_MAX_SIZE, min(time_ns, _MAX_SIZE))
+    if abs(time_ns) > _MAX_SECONDS_NS:
+        odd("has a time out of range, which is moved to the nearest that can be kept")
+    return clamped
+
+
+def _header_mtime_ns(raw: bytes) -> int:
+    if raw[0] == 0xFF:  # base 256, before 1970
+        return int.from_bytes(raw, "big", signed=True) * _SECOND_NS
+    if raw[0] == 0x80:
+        return int.from_bytes(raw[1:], "big") * _SECOND_NS
+    return _number(raw) * _SECOND_NS
+
+
+def _pax_time_ns(text: bytes) -> int:
+    found = _TIME.fullmatch(text[:_MAX_TIME_CHARACTERS])
     if not found:
         raise Malformed("an extended header holds an impossible time")
     sign, seconds, fraction = found.groups()
-    time_ns = int(seconds) * 1_000_000_000 + int((fraction or b"0")[:9].ljust(9, b"0"))
-    return _clamped(-time_ns if sign else time_ns)
-
-
-def _clamped(time_ns: int) -> int:
-    return max(-_MAX_SIZE, min(time_ns, _MAX_SIZE))
+    time_ns = int(seconds) * _SECOND_NS + int((fraction or b"0")[:9].ljust(9, b"0"))
+    return -time_ns if sign else time_ns
 
 
 def _read_sparse(stream: PieceReader, header: bytes, extra: _Extra, member: Member) -> None:
@@ -219,7 +267,8 @@ def _read_sparse(stream: PieceReader, header: bytes, extra: _Extra, member: Memb
     if header[156:157] == b"S":
         numbers, member.size = _old_gnu_map(stream, header)
     elif records.get(b"GNU.sparse.major") == b"1":
-        member.size = _decimal(records.get(b"GNU.sparse.realsize", b"-"))
+        size = records.get(b"GNU.sparse.realsize") or records.get(b"GNU.sparse.size", b"-")
+        member.size = _decimal(size)
         numbers = _map_in_content(stream, extra, member)
     elif b"GNU.sparse.map" in records:
         member.size = _decimal(records.get(b"GNU.sparse.size", b"-"))
@@ -229,6 +278,10 @@ def _read_sparse(stream: PieceReader, header: bytes, extra: _Extra, member: Memb
         numbers = extra.sparse_numbers
     if numbers is not None:
         member.extents = _checked_extents(numbers, member)
+        stored = sum(member.extents[1::2])
+        if stored > member.stored:
+            raise Malformed("a sparse file has less data than its map")
+        extra.surplus, member.stored = member.stored - stored, stored
 
 
 def _checked_extents(numbers: list[int], member: Member) -> list[int]:
@@ -237,13 +290,12 @@ def _checked_extents(numbers: list[int], member: Member) -> list[int]:
     extents: list[int] = []
     end = 0
     for offset, length in zip(numbers[::2], numbers[1::2], strict=True):
+        if not length:
+            continue  # marks the end of the file, or nothing at all
         if offset < end or offset + length > member.size:
             raise Malformed("a sparse file has data outside of itself")
         end = offset + length
-        if length:
-            extents += [offset, length]
-    if sum(extents[1::2]) != member.stored:
-        raise Malformed("a sparse file has more or less data than its map")
+        extents += [offset, length]
     return extents
 
 

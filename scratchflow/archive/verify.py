@@ -153,6 +153,9 @@ class _MemberChecker:
         self.problems: list[str] = []
         self.members = 0
         self.seen = bytearray(len(index))
+        # Files that are wrong, unless their path is there once more further on, as in an archive
+        # that was appended to.
+        self.superseded: dict[int, str] = {}
 
     def check(self, member: Member, stream: PieceReader) -> None:
         self.members += 1
@@ -161,20 +164,24 @@ class _MemberChecker:
         if entry is None:
             self._problem(path, "is in the tar stream, but not in the index")
             return
-        if self._is_superseded(entry, member, stream):
-            return
         if self.seen[entry]:
             self._problem(path, "is in the tar stream twice")
-        self.seen[entry] = 1
+        is_elsewhere = member.kind == "file" and not self._is_here(entry, stream)
         reason = self._metadata_problem(entry, member) or self._content_problem(
             entry, member, stream
         )
+        if reason and is_elsewhere:
+            self.superseded[entry] = reason
+            return
+        self.seen[entry] = 1
+        self.superseded.pop(entry, None)
         if reason:
             self._problem(path, reason)
 
-    def _is_superseded(self, entry: int, member: Member, stream: PieceReader) -> bool:
-        """Whether a file is there once more further on, as in an archive that was appended to."""
-        return member.kind == "file" and stream.position < self.index.position[entry]
+    def _is_here(self, entry: int, stream: PieceReader) -> bool:
+        index = self.index
+        is_file = index.mode[entry] & KIND_MASK == REGULAR and entry not in index.hardlinks
+        return is_file and index.position[entry] == stream.position
 
     def _metadata_problem(self, entry: int, member: Member) -> str | None:
         index = self.index
@@ -214,6 +221,8 @@ class _MemberChecker:
 
     def result(self) -> list[str]:
         """The problems, with what can only be told at the end."""
+        for entry, reason in self.superseded.items():
+            self._problem(self.index.path(entry), reason)
         if self.members != self.index.members:
             self.problems.append("the tar stream has more or fewer members than the index says")
         missing = sum(
