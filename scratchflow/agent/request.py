@@ -22,6 +22,14 @@ Do = Annotated[str, Meta(max_length=64, pattern=r"^[a-z][a-z -]*$(?!\n)")]
 ProfileName = Annotated[str, Meta(pattern=NAME_PATTERN)]
 
 
+class StoreSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The store as the login host sees it: the node compares before it saves anything there."""
+
+    id: str
+    host: str
+    path: str
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one scratchflow asks of another."""
 
@@ -38,6 +46,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # of this job, when there are two for a while.
     on_node: bool = False
     job_id: int | None = None
+    store_seen: StoreSeen | None = None
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

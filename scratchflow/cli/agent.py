@@ -47,7 +47,14 @@ def dispatch(request: Request, emit: Emit) -> Result:
 
         job_id, verbose = request.job_id, request.verbose
         return relay(settings, request.do, wish, os.environ, emit, job_id=job_id, verbose=verbose)
-    return do_here(request.do, settings, wish, emit, wants_items=request.verbose)
+    return do_here(
+        request.do,
+        settings,
+        wish,
+        emit,
+        wants_items=request.verbose,
+        store_seen=request.store_seen,
+    )
 
 
 def _find_slurm() -> None:

@@ -28,6 +28,7 @@ from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.looking import autobackup_shown
 from scratchflow.flows.onto_node import NodeSsh, way_onto
 from scratchflow.flows.relaying import require_allocation, require_running
+from scratchflow.flows.same_store import store_seen_here
 from scratchflow.flows.wishes import Autobackup, DryRun
 from scratchflow.model.allocation import HELD, Allocation
 from scratchflow.model.errors import (
@@ -158,17 +159,16 @@ def _start(login: LoginHost, held: Allocation) -> Heartbeat:
     place = open_place(_store(login), login.profile.workspace)
     prepare(place)
     token = secrets.token_hex(8)
-    request = encode(
-        asking(
-            "autobackup run",
-            msgspec.to_builtins(
-                Autobackup(token=token, job_name=held.name, end_time=held.end_time)
-            ),
-            profile_name=login.settings.name,
-            profile=to_plain(login.profile),
-            hold_stdin=False,
-        )
+    wish = Autobackup(token=token, job_name=held.name, end_time=held.end_time)
+    asked = asking(
+        "autobackup run",
+        msgspec.to_builtins(wish),
+        profile_name=login.settings.name,
+        profile=to_plain(login.profile),
+        hold_stdin=False,
     )
+    seen = store_seen_here(place, str(_store(login)), make=True)
+    request = encode(msgspec.structs.replace(asked, store_seen=seen))
     log = log_path(place, held.node or "")
     if held.job_id is None:
         step: LastingStep = _start_here(request, log)

@@ -27,6 +27,7 @@ from scratchflow.flows.backup import backup
 from scratchflow.flows.here import Here
 from scratchflow.flows.job_guard import JobGuard
 from scratchflow.flows.nodes import this_slurm
+from scratchflow.flows.same_store import open_store
 from scratchflow.flows.schedule import Schedule
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
@@ -45,7 +46,7 @@ from scratchflow.model.times import epoch, iso_time
 from scratchflow.model.units import format_took
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
-from scratchflow.store.place import Place, open_place
+from scratchflow.store.place import Place
 
 NICE = 10
 _LOCK = "autobackup.lock"
@@ -56,7 +57,7 @@ _LOOK_S = 0.2
 
 def run_autobackup(here: Here, wish: Autobackup, environment: Mapping[str, str]) -> AutobackupEnded:
     """Goes on until the job ends or somebody switches it off; SIGTERM still gets a last snapshot."""
-    place = open_place(here.store, here.workspace.name)
+    place = open_store(here)
     with _only_one(here, place, wish.job_name) as alone:
         if not alone:
             return AutobackupEnded(reason="another one runs on this node already", backups=0)

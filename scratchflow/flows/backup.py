@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from scratchflow.flows.here import Here
+from scratchflow.flows.same_store import open_store
 from scratchflow.flows.shrinking import UNATTENDED, shrink_since
 from scratchflow.flows.snapshotting import (
     Wish,
@@ -17,7 +18,7 @@ from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.results import BackupTaken
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.place import Place, find_place, open_place
+from scratchflow.store.place import Place, find_place
 from scratchflow.store.rescue_files import RESCUE_NAME, put_rescue
 from scratchflow.store.sweep import sweep
 
@@ -27,7 +28,7 @@ def backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
     require_backupable(here)
     with here.alone(teller.remark):
         require_backupable(here)  # again: whoever was at work may have left it otherwise
-        place = open_place(here.store, here.workspace.name)
+        place = open_store(here)
         with here.lock(place, "scratchflow backup", remark=teller.remark) as lock:
             sweep(lock, time.time())
             taken = take_snapshot(here, lock, teller, wish)

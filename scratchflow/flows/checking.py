@@ -15,10 +15,11 @@ from scratchflow.cluster.logout import logout_kills
 from scratchflow.cluster.overlap import srun_version
 from scratchflow.cluster.slurm_nodes import partitions
 from scratchflow.cluster.slurm_time import slurm_time, time_limit_s
-from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
+from scratchflow.flows.here import Here
 from scratchflow.flows.nodes import this_slurm
 from scratchflow.flows.onto_node import steps_overlap
+from scratchflow.flows.same_store import require_same_store
 from scratchflow.model.allocation import Partition
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.results import Check, ChecksDone
@@ -43,11 +44,11 @@ def check_login(settings: Settings, environment: Mapping[str, str]) -> ChecksDon
     return ChecksDone(checks=checks)
 
 
-def check_node(settings: Settings, environment: Mapping[str, str]) -> ChecksDone:
+def check_node(at_node: Here, environment: Mapping[str, str]) -> ChecksDone:
     """The scratch and the workspace, on the node that has them; the store as it is seen from there."""
-    node = node_name(environment)
+    settings, node = at_node.settings, at_node.node
     here = Check(name="node", ok=True, detail=f"`{node}` runs what it is asked to")
-    store = _check_store(settings, environment)
+    store = _check_same_store(at_node, _check_store(settings, environment))
     return ChecksDone(
         checks=[
             here,
@@ -56,6 +57,18 @@ def check_node(settings: Settings, environment: Mapping[str, str]) -> ChecksDone
             _check_workspace(settings, environment),
         ]
     )
+
+
+def _check_same_store(at_node: Here, store: Check) -> Check:
+    """The check of the store, which fails also when it is not the one that it should be."""
+    if not store.ok:
+        return store
+    try:
+        require_same_store(at_node)
+    except ScratchflowError as error:
+        return Check(name="store", ok=False, detail=str(error), fix=error.shown_hint)
+    same = ", the same as on the login host" if at_node.store_seen else ""
+    return msgspec.structs.replace(store, detail=f"{store.detail}{same}")
 
 
 def _check_scratch(settings: Settings, environment: Mapping[str, str]) -> Check:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.agent.request import StoreSeen
 from scratchflow.cluster.whereami import job_id, node_name, role
 from scratchflow.config.settings import Settings
 from scratchflow.model.errors import (
@@ -39,6 +40,8 @@ class Here(msgspec.Struct, frozen=True):
     store: Path
     node: str
     job_id: int | None
+    # What the login host sees, when it is the one that asks.
+    store_seen: StoreSeen | None = None
     now: Callable[[], datetime] = msgspec.field(default=lambda: datetime.now(timezone.utc))
     monotonic: Callable[[], float] = time.monotonic
     token: Callable[[int], str] = lambda size: os.urandom(size).hex()
@@ -84,7 +87,11 @@ class Here(msgspec.Struct, frozen=True):
 
 
 def here_with(
-    settings: Settings, environment: Mapping[str, str], *, needs_scratch: bool = True
+    settings: Settings,
+    environment: Mapping[str, str],
+    *,
+    needs_scratch: bool = True,
+    store_seen: StoreSeen | None = None,
 ) -> Here:
     """These settings on this machine; refused when their workspace is needed and lies elsewhere."""
     workspace = find_workspace(settings.profile, environment)
@@ -98,6 +105,7 @@ def here_with(
         store=store,
         node=node_name(environment),
         job_id=job_id(environment),
+        store_seen=store_seen,
         is_job_over=_asks_slurm(settings.profile, environment),
     )
 

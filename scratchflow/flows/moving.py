@@ -22,6 +22,7 @@ from scratchflow.disk.trees import remove_tree
 from scratchflow.flows.backup import leave_rescue
 from scratchflow.flows.here import Here
 from scratchflow.flows.landing import Landing, landing_of_foreign, landing_of_own
+from scratchflow.flows.same_store import open_store
 from scratchflow.flows.snapshotting import plain_manifest
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import (
@@ -36,7 +37,7 @@ from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.commit import NewSnapshot
-from scratchflow.store.place import Place, find_place, open_place
+from scratchflow.store.place import Place, find_place
 from scratchflow.store.sweep import sweep
 from scratchflow.workspace.incoming import begin_incoming
 
@@ -101,7 +102,7 @@ def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) ->
             bytes=tried.counts.bytes,
             dry_run=True,
         )
-    place = open_place(here.store, here.workspace.name)
+    place = open_store(here)
     with here.lock(place, "scratchflow snapshots import", remark=teller.remark) as lock:
         sweep(lock, time.time())
         snapshot = fresh_id(read_catalogue(place), here.now(), here.token(3))

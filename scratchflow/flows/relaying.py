@@ -9,7 +9,7 @@ import msgspec
 
 from scratchflow.agent.client import call
 from scratchflow.agent.install import agent_command, install
-from scratchflow.agent.request import Arguments, Request, asking
+from scratchflow.agent.request import Arguments, Request, StoreSeen, asking
 from scratchflow.cluster.slurm import Slurm
 from scratchflow.cluster.slurm_jobs import job, our_jobs
 from scratchflow.cluster.slurm_wait import ended_error
@@ -19,7 +19,9 @@ from scratchflow.config.settings import Settings
 from scratchflow.flows.node_watch import NodeWatch
 from scratchflow.flows.nodes import this_slurm
 from scratchflow.flows.onto_node import Way, way_onto
+from scratchflow.flows.same_store import store_seen_here
 from scratchflow.flows.served import do_here
+from scratchflow.flows.wishes import DryRun
 from scratchflow.model.allocation import HELD, Allocation
 from scratchflow.model.errors import (
     AgentMissing,
@@ -33,6 +35,8 @@ from scratchflow.model.events import Emit
 from scratchflow.model.profile import to_plain
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.ssh.local import LocalTransport
+from scratchflow.store.place import find_place, open_place
+from scratchflow.workspace.place import expand
 
 STEP_WAIT_S = 20.0
 _AGAIN_S = 2.0
@@ -60,9 +64,22 @@ def relay(
         profile=to_plain(settings.profile),
         verbose=verbose,
     )
+    seen = _store_seen(settings, do, wish, environment)
+    request = msgspec.structs.replace(request, store_seen=seen)
     way = way_onto(held, settings.name, environment)
     data = _ask(way, request, emit, settings, slurm)
     return msgspec.convert(data, RESULTS_BY_OP[do])
+
+
+def _store_seen(
+    settings: Settings, do: str, wish: Arguments, environment: Mapping[str, str]
+) -> StoreSeen | None:
+    """The store as this host sees it, for the node to compare. What only looks makes no store."""
+    store = expand(settings.profile.store, environment)
+    is_look = do == "check node" or (isinstance(wish, DryRun) and wish.dry_run)
+    find = find_place if is_look else open_place
+    place = find(store, settings.profile.workspace)
+    return store_seen_here(place, str(store), make=not is_look)
 
 
 def require_allocation(slurm: Slurm, profile: str, job_id: int | None = None) -> Allocation:

@@ -26,6 +26,7 @@ from scratchflow.flows.restore_source import (
     is_difference,
     saved_roots,
 )
+from scratchflow.flows.same_store import open_store
 from scratchflow.flows.snapshotting import (
     Ahead,
     Known,
@@ -52,7 +53,7 @@ from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.lock import StoreLock
-from scratchflow.store.place import find_place, open_place
+from scratchflow.store.place import find_place
 from scratchflow.store.sweep import sweep
 from scratchflow.workspace.incoming import begin_incoming, occupied_roots, swap_in
 from scratchflow.workspace.notes import (
@@ -120,7 +121,7 @@ def _make_newest(
     known: Known | None,
 ) -> Restored:
     """Going back is a step of history too: what was asked for is what `latest` brings next time."""
-    place = open_place(here.store, here.workspace.name)
+    place = open_store(here)
     newest = read_catalogue(place).newest_id
     if newest is None or newest == restored.snapshot:
         return restored
@@ -142,7 +143,7 @@ def _covers(source: Source, workspace: Workspace) -> bool:
 
 @contextmanager
 def _locked(here: Here, teller: Teller) -> Iterator[StoreLock]:
-    place = open_place(here.store, here.workspace.name)
+    place = open_store(here)
     with here.lock(place, "scratchflow restore", remark=teller.remark) as lock:
         sweep(lock, time.time())
         yield lock

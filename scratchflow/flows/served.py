@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scratchflow.agent.request import Arguments
+from scratchflow.agent.request import Arguments, StoreSeen
 from scratchflow.config.settings import Settings
 from scratchflow.flows import wishes
 from scratchflow.model.errors import FileFailed
@@ -30,6 +30,9 @@ class OnNode(msgspec.Struct, frozen=True):
     arguments: type[Arguments]
     flow: "Callable[[Here, Teller, Any], Result]"
     needs_scratch: bool = True
+    # Refused when the node sees another store than the login host. `backup` looks for the workspace
+    # first, and `check node` tells instead of refusing.
+    compares_store: bool = True
 
 
 class OnLogin(msgspec.Struct, frozen=True):
@@ -140,7 +143,7 @@ def _import(here: "Here", teller: "Teller", asked: wishes.Import) -> Result:
 def _check_node(here: "Here", _: "Teller", __: wishes.Nothing) -> Result:
     from scratchflow.flows.checking import check_node
 
-    return check_node(here.settings, os.environ)
+    return check_node(here, os.environ)
 
 
 def _autobackup_run(here: "Here", _: "Teller", asked: wishes.Autobackup) -> Result:
@@ -223,9 +226,9 @@ def _jobs_open(login: "LoginHost", _: wishes.Nothing) -> Result:
 
 # `do` is the `op` of the events, so each is a key of `RESULTS_BY_OP`.
 ON_NODE = {
-    "backup": OnNode(wishes.Backup, _backup),
+    "backup": OnNode(wishes.Backup, _backup, compares_store=False),
     "create": OnNode(wishes.Create, _create),
-    "check node": OnNode(wishes.Nothing, _check_node),
+    "check node": OnNode(wishes.Nothing, _check_node, compares_store=False),
     "settle": OnNode(wishes.Settle, _settle),
     "autobackup run": OnNode(wishes.Autobackup, _autobackup_run),
     "restore": OnNode(wishes.Restore, _restore),
@@ -256,7 +259,13 @@ ON_LOGIN = {
 
 
 def do_here(
-    do: str, settings: Settings, wish: Arguments, emit: Emit, *, wants_items: bool = False
+    do: str,
+    settings: Settings,
+    wish: Arguments,
+    emit: Emit,
+    *,
+    wants_items: bool = False,
+    store_seen: StoreSeen | None = None,
 ) -> Result:
     """Does it on this machine, which is the right one."""
     if do in ON_LOGIN:
@@ -267,5 +276,11 @@ def do_here(
     from scratchflow.flows.telling import Teller
 
     served = ON_NODE[do]
-    here = here_with(settings, os.environ, needs_scratch=served.needs_scratch)
+    here = here_with(
+        settings, os.environ, needs_scratch=served.needs_scratch, store_seen=store_seen
+    )
+    if store_seen is not None and served.compares_store:
+        from scratchflow.flows.same_store import require_same_store
+
+        require_same_store(here)
     return served.flow(here, Teller(emit, wants_items=wants_items), wish)

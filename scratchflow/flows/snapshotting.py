@@ -38,6 +38,7 @@ from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, Purpose
 from scratchflow.model.text import printable, removed_in_words
 from scratchflow.store.catalogue import Catalogue, begun_at, fresh_id, read_catalogue
 from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.lineage import lineage_of, newest_full, read_noted
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.nodes import NodeRecord, is_node_name, record_node
@@ -350,7 +351,7 @@ def note_equal(
 ) -> None:
     """Notes what the workspace equals now. The snapshot is safe by then: trouble here is a warning."""
     try:
-        write_base(here.workspace, here.store, snapshot)
+        write_base(here.workspace, here.store, snapshot, ensure_store_id(place))
         if cache is not None:
             cache.save(cache_path(here.workspace))
     except OSError as error:

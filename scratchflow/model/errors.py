@@ -552,6 +552,35 @@ class WorkspaceIsLink(ScratchflowError):
     hint = "put the directory itself there, or set `scratch` and `workspace` to where it is"
 
 
+class StoreNotShared(ScratchflowError):
+    """The node and the login host see two different directories under the store's path."""
+
+    code = "store.not_shared"
+    exit_code = 10
+    message = (
+        "`{store}` on {node} and `{other}` on {login} are not the same directory; nothing was saved"
+    )
+    hint = (
+        "check that it is mounted on {node} (`findmnt -T {store}`), or set `store` in the profile to a "
+        "directory on shared storage: `scratchflow config set store PATH`"
+    )
+
+
+class StoreReplaced(ScratchflowError):
+    """The store that the workspace was saved to is not there any more; something else has its path."""
+
+    code = "store.replaced"
+    exit_code = 10
+    message = (
+        "the store `{store}` on {node} is not the one that `{workspace}` was saved to: it does not "
+        "hold snapshot {snapshot}; nothing was saved"
+    )
+    hint = (
+        "check that it is mounted (`findmnt -T {store}`); if that store is gone for good, start a new "
+        "one with `scratchflow config set store PATH` and another path"
+    )
+
+
 class StoreOverlaps(ScratchflowError):
     """The store lies inside what it is to save, or the other way round."""
 

@@ -24,9 +24,18 @@ NODES_NAME = "nodes"
 HEARTBEATS_NAME = "heartbeats"
 KEPT_NAME = "kept"
 LINEAGE_NAME = "lineage.json"
+STORE_NAME = "store.json"
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 
+_OWN_NAMES = {
+    LOCK_NAME,
+    NODES_NAME,
+    HEARTBEATS_NAME,
+    KEPT_NAME,
+    LINEAGE_NAME,
+    STORE_NAME,
+}
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -176,9 +185,7 @@ def _root(store: Path) -> Path:
 def _parts(store: Path, workspace: str) -> list[str]:
     parts = workspace.split("/")
     # `work/nodes` would lie inside what the workspace `work` keeps in its own place.
-    inner = {LOCK_NAME, NODES_NAME, HEARTBEATS_NAME, KEPT_NAME, LINEAGE_NAME}.intersection(
-        parts[1:]
-    )
+    inner = _OWN_NAMES.intersection(parts[1:])
     if inner or "\0" in workspace or any(part in {"", ".", ".."} for part in parts):
         raise StoreUnusable(
             path=store / "…",

@@ -24,6 +24,8 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
 
     snapshot: str
     store: str
+    # The id of that store; empty in notes from before stores had one.
+    store_id: str = ""
 
 
 class Restoring(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,15 +40,22 @@ _N = TypeVar("_N", Base, Restoring)
 
 def read_base(workspace: Workspace, store: Path) -> str | None:
     """The snapshot the workspace came from, if it came from this store."""
+    base = read_base_note(workspace, store)
+    return base.snapshot if base else None
+
+
+def read_base_note(workspace: Workspace, store: Path) -> Base | None:
+    """The same, with the id that the store had then."""
     base = _read(workspace.state / _BASE, Base)
     if base is None or base.store != str(store) or not is_snapshot_id(base.snapshot):
         return None
-    return base.snapshot
+    return base
 
 
-def write_base(workspace: Workspace, store: Path, snapshot: str) -> None:
+def write_base(workspace: Workspace, store: Path, snapshot: str, store_id: str = "") -> None:
     """Notes that the workspace equals this snapshot now."""
-    _write(workspace.state / _BASE, Base(snapshot=snapshot, store=str(store)))
+    note = Base(snapshot=snapshot, store=str(store), store_id=store_id)
+    _write(workspace.state / _BASE, note)
 
 
 def forget_base(workspace: Workspace) -> None:

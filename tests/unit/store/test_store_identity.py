@@ -1,0 +1,55 @@
+"""The store's own id: made once, by whoever comes first, and never replaced."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import StoreUnusable
+from scratchflow.store.identity import ensure_store_id, read_store_id
+from scratchflow.store.place import STORE_NAME, Place, open_place
+
+MAKERS = 8
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return open_place(tmp_path / "store", "work")
+
+
+def test_it_is_made_once_and_kept(place: Place) -> None:
+    assert read_store_id(place) is None
+    first = ensure_store_id(place)
+    assert first == ensure_store_id(place) == read_store_id(place)
+    assert os.listdir(place.directory) == [STORE_NAME]
+
+
+def _make(directory: Path) -> str:
+    return ensure_store_id(Place(directory))
+
+
+def test_of_many_who_make_it_at_once_all_get_the_same(place: Place) -> None:
+    with multiprocessing.get_context("spawn").Pool(MAKERS) as pool:
+        assert len(set(pool.map(_make, [place.directory] * MAKERS))) == 1
+
+
+def test_it_is_made_without_hard_links(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_link(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "no hard links here")
+
+    monkeypatch.setattr(os, "link", no_link)
+    assert ensure_store_id(place) == read_store_id(place)
+    assert os.listdir(place.directory) == [STORE_NAME]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"id": "short"}', b'{"id": 7}'])
+def test_a_damaged_one_is_an_error_and_is_left_as_it_is(place: Place, content: bytes) -> None:
+    file = place.directory / STORE_NAME
+    file.write_bytes(content)
+    with pytest.raises(StoreUnusable, match=r"store\.json"):
+        ensure_store_id(place)
+    assert file.read_bytes() == content
