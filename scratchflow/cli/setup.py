@@ -43,7 +43,13 @@ def setup(
         str, typer.Option("--time", metavar="TIME", help="How long to ask for, as Slurm writes it.")
     ] = "",
     remove: Annotated[
-        bool, typer.Option("--remove", help="Undo it: ssh config, ssh files, agent.")
+        bool,
+        typer.Option(
+            "--remove", help="Undo it: ssh config, ssh files, agent. What other profiles use stays."
+        ),
+    ] = False,
+    all_profiles: Annotated[
+        bool, typer.Option("--all", help="With --remove: also what other profiles use.")
     ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Make the changes without asking.")
@@ -58,7 +64,7 @@ def setup(
     wanted, asking = asked(context), may_ask(context)
     confirm = _confirm(yes=yes, may_ask=asking)
     if remove:
-        return _remove(wanted, confirm, dry_run=dry_run, asking=asking)
+        return _remove(wanted, confirm, dry_run, all_profiles, asking=asking)
     if not login:
         raise UsageInvalid(
             problem="which login host? `LOGIN` is missing", command=context.command_path
@@ -81,11 +87,14 @@ def setup(
     return Call("setup", run, _shown)
 
 
-def _remove(wanted: Any, confirm: "Confirm", *, dry_run: bool, asking: bool) -> Call[SetupRemoved]:
+def _remove(
+    wanted: Any, confirm: "Confirm", dry_run: bool, all_profiles: bool, *, asking: bool
+) -> Call[SetupRemoved]:
     def run(emit: Emit) -> SetupRemoved:
-        from scratchflow.flows.setup import remove
+        from scratchflow.flows.removing import RemoveWish, remove
 
-        return remove(wanted, os.environ, emit, confirm, dry_run=dry_run, may_ask=asking)
+        wish = RemoveWish(dry_run=dry_run, all_profiles=all_profiles)
+        return remove(wanted, os.environ, emit, confirm, wish, may_ask=asking)
 
     return Call("setup remove", run, _removed)
 
@@ -121,8 +130,14 @@ def _shown(done: ClusterSetUp) -> Iterator[str]:
 
 
 def _removed(done: SetupRemoved) -> Iterator[str]:
+    for kept in done.kept:
+        yield f"stays: {printable(kept)}"
     if done.dry_run:
-        yield done.ssh_config_diff or "the ssh config has none of our lines"
-    else:
-        agent = "; the agent is gone too" if done.agent_removed else ""
-        yield f"your ssh config is as it was{agent}"
+        yield done.ssh_config_diff or "no change to the ssh config"
+        return
+    if not any("ssh config" in kept for kept in done.kept):
+        yield "your ssh config is as it was"
+    if done.agent_removed:
+        yield "the agent is gone from the login host"
+    elif done.kept:
+        yield "`scratchflow setup --remove --all` removes that too, once no node is held"

@@ -27,6 +27,7 @@ from scratchflow.flows.backup import backup
 from scratchflow.flows.here import Here
 from scratchflow.flows.job_guard import JobGuard
 from scratchflow.flows.nodes import this_slurm
+from scratchflow.flows.preloading import load_everything
 from scratchflow.flows.same_store import open_store
 from scratchflow.flows.schedule import Schedule
 from scratchflow.flows.snapshotting import Wish
@@ -57,6 +58,7 @@ _LOOK_S = 0.2
 
 def run_autobackup(here: Here, wish: Autobackup, environment: Mapping[str, str]) -> AutobackupEnded:
     """Goes on until the job ends or somebody switches it off; SIGTERM still gets a last snapshot."""
+    load_everything()  # before the agent that we run from can be removed
     place = open_store(here)
     with _only_one(here, place, wish.job_name) as alone:
         if not alone:

@@ -105,9 +105,12 @@ def _stored(login: LoginHost, held: Allocation | None, now_s: float) -> _Stored:
         )
 
 
-def open_jobs(login: LoginHost, now: Callable[[], float] = time.time) -> JobsShown:
+def open_jobs(
+    login: LoginHost, now: Callable[[], float] = time.time, *, any_profile: bool = False
+) -> JobsShown:
     """The profile's allocations, oldest first: those that run, and those that wait or are stopped."""
-    jobs = [job for job in _jobs(login) if job.state in OPEN]
+    found = our_jobs(login.slurm) if any_profile else _jobs(login)
+    jobs = [job for job in found if job.state in OPEN]
     shown = [_allocation(job, now()) for job in jobs]
     return JobsShown(jobs=[one for one in shown if one is not None])
 

@@ -218,10 +218,10 @@ def _autobackup_status(login: "LoginHost", _: wishes.Nothing) -> Result:
     return show(login)
 
 
-def _jobs_open(login: "LoginHost", _: wishes.Nothing) -> Result:
+def _jobs_open(login: "LoginHost", asked: wishes.OpenJobs) -> Result:
     from scratchflow.flows.looking import open_jobs
 
-    return open_jobs(login)
+    return open_jobs(login, any_profile=asked.any_profile)
 
 
 # `do` is the `op` of the events, so each is a key of `RESULTS_BY_OP`.
@@ -251,7 +251,7 @@ ON_LOGIN = {
     "look": OnLogin(wishes.Nothing, _look),
     "watch": OnLogin(wishes.Watch, _watch),
     "session": OnLogin(wishes.Session, _session),
-    "jobs open": OnLogin(wishes.Nothing, _jobs_open),
+    "jobs open": OnLogin(wishes.OpenJobs, _jobs_open),
     "autobackup on": OnLogin(wishes.DryRun, _autobackup_on),
     "autobackup off": OnLogin(wishes.DryRun, _autobackup_off),
     "autobackup status": OnLogin(wishes.Nothing, _autobackup_status),

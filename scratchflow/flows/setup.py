@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
-from scratchflow.agent.client import call
-from scratchflow.agent.install import Installed, agent_command, install, uninstall
-from scratchflow.agent.request import asking
+from scratchflow.agent.install import Installed, install
 from scratchflow.config.edit import Edit, apply_edits, plan_edits
 from scratchflow.config.file import config_path
-from scratchflow.config.settings import Asked, Settings, load_settings, settings_in
+from scratchflow.config.settings import Asked, Settings, settings_in
 from scratchflow.flows.reaching import ask_agent, reach_login
 from scratchflow.model.errors import (
-    AgentMismatch,
-    AgentMissing,
-    AllocationHeld,
-    ConnectionLost,
     Declined,
-    SlurmUnreachable,
 )
 from scratchflow.model.events import Emit
-from scratchflow.model.profile import to_plain
-from scratchflow.model.results import Check, ChecksDone, ClusterSetUp, JobsShown, SetupRemoved
+from scratchflow.model.results import Check, ChecksDone, ClusterSetUp
 from scratchflow.ssh import include
-from scratchflow.ssh.alias import park_alias, read_alias, remove_alias, remove_files
+from scratchflow.ssh.alias import park_alias, read_alias
 from scratchflow.ssh.places import SshPlaces
 from scratchflow.ssh.transport import Transport
 
@@ -71,54 +62,6 @@ def set_up(
     return _set_up(wish, settings, reached_by, installed, edit, place, ssh_plan.diff, checks)
 
 
-def remove(
-    asked: Asked,
-    environment: Mapping[str, str],
-    emit: Emit,
-    confirm: Confirm,
-    *,
-    dry_run: bool,
-    may_ask: bool,
-) -> SetupRemoved:
-    """Takes our lines out of the ssh config, our ssh files away, and the agent off the cluster."""
-    settings = load_settings(asked, environment)
-    places = SshPlaces.of(settings.profile.ssh_config)
-    plan = include.plan_remove(places)
-    if dry_run:
-        return SetupRemoved(ssh_config_diff=plan.diff, agent_removed=False, dry_run=True)
-    has_agent = settings.profile.scheduler == "slurm"
-    if has_agent:
-        _refuse_while_held(settings, environment, emit, may_ask=may_ask)
-    _require(confirm, plan.diff, "the change to your ssh config", "remove the marked lines")
-    include.apply(plan)
-    remove_alias(places, settings.profile.alias)
-    remove_files(places)
-    if has_agent:
-        with reach_login(settings, environment, emit, may_ask=may_ask) as far:
-            uninstall(far)
-    return SetupRemoved(ssh_config_diff=plan.diff, agent_removed=has_agent)
-
-
-def _refuse_while_held(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, *, may_ask: bool
-) -> None:
-    """The auto-backup of a held node runs from the agent that is to go, and the alias leads there.
-
-    Where nobody can be asked, by us or at all, there is nothing to refuse for.
-    """
-    request = asking(
-        "jobs open", {}, profile_name=settings.name, profile=to_plain(settings.profile)
-    )
-    with suppress(ConnectionLost, AgentMissing, AgentMismatch, SlurmUnreachable):
-        with reach_login(settings, environment, emit, may_ask=may_ask) as far:
-            told = call(far, request, emit, command=agent_command())
-        jobs = msgspec.convert(told, JobsShown).jobs
-        if jobs:
-            raise AllocationHeld(
-                job_id=jobs[-1].job_id, node=jobs[-1].node or "a place in the queue"
-            )
-
-
 def _assignments(wish: SetupWish) -> dict[str, str]:
     values = {"login": wish.login, **wish.values}
     keys = {f"profiles.{wish.name}.{key}": value for key, value in values.items() if value}
@@ -143,7 +86,7 @@ def _ask_checks(far: Transport, settings: Settings, emit: Emit) -> list[Check]:
 def _write_profile(edit: Edit, place: Path, wish: SetupWish, confirm: Confirm) -> None:
     if edit.after == edit.before:
         return
-    _require(confirm, edit.diff(place), f"the profile `{wish.name}`", "scratchflow config set")
+    require(confirm, edit.diff(place), f"the profile `{wish.name}`", "scratchflow config set")
     apply_edits(place, _assignments(wish))
 
 
@@ -151,7 +94,7 @@ def _include(plan: include.Plan, confirm: Confirm) -> None:
     if not plan.changes:
         return
     what = "the change to your ssh config"
-    _require(confirm, plan.diff, what, f"put `{plan.places.include_line}` at its top")
+    require(confirm, plan.diff, what, f"put `{plan.places.include_line}` at its top")
     include.apply(plan)
 
 
@@ -163,7 +106,8 @@ def _park(places: SshPlaces, settings: Settings) -> Check:
     return Check(name="alias", ok=True, detail=f"`ssh {alias}` is ours")
 
 
-def _require(confirm: Confirm, diff: str, what: str, by_hand: str) -> None:
+def require(confirm: Confirm, diff: str, what: str, by_hand: str) -> None:
+    """Shows a change and raises Declined unless it is agreed to."""
     if diff and not confirm(diff, what):
         raise Declined(what=what, by_hand=by_hand)
 

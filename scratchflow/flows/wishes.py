@@ -14,6 +14,12 @@ class Nothing(Arguments, frozen=True):
     """For what takes no arguments."""
 
 
+class OpenJobs(Arguments, frozen=True):
+    """`jobs open`: of the profile, or of every profile of this account."""
+
+    any_profile: bool = False
+
+
 class DryRun(Arguments, frozen=True):
     """For what can be tried without doing it."""
 

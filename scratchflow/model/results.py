@@ -524,6 +524,8 @@ class SetupRemoved(Result, frozen=True):
 
     ssh_config_diff: str
     agent_removed: bool
+    # What stays because another profile uses it, in words.
+    kept: list[str] = []
     dry_run: bool = False
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .laptop import SETUP, Laptop
+from .laptop import SETUP, SHORT, Laptop
 from .minicluster import Minicluster
 
 
@@ -98,3 +98,53 @@ def test_nodes_while_slurm_is_away_is_exit_20(
     assert (done["code"], done["exit_code"]) == ("slurm.unreachable", 20), done
     restored_minicluster.run("up")
     laptop.outcome("setup", "--remove", "--yes")
+
+
+def test_removing_one_profile_leaves_what_another_one_uses(
+    laptop: Laptop, restored_minicluster: Minicluster
+) -> None:
+    """Two profiles on one login host, the second with a node and an auto-backup."""
+    before = laptop.ssh_config.read_bytes()
+    laptop.data(*SETUP, "--yes", *SHORT)
+    second = ("setup", "login", "--name", "second", "--store", "/fsx/$USER/second", *SHORT)
+    laptop.data(*second, "--yes", "--set", "alias=second_machine", "--set", "workspace=other")
+    held = laptop.data("up", "--profile", "second", "--set", "backup.every=1h")
+
+    done = laptop.data("setup", "--remove", "--profile", "mini", "--yes")
+    assert not done["agent_removed"]
+    assert any("`second`" in kept for kept in done["kept"]), done
+    assert not (laptop.ssh_config.parent / "scratchflow.d/compile_machine.conf").exists()
+    argv = ["ssh", "-F", str(laptop.ssh_config), "-o", "BatchMode=yes", "second_machine"]
+    reached = subprocess.run([*argv, "hostname"], capture_output=True, text=True, check=True)
+    assert reached.stdout.strip() == held["node"]
+    assert (
+        "start"
+        in restored_minicluster.login(
+            "sh", "-c", "ls ~/.local/share/scratchflow/agent/current/"
+        ).stdout
+    )
+    assert laptop.data("autobackup", "status", "--profile", "second")["autobackup"]["enabled"]
+
+    refused = laptop.outcome("setup", "--remove", "--all", "--profile", "second", "--yes")
+    assert refused["code"] == "allocation.held"
+    laptop.data("clear", "--profile", "second")
+    gone = laptop.data("setup", "--remove", "--profile", "second", "--yes")
+    assert (gone["agent_removed"], gone["kept"]) == (True, [])
+    assert laptop.ssh_config.read_bytes() == before
+
+
+def test_the_agent_stays_while_a_job_of_another_laptops_profile_runs(
+    restored_minicluster: Minicluster, tmp_path: Path
+) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    one, other = (Laptop(tmp_path / name, restored_minicluster) for name in ("one", "other"))
+    one.data(*SETUP, "--yes", *SHORT)
+    theirs = ("setup", "login", "--name", "theirs", "--store", "/fsx/$USER/theirs", *SHORT)
+    other.data(*theirs, "--yes", "--set", "workspace=theirs")
+    other.data("up", "--set", "backup.every=1h")
+    done = one.data("setup", "--remove", "--yes")
+    assert not done["agent_removed"]
+    assert "job" in done["kept"][0]
+    assert other.data("clear")["released"]
+    assert other.data("setup", "--remove", "--yes")["agent_removed"]

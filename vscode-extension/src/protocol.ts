@@ -501,6 +501,7 @@ export interface Settled {
 export interface SetupRemoved {
   ssh_config_diff: string;
   agent_removed: boolean;
+  kept?: Array<string>;
   dry_run?: boolean;
 }
 
