@@ -24,7 +24,7 @@ from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.reader import Archives, OpenArchive
 from scratchflow.archive.scan import ScannedTree, Warn, clamped_ns
-from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR
+from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, Tree
 
 __all__ = [
     "Applied",
@@ -33,6 +33,7 @@ __all__ = [
     "apply",
     "changed_since_scan",
     "changes_since",
+    "directories_written",
     "find_delta",
     "unknown_in_the_way",
 ]
@@ -117,6 +118,26 @@ def unknown_in_the_way(delta: Delta, scanned: ScannedTree) -> Iterator[bytes]:
                 )
 
 
+def directories_written(delta: Delta, scanned: ScannedTree, wanted: Index) -> set[int]:
+    """The groups of the scan in which the delta makes, replaces or removes something."""
+    doomed = [
+        one
+        for part in (delta.clear, delta.remove)
+        for e in part
+        for one in _with_content(scanned, e)
+    ]
+    groups = {scanned.group_of(entry) for entry in (*delta.over, *doomed)}
+    parts = (delta.files, delta.directories, delta.symlinks, delta.hardlinks)
+    wanted_groups = {wanted.group_of(entry) for part in parts for entry in part}
+    for path in map(wanted.group_path, wanted_groups):
+        entry = scanned.find(path) if path else None
+        if entry is not None and scanned.mode[entry] & KIND_MASK == DIRECTORY:
+            groups.add(scanned.group_at(entry))
+        elif not path:
+            groups.add(0)
+    return groups
+
+
 def _with_content(scanned: ScannedTree, entry: int) -> list[int]:
     """An entry of the scan and all it is known to hold, each directory before its content."""
     found = [entry]
@@ -125,6 +146,10 @@ def _with_content(scanned: ScannedTree, entry: int) -> list[int]:
             group = scanned.group_at(directory)
             found.extend(range(scanned.first[group], scanned.first[group + 1]))
     return found
+
+
+def _is_directory(tree: Tree, entry: int) -> bool:
+    return tree.mode[entry] & KIND_MASK == DIRECTORY
 
 
 def apply(
@@ -214,15 +239,22 @@ class _Application:
     def _open_up(self, on_disk: DirectoryHandles) -> None:
         """Directories that we may not write to get their wanted mode back at the end."""
         scanned = self.scanned
-        for entry in scanned.dir_entries:
+        groups = directories_written(self.delta, scanned, self.wanted)
+        entries = {scanned.entry_of[group] for group in groups if group}
+        changed = (scanned.find(self.wanted.path(entry)) for entry in self.delta.metadata)
+        entries.update(e for e in changed if e is not None and _is_directory(scanned, e))
+        for entry in sorted(entries):
             if scanned.mode[entry] & 0o700 != 0o700:
-                parent = on_disk.get(scanned.group_of(entry))
-                name = scanned.names[entry]
-                current = os.stat(name, dir_fd=parent, follow_symlinks=False)
-                if stat.S_ISDIR(current.st_mode):
-                    mode = stat.S_IMODE(current.st_mode) | 0o700
-                    os.chmod(name, mode, dir_fd=parent)
-                    self.opened_up.append(entry)
+                self._open_one(on_disk.get(scanned.group_of(entry)), entry)
+
+    def _open_one(self, parent: int, entry: int) -> None:
+        name = self.scanned.names[entry]
+        current = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        # One of somebody else's is left as it is: whether we may write to it was asked before.
+        if stat.S_ISDIR(current.st_mode) and os.geteuid() in {0, current.st_uid}:
+            self.displacing.before_change()
+            os.chmod(name, stat.S_IMODE(current.st_mode) | 0o700, dir_fd=parent)
+            self.opened_up.append(entry)
 
     def _fix_files(self, placer: Placer) -> None:
         for entry in self.delta.metadata:

@@ -180,6 +180,16 @@ class Placer:
     def file_metadata(self, entry: int) -> None:
         """Mode and mtime of a file whose content is right already."""
         self._before_change()
+        try:
+            self._set_file_metadata(entry)
+        except PermissionError as error:
+            self._warn_of_metadata(entry, error)
+
+    def _warn_of_metadata(self, entry: int, error: OSError) -> None:
+        text = f"its mode and time were not set: {error.strerror}"
+        self._warn("files.metadata", self.index.path(entry), text)
+
+    def _set_file_metadata(self, entry: int) -> None:
         directory, name = self.directory_of(entry), self.index.names[entry]
         flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
@@ -250,6 +260,14 @@ class Placer:
     def directory_metadata(self, entry: int) -> None:
         """Mode, attributes and mtime of a directory, once nothing inside changes any more."""
         self._before_change()
+        try:
+            self._set_directory_metadata(entry)
+        except PermissionError as error:
+            if not self._displacing:
+                raise
+            self._warn_of_metadata(entry, error)
+
+    def _set_directory_metadata(self, entry: int) -> None:
         descriptor = self.handles.get(self.index.group_at(entry))
         xattrs = self.index.xattrs.get(entry)
         if xattrs:

@@ -38,13 +38,23 @@ def restore(
         bool,
         typer.Option("--replace", help="Move an unknown workspace aside instead of refusing."),
     ] = False,
+    abandon: Annotated[
+        bool,
+        typer.Option(
+            "--abandon", help="Give up an unfinished restore: save what is there, and leave it."
+        ),
+    ] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Restored]:
     """Bring the workspace back from a snapshot.
 
     Into an empty place everything is restored. A workspace that came from a snapshot gets only
-    the difference, after a safety snapshot of whatever no snapshot holds yet.
+    the difference, after a safety snapshot of whatever no snapshot holds yet. What could not be
+    saved is not replaced: it stays as `NAME.before-ID`, or the restore refuses.
     """
+    if abandon and (snapshot != "latest" or paths or to or source or replace):
+        problem = "`--abandon` takes no snapshot, and no option but `--dry-run`"
+        raise UsageInvalid(problem=problem, command=context.command_path)
     if source is not None and snapshot != "latest":
         problem = "a snapshot's id and `--from` exclude each other"
         raise UsageInvalid(problem=problem, command=context.command_path)
@@ -55,12 +65,16 @@ def restore(
         to=to,
         source=source,
         replace=replace,
+        abandon=abandon,
         dry_run=dry_run,
     )
     return at_workspace(context, "restore", wish, _shown)
 
 
 def _shown(restored: Restored) -> Iterator[str]:
+    if restored.abandoned:
+        yield from _shown_abandoned(restored)
+        return
     if restored.safety_snapshot:
         yield f"what is replaced or removed is in snapshot {restored.safety_snapshot}"
     for path in restored.moved_aside:
@@ -78,3 +92,14 @@ def _shown(restored: Restored) -> Iterator[str]:
         yield f"`{target}` from snapshot {restored.snapshot}: {written} written{gone}, in {took}"
     if restored.committed_as:
         yield f"it is the newest again, as snapshot {restored.committed_as}"
+
+
+def _shown_abandoned(restored: Restored) -> Iterator[str]:
+    target = printable(restored.target)
+    if restored.dry_run:
+        yield f"would save `{target}` as it is, and give up the restore of {restored.abandoned}"
+    elif restored.safety_snapshot:
+        yield f"the restore of {restored.abandoned} is given up; `{target}` stays as it is"
+        yield f"what is there is in snapshot {restored.safety_snapshot}"
+    else:
+        yield f"the restore of {restored.abandoned} is given up; nothing is at `{target}`"

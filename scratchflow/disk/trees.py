@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
 from pathlib import Path
 
 from scratchflow.disk.durable import fsync_directory, is_there
+from scratchflow.disk.mounts import is_mount_point, mounts_beneath
 
 
 def remove_tree(path: Path) -> None:
-    """Removes a tree of our own making, also directories that were made read-only meanwhile."""
+    """Removes a tree of our own making, also directories that were made read-only meanwhile.
+
+    OSError (EBUSY), and nothing removed, when something is mounted in it.
+    """
     if not is_there(path):
         return
+    if is_mount_point(path) or mounts_beneath(path):
+        raise OSError(errno.EBUSY, "something is mounted in it", str(path))
     for directory, names, _ in os.walk(path):
         for name in names:
             _make_writable(os.path.join(directory, name))

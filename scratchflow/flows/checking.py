@@ -89,7 +89,12 @@ def _check_workspace(settings: Settings, environment: Mapping[str, str]) -> Chec
     restoring = read_restoring(workspace)
     if restoring is not None:
         detail = f"a restore of {restoring.snapshot} did not finish"
-        return Check(name="workspace", ok=False, detail=detail, fix="`scratchflow restore`")
+        return Check(
+            name="workspace",
+            ok=False,
+            detail=detail,
+            fix="`scratchflow restore`, or `scratchflow restore --abandon`",
+        )
     if not workspace.path.is_dir():
         fix = "`scratchflow restore` brings it back, `scratchflow create` makes a new one"
         return Check(name="workspace", ok=True, detail=f"{workspace.path} is not there", fix=fix)

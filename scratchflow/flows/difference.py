@@ -24,6 +24,7 @@ from scratchflow.flows.restore import (
     summary,
     trusted_flags,
 )
+from scratchflow.flows.restore_checks import keep_off_mounts, refuse_foreign
 from scratchflow.flows.restore_source import Source, saved_roots
 from scratchflow.flows.snapshotting import (
     Ahead,
@@ -39,6 +40,7 @@ from scratchflow.model.errors import NotSaved
 from scratchflow.model.results import Restored
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import find_place
+from scratchflow.workspace.incoming import occupied_roots
 from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring, forget_base
 
 
@@ -55,15 +57,18 @@ def restore_difference(
     first_change = FirstChange(lambda: forget_base(here.workspace))
     moved: list[bytes] = []
 
-    def displacing(saved: Saved) -> Displacing:
-        held = held_by(saved, teller)
+    def displacing(saved: Saved | None) -> Displacing:
+        held = held_by(saved, teller) if saved else None
         return Displacing(held, source.id, teller.warn, moved, first_change, clears=True)
 
     begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="delta"))
     try:
         saved = _save_changes(here, teller, source)
         scanned, flags = _scanned(here, teller, source, saved)
-        delta = deltas.find_delta(scanned, saved.index, saved.cache, source.index, teller.warn)
+        base, cache = (saved.index, saved.cache) if saved else (None, None)
+        delta = deltas.find_delta(scanned, base, cache, source.index, teller.warn)
+        keep_off_mounts(scanned, delta, source, teller)
+        refuse_foreign(scanned, delta, source)
         _refuse_losses(scanned, delta, source, teller)
         applied = deltas.apply(
             delta,
@@ -77,10 +82,10 @@ def restore_difference(
         if not resume and not first_change.happened:
             end_restoring(here.workspace)
         raise
-    cache = cache_after(delta, applied.touched, scanned, flags, source.index)
-    note_restored(here, teller, source.index, cache)
+    cache_now = cache_after(delta, applied.touched, scanned, flags, source.index)
+    note_restored(here, teller, source.index, cache_now)
     end_restoring(here.workspace)
-    mode = "delta" if delta else "nothing"
+    mode = "full" if saved is None else "delta" if delta else "nothing"
     done = summary(
         here,
         source,
@@ -88,10 +93,10 @@ def restore_difference(
         applied.written_files,
         applied.written_bytes,
         removed=applied.removed,
-        safety_snapshot=safety_snapshot(saved),
+        safety_snapshot=safety_snapshot(saved) if saved else None,
         moved_aside=shown_aside(here, moved),
     )
-    return done, Known(source.index, cache)
+    return done, Known(source.index, cache_now)
 
 
 def _foretell(here: Here, teller: Teller, source: Source) -> Restored:
@@ -112,10 +117,12 @@ def _foretell(here: Here, teller: Teller, source: Source) -> Restored:
     )
 
 
-def _save_changes(here: Here, teller: Teller, source: Source) -> Saved:
-    """A snapshot of all that the restore may touch, unless one already holds it."""
+def _save_changes(here: Here, teller: Teller, source: Source) -> Saved | None:
+    """A snapshot of all that the restore may touch, unless one already holds it, or there is nothing."""
     message = f"before restoring {source.id}"
     roots = saved_roots(here, source.roots)
+    if not occupied_roots(here.workspace.scratch, roots):
+        return None
     wish = Wish(
         allow_shrink=True,
         message=message,
@@ -131,14 +138,14 @@ def _save_changes(here: Here, teller: Teller, source: Source) -> Saved:
 
 
 def _scanned(
-    here: Here, teller: Teller, source: Source, saved: Saved
+    here: Here, teller: Teller, source: Source, saved: Saved | None
 ) -> tuple[ScannedTree, array[int]]:
     """What lies where the source will, and what of it cannot be trusted.
 
     The scan that the safety snapshot was taken from says it, unless it went further: what lies
     beside the source's own roots must not be taken for something that the source lacks.
     """
-    if set(saved_roots(here, source.roots)) == set(source.roots):
+    if saved and set(saved_roots(here, source.roots)) == set(source.roots):
         return saved.scanned, trusted_flags(saved)
     scanned = scan_workspace(here, teller, source.roots)
     return scanned, recheck_flags(scanned)

@@ -13,12 +13,17 @@ from typing import Any, Literal
 import msgspec
 
 from scratchflow.archive.cache import ScanCache, recheck_flags
-from scratchflow.archive.displacing import Displacing, Held
+from scratchflow.archive.displacing import Displacing, FirstChange, Held
 from scratchflow.archive.extract import Existing, Extracted, extract
 from scratchflow.archive.selection import Selection
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import is_empty_or_missing, remove_tree, rename_new
 from scratchflow.flows.here import Here
+from scratchflow.flows.restore_checks import (
+    is_filled_in_place,
+    refuse_mounted_paths,
+    refuse_moving_mounts,
+)
 from scratchflow.flows.restore_source import (
     RestoreWish,
     Source,
@@ -87,6 +92,10 @@ def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
 
 
 def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
+    if wish.abandon:
+        from scratchflow.flows.abandoning import abandon
+
+        return abandon(here, teller, dry_run=wish.dry_run)
     place = find_place(here.store, here.workspace.name)
     catalogue = read_catalogue(place)
     interrupted = _interrupted(here, wish)
@@ -98,7 +107,10 @@ def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
                 raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
             return _restore_paths(here, teller, wish, source)
         refuse_links(here.workspace.scratch, source.roots)
-        if source.manifest and is_difference(here, catalogue, interrupted, source.roots):
+        if source.manifest and (
+            is_difference(here, catalogue, interrupted, source.roots)
+            or _is_filled_in_place(here, source)
+        ):
             from scratchflow.flows.difference import restore_difference
 
             resume = interrupted is not None
@@ -110,6 +122,12 @@ def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
     if source.manifest is None or wish.dry_run:
         return restored
     return _make_newest(here, teller, restored, source, source.manifest, known)
+
+
+def _is_filled_in_place(here: Here, source: Source) -> bool:
+    """Whether an empty workspace is a mount point: then everything is a difference from nothing."""
+    scratch = here.workspace.scratch
+    return not occupied_roots(scratch, source.roots) and is_filled_in_place(scratch, source.roots)
 
 
 def _make_newest(
@@ -180,6 +198,7 @@ def _restore_everything(
     occupied = occupied_roots(here.workspace.scratch, source.roots)
     if occupied and not wish.replace and not interrupted:
         raise TargetNotEmpty(target=here.workspace.scratch / occupied[0])
+    refuse_moving_mounts(here.workspace.scratch, source.roots, source)
     counts = source.index.counts()
     if wish.dry_run:
         return summary(here, source, "full", counts.files, counts.bytes, dry_run=True), None
@@ -193,9 +212,7 @@ def _restore_everything(
         # Nobody knows of the files before they are swapped in: what is written to them later has a
         # later change time than this.
         verified_ns = time.time_ns()
-        begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="full"))
-        forget_base(here.workspace)
-        moved = swap_in(incoming, here.workspace.scratch, source.roots, aside)
+        moved = _swap_in(here, source, incoming, aside)
         known = _known_now(here, teller, source, verified_ns) if source.manifest else None
         end_restoring(here.workspace)
     finally:
@@ -203,6 +220,20 @@ def _restore_everything(
     aside_paths = list(map(printable, moved))
     done = summary(here, source, "full", extracted.files, extracted.bytes, moved_aside=aside_paths)
     return done, known
+
+
+def _swap_in(here: Here, source: Source, incoming: Path, aside: str) -> list[str]:
+    """Takes the workspace's place. When the first rename fails, nothing was touched: no note stays."""
+    first_change = FirstChange()
+    resumed = read_restoring(here.workspace) is not None
+    begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="full"))
+    forget_base(here.workspace)
+    try:
+        return swap_in(incoming, here.workspace.scratch, source.roots, aside, first_change)
+    except OSError:
+        if not resumed and not first_change.happened:
+            end_restoring(here.workspace)
+        raise
 
 
 def _known_now(here: Here, teller: Teller, source: Source, verified_ns: int) -> Known | None:
@@ -224,6 +255,7 @@ def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source
     if wish.dry_run:
         return _part(here, source, select, here.workspace.path)
     refuse_links(here.workspace.scratch, source.roots)
+    refuse_mounted_paths(here.workspace.scratch, source, select)
     saved = _save_before_paths(here, teller, source)
     held = held_by(saved, teller) if saved else None
     displacing = Displacing(held, _aside_id(here, source), teller.warn)

@@ -19,6 +19,7 @@ from scratchflow.model.errors import RestoreIncomplete, SnapshotMissing
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import LATEST, Catalogue
 from scratchflow.store.place import Place
+from scratchflow.store.readers import reading
 from scratchflow.workspace.incoming import occupied_roots
 from scratchflow.workspace.notes import Restoring, read_base
 
@@ -31,6 +32,7 @@ class RestoreWish(msgspec.Struct, frozen=True):
     to: Path | None = None
     source: Path | None = None
     replace: bool = False
+    abandon: bool = False
     dry_run: bool = False
 
 
@@ -73,7 +75,11 @@ def find_source(
     ahead: AbstractContextManager[Scan | None] = nullcontext()
     if in_place and is_difference(here, catalogue, interrupted, roots):
         ahead = begin_scan(here, saved_roots(here, roots))
-    with ahead as scan:
+    held: AbstractContextManager[None] = nullcontext()
+    if not wish.dry_run:
+        needed = [manifest.id, *manifest.needs]
+        held = reading(place, manifest.id, needed, token=here.token(8))
+    with held, ahead as scan:
         index = open_index(place.archive(manifest.id))
         present = _present(roots, index)
         yield Source(manifest.id, index, present, place.archive, manifest, scan)

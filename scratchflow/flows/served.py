@@ -73,6 +73,7 @@ def _restore(here: "Here", teller: "Teller", asked: wishes.Restore) -> Result:
         to=_absolute(asked.to) if asked.to else None,
         source=Path(asked.source) if asked.source else None,
         replace=asked.replace,
+        abandon=asked.abandon,
         dry_run=asked.dry_run,
     )
     return restore(here, teller, wish)

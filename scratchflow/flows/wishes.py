@@ -52,6 +52,7 @@ class Restore(DryRun, frozen=True):
     to: str | None = None
     source: str | None = None
     replace: bool = False
+    abandon: bool = False
 
     path_fields: ClassVar[tuple[str, ...]] = ("to", "source")
 

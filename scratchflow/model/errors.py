@@ -599,6 +599,26 @@ class NotSaved(ScratchflowError):
     hint = "nothing was changed; move it away or make it readable, then `scratchflow restore {snapshot}`"
 
 
+class MountInTheWay(ScratchflowError):
+    """Something is mounted where a restore would write, or would have to move something aside."""
+
+    code = "restore.mount"
+    exit_code = 35
+    message = (
+        "`{path}` is a mount point, and snapshot `{snapshot}` belongs there; nothing was changed"
+    )
+    hint = "unmount it, then `scratchflow restore {snapshot}`; `--to DIR` restores somewhere else"
+
+
+class RestoreNotPermitted(ScratchflowError):
+    """A restore would have to change a directory of somebody else."""
+
+    code = "restore.not_permitted"
+    exit_code = 35
+    message = "`{path}` belongs to {owner}, and you may not write to it; nothing was changed"
+    hint = "rename it, then `scratchflow restore {snapshot}`; `--to DIR` restores somewhere else"
+
+
 class PathMissing(ScratchflowError):
     """The snapshot has no such path."""
 
@@ -637,7 +657,19 @@ class RestoreIncomplete(ScratchflowError):
     code = "restore.incomplete"
     exit_code = 37
     message = "a restore of snapshot `{snapshot}` into `{target}` did not finish"
-    hint = "run the same `scratchflow restore` again: it finishes what was begun"
+    hint = (
+        "`scratchflow restore` finishes it; `scratchflow restore --abandon` takes a snapshot of what"
+        " is there, and leaves it as it is"
+    )
+
+
+class NothingUnfinished(ScratchflowError):
+    """There is no unfinished restore to give up."""
+
+    code = "restore.nothing_unfinished"
+    exit_code = 2
+    message = "no restore into `{path}` is unfinished, so there is nothing to abandon"
+    hint = "`scratchflow backup` saves the workspace as it is"
 
 
 class FinalBackupFailed(ScratchflowError):

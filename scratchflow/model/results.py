@@ -90,9 +90,10 @@ class WorkspaceCreated(Result, frozen=True):
 class Restored(Result, frozen=True):
     """`restore`: what the target equals now.
 
-    `safety_snapshot` holds what it was before;
+    `safety_snapshot` holds what was replaced or removed, except what is in `moved_aside`;
 
-    `committed_as` is the newest snapshot by which an older one became the present again.
+    `committed_as` is the newest snapshot by which an older one became the present again;
+    `abandoned` is the snapshot whose unfinished restore was given up.
     """
 
     snapshot: str
@@ -107,6 +108,7 @@ class Restored(Result, frozen=True):
     safety_snapshot: str | None = None
     committed_as: str | None = None
     moved_aside: list[str] = []
+    abandoned: str | None = None
     dry_run: bool = False
 
 

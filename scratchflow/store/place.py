@@ -25,6 +25,7 @@ HEARTBEATS_NAME = "heartbeats"
 KEPT_NAME = "kept"
 LINEAGE_NAME = "lineage.json"
 STORE_NAME = "store.json"
+READERS_NAME = "readers"
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 
@@ -35,6 +36,7 @@ _OWN_NAMES = {
     KEPT_NAME,
     LINEAGE_NAME,
     STORE_NAME,
+    READERS_NAME,
 }
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 

@@ -7,6 +7,8 @@ from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime, timezone
 
+import msgspec
+
 from scratchflow.disk.durable import fsync_directory
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.failures import store_errors
@@ -14,6 +16,7 @@ from scratchflow.store.lineage import read_noted, write_noted
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.marks import read_marks, unkeep
 from scratchflow.store.place import Place
+from scratchflow.store.readers import held_archives, held_snapshots
 from scratchflow.store.retention import (
     Decided,
     KeepRules,
@@ -31,9 +34,7 @@ def prune(lock: StoreLock, rules: KeepRules, now: datetime | None = None) -> Ret
     is raised and nothing is removed. For a dry run: `plan_prune`.
     """
     lock.assert_held()
-    plan = plan_prune(lock.place, rules, now)
-    _carry_out(lock, plan)
-    return plan
+    return _carry_out(lock, plan_prune(lock.place, rules, now))
 
 
 def plan_prune(place: Place, rules: KeepRules, now: datetime | None = None) -> Retention:
@@ -51,8 +52,7 @@ def read_decided(place: Place, now: datetime | None = None) -> Decided:
 def remove(lock: StoreLock, snapshots: Collection[str]) -> Retention:
     """Removes these snapshots, whatever the rules say, and their marks."""
     lock.assert_held()
-    plan = plan_remove(lock.place, snapshots)
-    _carry_out(lock, plan)
+    plan = _carry_out(lock, plan_remove(lock.place, snapshots))
     for snapshot in plan.removed:
         unkeep(lock.place, snapshot)
     return plan
@@ -63,15 +63,22 @@ def plan_remove(place: Place, snapshots: Collection[str]) -> Retention:
     return plan_removal(read_catalogue(place), snapshots, read_noted(place))
 
 
-def _carry_out(lock: StoreLock, plan: Retention) -> None:
-    if plan.removed:
+def _carry_out(lock: StoreLock, plan: Retention) -> Retention:
+    """Removes what the plan says, except what a restore reads at this moment; returns what was done."""
+    held = held_snapshots(lock.place)
+    removed = tuple(one for one in plan.removed if one not in held)
+    if removed:
         write_noted(lock.place, plan.lineage)
     with store_errors(lock.place.directory):
-        _remove_manifests(lock.place, plan.removed)
-    if plan.unneeded_archives:
+        _remove_manifests(lock.place, removed)
+    # Asked after that: a restore that saw a manifest before it was removed has said so by now.
+    in_use = held_archives(lock.place)
+    unneeded = tuple(one for one in plan.unneeded_archives if one not in in_use)
+    if unneeded:
         lock.assert_held()
     with store_errors(lock.place.directory):
-        _remove_archives(lock.place, plan.unneeded_archives)
+        _remove_archives(lock.place, unneeded)
+    return msgspec.structs.replace(plan, removed=removed, unneeded_archives=unneeded)
 
 
 def _remove_manifests(place: Place, snapshots: tuple[str, ...]) -> None:

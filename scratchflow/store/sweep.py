@@ -20,6 +20,7 @@ from scratchflow.store.failures import store_errors
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.lock_chain import RELEASED_PREFIX, remove_lock_directory
 from scratchflow.store.place import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
+from scratchflow.store.readers import held_archives
 
 _RELEASED_LOCK = re.compile(re.escape(RELEASED_PREFIX) + r"[0-9a-f]{32}", re.ASCII)
 
@@ -68,7 +69,7 @@ def _orphans(place: Place) -> list[Path]:
         name.removesuffix(ARCHIVE_SUFFIX) for name in names if name.endswith(ARCHIVE_SUFFIX)
     }
     manifests = {name.removesuffix(MANIFEST_SUFFIX) for name in names}
-    orphans = archives - manifests - _needed(catalogue)
+    orphans = archives - manifests - _needed(catalogue) - held_archives(place)
     return [place.archive(one) for one in orphans if is_snapshot_id(one)]
 
 

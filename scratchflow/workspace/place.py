@@ -39,9 +39,13 @@ class Workspace(msgspec.Struct, frozen=True):
 
 
 def find_workspace(profile: Profile, environment: Mapping[str, str]) -> Workspace:
-    """The profile's workspace on this machine."""
+    """The profile's workspace on this machine.
+
+    Symlinks on the way to scratch are followed here, once; beneath it none is.
+    """
+    scratch = expand(profile.scratch, environment, key="scratch")
     return Workspace(
-        scratch=expand(profile.scratch, environment, key="scratch"),
+        scratch=Path(os.path.realpath(scratch)),
         name=profile.workspace,
         also=tuple(profile.backup.also),
     )

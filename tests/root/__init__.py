@@ -1,0 +1,1 @@
+"""Tests that need root: mounts, and files of other users."""

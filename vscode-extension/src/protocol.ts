@@ -454,8 +454,9 @@ export interface RecentSnapshot {
 
 /**
  * `restore`: what the target equals now.
- * `safety_snapshot` holds what it was before;
- * `committed_as` is the newest snapshot by which an older one became the present again.
+ * `safety_snapshot` holds what was replaced or removed, except what is in `moved_aside`;
+ * `committed_as` is the newest snapshot by which an older one became the present again;
+ * `abandoned` is the snapshot whose unfinished restore was given up.
  */
 export interface Restored {
   snapshot: string;
@@ -470,6 +471,7 @@ export interface Restored {
   safety_snapshot?: string | null;
   committed_as?: string | null;
   moved_aside?: Array<string>;
+  abandoned?: string | null;
   dry_run?: boolean;
 }
 

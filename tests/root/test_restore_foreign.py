@@ -1,0 +1,38 @@
+"""Files of other users in the workspace: a restore says what it may not do before it does anything."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from .conftest import Machine
+
+
+def test_a_foreign_directory_whose_file_differs_is_refused_before_anything_changes(
+    others: Machine,
+) -> None:
+    others.write("work/made/file", "first")
+    first = others.backup()
+    others.write("work/README", "second")
+    others.write("work/made/file", "second")
+    os.chown(others.work / "made", 0, 0)
+    ended = others.run("restore", first)
+    assert (ended.exit_code, ended.last["code"]) == (35, "restore.not_permitted")
+    assert "work/made" in ended.last["message"]
+    assert (others.work / "README").read_text() == "second"
+    assert others.run("backup").exit_code == 0
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o555])
+def test_a_foreign_directory_that_is_as_wanted_is_no_obstacle(others: Machine, mode: int) -> None:
+    others.write("work/made/file", "same")
+    first = others.backup()
+    others.write("work/README", "second")
+    os.utime(others.work / "made")
+    (others.work / "made").chmod(mode)
+    os.chown(others.work / "made", 0, 0)
+    ended = others.run("restore", first)
+    assert ended.exit_code in {0, 100}, ended.last
+    assert (others.work / "README").read_text() == "hello"
+    assert others.run("backup").exit_code in {0, 100}
