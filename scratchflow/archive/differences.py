@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.compare import Comparison, symlinks_within
 from scratchflow.archive.index import DIGEST_BYTES, Index
-from scratchflow.archive.planning import plan
+from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.scan import ScannedTree, Warn
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK, REGULAR, Tree
 
@@ -56,19 +57,23 @@ def find_delta(
     Content is the same only if it can be shown: the file is as it was in `base` (through the
     cache), and `base` and `wanted` have the same digest or the same place for it.
     """
-    found = plan(scanned, base, cache, warn=warn).found if base else None
-    return _Finder(scanned, wanted, _Known(scanned, base, found, wanted)).run()
+    planned = plan(scanned, base, cache, warn=warn) if base else None
+    return _Finder(scanned, wanted, _Known(scanned, base, planned, wanted)).run()
 
 
 class _Known:
     """Which scanned files are known to hold which content."""
 
     def __init__(
-        self, scanned: ScannedTree, base: Index | None, found: Comparison | None, wanted: Index
+        self, scanned: ScannedTree, base: Index | None, planned: Plan | None, wanted: Index
     ) -> None:
         self.base = base
         self.wanted = wanted
-        self.found = found
+        self.found = found = planned.found if planned else None
+        # Of those scanned entries that have any; what the base says unless the file says otherwise.
+        self.xattrs: dict[int, dict[bytes, bytes]] = {}
+        if base and planned:
+            self.xattrs = {**_of_scanned(base.xattrs, planned.found), **planned.xattrs}
         # By scanned entry, zeros where nothing is known or the digests cannot be compared.
         self.digests = bytearray(DIGEST_BYTES * len(scanned))
         if base is None or found is None or base.seed != wanted.seed:
@@ -152,6 +157,8 @@ class _Finder:
         theirs_links = symlinks_within(wanted, wanted_first, wanted_first + count)
         if scanned.targets.packed(*ours_links) != wanted.targets.packed(*theirs_links):
             differing.update(entry - first for entry in scanned.symlinks[slice(*ours_links)])
+        differing.update(_within(self.known.xattrs, first, count))
+        differing.update(_within(wanted.xattrs, wanted_first, count))
         if scanned.hardlinks or wanted.hardlinks:
             differing.update(_within(scanned.hardlinks, first, count))
             differing.update(_within(wanted.hardlinks, wanted_first, count))
@@ -205,7 +212,9 @@ class _Finder:
                 self._replace(entry, wanted_entry)
             return False
         same_time = scanned.mtime_ns[entry] == wanted.mtime_ns[wanted_entry]
-        same_metadata = same_time and scanned.mode[entry] == wanted.mode[wanted_entry]
+        same_mode = scanned.mode[entry] == wanted.mode[wanted_entry]
+        xattrs = self.known.xattrs.get(entry, {})
+        same_metadata = same_time and same_mode and xattrs == wanted.xattrs.get(wanted_entry, {})
         if kind == DIRECTORY:
             if not same_metadata:
                 delta.metadata.append(wanted_entry)
@@ -244,8 +253,20 @@ def _differences(
             waiting += ((low, middle), (middle, high))
 
 
-def _within(hardlinks: dict[int, int], first: int, count: int) -> Iterator[int]:
-    return (entry - first for entry in hardlinks if first <= entry < first + count)
+def _within(entries: Iterable[int], first: int, count: int) -> Iterator[int]:
+    return (entry - first for entry in entries if first <= entry < first + count)
+
+
+def _of_scanned(
+    xattrs: dict[int, dict[bytes, bytes]], found: Comparison
+) -> dict[int, dict[bytes, bytes]]:
+    """Attributes by scanned entry instead of by the index's."""
+    known = sorted(xattrs)
+    moved = {}
+    for entry, start, count in found.runs if known else ():
+        for one in known[bisect_left(known, start) : bisect_left(known, start + count)]:
+            moved[entry + one - start] = xattrs[one]
+    return moved
 
 
 def _by_name(tree: Tree, group: int) -> dict[bytes, int]:

@@ -20,7 +20,7 @@ from scratchflow.archive.displacing import Displacer, Displacing, temporary_name
 from scratchflow.archive.index import Index
 from scratchflow.archive.reader import damaged_content, placed, zero_pieces
 from scratchflow.archive.scan import Warn
-from scratchflow.archive.xattrs import set_xattrs
+from scratchflow.archive.xattrs import replace_xattrs
 from scratchflow.model.errors import NoSpace, ScratchflowError, TargetNotEmpty
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -168,14 +168,18 @@ class Placer:
         permissions = index.mode[entry] & _PERMISSIONS
         xattrs = index.xattrs.get(entry)
         if xattrs:
-            os.fchmod(descriptor, permissions | 0o200)  # the attributes of a file are content
-            if not set_xattrs(descriptor, xattrs):
-                path = index.path(entry)
-                self._warn("files.xattrs", path, "its extended attributes were not kept")
+            self._set_xattrs(entry, descriptor, xattrs)
         if xattrs or permissions & self._umask:
             os.fchmod(descriptor, permissions)
         mtime_ns = index.mtime_ns[entry]
         os.utime(descriptor, ns=(mtime_ns, mtime_ns))
+
+    def _set_xattrs(self, entry: int, descriptor: int, xattrs: dict[bytes, bytes]) -> None:
+        # Attributes can be set only on a file that may be written to.
+        os.fchmod(descriptor, self.index.mode[entry] & _PERMISSIONS | 0o200)
+        if not replace_xattrs(descriptor, xattrs):
+            text = "its extended attributes were not kept"
+            self._warn("files.xattrs", self.index.path(entry), text)
 
     def file_metadata(self, entry: int) -> None:
         """Mode and mtime of a file whose content is right already."""
@@ -198,8 +202,10 @@ class Placer:
             os.chmod(name, 0o600, dir_fd=directory)
             descriptor = os.open(name, os.O_RDONLY | flags, dir_fd=directory)
         try:
+            self._set_xattrs(entry, descriptor, self.index.xattrs.get(entry, {}))
             os.fchmod(descriptor, self.index.mode[entry] & _PERMISSIONS)
-            self._finish(entry, descriptor)
+            mtime_ns = self.index.mtime_ns[entry]
+            os.utime(descriptor, ns=(mtime_ns, mtime_ns))
         finally:
             os.close(descriptor)
 
@@ -269,9 +275,9 @@ class Placer:
 
     def _set_directory_metadata(self, entry: int) -> None:
         descriptor = self.handles.get(self.index.group_at(entry))
-        xattrs = self.index.xattrs.get(entry)
-        if xattrs:
-            set_xattrs(descriptor, xattrs)
+        xattrs = self.index.xattrs.get(entry, {})
+        if xattrs or self._displacer:
+            replace_xattrs(descriptor, xattrs)
         os.fchmod(descriptor, self.index.mode[entry] & _DIRECTORY_PERMISSIONS)
         mtime_ns = self.index.mtime_ns[entry]
         os.utime(descriptor, ns=(mtime_ns, mtime_ns))

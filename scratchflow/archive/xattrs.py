@@ -36,3 +36,14 @@ def set_xattrs(descriptor: int, xattrs: dict[bytes, bytes]) -> bool:
     except OSError:
         return False
     return True
+
+
+def replace_xattrs(descriptor: int, xattrs: dict[bytes, bytes]) -> bool:
+    """Makes these the user's only attributes of an open file; False when that did not work."""
+    extra = [name for name in read_xattrs(descriptor) if name not in xattrs]
+    try:
+        for name in extra:
+            os.removexattr(descriptor, name)
+    except OSError:
+        return False
+    return not xattrs or set_xattrs(descriptor, xattrs)
