@@ -31,7 +31,7 @@ class Extracted(msgspec.Struct, frozen=True):
 Existing = Literal["refused", "none"]
 
 
-def extract(
+def extract(  # noqa: PLR0913 - each says something else about where and how
     index: Index,
     open_archive: OpenArchive,
     target: Path | int,
@@ -41,6 +41,7 @@ def extract(
     threads: int | None = None,
     progress: Progress = no_progress,
     existing: Existing | Displacing = "refused",
+    masked: bool = False,
 ) -> Extracted:
     """Creates everything the index lists beneath `target`, an existing directory.
 
@@ -49,12 +50,16 @@ def extract(
     that is really a symlink is refused. `existing="none"` says that nobody else has put, or will put,
     anything there: then processes help.
 
+    Modes are those of the index; `masked`, no wider than the umask allows.
+
     A full disk is NoSpace, content that does not match what was stored is SnapshotDamaged. Links
     come after all files; modes and mtimes of directories come last, deepest first.
     """
     chosen = select.entries if select else bytearray(b"\1") * len(index)
     with Archives(index, open_archive) as archives:
-        extraction = _Extraction(archives, chosen, warn, threads or usable_cores(), progress)
+        extraction = _Extraction(
+            archives, chosen, warn, threads or usable_cores(), progress, masked
+        )
         if isinstance(existing, Displacing):
             return extraction.into(target, existing)
         if existing != "none" or isinstance(target, int):
@@ -75,6 +80,7 @@ class _Extraction(msgspec.Struct, frozen=True):
     warn: Warn
     threads: int
     progress: Progress
+    masked: bool = False
 
     def into(
         self, target: Path | int, displacing: Displacing | None = None, *, helped: bool = False
@@ -82,7 +88,7 @@ class _Extraction(msgspec.Struct, frozen=True):
         """All of it into a directory; HelperLost says that it has to be begun again."""
         index = self.archives.index
         with _Target(target) as descriptor:
-            placing = Placing(index, descriptor, self.warn, displacing)
+            placing = Placing(index, descriptor, self.warn, displacing, self.masked)
             restorer = FileRestorer(
                 self.archives,
                 placing,

@@ -35,10 +35,11 @@ class Placing(msgspec.Struct, frozen=True):
     target: int  # a directory's descriptor
     warn: Warn
     displacing: Displacing | None = None
+    masked: bool = False  # nothing gets a mode wider than the umask allows
 
     def placer(self) -> Placer:
         """One more."""
-        return Placer(self.index, self.target, self.warn, displacing=self.displacing)
+        return Placer(self)
 
 
 class Placer:
@@ -48,21 +49,15 @@ class Placer:
     in a snapshot or moved aside afterwards; without, it is an error.
     """
 
-    def __init__(
-        self,
-        index: Index,
-        target: int | bytes,
-        warn: Warn,
-        *,
-        displacing: Displacing | None = None,
-    ) -> None:
-        self.index = index
-        self._displacing = displacing
-        self._displacer = Displacer(displacing) if displacing else None
-        self._warn = warn
-        self.handles = DirectoryHandles(index, target)
+    def __init__(self, placing: Placing) -> None:
+        self.index = placing.index
+        self._displacing = placing.displacing
+        self._displacer = Displacer(placing.displacing) if placing.displacing else None
+        self._warn = placing.warn
+        self.handles = DirectoryHandles(placing.index, placing.target)
         self._group = (-1, 0, 0)  # first entry and end of the last directory, and its descriptor
         self._umask = _current_umask()
+        self._mask = self._umask if placing.masked else 0
 
     def close(self) -> None:
         """Closes the directories that are still open."""
@@ -87,7 +82,7 @@ class Placer:
             raise damaged_content(index, entry)
         directory, name = self.directory_of(entry), index.names[entry]
         created = temporary_name() if self._displacer else name
-        descriptor = os.open(created, _CREATE, index.mode[entry] & _PERMISSIONS, dir_fd=directory)
+        descriptor = os.open(created, _CREATE, self._permissions(entry), dir_fd=directory)
         try:
             written = os.write(descriptor, content) if content else 0
             if written < len(content):
@@ -110,7 +105,7 @@ class Placer:
         descriptor = os.open(temporary, _CREATE, 0o600, dir_fd=directory)
         try:
             self._fill(entry, descriptor, stored)
-            os.fchmod(descriptor, index.mode[entry] & _PERMISSIONS)
+            os.fchmod(descriptor, self._permissions(entry))
             self._finish(entry, descriptor)
         except BaseException:
             _unlink(temporary, directory)
@@ -163,9 +158,12 @@ class Placer:
         for zeros in zero_pieces(size - end):
             digest.update(zeros)
 
+    def _permissions(self, entry: int) -> int:
+        return self.index.mode[entry] & _PERMISSIONS & ~self._mask
+
     def _finish(self, entry: int, descriptor: int) -> None:
         index = self.index
-        permissions = index.mode[entry] & _PERMISSIONS
+        permissions = self._permissions(entry)
         xattrs = index.xattrs.get(entry)
         if xattrs:
             self._set_xattrs(entry, descriptor, xattrs)
@@ -176,7 +174,7 @@ class Placer:
 
     def _set_xattrs(self, entry: int, descriptor: int, xattrs: dict[bytes, bytes]) -> None:
         # Attributes can be set only on a file that may be written to.
-        os.fchmod(descriptor, self.index.mode[entry] & _PERMISSIONS | 0o200)
+        os.fchmod(descriptor, self._permissions(entry) | 0o200)
         if not replace_xattrs(descriptor, xattrs):
             text = "its extended attributes were not kept"
             self._warn("files.xattrs", self.index.path(entry), text)
@@ -203,7 +201,7 @@ class Placer:
             descriptor = os.open(name, os.O_RDONLY | flags, dir_fd=directory)
         try:
             self._set_xattrs(entry, descriptor, self.index.xattrs.get(entry, {}))
-            os.fchmod(descriptor, self.index.mode[entry] & _PERMISSIONS)
+            os.fchmod(descriptor, self._permissions(entry))
             mtime_ns = self.index.mtime_ns[entry]
             os.utime(descriptor, ns=(mtime_ns, mtime_ns))
         finally:
@@ -278,7 +276,8 @@ class Placer:
         xattrs = self.index.xattrs.get(entry, {})
         if xattrs or self._displacer:
             replace_xattrs(descriptor, xattrs)
-        os.fchmod(descriptor, self.index.mode[entry] & _DIRECTORY_PERMISSIONS)
+        mode = self.index.mode[entry] & _DIRECTORY_PERMISSIONS & ~self._mask
+        os.fchmod(descriptor, mode)
         mtime_ns = self.index.mtime_ns[entry]
         os.utime(descriptor, ns=(mtime_ns, mtime_ns))
 

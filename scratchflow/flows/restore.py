@@ -17,7 +17,7 @@ from scratchflow.archive.displacing import Displacing, FirstChange, Held
 from scratchflow.archive.extract import Existing, Extracted, extract
 from scratchflow.archive.selection import Selection
 from scratchflow.disk.durable import is_there
-from scratchflow.disk.trees import is_empty_or_missing, remove_tree, rename_new
+from scratchflow.disk.trees import remove_tree
 from scratchflow.flows.here import Here
 from scratchflow.flows.restore_checks import (
     is_filled_in_place,
@@ -46,7 +46,6 @@ from scratchflow.flows.snapshotting import (
 )
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import (
-    FileTaken,
     PathMissing,
     RestoreIncomplete,
     SnapshotDamaged,
@@ -101,7 +100,9 @@ def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
     interrupted = _interrupted(here, wish)
     with find_source(here, teller, wish, place, catalogue, interrupted) as source:
         if wish.to is not None:
-            return _restore_elsewhere(here, teller, wish, source, wish.to)
+            from scratchflow.flows.elsewhere import restore_elsewhere
+
+            return restore_elsewhere(here, teller, wish, source, wish.to)
         if wish.paths:
             if interrupted:
                 raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
@@ -205,7 +206,7 @@ def _restore_everything(
     aside = _aside_id(here, source)
     incoming = begin_incoming(here.workspace, here.token(4))
     try:
-        extracted = _extract(source, incoming, teller, _roots_only(source), existing="none")
+        extracted = extract_from(source, incoming, teller, _roots_only(source), existing="none")
         if source.manifest and extracted.files != counts.files:
             reason = f"{extracted.files} files came out instead of {counts.files}"
             raise SnapshotDamaged(snapshot=source.id, reason=reason)
@@ -251,15 +252,15 @@ def _roots_only(source: Source) -> Selection | None:
 
 def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source) -> Restored:
     """A part, into the workspace as it is: every chosen file replaced, everything else untouched."""
-    select = _select(source, wish)
+    select = chosen_part(source, wish)
     if wish.dry_run:
-        return _part(here, source, select, here.workspace.path)
+        return foretell_part(here, source, select, here.workspace.path)
     refuse_links(here.workspace.scratch, source.roots)
     refuse_mounted_paths(here.workspace.scratch, source, select)
     saved = _save_before_paths(here, teller, source)
     held = held_by(saved, teller) if saved else None
     displacing = Displacing(held, _aside_id(here, source), teller.warn)
-    extracted = _extract(source, here.workspace.scratch, teller, select, existing=displacing)
+    extracted = extract_from(source, here.workspace.scratch, teller, select, existing=displacing)
     return summary(
         here,
         source,
@@ -303,39 +304,8 @@ def shown_aside(here: Here, moved: list[bytes]) -> list[str]:
     return sorted(printable(here.workspace.scratch / os.fsdecode(path)) for path in moved)
 
 
-def _restore_elsewhere(
-    here: Here, teller: Teller, wish: RestoreWish, source: Source, target: Path
-) -> Restored:
-    """Into another directory; the workspace and its notes have no part in it."""
-    select = _select(source, wish)
-    if not wish.paths and not is_empty_or_missing(target):
-        raise FileTaken(path=target)
-    if wish.dry_run:
-        return _part(here, source, select, target)
-    if wish.paths:
-        target.mkdir(parents=True, exist_ok=True)
-        extracted = _extract(source, target, teller, select)
-    else:
-        extracted = _build_elsewhere(source, target, teller, here.token(4))
-    shown = printable(target)
-    return summary(here, source, "full", extracted.files, extracted.bytes, target=shown)
-
-
-def _build_elsewhere(source: Source, target: Path, teller: Teller, token: str) -> Extracted:
-    """Builds beside the target and renames: it is there whole, or not at all."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    building = target.with_name(f".tmp-{token}-{target.name}"[:255])
-    building.mkdir(mode=0o700)
-    try:
-        extracted = _extract(source, building, teller, existing="none")
-        building.chmod(0o755)
-        rename_new(building, target)
-    finally:
-        remove_tree(building)
-    return extracted
-
-
-def _select(source: Source, wish: RestoreWish) -> Selection | None:
+def chosen_part(source: Source, wish: RestoreWish) -> Selection | None:
+    """What the wish's paths mean in the source; None for everything."""
     if not wish.paths:
         return None
     select = Selection(source.index, wish.paths)
@@ -344,14 +314,16 @@ def _select(source: Source, wish: RestoreWish) -> Selection | None:
     return select
 
 
-def _extract(
+def extract_from(
     source: Source,
     target: Path,
     teller: Teller,
     select: Selection | None = None,
     *,
     existing: Existing | Displacing = "refused",
+    masked: bool = False,
 ) -> Extracted:
+    """Brings the source, or a part of it, into a directory."""
     return extract(
         source.index,
         source.open_archive,
@@ -360,10 +332,11 @@ def _extract(
         warn=teller.warn,
         progress=teller.progress,
         existing=existing,
+        masked=masked,
     )
 
 
-def _part(here: Here, source: Source, select: Selection | None, target: Path) -> Restored:
+def foretell_part(here: Here, source: Source, select: Selection | None, target: Path) -> Restored:
     """What a restore of a part would write."""
     chosen = select.entries if select else bytes([1]) * len(source.index)
     files = [entry for entry in source.index.regular_files() if chosen[entry]]
