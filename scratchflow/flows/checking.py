@@ -21,12 +21,13 @@ from scratchflow.flows.nodes import this_slurm
 from scratchflow.flows.onto_node import steps_overlap
 from scratchflow.flows.same_store import require_same_store
 from scratchflow.model.allocation import Partition
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors import ScratchflowError, ScratchUnsafe
 from scratchflow.model.results import Check, ChecksDone
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 from scratchflow.store.place import find_place
 from scratchflow.workspace.notes import read_base, read_restoring
+from scratchflow.workspace.own_scratch import require_own_scratch
 from scratchflow.workspace.place import expand, find_workspace
 
 
@@ -72,7 +73,12 @@ def _check_same_store(at_node: Here, store: Check) -> Check:
 
 
 def _check_scratch(settings: Settings, environment: Mapping[str, str]) -> Check:
-    scratch = find_workspace(settings.profile, environment).scratch
+    workspace = find_workspace(settings.profile, environment)
+    scratch = workspace.scratch
+    try:
+        require_own_scratch(workspace)
+    except ScratchUnsafe as error:
+        return Check(name="scratch", ok=False, detail=str(error), fix=error.shown_hint)
     nearest = _nearest(scratch)
     if not os.access(nearest, os.W_OK | os.X_OK):
         fix = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
+from scratchflow.disk.private import make_private_directories
 from scratchflow.flows.backup import backup
 from scratchflow.flows.here import Here
 from scratchflow.flows.snapshotting import Wish
@@ -16,6 +16,7 @@ from scratchflow.model.text import printable
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import find_place
 from scratchflow.workspace.environment import ENV_NAME, EnvironmentWish, make_environment
+from scratchflow.workspace.own_scratch import make_own_scratch
 
 
 def create(
@@ -35,7 +36,8 @@ def create(
     if wish.dry_run:
         return WorkspaceCreated(path=path, snapshot=None, env=env, dry_run=True)
     try:
-        os.makedirs(here.workspace.path, exist_ok=True)
+        make_own_scratch(here.workspace)
+        make_private_directories(here.workspace.path)
     except OSError as error:
         raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
     if wish.env != "none":

@@ -581,6 +581,15 @@ class StoreReplaced(ScratchflowError):
     )
 
 
+class ScratchUnsafe(ScratchflowError):
+    """Scratch, or what is kept there, belongs to somebody else or can be written to by others."""
+
+    code = "scratch.unsafe"
+    exit_code = 10
+    message = "`{path}`: {reason}"
+    hint = "{remedy}"
+
+
 class StoreOverlaps(ScratchflowError):
     """The store lies inside what it is to save, or the other way round."""
 

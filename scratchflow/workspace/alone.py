@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from scratchflow.model.errors import WorkspaceBusy, WorkspaceFailed
+from scratchflow.workspace.own_scratch import make_own_scratch
 from scratchflow.workspace.place import Workspace
 
 _POLL_S = 0.2
@@ -24,7 +25,7 @@ def alone_with(
     and the kernel drops it with the process, however that ends.
     """
     try:
-        workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_own_scratch(workspace)
         descriptor = os.open(workspace.state, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise WorkspaceFailed(path=workspace.scratch, reason=error.strerror) from None

@@ -16,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from scratchflow.disk.private import PRIVATE
 from scratchflow.model.errors import EnvironmentFailed
 
 ENV_NAME = "env"
@@ -71,6 +72,8 @@ def make_environment(
                 shutil.rmtree(path, ignore_errors=True)
                 unfinished.unlink(missing_ok=True)
             raise
+    if is_new:
+        path.chmod(PRIVATE)
     unfinished.unlink(missing_ok=True)
     return path
 
