@@ -168,3 +168,83 @@ def test_killed_full_restore_never_shows_half_a_workspace(program: Program, tmp_
         assert not program.work.exists() or state_of(program.work) == state
         program.run("restore")
         assert state_of(program.work) == state
+
+
+def contents_of(directory: Path) -> set[bytes]:
+    """Digests of all that lies beneath, under whatever name."""
+    return {
+        hashlib.sha256(path.read_bytes()).digest()
+        for path in directory.rglob("*")
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def test_killed_while_it_moves_aside_a_restore_of_paths_loses_nothing(
+    program: Program, tmp_path: Path
+) -> None:
+    program.run("backup")
+    (program.work / ".scratchignore").write_text("file-*\n")
+    whole_s = duration_s(program, "restore", program.ids()[0], "--path", "work/dir-1")
+    randomness = random.Random(4)  # noqa: S311 - data, not secrets
+    kills = 0
+    for number in range(KILLS // 2):
+        written = set()
+        for file in program.work.glob("dir-1/file-*[0-9]"):
+            if ".before-" not in file.name:
+                content = f"{number} {file.name} in no snapshot".encode()
+                file.write_bytes(content)
+                written.add(hashlib.sha256(content).digest())
+        after_s = randomness.uniform(0.3, 1.1) * whole_s
+        kills += program.killed(after_s, "restore", program.ids()[0], "--path", "work/dir-1")
+        assert len(written) == 15
+        assert written <= contents_of(tmp_path / "scratch/work")
+    assert kills > KILLS / 8, "hardly any kill hit: the test tests nothing"
+
+
+def test_killed_while_it_is_abandoned_a_restore_can_be_abandoned_again(
+    program: Program, tmp_path: Path
+) -> None:
+    program.run("backup")
+    first = program.ids()[0]
+    for number in range(6):
+        change(program, number)
+    program.run("backup")
+    second = program.ids()[-1]
+    whole_s = duration_s(program, "restore", first)
+    note = tmp_path / "scratch/.scratchflow/work/restoring.json"
+    randomness = random.Random(5)  # noqa: S311 - data, not secrets
+    abandoned = 0
+    for number in range(KILLS // 2):
+        wanted = second if number % 2 == 0 else first
+        program.killed(randomness.uniform(0.4, 1) * whole_s, "restore", wanted)
+        before = contents_of(program.work)
+        if note.exists():
+            program.killed(randomness.uniform(0.2, 1) * whole_s, "restore", "--abandon")
+        if note.exists():
+            program.run("restore", "--abandon")
+            abandoned += 1
+        assert contents_of(program.work) == before
+        program.run("backup")
+        program.run("restore", wanted)
+    assert abandoned, "no kill hit: the test tests nothing"
+    assert "0 damaged" in program.run("snapshots", "verify")
+
+
+def test_killed_restores_to_another_place_leave_nothing_there(
+    program: Program, tmp_path: Path
+) -> None:
+    program.run("backup")
+    out = tmp_path / "out"
+    whole_s = duration_s(program, "restore", "--to", str(out / "whole"))
+    randomness = random.Random(6)  # noqa: S311 - data, not secrets
+    left = 0
+    for number in range(KILLS // 2):
+        target = out / f"killed-{number}"
+        program.killed(randomness.uniform(0.2, 1) * whole_s, "restore", "--to", str(target))
+        assert not target.exists() or state_of(target / "work") == state_of(program.work)
+        left += bool(list(out.glob(".*")))
+        shutil.rmtree(target, ignore_errors=True)
+    assert left, "no kill hit: the test tests nothing"
+    program.run("restore", "--to", str(out / "last"))
+    # Killed between its directory and the note in it, a run leaves an empty directory.
+    assert [path for path in out.glob(".*/**/*") if path.is_file()] == []
