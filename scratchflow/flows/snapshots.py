@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from datetime import datetime, timezone
 
@@ -30,10 +31,12 @@ from scratchflow.model.results import (
 )
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
+from scratchflow.model.times import iso_time
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.place import Place, find_place
 from scratchflow.store.prune import read_decided
 from scratchflow.store.retention import SPECIAL, plan_retention
+from scratchflow.store.verified import Verification, record_verified
 
 _KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
 
@@ -119,7 +122,19 @@ def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> Snapshots
         known = catalogue.damaged.get(one.id) or reasons.get(one.id)
         problems = [known] if known else _verify_borrowed(place, one, sound)
         bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
+    _record(place, chosen, {one.id: one.reason for one in bad})
     return SnapshotsVerified(checked=len(chosen), bad=bad)
+
+
+def _record(place: Place, chosen: list[Manifest], reasons: dict[str, str]) -> None:
+    now = iso_time(time.time()) or ""
+    record_verified(
+        place,
+        [
+            Verification(snapshot=one.id, time=now, problem=reasons.get(one.id, ""))
+            for one in chosen
+        ],
+    )
 
 
 def _catalogue(here: Here, teller: Teller) -> Catalogue:

@@ -26,6 +26,7 @@ KEPT_NAME = "kept"
 LINEAGE_NAME = "lineage.json"
 STORE_NAME = "store.json"
 READERS_NAME = "readers"
+VERIFIED_NAME = "verified"
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 
@@ -37,6 +38,7 @@ _OWN_NAMES = {
     LINEAGE_NAME,
     STORE_NAME,
     READERS_NAME,
+    VERIFIED_NAME,
 }
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 

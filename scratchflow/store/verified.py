@@ -1,0 +1,90 @@
+"""When each snapshot was last verified, and what was found: `<store>/<workspace>/verified/<id>.json`.
+
+A manifest never changes after its commit, so this lies beside it. Each file is replaced as a whole and
+needs no lock: of two that verify at once the later one's finding stays. A file of a snapshot that is
+gone means nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+import msgspec
+
+from scratchflow.disk.durable import replace_file
+from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.snapshot import Manifest, is_snapshot_id
+from scratchflow.model.times import epoch
+from scratchflow.store.failures import store_errors
+from scratchflow.store.place import FILE_MODE, VERIFIED_NAME, Place, make_private_directory
+
+_SUFFIX = ".json"
+_LIMIT_BYTES = 65536
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """One snapshot was read back as a whole; `problem` is empty when it was sound."""
+
+    snapshot: str
+    time: str
+    problem: str = ""
+
+
+def record_verified(place: Place, found: Iterable[Verification]) -> None:
+    """Notes what was found; a verification that cannot be noted was made all the same."""
+    directory = place.directory / VERIFIED_NAME
+    with suppress(ScratchflowError), store_errors(directory):
+        for one in found:
+            if not is_snapshot_id(one.snapshot):
+                raise ValueError(f"not a snapshot id: {one.snapshot!r}")
+            make_private_directory(directory)
+            content = msgspec.json.encode(one) + b"\n"
+            replace_file(directory / f"{one.snapshot}{_SUFFIX}", content, mode=FILE_MODE)
+
+
+def read_verified(place: Place) -> dict[str, Verification]:
+    """The last verification of each snapshot, by its id; what cannot be read counts as none."""
+    directory = place.directory / VERIFIED_NAME
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return {}
+    stems = (name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+    found = (_read(place, stem) for stem in stems if is_snapshot_id(stem))
+    return {one.snapshot: one for one in found if one is not None}
+
+
+def forget_verified(place: Place, snapshots: Iterable[str]) -> None:
+    """Removes the records of snapshots that are gone."""
+    for snapshot in snapshots:
+        with suppress(OSError):
+            os.unlink(place.directory / VERIFIED_NAME / f"{snapshot}{_SUFFIX}")
+
+
+def verified_at(
+    manifest: Manifest, known: Mapping[str, Verification], now_s: float
+) -> float | None:
+    """When a snapshot was last read back; None for never, and for a time that is yet to come.
+
+    A snapshot of ours is read back before its commit.
+    """
+    record = known.get(manifest.id)
+    text = record.time if record else manifest.time if manifest.verified else None
+    read_s = epoch(text)
+    return None if read_s is None or read_s > now_s else read_s
+
+
+def _read(place: Place, snapshot: str) -> Verification | None:
+    file = place.directory / VERIFIED_NAME / f"{snapshot}{_SUFFIX}"
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            content = os.read(descriptor, _LIMIT_BYTES)
+        finally:
+            os.close(descriptor)
+        found = msgspec.json.decode(content, type=Verification)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return found if found.snapshot == snapshot else None
