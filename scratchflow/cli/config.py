@@ -104,3 +104,5 @@ def _changed(changed: ConfigChanged) -> Iterator[str]:
         yield f"`{changed.key}` has that value already"
     else:
         yield changed.diff
+    if changed.takes_effect:
+        yield changed.takes_effect

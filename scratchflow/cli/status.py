@@ -27,6 +27,8 @@ from scratchflow.model.units import format_duration, format_size
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 WATCH_EVERY_S = 5.0
+_FRESH_S = 300
+_DAY_S = 86400
 
 
 @app.command(cls=VerbCommand)
@@ -128,7 +130,14 @@ def _workspace(workspace: WorkspaceShown) -> str:
     if workspace.exists is False:
         return f"{workspace.path} is not there"
     base = f", from snapshot {workspace.base_snapshot}" if workspace.base_snapshot else ""
-    return f"{workspace.path}{base}"
+    return f"{workspace.path}{base}{_seen(workspace.seen_time)}"
+
+
+def _seen(seen_time: str | None) -> str:
+    """Nothing when somebody on the node has just looked."""
+    seen_s = epoch(seen_time)
+    ago_s = time.time() - seen_s if seen_s is not None else 0.0
+    return f" (seen {format_duration(ago_s // 60 * 60)} ago)" if ago_s > _FRESH_S else ""
 
 
 def _snapshots(snapshots: SnapshotsShown) -> str:
@@ -136,7 +145,19 @@ def _snapshots(snapshots: SnapshotsShown) -> str:
         return "none yet"
     age = snapshots.last_age_s
     ago = f" {format_duration(age)} ago" if age is not None else ""
-    return f"{counted(snapshots.count, 'snapshot')}, the last{ago}: {snapshots.last_id}"
+    checked = _checked(snapshots.oldest_check_s)
+    return f"{counted(snapshots.count, 'snapshot')}, the last{ago}: {snapshots.last_id}{checked}"
+
+
+def _checked(oldest_s: int | None) -> str:
+    """How long the snapshot waits that was not read back for longest; a day is what is promised."""
+    if oldest_s is None:
+        return "; one was never verified"
+    return (
+        f"; oldest check: {format_duration(oldest_s // 3600 * 3600)} ago"
+        if oldest_s > _DAY_S
+        else ""
+    )
 
 
 def _autobackup(autobackup: AutobackupShown) -> str:

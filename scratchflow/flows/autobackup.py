@@ -25,7 +25,8 @@ from scratchflow.cluster.lasting_step import (
 from scratchflow.cluster.slurm_jobs import job
 from scratchflow.cluster.whereami import node_name
 from scratchflow.flows.login_host import LoginHost
-from scratchflow.flows.looking import autobackup_shown
+from scratchflow.flows.looking import Now, autobackup_shown
+from scratchflow.flows.loop_settings import settings_digest
 from scratchflow.flows.onto_node import NodeSsh, way_onto
 from scratchflow.flows.relaying import require_allocation, require_running
 from scratchflow.flows.same_store import store_seen_here
@@ -40,7 +41,7 @@ from scratchflow.model.errors import (
 from scratchflow.model.profile import to_plain
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.ssh.local import LocalTransport
-from scratchflow.store.heartbeats import Heartbeat, living, log_path, prepare
+from scratchflow.store.heartbeats import Heartbeat, Pulses, current, is_alive, log_path, prepare
 from scratchflow.store.place import Place, find_place, open_place
 from scratchflow.workspace.place import expand
 
@@ -62,7 +63,7 @@ def switch_on(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
     place = find_place(_store(login), login.profile.workspace)
     life = _running_on(login, place, held)
     every_s = login.profile.backup.every.seconds
-    if life is not None and life.every_s == every_s:
+    if life is not None and _is_as_wanted(login, life):
         return _switched(life, held, changed=False)
     if wish.dry_run:
         return AutobackupSwitched(
@@ -102,7 +103,7 @@ def show(login: LoginHost) -> AutobackupStatus:
     node = held.node if held else None
     return AutobackupStatus(
         node=node,
-        autobackup=autobackup_shown(login.settings, place, held, time.time()),
+        autobackup=autobackup_shown(login.settings, place, held, Now()),
         log=str(log_path(place, node)) if node else None,
     )
 
@@ -116,21 +117,38 @@ def held_node(login: LoginHost) -> Allocation:
     return found or Allocation(job_id=None, name="", state="running", nodes=(node,))
 
 
-def living_on(place: Place, held: Allocation) -> Heartbeat | None:
-    """The loop of this very job, if it gives signs of life."""
-    return living(place, held.node or "", held.job_id, held.name)
+def _is_as_wanted(login: LoginHost, life: Heartbeat) -> bool:
+    """Whether it runs with the profile's settings, and is not silent: such a one is started again."""
+    if is_alive(life, time.time()) is False:
+        return False
+    return life.settings in {"", settings_digest(login.profile)} and (
+        life.every_s == login.profile.backup.every.seconds
+    )
+
+
+def _told_on(place: Place, held: Allocation) -> Heartbeat | None:
+    """What the loop of this very job last said, unless that was its end."""
+    return current(place, held.node or "", held.job_id, held.name)
 
 
 def _running_on(login: LoginHost, place: Place, held: Allocation) -> Heartbeat | None:
-    """The same, when it has not been killed since its last sign: Slurm knows the step, or its node the process."""
-    life = living_on(place, held)
-    if life is None or held.job_id is None:
-        return life
-    if life.step_id is not None:
+    """The loop of this very job, if it runs: Slurm knows the step, or its machine the process.
+
+    Their word counts, not the clocks of two machines; only without one does the age of its last sign.
+    """
+    life = _told_on(place, held)
+    if life is None:
+        return None
+    runs: bool | None
+    if held.job_id is None:
+        runs = _is_a_loop(life.pid)
+    elif life.step_id is not None:
         runs = step_runs(login.slurm, held.job_id, life.step_id)
     else:
         runs = _signal_over_ssh(login, held, life, "0")
-    return None if runs is False else life
+    if runs is None:
+        runs = is_alive(life, time.time()) is not False
+    return life if runs else None
 
 
 def _signal_over_ssh(login: LoginHost, held: Allocation, life: Heartbeat, name: str) -> bool | None:
@@ -150,7 +168,7 @@ def tell_job_ends(login: LoginHost, held: Allocation) -> None:
     Before the job goes: afterwards ssh may be refused. One that does not hear it learns it from Slurm.
     """
     with suppress(ScratchflowError):
-        life = living_on(find_place(_store(login), login.profile.workspace), held)
+        life = _told_on(find_place(_store(login), login.profile.workspace), held)
         if life is not None and life.step_id is None:
             _signal_over_ssh(login, held, life, "TERM")
 
@@ -208,10 +226,13 @@ def _wait_for_sign(
     step: LastingStep, place: Place, held: Allocation, token: str, log: Path
 ) -> Heartbeat:
     until = time.monotonic() + START_S
+    pulses = Pulses()
     while True:
-        life = living_on(place, held)
+        life = _told_on(place, held)
         # It ends well at once when another start was quicker: that one's life is as good.
-        if life is not None and (life.token == token or step.has_ended_well()):
+        if life is not None and (
+            life.token == token or (step.has_ended_well() and _beats(pulses, life))
+        ):
             return life
         failure = step.failure()
         if failure or time.monotonic() > until:
@@ -220,6 +241,10 @@ def _wait_for_sign(
             reason = reason or silent
             raise AutobackupFailed(node=held.node, reason=reason, log=log)
         time.sleep(_LOOK_S)
+
+
+def _beats(pulses: Pulses, life: Heartbeat) -> bool:
+    return pulses.is_alive(life, time.time(), time.monotonic()) is True
 
 
 def _require_agent(login: LoginHost) -> None:
@@ -264,7 +289,7 @@ def _stop(login: LoginHost, place: Place, held: Allocation, life: Heartbeat) -> 
             os.kill(life.pid, signal.SIGUSR1)
     until = time.monotonic() + STOP_S
     look_at = time.monotonic() + _LOOK_AT_JOB_S
-    while (now := living_on(place, held)) is not None and now.token == life.token:
+    while (now := _told_on(place, held)) is not None and now.token == life.token:
         if time.monotonic() > look_at:
             if _is_over(login, held) or _running_on(login, place, held) is None:
                 return  # it ended with its job, or was killed, and left no word
@@ -279,13 +304,21 @@ def _stop(login: LoginHost, place: Place, held: Allocation, life: Heartbeat) -> 
 def _is_a_loop(pid: int) -> bool:
     """Whether the number still belongs to an agent of ours: it was read from a file, and is given out again."""
     if not Path("/proc/self").exists():  # macOS has no such thing; the number is all there is
-        return pid > 1
+        return pid > 1 and _is_process(pid)
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         is_mine = Path(f"/proc/{pid}").stat().st_uid == os.getuid()
     except OSError:
         return False
     return pid > 1 and is_mine and b"agent" in words
+
+
+def _is_process(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
 
 
 def _is_over(login: LoginHost, held: Allocation) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import os
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -17,21 +16,21 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from types import FrameType
 
 import msgspec
 
 from scratchflow.cluster.slurm_jobs import job, our_jobs
 from scratchflow.cluster.whereami import step_id
-from scratchflow.flows.backup import backup
 from scratchflow.flows.here import Here
 from scratchflow.flows.job_guard import JobGuard
+from scratchflow.flows.loop_backup import LoopBackup, after_backup
+from scratchflow.flows.loop_settings import settings_digest
+from scratchflow.flows.loop_signals import LoopSignals
 from scratchflow.flows.nodes import this_slurm
 from scratchflow.flows.preloading import load_everything
 from scratchflow.flows.same_store import open_store
-from scratchflow.flows.schedule import Schedule
-from scratchflow.flows.snapshotting import Wish
-from scratchflow.flows.telling import Teller
+from scratchflow.flows.schedule import Moment, Schedule, Timetable
+from scratchflow.flows.scrub import Scrub
 from scratchflow.flows.wishes import Autobackup
 from scratchflow.model.allocation import HELD, OPEN
 from scratchflow.model.errors import (
@@ -42,9 +41,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.results import AutobackupEnded, BackupTaken
 from scratchflow.model.snapshot import Purpose
-from scratchflow.model.text import removed_in_words
 from scratchflow.model.times import epoch, iso_time
-from scratchflow.model.units import format_took
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
 from scratchflow.store.place import Place
@@ -78,21 +75,16 @@ class _Loop:
         priority: str,
     ) -> None:
         self._here = here
-        # Nobody reads our output: a pipe that fills up would stop us.
-        self._teller = Teller(lambda _: None)
         self._wish = wish
         self._environment = environment
-        options = here.profile.backup
-        self._schedule = Schedule(options.every.seconds, options.final_before.seconds)
         self._place = place
         self._end_s = wish.end_time
         self._asked_at = time.monotonic()
-        self._regular_s = self._first_due()
-        self._begun_s = time.time()
-        # The end for which a last backup succeeded: when it is moved, there is another last one.
-        self._final_for: float | None = None
+        self._timetable = self._begin_timetable()
         self._backups = 0
-        self._signals = _Signals()
+        self._backup = LoopBackup(here, place, _say)
+        self._scrub = Scrub(here, place, _say)
+        self._signals = LoopSignals()
         self._guard = self._guard_of_no_step()
         self._life = Heartbeat(
             node=here.node,
@@ -100,11 +92,12 @@ class _Loop:
             step_id=step_id(environment),
             pid=os.getpid(),
             token=wish.token,
-            every_s=options.every.seconds,
+            every_s=here.profile.backup.every.seconds,
             phase="waiting",
             time="",
             priority=priority,
             job_name=wish.job_name,
+            settings=settings_digest(here.profile),
         )
 
     def run(self) -> AutobackupEnded:
@@ -113,8 +106,11 @@ class _Loop:
             self._beat()
             way = ", over ssh" if self._guard else ""
             priority = self._life.priority or "normal priority"
-            _say(f"every {self._schedule.every_s:g} s, {priority}{way}")
-            reason = self._until_the_end()
+            _say(f"every {self._life.every_s:g} s, {priority}{way}")
+            try:
+                reason = self._until_the_end()
+            finally:
+                self._scrub.stop()
             if reason != "switched off":
                 self._back_up("the job ends", "final")
         self._life = msgspec.structs.replace(self._life, phase="ended", next_time=None)
@@ -151,52 +147,42 @@ class _Loop:
                 return self._signals.reason
             if self._job_is_over():
                 return "the job has ended"
-            now_s = time.time()
-            due_s = self._next_due(now_s)
-            if due_s <= now_s:
-                self._take_due(now_s)
+            now = _now()
+            wait_s = self._wait_s(now)
+            if wait_s <= 0:
+                self._take_due(now)
             else:
-                self._signals.stop.wait(min(due_s - now_s, BEAT_S))
+                self._signals.stop.wait(min(wait_s, BEAT_S))
+                self._scrub.tend()
                 self._beat()
 
-    def _take_due(self, now_s: float) -> None:
-        final_s = self._final_s()
-        is_final = final_s is not None and now_s >= final_s and not self._final_done
+    def _take_due(self, now: Moment) -> None:
+        is_final = self._timetable.is_final(now, self._end_s, self._last_duration_s)
         worked = (
             self._back_up("the last before the time limit", "final")
             if is_final
             else self._back_up("automatic", "auto")
         )
         if worked:
-            chance = random.random()  # noqa: S311 - spreads load, hides nothing
-            self._regular_s = self._schedule.next_regular(time.time(), chance)
-            self._final_for = self._end_s if is_final else self._final_for
+            self._timetable.succeeded(_now(), _chance(), final=is_final)
         else:
-            self._regular_s = self._schedule.retry(time.time())
+            self._timetable.failed(_now())
         self._beat()
 
-    @property
-    def _final_done(self) -> bool:
-        return self._end_s is not None and self._final_for == self._end_s
-
-    def _first_due(self) -> float:
-        """As if the newest snapshot had been ours: a node that was just restored is not saved at once."""
+    def _begin_timetable(self) -> Timetable:
+        options = self._here.profile.backup
+        schedule = Schedule(options.every.seconds, options.final_before.seconds)
         latest = read_catalogue(self._place).newest_readable
-        last_s = epoch(latest.time) if latest else None
-        chance = random.random()  # noqa: S311 - spreads load, hides nothing
-        return self._schedule.next_regular(last_s or 0, chance)
+        taken_s = epoch(latest.time) if latest else None
+        now = _now()
+        age_s = None if taken_s is None else now.wall_s - taken_s
+        return Timetable(schedule, now, age_s, _chance())
 
-    def _final_s(self) -> float | None:
-        return self._schedule.final(self._begun_s, self._end_s, self._life_duration())
+    def _wait_s(self, now: Moment) -> float:
+        return self._timetable.wait_s(now, self._end_s, self._last_duration_s)
 
-    def _next_due(self, now_s: float) -> float:
-        # After a failure the retry comes first, also before the final one.
-        final_done = self._final_done or self._life.last_error is not None
-        return self._schedule.next_due(
-            now_s, self._regular_s, self._final_s(), final_done=final_done
-        )
-
-    def _life_duration(self) -> float:
+    @property
+    def _last_duration_s(self) -> float:
         return self._life.last_duration_s or 0.0
 
     def _back_up(self, message: str, purpose: Purpose) -> bool:
@@ -208,7 +194,7 @@ class _Loop:
         taken: BackupTaken | None = None
         try:
             with self._signs_of_life():
-                taken = backup(self._here, self._teller, Wish(message=message, purpose=purpose))
+                taken = self._backup.take(message, purpose)
         except WorkspaceMissing as missing:
             _say(str(missing))  # nothing to lose, so no error: it may come with a restore
         except ScratchflowError as failed:
@@ -216,12 +202,7 @@ class _Loop:
         except Exception as bug:  # noqa: BLE001 - one bad backup must not end all later ones
             error = f"internal error: {type(bug).__name__}: {bug}"
         self._note(taken, error, time.monotonic() - began)
-        if taken:
-            took = format_took(taken.duration_s)
-            _say(f"{message}: snapshot {taken.snapshot}, {taken.kind}, in {took}")
-            if taken.pruned:
-                _say(removed_in_words(taken.pruned))
-        elif error:
+        if error:
             _say(f"{message}: failed: {error}")
         return error is None
 
@@ -243,22 +224,26 @@ class _Loop:
             thread.join()
 
     def _note(self, taken: BackupTaken | None, error: str | None, took_s: float) -> None:
+        if taken:
+            now = iso_time(time.time())
+            self._life = after_backup(self._life, taken, now, self._backup.warnings)
         self._life = msgspec.structs.replace(
-            self._life,
-            phase="waiting",
-            last_time=iso_time(time.time()) if taken else self._life.last_time,
-            last_snapshot=taken.snapshot if taken else self._life.last_snapshot,
-            last_duration_s=round(took_s, 3),
-            last_error=error,
+            self._life, phase="waiting", last_duration_s=round(took_s, 3), last_error=error
         )
         self._backups += taken is not None
 
     def _beat(self) -> None:
-        now_s = time.time()
+        now = _now()
         if self._life.phase != "ended":
-            due_s = self._next_due(now_s)
-            self._life = msgspec.structs.replace(self._life, next_time=iso_time(max(due_s, now_s)))
-        self._life = msgspec.structs.replace(self._life, time=iso_time(now_s) or "")
+            next_s = now.wall_s + self._wait_s(now)
+            self._life = msgspec.structs.replace(self._life, next_time=iso_time(next_s))
+        self._life = msgspec.structs.replace(
+            self._life,
+            time=iso_time(now.wall_s) or "",
+            beats=self._life.beats + 1,
+            workspace_exists=os.path.isdir(self._here.workspace.path),
+            damaged=self._scrub.damaged,
+        )
         try:
             beat(self._place, self._life)
         except ScratchflowError as error:
@@ -281,37 +266,6 @@ class _Loop:
         return False
 
 
-class _Signals:
-    """The signals that end the loop. SIGTERM is the job's end; SIGUSR1 is `autobackup off`."""
-
-    def __init__(self) -> None:
-        self.stop = threading.Event()
-        self.reason = ""
-
-    @contextmanager
-    def caught(self) -> Iterator[None]:
-        ends = {
-            signal.SIGTERM: "the job was told to end",
-            signal.SIGINT: "interrupted",
-            signal.SIGUSR1: "switched off",
-        }
-        before = {number: signal.getsignal(number) for number in (*ends, signal.SIGHUP)}
-
-        def arrived(signum: int, _frame: FrameType | None) -> None:
-            self.reason = self.reason or ends[signal.Signals(signum)]
-            self.stop.set()
-
-        for number in ends:
-            signal.signal(number, arrived)
-        # Whoever started us may go: that is what we are for.
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
 @contextmanager
 def _only_one(here: Here, place: Place, job_name: str) -> Iterator[bool]:
     """A lock on the node's own disk, which the kernel drops with the process.
@@ -329,6 +283,14 @@ def _only_one(here: Here, place: Place, job_name: str) -> Iterator[bool]:
         yield alone
     finally:
         os.close(descriptor)
+
+
+def _now() -> Moment:
+    return Moment(wall_s=time.time(), monotonic_s=time.monotonic())
+
+
+def _chance() -> float:
+    return random.random()  # noqa: S311 - spreads load, hides nothing
 
 
 def _is_locked_now(descriptor: int) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
+
+import msgspec
 
 from scratchflow.flows.here import Here
 from scratchflow.flows.same_store import open_store
@@ -21,6 +24,7 @@ from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import Place, find_place
 from scratchflow.store.rescue_files import RESCUE_NAME, put_rescue
 from scratchflow.store.sweep import sweep
+from scratchflow.workspace.notes import read_base
 
 
 def backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
@@ -31,7 +35,7 @@ def backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
         place = open_store(here)
         with here.lock(place, "scratchflow backup", remark=teller.remark) as lock:
             sweep(lock, time.time())
-            taken = take_snapshot(here, lock, teller, wish)
+            taken = take_snapshot(here, lock, teller, _with_known_roots(here, place, wish))
             leave_rescue(place, teller)
             return taken
 
@@ -45,6 +49,21 @@ def leave_rescue(place: Place, teller: Teller) -> None:
         put_rescue(place)
     except ScratchflowError as error:
         teller.warn("rescue.failed", b"", f"`{RESCUE_NAME}` is not in the store: {error}")
+
+
+def _with_known_roots(here: Here, place: Place, wish: Wish) -> Wish:
+    """The last backup of a node also saves what the snapshot before it held beside the workspace.
+
+    The settings may have changed since; what is on the node is gone afterwards.
+    """
+    base = read_base(here.workspace, here.store) if wish.purpose == "final" else None
+    if base is None:
+        return wish
+    roots = list(wish.roots or here.workspace.roots)
+    known = [one for one in read_catalogue(place).snapshots if one.id == base]
+    more = [root for one in known for root in one.also if root not in roots]
+    there = [root for root in more if os.path.lexists(here.workspace.scratch / root)]
+    return msgspec.structs.replace(wish, roots=[*roots, *there]) if there else wish
 
 
 def foretell_backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:

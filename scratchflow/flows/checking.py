@@ -15,6 +15,7 @@ from scratchflow.cluster.logout import logout_kills
 from scratchflow.cluster.overlap import srun_version
 from scratchflow.cluster.slurm_nodes import partitions
 from scratchflow.cluster.slurm_time import slurm_time, time_limit_s
+from scratchflow.cluster.whereami import job_id, node_name
 from scratchflow.config.settings import Settings
 from scratchflow.flows.here import Here
 from scratchflow.flows.nodes import this_slurm
@@ -25,10 +26,11 @@ from scratchflow.model.errors import ScratchflowError, ScratchUnsafe
 from scratchflow.model.results import Check, ChecksDone
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
+from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import find_place
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.own_scratch import require_own_scratch
-from scratchflow.workspace.place import expand, find_workspace
+from scratchflow.workspace.place import Workspace, expand, find_workspace
 
 
 def check_login(settings: Settings, environment: Mapping[str, str]) -> ChecksDone:
@@ -101,12 +103,37 @@ def _check_workspace(settings: Settings, environment: Mapping[str, str]) -> Chec
             detail=detail,
             fix="`scratchflow restore`, or `scratchflow restore --abandon`",
         )
-    if not workspace.path.is_dir():
-        fix = "`scratchflow restore` brings it back, `scratchflow create` makes a new one"
-        return Check(name="workspace", ok=True, detail=f"{workspace.path} is not there", fix=fix)
     base = read_base(workspace, expand(settings.profile.store, environment))
+    if not workspace.path.is_dir():
+        return _missing_workspace(settings, environment, workspace, base)
     equals = f", from snapshot {base}" if base else ", in no snapshot yet"
     return Check(name="workspace", ok=True, detail=f"{workspace.path}{equals}")
+
+
+def _missing_workspace(
+    settings: Settings, environment: Mapping[str, str], workspace: Workspace, base: str | None
+) -> Check:
+    """Amiss when it was here: our notes beside it say so, or the record of this very job."""
+    was = base or _recorded(settings, environment)
+    if was:
+        detail = f"{workspace.path} is not there any more; it was snapshot {was}"
+        fix = "`scratchflow restore` brings it back"
+        return Check(name="workspace", ok=False, detail=detail, fix=fix)
+    fix = "`scratchflow restore` brings it here, `scratchflow create` makes a new one"
+    return Check(name="workspace", ok=True, detail=f"{workspace.path} is not there yet", fix=fix)
+
+
+def _recorded(settings: Settings, environment: Mapping[str, str]) -> str | None:
+    """The snapshot that this job restored or saved on this node."""
+    job, node = job_id(environment), node_name(environment)
+    if job is None:
+        return None
+    try:
+        store = expand(settings.profile.store, environment)
+        records = read_nodes(find_place(store, settings.profile.workspace))
+    except ScratchflowError:
+        return None
+    return next((one.snapshot for one in records if (one.node, one.job_id) == (node, job)), None)
 
 
 def _check_logout(environment: Mapping[str, str]) -> Check:

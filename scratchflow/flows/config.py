@@ -8,6 +8,7 @@ from pathlib import Path
 from scratchflow.config.edit import apply_edits, full_key, plan_edits
 from scratchflow.config.file import config_path, is_there, utf8_text
 from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Asked, Settings, load_settings
+from scratchflow.flows.loop_settings import LATER, is_of_loop
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain_with_nulls
 from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown
@@ -49,12 +50,14 @@ def change(
     place, _ = config_path(asked.config, environment)
     whole_key = full_key(key, lambda: _profile_to_change(asked, environment, place))
     edit = (plan_edits if dry_run else apply_edits)(place, {whole_key: value})
+    changed = edit.after != edit.before
     return ConfigChanged(
         path=utf8_text(place),
         key=whole_key,
-        changed=edit.after != edit.before,
+        changed=changed,
         dry_run=dry_run,
         diff=edit.diff(place),
+        takes_effect=LATER if changed and is_of_loop(whole_key) else "",
     )
 
 

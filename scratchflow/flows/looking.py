@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -14,6 +14,8 @@ from scratchflow.cluster.slurm_states import CAUSE_TEXTS
 from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.flows.login_host import LoginHost
+from scratchflow.flows.loop_settings import settings_digest
+from scratchflow.flows.store_problems import store_problems
 from scratchflow.model.allocation import HELD, OPEN, Allocation
 from scratchflow.model.errors import LatestUnreadable, ScratchflowError, TmuxFailed
 from scratchflow.model.results import (
@@ -32,27 +34,43 @@ from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.heartbeats import (
     Heartbeat,
-    is_silent,
+    Pulses,
+    current,
     read_heartbeat,
     read_heartbeats,
 )
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import Place, find_place
+from scratchflow.store.verified import Verification, read_verified, verified_at
 from scratchflow.workspace.notes import read_base
 from scratchflow.workspace.place import expand, find_workspace
 
 _DAY_S = 86400
-_OVERDUE_FACTOR = 2
-_OVERDUE_SLACK_S = 120
 
 
-def look(login: LoginHost, now: Callable[[], float] = time.time) -> StatusShown:
-    """One picture of everything that the login host can see."""
+class Now:
+    """The time of this look, and what earlier looks saw of the heartbeats, if there were any."""
+
+    def __init__(self, pulses: Pulses | None = None) -> None:
+        self.wall_s = time.time()
+        self._monotonic_s = time.monotonic()
+        self._pulses = pulses or Pulses()
+
+    def is_alive(self, told: Heartbeat) -> bool | None:
+        """Whether an auto-backup gives signs of life; None when one look cannot tell."""
+        if told.phase == "ended":
+            return False
+        return self._pulses.is_alive(told, self.wall_s, self._monotonic_s)
+
+
+def look(login: LoginHost, pulses: Pulses | None = None) -> StatusShown:
+    """One picture of everything that the login host can see; with `pulses` one of many."""
     settings = login.settings
+    now = Now(pulses)
     jobs = _jobs(login)
     held = _the_one(jobs)
     session = _session(login)
-    stored = _stored(login, held, now())
+    stored = _stored(login, held, now)
     problems = [
         *_problems(jobs, held, stored.autobackup),
         *(_lost_session(session) if _wants_session(login, held) else ()),
@@ -60,7 +78,7 @@ def look(login: LoginHost, now: Callable[[], float] = time.time) -> StatusShown:
     ]
     return StatusShown(
         profile=settings.name,
-        allocation=_allocation(held, now()),
+        allocation=_allocation(held, now.wall_s),
         alias=None,
         workspace=stored.workspace,
         snapshots=stored.snapshots,
@@ -80,19 +98,27 @@ class _Stored(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-def _stored(login: LoginHost, held: Allocation | None, now_s: float) -> _Stored:
+def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
     """A store that is out of order is a thing to show: the node is ours all the same."""
     settings, environment = login.settings, login.environment
-    node = held.node if held else None
+    if held is None and settings.profile.scheduler == "none":
+        # The auto-backup of one machine needs no session: it runs with or without.
+        held = Allocation(job_id=None, name="", state="running", nodes=(node_name(environment),))
     try:
         place = find_place(expand(settings.profile.store, environment), settings.profile.workspace)
-        catalogue = read_catalogue(place)
+        catalogue, verified = read_catalogue(place), read_verified(place)
+        autobackup = autobackup_shown(settings, place, held, now)
+        workspace = _workspace(settings, environment, place, held)
         return _Stored(
-            workspace=_workspace(settings, environment, place, node),
-            snapshots=_snapshots(catalogue, now_s),
-            autobackup=autobackup_shown(settings, place, held, now_s),
-            living=tuple(told for told in read_heartbeats(place) if _beats(told, now_s)),
-            problems=tuple(_unreadable(catalogue)),
+            workspace=workspace,
+            snapshots=_snapshots(catalogue, verified, now.wall_s),
+            autobackup=autobackup,
+            living=tuple(told for told in read_heartbeats(place) if now.is_alive(told)),
+            problems=(
+                *_unreadable(catalogue),
+                *_workspace_gone(workspace, held),
+                *store_problems(place, catalogue, autobackup, verified),
+            ),
         )
     except ScratchflowError as error:
         path = str(find_workspace(settings.profile, environment).path)
@@ -105,13 +131,11 @@ def _stored(login: LoginHost, held: Allocation | None, now_s: float) -> _Stored:
         )
 
 
-def open_jobs(
-    login: LoginHost, now: Callable[[], float] = time.time, *, any_profile: bool = False
-) -> JobsShown:
+def open_jobs(login: LoginHost, *, any_profile: bool = False) -> JobsShown:
     """The profile's allocations, oldest first: those that run, and those that wait or are stopped."""
     found = our_jobs(login.slurm) if any_profile else _jobs(login)
     jobs = [job for job in found if job.state in OPEN]
-    shown = [_allocation(job, now()) for job in jobs]
+    shown = [_allocation(job, time.time()) for job in jobs]
     return JobsShown(jobs=[one for one in shown if one is not None])
 
 
@@ -150,20 +174,26 @@ def _allocation(held: Allocation | None, now_s: float) -> AllocationShown | None
 
 
 def _workspace(
-    settings: Settings, environment: Mapping[str, str], place: Place, node: str | None
+    settings: Settings, environment: Mapping[str, str], place: Place, held: Allocation | None
 ) -> WorkspaceShown:
-    """On its own machine it is looked at; from elsewhere the node's record on the store tells."""
+    """On its own machine it is looked at. Elsewhere the auto-backup tells, or the node's record does."""
     workspace = find_workspace(settings.profile, environment)
     path = str(workspace.path)
+    node = held.node if held else None
     if settings.profile.scheduler == "none" or node == node_name(environment):
         store = expand(settings.profile.store, environment)
         exists = os.path.isdir(workspace.path)
         base = read_base(workspace, store) if exists else None
         return WorkspaceShown(path=path, exists=exists, base_snapshot=base)
     record = next((one for one in read_nodes(place) if one.node == node), None)
+    told = current(place, node or "", held.job_id, held.name) if held else None
+    if told is not None and told.workspace_exists is False:
+        return WorkspaceShown(path=path, exists=False, base_snapshot=None, seen_time=told.time)
     if record is None:
-        return WorkspaceShown(path=path, exists=None, base_snapshot=None)
-    return WorkspaceShown(path=path, exists=True, base_snapshot=record.snapshot)
+        exists_there = told.workspace_exists if told else None
+        return WorkspaceShown(path=path, exists=exists_there, base_snapshot=None)
+    seen = told.time if told and told.workspace_exists else record.time
+    return WorkspaceShown(path=path, exists=True, base_snapshot=record.snapshot, seen_time=seen)
 
 
 def _unreadable(catalogue: Catalogue) -> Iterator[Problem]:
@@ -173,17 +203,32 @@ def _unreadable(catalogue: Catalogue) -> Iterator[Problem]:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
 
 
-def _snapshots(catalogue: Catalogue, now_s: float) -> SnapshotsShown:
+def _workspace_gone(workspace: WorkspaceShown, held: Allocation | None) -> Iterator[Problem]:
+    """Only the auto-backup of a job says so: it was started because there was a workspace."""
+    if workspace.exists is False and held and held.job_id is not None:
+        yield Problem(
+            name="workspace.missing",
+            detail=f"`{workspace.path}` is not on `{held.node}` any more",
+            fix="`scratchflow restore` brings it back",
+        )
+
+
+def _snapshots(
+    catalogue: Catalogue, verified: Mapping[str, Verification], now_s: float
+) -> SnapshotsShown:
     last = catalogue.newest_readable
     if last is None:
         return SnapshotsShown(count=0)
     taken = epoch(last.time)
+    checks = [verified_at(one, verified, now_s) for one in catalogue.snapshots]
+    known = [checked_s for checked_s in checks if checked_s is not None]
     return SnapshotsShown(
         count=len(catalogue.snapshots),
         last_id=last.id,
         last_time=last.time,
         last_age_s=None if taken is None else max(0, int(now_s - taken)),
         recent=[_recent(one) for one in catalogue.snapshots if _is_recent(one, now_s)],
+        oldest_check_s=int(now_s - min(known)) if len(known) == len(checks) else None,
     )
 
 
@@ -202,7 +247,7 @@ def _recent(manifest: Manifest) -> RecentSnapshot:
 
 
 def autobackup_shown(
-    settings: Settings, place: Place, held: Allocation | None, now_s: float
+    settings: Settings, place: Place, held: Allocation | None, now: Now
 ) -> AutobackupShown:
     """The auto-backup of the node that is held, by its last sign of life."""
     every_s = settings.profile.backup.every.seconds
@@ -213,21 +258,21 @@ def autobackup_shown(
         return AutobackupShown(
             enabled=False, every_s=every_s, last_error=told.last_error if told else None
         )
+    alive = now.is_alive(told)
     return AutobackupShown(
         enabled=True,
         every_s=told.every_s,
         next_time=told.next_time,
         last_time=told.last_time,
         last_error=told.last_error,
-        overdue=is_silent(told, now_s) or _is_late(told, now_s),
+        overdue=alive is False,
         priority=told.priority,
+        alive=alive,
+        other_settings=told.settings not in {"", settings_digest(settings.profile)},
+        warnings=told.warnings,
+        unsaved=told.unsaved,
+        unsaved_paths=told.unsaved_paths,
     )
-
-
-def _is_late(told: Heartbeat, now_s: float) -> bool:
-    due = epoch(told.next_time)
-    limit_s = _OVERDUE_FACTOR * told.every_s + _OVERDUE_SLACK_S
-    return due is not None and now_s - due > limit_s
 
 
 def _session(login: LoginHost) -> SessionShown:
@@ -266,16 +311,25 @@ def _problems(
             detail="the auto-backup gives no sign of life",
             fix="`scratchflow status --fix` starts it again",
         )
-    elif autobackup.last_error:
+    elif autobackup.enabled and autobackup.alive is None:
+        yield Problem(
+            name="autobackup.unknown",
+            detail="the last sign of life of the auto-backup lies in the future, because the clocks of"
+            " its node and of this host differ; whether it still runs is not known",
+            fix="`scratchflow autobackup on` asks Slurm, and starts it if it does not run",
+        )
+    elif autobackup.other_settings:
+        yield Problem(
+            name="autobackup.other_settings",
+            detail="the auto-backup was started with other settings than the profile has now",
+            fix="`scratchflow autobackup on` starts it again with these",
+        )
+    if autobackup.last_error and not autobackup.overdue:
         yield Problem(
             name="autobackup.failed",
             detail=f"the last automatic backup failed: {autobackup.last_error}",
             fix="`scratchflow backup` shows why",
         )
-
-
-def _beats(told: Heartbeat, now_s: float) -> bool:
-    return told.phase != "ended" and not is_silent(told, now_s)
 
 
 def _forgotten(

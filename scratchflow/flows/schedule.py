@@ -1,4 +1,8 @@
-"""When the auto-backup takes its next snapshot. Values in, values out: no clock, no disk."""
+"""When the auto-backup takes its next snapshot. Values in, values out: no clock, no disk.
+
+Intervals count by the monotonic clock, which nobody can set. The end of the job is a time of day
+that Slurm gives; it is converted anew at every look, with the wall clock of that moment.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +12,96 @@ import msgspec
 JITTER = 0.1
 FINAL_MARGIN_S = 120.0
 RETRY_S = 60.0
+# Two conversions of the same end differ a little: the wall clock is slewed, and durations vary.
+_SAME_FINAL_S = 60.0
+
+
+class Moment(msgspec.Struct, frozen=True, kw_only=True):
+    """One instant by both clocks."""
+
+    wall_s: float
+    monotonic_s: float
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """The profile's wishes: an interval, and how long before the end the last backup starts."""
+    """The profile's settings: an interval, and how long before the end the last backup starts."""
 
     every_s: float
     final_before_s: float
 
-    def next_regular(self, last_s: float, chance: float) -> float:
-        """The next one after `last_s`; `chance` from 0 to 1 moves it forward by up to a tenth."""
-        return last_s + self.every_s * (1 - JITTER * chance)
+    def regular_in_s(self, chance: float) -> float:
+        """How long until the next one; `chance` from 0 to 1 moves it forward by up to a tenth."""
+        return self.every_s * (1 - JITTER * chance)
 
-    def final(self, begun_s: float, end_s: float | None, last_duration_s: float) -> float | None:
-        """When the last one has to start: early enough to take twice as long as the one before.
+    def first_in_s(self, newest_age_s: float | None, chance: float) -> float:
+        """The same after a start: as if the newest snapshot had been ours, whatever its time says.
+
+        A node that was just restored is not saved at once. Without any snapshot it is.
+        """
+        if newest_age_s is None:
+            return 0.0
+        return max(0.0, self.regular_in_s(chance) - max(0.0, newest_age_s))
+
+    def final_in_s(self, left_s: float, elapsed_s: float, last_duration_s: float) -> float:
+        """How long until the last one: early enough to take twice as long as the one before.
 
         Not in the first half of the time: in a short job it would be no last one.
         """
+        lead_s = max(self.final_before_s, 2 * last_duration_s + FINAL_MARGIN_S)
+        return max(left_s - lead_s, (left_s - elapsed_s) / 2)
+
+    def retry_in_s(self) -> float:
+        """When to try again after a failure: soon, for the end may be near."""
+        return min(self.every_s, RETRY_S)
+
+
+class Timetable:
+    """What is due next in one run of the loop."""
+
+    def __init__(
+        self, schedule: Schedule, now: Moment, newest_age_s: float | None, chance: float
+    ) -> None:
+        self._schedule = schedule
+        self._begun_s = now.monotonic_s
+        self._regular_s = now.monotonic_s + schedule.first_in_s(newest_age_s, chance)
+        self._final_taken_s: float | None = None
+        self._retries = False
+
+    def wait_s(self, now: Moment, end_s: float | None, last_duration_s: float) -> float:
+        """How long until the next one is due; 0 when it is."""
+        due_s = self._regular_s
+        # After a failure the retry comes first, also before the final one.
+        if not self._retries:
+            final_s = self._final_s(now, end_s, last_duration_s)
+            due_s = min(due_s, final_s) if final_s is not None else due_s
+        return max(0.0, due_s - now.monotonic_s)
+
+    def is_final(self, now: Moment, end_s: float | None, last_duration_s: float) -> bool:
+        """Whether the last one before the job's end is due."""
+        final_s = self._final_s(now, end_s, last_duration_s)
+        return final_s is not None and now.monotonic_s >= final_s
+
+    def succeeded(self, now: Moment, chance: float, *, final: bool) -> None:
+        """A backup is done. The regular ones go on after the final one, up to the end."""
+        self._regular_s = now.monotonic_s + self._schedule.regular_in_s(chance)
+        self._retries = False
+        if final:
+            self._final_taken_s = now.monotonic_s
+
+    def failed(self, now: Moment) -> None:
+        """A backup failed."""
+        self._regular_s = now.monotonic_s + self._schedule.retry_in_s()
+        self._retries = True
+
+    def _final_s(self, now: Moment, end_s: float | None, last_duration_s: float) -> float | None:
+        """When the last one is due by the monotonic clock; None without an end, and once it is taken.
+
+        When the end moves, or the clock that it was read by was wrong, there is another last one.
+        """
         if end_s is None:
             return None
-        lead_s = max(self.final_before_s, 2 * last_duration_s + FINAL_MARGIN_S)
-        return max(end_s - lead_s, (begun_s + end_s) / 2)
-
-    def retry(self, now_s: float) -> float:
-        """When to try again after a failure: soon, for the end may be near."""
-        return now_s + min(self.every_s, RETRY_S)
-
-    def next_due(
-        self, now_s: float, regular_s: float, final_s: float | None, *, final_done: bool
-    ) -> float:
-        """The nearer of the two. The regular ones go on after the final one, up to the end."""
-        if final_s is None or final_done:
-            return regular_s
-        return min(regular_s, max(final_s, now_s))
+        elapsed_s = now.monotonic_s - self._begun_s
+        left_s = end_s - now.wall_s
+        final_s = now.monotonic_s + self._schedule.final_in_s(left_s, elapsed_s, last_duration_s)
+        taken_s = self._final_taken_s
+        return None if taken_s is not None and final_s <= taken_s + _SAME_FINAL_S else final_s

@@ -15,6 +15,8 @@ from scratchflow.model.results import AutobackupSwitched, StatusShown
 WARN_AT_S = (60 * 60, 15 * 60, 5 * 60)
 """How long before the end of the allocation people are told."""
 
+_RESTARTED = {"autobackup.overdue", "autobackup.unknown", "autobackup.other_settings"}
+
 
 def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:
     """Everything at one glance. With `fix`, a stale alias is parked and a dead auto-backup started again."""
@@ -33,10 +35,10 @@ def _mend(cluster: Cluster, problems: set[str]) -> bool:
     if "alias.stale" in problems:
         park(cluster.settings)
         emit(Log(level="info", message=f"parked `{alias}`"))
-    if "autobackup.overdue" in problems:
+    if problems & _RESTARTED:
         cluster.on_login("autobackup on", DryRun(), AutobackupSwitched)
         emit(Log(level="info", message="started the auto-backup again"))
-    return bool(problems & {"alias.stale", "autobackup.overdue"})
+    return bool(problems & {"alias.stale", *_RESTARTED})
 
 
 def seen_on(cluster: Cluster) -> StatusShown:

@@ -13,10 +13,11 @@ from scratchflow.flows.wishes import Watch
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.model.events import Status
 from scratchflow.model.results import Problem, StatusShown
+from scratchflow.store.heartbeats import Pulses
 
 AT_LEAST_EVERY_S = 60.0
 # These pass by themselves, second by second: they are no news.
-_PASSING = {"seconds_left", "last_age_s"}
+_PASSING = {"seconds_left", "last_age_s", "oldest_check_s", "seen_time"}
 
 
 def watch(login: LoginHost, wish: Watch) -> StatusShown:
@@ -24,8 +25,9 @@ def watch(login: LoginHost, wish: Watch) -> StatusShown:
     last: StatusShown | None = None
     told: Any = None
     told_at = float("-inf")
+    pulses = Pulses()
     while True:
-        last = _seen(login, last)
+        last = _seen(login, last, pulses)
         news = _without_passing(msgspec.to_builtins(last))
         if news != told or time.monotonic() - told_at >= AT_LEAST_EVERY_S:
             login.emit(Status(data=msgspec.to_builtins(last)))
@@ -33,10 +35,10 @@ def watch(login: LoginHost, wish: Watch) -> StatusShown:
         time.sleep(wish.every_s)
 
 
-def _seen(login: LoginHost, last: StatusShown | None) -> StatusShown:
+def _seen(login: LoginHost, last: StatusShown | None, pulses: Pulses) -> StatusShown:
     """The picture now. A slurmctld that restarts is a problem to show, not the end of the watch."""
     try:
-        return look(login)
+        return look(login, pulses)
     except SlurmUnreachable as error:
         if last is None:
             raise

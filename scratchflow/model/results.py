@@ -53,6 +53,8 @@ class ConfigChanged(Result, frozen=True):
     changed: bool
     dry_run: bool
     diff: str
+    takes_effect: str = ""
+    """When it does, for what already runs; empty when that is at once."""
 
 
 class BackupTaken(Result, frozen=True):
@@ -323,11 +325,16 @@ class AliasShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkspaceShown(msgspec.Struct, frozen=True, kw_only=True):
-    """The workspace; `exists` is null while nobody on its node can be asked."""
+    """The workspace; `exists` is null while nobody on its node can be asked.
+
+    From another machine it is what the auto-backup saw last, or else the record of the last backup
+    or restore; `seen_time` says when that was.
+    """
 
     path: str
     exists: bool | None
     base_snapshot: str | None
+    seen_time: str | None = None
 
 
 class RecentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -347,6 +354,8 @@ class SnapshotsShown(msgspec.Struct, frozen=True, kw_only=True):
     last_time: str | None = None
     last_age_s: int | None = None
     recent: list[RecentSnapshot] = []
+    oldest_check_s: int | None = None
+    """How long ago the snapshot was read back that waits longest; null when one never was."""
 
 
 class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -359,6 +368,14 @@ class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str | None = None
     overdue: bool = False
     priority: str = ""
+    alive: bool | None = None
+    """Whether it gives signs of life; null when the clocks of two machines differ too much to tell."""
+    other_settings: bool = False
+    """It was started with other settings than the profile has now."""
+    # Of the last backup: how many warnings, and which paths it could not read (the first few).
+    warnings: int = 0
+    unsaved: int = 0
+    unsaved_paths: list[str] = []
 
 
 class SessionShown(msgspec.Struct, frozen=True, kw_only=True):

@@ -43,6 +43,18 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     priority: str = ""
     # Numbers are given out again after Slurm lost its state; names are not.
     job_name: str = ""
+    # Goes up with every beat, so that a reader whose clock differs sees that it lives.
+    beats: int = 0
+    # Which settings it was started with, as a digest.
+    settings: str = ""
+    workspace_exists: bool | None = None
+    # Of the last backup: how many warnings, and which paths it could not read (the first few).
+    warnings: int = 0
+    unsaved: int = 0
+    unsaved_paths: list[str] = []
+    shrunk: bool = False
+    # Snapshots that its daily check found damaged.
+    damaged: list[str] = []
 
     def is_of(self, job_id: int | None, job_name: str) -> bool:
         """Whether it is this very job's."""
@@ -99,15 +111,52 @@ def read_heartbeats(place: Place) -> list[Heartbeat]:
     return [told for told in (read_heartbeat(place, node) for node in nodes) if told]
 
 
-def is_silent(told: Heartbeat, now_s: float) -> bool:
-    """Whether it has not beaten for so long that it must be dead."""
-    beaten = epoch(told.time)
-    return beaten is None or now_s - beaten > SILENT_S
+def is_alive(told: Heartbeat, now_s: float) -> bool | None:
+    """Whether it has beaten lately by our clock; None when its last beat lies in our future.
+
+    Then the two clocks differ, and one look cannot tell: see `Pulses`.
+    """
+    beaten_s = epoch(told.time)
+    if beaten_s is None or now_s - beaten_s > SILENT_S:
+        return False
+    return True if beaten_s - now_s <= SILENT_S else None
+
+
+def current(place: Place, node: str, job_id: int | None, job_name: str) -> Heartbeat | None:
+    """What the auto-backup of this very job last said, unless that was its end. Asks no clock."""
+    told = read_heartbeat(place, node)
+    if told is None or not told.is_of(job_id, job_name) or told.phase == "ended":
+        return None
+    return told
 
 
 def living(place: Place, node: str, job_id: int | None, job_name: str) -> Heartbeat | None:
     """The auto-backup of this very job, if it gives signs of life."""
-    told = read_heartbeat(place, node)
-    if told is None or not told.is_of(job_id, job_name) or told.phase == "ended":
-        return None
-    return None if is_silent(told, time.time()) else told
+    told = current(place, node, job_id, job_name)
+    return told if told and is_alive(told, time.time()) else None
+
+
+class Pulses:
+    """Whether heartbeats go on, for a reader who looks again and again: by its own clock alone."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Pulse] = {}
+
+    def is_alive(self, told: Heartbeat, now_s: float, monotonic_s: float) -> bool | None:
+        """One that changes lives, whatever the clocks say; one that does not for so long is dead."""
+        sign = (told.token, told.beats, told.time)
+        known = self._seen.get(told.node)
+        if known is None or known.sign != sign:
+            self._seen[told.node] = _Pulse(sign, monotonic_s, known is not None)
+            return True if known else is_alive(told, now_s)
+        if monotonic_s - known.since_s > SILENT_S:
+            return False
+        return True if known.changed else is_alive(told, now_s)
+
+
+class _Pulse(msgspec.Struct, frozen=True):
+    """A sign of life, since when it is the same by our clock, and whether there was another before."""
+
+    sign: tuple[str, int, str]
+    since_s: float
+    changed: bool

@@ -579,3 +579,11 @@ def test_two_writers_at_once_both_get_their_key_in(file: Path) -> None:
     ]
     assert [writer.wait() for writer in writers] == [0, 0, 0, 0]
     assert len(load(file, profile="p0-0").profiles) == 40 + 1
+
+
+def test_a_change_says_when_a_running_auto_backup_takes_it_over(file: Path) -> None:
+    asked = Asked(config=str(file), profile="local")
+    changed = flow.change(asked, {}, "backup.also", '["env"]', dry_run=False)
+    assert "`scratchflow autobackup on`" in changed.takes_effect
+    assert flow.change(asked, {}, "backup.also", '["env"]', dry_run=False).takes_effect == ""
+    assert flow.change(asked, {}, "wait", "5m", dry_run=False).takes_effect == ""

@@ -139,6 +139,11 @@ export interface AutobackupShown {
   last_error?: string | null;
   overdue?: boolean;
   priority?: string;
+  alive?: boolean | null;
+  other_settings?: boolean;
+  warnings?: number;
+  unsaved?: number;
+  unsaved_paths?: Array<string>;
 }
 
 /** `autobackup status`. */
@@ -228,6 +233,7 @@ export interface ConfigChanged {
   changed: boolean;
   dry_run: boolean;
   diff: string;
+  takes_effect?: string;
 }
 
 /** `config path`. */
@@ -587,6 +593,7 @@ export interface SnapshotsShown {
   last_time?: string | null;
   last_age_s?: number | null;
   recent?: Array<RecentSnapshot>;
+  oldest_check_s?: number | null;
 }
 
 /** `snapshots verify`. */
@@ -685,9 +692,14 @@ export interface WorkspaceCreated {
   dry_run?: boolean;
 }
 
-/** The workspace; `exists` is null while nobody on its node can be asked. */
+/**
+ * The workspace; `exists` is null while nobody on its node can be asked.
+ * From another machine it is what the auto-backup saw last, or else the record of the last backup
+ * or restore; `seen_time` says when that was.
+ */
 export interface WorkspaceShown {
   path: string;
   exists: boolean | null;
   base_snapshot: string | null;
+  seen_time?: string | null;
 }

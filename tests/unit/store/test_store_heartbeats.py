@@ -12,7 +12,9 @@ from scratchflow.model.times import iso_time
 from scratchflow.store.heartbeats import (
     SILENT_S,
     Heartbeat,
+    Pulses,
     beat,
+    is_alive,
     living,
     log_path,
     read_heartbeats,
@@ -61,3 +63,28 @@ def test_all_nodes_are_told_and_rubbish_is_passed_over(place: Place) -> None:
     log_path(place, "node-1").write_text("words")
     (place.directory / "heartbeats" / "node-3.json").write_text("{")
     assert [one.node for one in read_heartbeats(place)] == ["node-1", "node-2"]
+
+
+def test_a_sign_of_life_from_the_future_says_nothing_at_one_look(place: Place) -> None:
+    beat(place, told(-5 * 3600))
+    assert living(place, "node-1", 7, "name") is None
+    assert is_alive(told(-5 * 3600), time.time()) is None
+    assert is_alive(told(-30), time.time()) is True
+    assert is_alive(told(SILENT_S + 30), time.time()) is False
+
+
+@pytest.mark.parametrize("skew_s", [-5 * 3600.0, 5 * 3600.0])
+def test_who_looks_twice_judges_by_change_and_its_own_clock(skew_s: float) -> None:
+    pulses, now_s, clock = Pulses(), time.time(), 100.0
+    first = told(skew_s, beats=1)
+    assert pulses.is_alive(first, now_s, clock) is (False if skew_s > 0 else None)
+    second = msgspec.structs.replace(first, beats=2)
+    assert pulses.is_alive(second, now_s, clock + 30) is True
+    assert pulses.is_alive(second, now_s, clock + 30 + SILENT_S) is True
+    assert pulses.is_alive(second, now_s, clock + 31 + SILENT_S) is False
+
+
+def test_one_that_never_changes_is_dead_though_its_time_is_to_come() -> None:
+    pulses, life = Pulses(), told(-5 * 3600)
+    assert pulses.is_alive(life, time.time(), 0.0) is None
+    assert pulses.is_alive(life, time.time(), SILENT_S + 1) is False
