@@ -9,6 +9,11 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Cleared
+from scratchflow.model.text import counted
+
+LEAVE_BEHIND = typer.Option(
+    "--leave-behind", help="Give the node back though some files on it are in no snapshot."
+)
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -19,11 +24,13 @@ def clear(
     no_backup: Annotated[
         bool, typer.Option("--no-backup", help="Give the node back without a last backup.")
     ] = False,
+    leave_behind: Annotated[bool, LEAVE_BEHIND] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Cleared]:
     """Take a last backup, give the node back, end our tmux session, park the ssh alias.
 
-    The node is kept when the backup fails. Only our own job and session are touched.
+    The node is kept when the backup fails, and while a file of a workspace on it is in no snapshot. Only
+    our own job and session are touched.
     """
     who = caller(context)
 
@@ -31,7 +38,7 @@ def clear(
         from scratchflow.flows.clear import ClearWish
         from scratchflow.flows.clear import clear as flow
 
-        return flow(who, emit, ClearWish(backup=not no_backup, dry_run=dry_run))
+        return flow(who, emit, ClearWish(not no_backup, dry_run, leave_behind))
 
     return Call("clear", run, _shown)
 
@@ -40,8 +47,11 @@ def _shown(cleared: Cleared) -> Iterator[str]:
     if cleared.dry_run:
         yield "would run: " + ("; ".join(cleared.commands) or "nothing, there is no allocation")
         return
-    if cleared.snapshot:
+    if cleared.snapshot and not cleared.unsaved:
         yield f"the workspace is safe in snapshot {cleared.snapshot}"
+    elif cleared.snapshot:
+        missing = counted(cleared.unsaved, "path")
+        yield f"snapshot {cleared.snapshot} holds the workspace without {missing}"
     if cleared.released:
         job = f"job {cleared.job_id} was given back" if cleared.job_id else "the session was ended"
         yield job

@@ -7,6 +7,7 @@ import typer
 
 from scratchflow.cli.allocate import NO_WARM, NODE, WAIT, parsed_wait
 from scratchflow.cli.call import Call
+from scratchflow.cli.clear import LEAVE_BEHIND
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.flows.wishes import Hold
 from scratchflow.model.events import Emit
@@ -22,12 +23,13 @@ def hop(
     node: Annotated[str, NODE] = "",
     no_warm: Annotated[bool, NO_WARM] = False,
     wait: Annotated[str, WAIT] = "",
+    leave_behind: Annotated[bool, LEAVE_BEHIND] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Hopped]:
     """Move to another node: back up, take the next one, restore there, give the old one back.
 
-    The old node is kept until the workspace is whole on the new one. Interrupted, run it again: it
-    goes on where it was.
+    The old node is kept until the workspace is whole on the new one, and while a file of a workspace on
+    it is in no snapshot. Interrupted, run it again: it goes on where it was.
     """
     who = caller(context)
     waiting_s = parsed_wait(wait, context)
@@ -36,7 +38,8 @@ def hop(
         from scratchflow.flows.hop import hop as flow
 
         wait_s = who.settings().profile.wait.seconds if waiting_s is None else waiting_s
-        return flow(who, emit, Hold(node=node, warm=not no_warm, wait_s=wait_s, dry_run=dry_run))
+        wish = Hold(node=node, warm=not no_warm, wait_s=wait_s, dry_run=dry_run)
+        return flow(who, emit, wish, leave_behind=leave_behind)
 
     return Call("hop", run, _shown)
 

@@ -11,17 +11,18 @@ from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.pointing import has_alias, park
 from scratchflow.flows.presence import has_present_work
-from scratchflow.flows.wishes import Backup, DryRun, Nothing, Release
+from scratchflow.flows.wishes import Backup, DryRun, Nothing, Release, SaveNode
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationMissing,
     AllocationSuspended,
     FinalBackupFailed,
     NodeFailed,
+    NodeNotSaved,
     ScratchflowError,
     WorkspaceMissing,
 )
-from scratchflow.model.events import Emit, Log, Progress
+from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.results import (
     AllocationShown,
     AutobackupSwitched,
@@ -29,10 +30,13 @@ from scratchflow.model.results import (
     Cleared,
     JobsShown,
     NodeReleased,
+    NodeSaved,
 )
+from scratchflow.model.text import counted
 
 # Of the others nothing ran yet. What is stopped, or in a state nobody knows, cannot be saved: it is kept.
 _HAS_WORK = {"running", "suspended", "unknown"}
+_NAMED = 5
 
 
 class ClearWish(msgspec.Struct, frozen=True):
@@ -40,10 +44,12 @@ class ClearWish(msgspec.Struct, frozen=True):
 
     backup: bool = True
     dry_run: bool = False
+    # Gives the node back though files on it are in no snapshot.
+    leave_behind: bool = False
 
 
 def clear(caller: Caller, emit: Emit, wish: ClearWish) -> Cleared:
-    """Releases only after the last backup is committed, unless it is not wanted.
+    """Releases only what is in snapshots as a whole, unless no backup is wanted.
 
     Killed anywhere, running it again does the rest: each step looks at what is true first.
     """
@@ -57,7 +63,11 @@ def clear_on(cluster: Cluster, wish: ClearWish) -> Cleared:
         return _clear_here(cluster, wish)
     jobs = cluster.on_login("jobs open", Nothing(), JobsShown).jobs
     saved = [job for job in jobs if job.state in _HAS_WORK] if wish.backup else []
-    snapshots = [] if wish.dry_run else _back_up_all(cluster, saved)
+    taken = [] if wish.dry_run else _back_up_all(cluster, saved)
+    for job, one in taken:
+        require_saved(job.node, one, verb="clear", leave_behind=wish.leave_behind)
+    for job, one in taken:
+        warn_of_loss(cluster.emit, job.node, one)
     # Those that were looked at, and no other: a job that came meanwhile was not saved.
     numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
     wanted = Release(job_ids=numbers, dry_run=wish.dry_run)
@@ -66,12 +76,14 @@ def clear_on(cluster: Cluster, wish: ClearWish) -> Cleared:
     return Cleared(
         job_id=released.job_ids[-1] if released.job_ids else None,
         job_ids=released.job_ids,
-        snapshot=next(filter(None, reversed(snapshots)), None),
+        snapshot=next(filter(None, (one.snapshot for _, one in reversed(taken))), None),
         released=bool(released.job_ids) and not wish.dry_run,
         session_ended=released.session_ended,
         parked=parked,
         commands=_commands(cluster, saved, released) if wish.dry_run else [],
         dry_run=wish.dry_run,
+        unsaved=sum(one.unsaved for _, one in taken),
+        unsaved_paths=[path for _, one in taken for path in one.unsaved_paths],
     )
 
 
@@ -83,7 +95,9 @@ def _commands(
     return [*backups, *released.commands, *parks]
 
 
-def _back_up_all(cluster: Cluster, jobs: Sequence[AllocationShown]) -> list[str | None]:
+def _back_up_all(
+    cluster: Cluster, jobs: Sequence[AllocationShown]
+) -> list[tuple[AllocationShown, NodeSaved]]:
     """The last snapshot is the one that comes back next time: a copy from an earlier job goes first."""
     stopped = next((job for job in jobs if job.state != "running"), None)
     if stopped is not None:
@@ -91,37 +105,71 @@ def _back_up_all(cluster: Cluster, jobs: Sequence[AllocationShown]) -> list[str 
         raise FinalBackupFailed.because_of(suspended)
     if len(jobs) > 1:
         jobs = sorted(jobs, key=lambda job: has_present_work(cluster, job.job_id))
-    return [final_backup(cluster, job.job_id) for job in jobs]
+    return [(job, _save_node(cluster, job.job_id)) for job in jobs]
 
 
-def final_backup(cluster: Cluster, job_id: int | None) -> str | None:
-    """The last snapshot of a node; None when it has no workspace, so nothing to lose."""
+def _save_node(cluster: Cluster, job_id: int | None) -> NodeSaved:
+    """The last snapshots of a node, and what they could not hold."""
+    cluster.emit(Progress(phase="the last backup"))
+    try:
+        wish = SaveNode(message="before clear")
+        saved = cluster.at_workspace("save node", wish, NodeSaved, job_id=job_id)
+    except (AllocationEnded, AllocationMissing, NodeFailed):
+        raise  # there is no node to keep
+    except ScratchflowError as error:
+        raise FinalBackupFailed.because_of(error) from error
+    if saved.snapshot is None:
+        message = "there is no workspace on the node: nothing to back up"
+        cluster.emit(Log(level="info", message=message))
+    return saved
+
+
+def require_saved(node: str | None, saved: NodeSaved, *, verb: str, leave_behind: bool) -> None:
+    """Refuses to give a node back while files on it are in no snapshot, unless that is wanted."""
+    if saved.unsaved and not leave_behind:
+        count, paths = counted(saved.unsaved, "path"), _named(saved)
+        raise NodeNotSaved(node=node, count=count, paths=paths, verb=verb)
+
+
+def warn_of_loss(emit: Emit, node: str | None, saved: NodeSaved) -> None:
+    """Says what goes with the node."""
+    if saved.unsaved:
+        count = counted(saved.unsaved, "path")
+        message = f"{count} on `{node}` stay behind, in no snapshot: {_named(saved)}"
+        emit(Warned(code="release.left_behind", message=message))
+
+
+def _named(saved: NodeSaved) -> str:
+    paths = ", ".join(f"`{path}`" for path in saved.unsaved_paths[:_NAMED])
+    return f"{paths}, …" if saved.unsaved > _NAMED else paths
+
+
+def _final_backup_here(cluster: Cluster) -> BackupTaken | None:
+    """On one machine nothing is given back: what could not be read stays where it is."""
     cluster.emit(Progress(phase="the last backup"))
     try:
         wish = Backup(message="before clear", purpose="final")
-        return cluster.at_workspace("backup", wish, BackupTaken, job_id=job_id).snapshot
+        return cluster.at_workspace("backup", wish, BackupTaken)
     except WorkspaceMissing:
-        message = "there is no workspace on the node: nothing to back up"
+        message = "there is no workspace on this machine: nothing to back up"
         cluster.emit(Log(level="info", message=message))
         return None
-    except (AllocationEnded, AllocationMissing, NodeFailed):
-        raise  # there is no node to keep
     except ScratchflowError as error:
         raise FinalBackupFailed.because_of(error) from error
 
 
 def _clear_here(cluster: Cluster, wish: ClearWish) -> Cleared:
     """On one machine: what runs there is not in a job whose end would end it."""
-    snapshot = None
+    taken = None
     if wish.backup and not wish.dry_run:
-        snapshot = final_backup(cluster, None)
+        taken = _final_backup_here(cluster)
     if not wish.dry_run:
         # After the last backup, not before: had that failed, nobody would save it any more.
         cluster.on_login("autobackup off", DryRun(), AutobackupSwitched)
-    return _end_session(cluster, wish, snapshot)
+    return _end_session(cluster, wish, taken)
 
 
-def _end_session(cluster: Cluster, wish: ClearWish, snapshot: str | None) -> Cleared:
+def _end_session(cluster: Cluster, wish: ClearWish, taken: BackupTaken | None) -> Cleared:
     settings = cluster.settings
     saving = ["scratchflow backup"] if wish.backup else []
     login = LoginHost(settings, cluster.caller.environment, cluster.emit)
@@ -129,11 +177,13 @@ def _end_session(cluster: Cluster, wish: ClearWish, snapshot: str | None) -> Cle
     ended = session is not None and not wish.dry_run and none.release(login.tmux, settings.name)
     return Cleared(
         job_id=None,
-        snapshot=snapshot,
+        snapshot=taken.snapshot if taken else None,
         released=ended,
         session_ended=ended,
         commands=[*saving, f"tmux -L scratchflow kill-session -t ={session}"]
         if wish.dry_run and session
         else [],
         dry_run=wish.dry_run,
+        unsaved=taken.unsaved if taken else 0,
+        unsaved_paths=taken.unsaved_paths if taken else [],
     )

@@ -5,9 +5,19 @@ from __future__ import annotations
 import msgspec
 
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
+from scratchflow.flows.clear import require_saved, warn_of_loss
 from scratchflow.flows.pointing import has_alias, point_at, verify
 from scratchflow.flows.presence import newer_than
-from scratchflow.flows.wishes import Backup, DryRun, Hold, Nothing, Release, Session, Settle
+from scratchflow.flows.wishes import (
+    Backup,
+    DryRun,
+    Hold,
+    Nothing,
+    Release,
+    SaveNode,
+    Session,
+    Settle,
+)
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (
     AllocationMissing,
@@ -25,6 +35,7 @@ from scratchflow.model.results import (
     JobsShown,
     NodeHeld,
     NodeReleased,
+    NodeSaved,
     SessionReady,
     Settled,
 )
@@ -39,13 +50,16 @@ class _Move(msgspec.Struct, frozen=True):
     old_job: int
     old_node: str
     cluster: Cluster
+    leave_behind: bool = False
 
     def say(self, phase: str) -> None:
         self.cluster.emit(Progress(phase=phase))
 
 
-def hop(caller: Caller, emit: Emit, wish: Hold) -> Hopped:
+def hop(caller: Caller, emit: Emit, wish: Hold, *, leave_behind: bool = False) -> Hopped:
     """Backup, next node, restore, verify, repoint, and only then the old node is released.
+
+    Not while files on it are in no snapshot, unless they may be left behind.
 
     Killed anywhere, both nodes are still ours and running it again finishes: of two running jobs the
     older one is the one to leave.
@@ -54,20 +68,21 @@ def hop(caller: Caller, emit: Emit, wish: Hold) -> Hopped:
     if settings.profile.scheduler == "none":
         raise SchedulerMissing(profile=settings.name)
     with cluster_of(settings, caller, emit) as cluster:
-        move = _begin(cluster)
+        move = _begin(cluster, leave_behind=leave_behind)
         if wish.dry_run:
             return _foretold(move, wish)
         move.say("saving the workspace")
         # A copy that an earlier job left here, `allocate` without `up`: it is saved, but not what goes over.
         newer = newer_than(cluster, move.old_job)
-        saved = _back_up(move)
+        # Before anything else is asked for: whoever has to mend something does so on one node.
+        saved = _save_node(move)
         held = _next_node(move, wish)
         if newer:
-            last, snapshot = saved.snapshot if saved else None, _settle(move, held, newer)
+            last, snapshot = saved.snapshot, _settle(move, held, newer)
         else:
             last, snapshot = _bring_over(move, held)
         _switch(move, held)
-        left_behind = _leave(move, last)
+        gone, left_behind = _leave(move, last)
     return Hopped(
         from_node=move.old_node,
         from_job_id=move.old_job,
@@ -76,17 +91,27 @@ def hop(caller: Caller, emit: Emit, wish: Hold) -> Hopped:
         end_time=held.end_time,
         snapshot=snapshot,
         left_behind=left_behind,
+        unsaved=gone.unsaved,
+        unsaved_paths=gone.unsaved_paths,
     )
 
 
-def _begin(cluster: Cluster) -> _Move:
+def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:
     jobs = cluster.on_login("jobs open", Nothing(), JobsShown).jobs
     held = [job for job in jobs if job.state in HELD]
     if not held or held[0].node is None or held[0].job_id is None:
         raise AllocationMissing(profile=cluster.settings.name)
     if held[0].state != "running":
         raise AllocationSuspended(job_id=held[0].job_id, node=held[0].node)
-    return _Move(held[0].job_id, held[0].node, cluster)
+    return _Move(held[0].job_id, held[0].node, cluster, leave_behind)
+
+
+def _save_node(move: _Move) -> NodeSaved:
+    """Everything of ours on the old node; refused while some of it is in no snapshot."""
+    wish = SaveNode(message="before hop")
+    saved = move.cluster.at_workspace("save node", wish, NodeSaved, job_id=move.old_job)
+    require_saved(move.old_node, saved, verb="hop", leave_behind=move.leave_behind)
+    return saved
 
 
 def _back_up(move: _Move) -> BackupTaken | None:
@@ -157,19 +182,23 @@ def _switch(move: _Move, held: NodeHeld) -> None:
         verify(cluster.settings, held.node, cluster.emit, may_ask=cluster.caller.may_ask)
 
 
-def _leave(move: _Move, snapshot: str | None) -> str | None:
-    """Gives the old node back, after one more look at it; the snapshot of what was still changed there."""
+def _leave(move: _Move, snapshot: str | None) -> tuple[NodeSaved, str | None]:
+    """Gives the old node back, after one more look at it.
+
+    Returns what that saved, and the snapshot of what was still changed there.
+    """
     cluster = move.cluster
     move.say("giving the old node back")
-    taken = _back_up(move)
-    left = taken.snapshot if taken and taken.snapshot != snapshot else None
+    saved = _save_node(move)
+    warn_of_loss(cluster.emit, move.old_node, saved)
+    left = saved.snapshot if saved.snapshot != snapshot else None
     if left:
         message = f"`{move.old_node}` was still worked on: what changed is in snapshot {left}"
         cluster.emit(Warned(code="hop.left_behind", message=message))
     wish = Release(job_ids=(move.old_job,), end_session=False)
     cluster.on_login("release", wish, NodeReleased)
     _show_session(cluster)
-    return left
+    return saved, left
 
 
 def _show_session(cluster: Cluster) -> None:

@@ -57,6 +57,12 @@ def _backup(here: "Here", teller: "Teller", asked: wishes.Backup) -> Result:
     return take(here, teller, wish)
 
 
+def _save_node(here: "Here", teller: "Teller", asked: wishes.SaveNode) -> Result:
+    from scratchflow.flows.saving_node import save_node
+
+    return save_node(here, teller, asked)
+
+
 def _create(here: "Here", teller: "Teller", asked: wishes.Create) -> Result:
     from scratchflow.flows.create import create
 
@@ -228,6 +234,7 @@ def _jobs_open(login: "LoginHost", asked: wishes.OpenJobs) -> Result:
 # `do` is the `op` of the events, so each is a key of `RESULTS_BY_OP`.
 ON_NODE = {
     "backup": OnNode(wishes.Backup, _backup, compares_store=False),
+    "save node": OnNode(wishes.SaveNode, _save_node, compares_store=False),
     "create": OnNode(wishes.Create, _create),
     "check node": OnNode(wishes.Nothing, _check_node, compares_store=False),
     "settle": OnNode(wishes.Settle, _settle),

@@ -44,6 +44,12 @@ class Backup(DryRun, frozen=True):
     purpose: Purpose = "asked"
 
 
+class SaveNode(Arguments, frozen=True):
+    """`save node`: the last backup of a node, before it is given back."""
+
+    message: str = ""
+
+
 class Restore(DryRun, frozen=True):
     """`restore`."""
 

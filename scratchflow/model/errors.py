@@ -698,6 +698,18 @@ class FinalBackupFailed(ScratchflowError):
         return failed
 
 
+class NodeNotSaved(ScratchflowError):
+    """The node is not given back, because files on it are in no snapshot."""
+
+    code = "release.not_saved"
+    exit_code = 35
+    message = "`{node}` is still ours: no snapshot holds {count} on it: {paths}"
+    hint = (
+        "make them readable (`chmod`, `chown`) or delete them, and run it again;"
+        " `scratchflow {verb} --leave-behind` gives the node back without them"
+    )
+
+
 class AutobackupFailed(ScratchflowError):
     """The auto-backup could not be started on the node, or not be ended."""
 

@@ -289,6 +289,17 @@ class NodeReleased(Result, frozen=True):
     dry_run: bool = False
 
 
+class NodeSaved(Result, frozen=True):
+    """`save node`: the last snapshots of a node, and what is in none."""
+
+    snapshot: str | None
+    others: dict[str, str] = {}
+    """Other workspaces of ours on that node, by name, with the snapshot that holds each."""
+    # Paths that no snapshot holds; the first few, and how many.
+    unsaved: int = 0
+    unsaved_paths: list[str] = []
+
+
 class Cleared(Result, frozen=True):
     """`clear`: what was given back, after which last snapshot."""
 
@@ -300,6 +311,9 @@ class Cleared(Result, frozen=True):
     parked: bool = False
     commands: list[str] = []
     dry_run: bool = False
+    # With `--leave-behind`: what went with the node; the first few paths, and how many.
+    unsaved: int = 0
+    unsaved_paths: list[str] = []
 
 
 class AllocationShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -488,6 +502,9 @@ class Hopped(Result, frozen=True):
     left_behind: str | None = None
     commands: list[str] = []
     dry_run: bool = False
+    # With `--leave-behind`: what went with the old node; the first few paths, and how many.
+    unsaved: int = 0
+    unsaved_paths: list[str] = []
 
 
 class SessionReady(Result, frozen=True):
@@ -581,6 +598,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "config set": ConfigChanged,
     "create": WorkspaceCreated,
     "backup": BackupTaken,
+    "save node": NodeSaved,
     "restore": Restored,
     "snapshots list": SnapshotsListed,
     "snapshots show": SnapshotShown,

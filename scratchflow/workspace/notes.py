@@ -5,6 +5,7 @@ the absence of a restore note while a restore is half done, so it is written fir
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -12,7 +13,7 @@ import msgspec
 
 from scratchflow.disk.durable import fsync_directory, replace_file
 from scratchflow.model.snapshot import is_snapshot_id
-from scratchflow.workspace.place import Workspace
+from scratchflow.workspace.place import STATE_NAME, Workspace
 
 _BASE = "base.json"
 _RESTORING = "restoring.json"
@@ -50,6 +51,32 @@ def read_base_note(workspace: Workspace, store: Path) -> Base | None:
     if base is None or base.store != str(store) or not is_snapshot_id(base.snapshot):
         return None
     return base
+
+
+def noted_base(workspace: Workspace) -> Base | None:
+    """The snapshot the workspace came from, with the store that has it, whichever that is."""
+    base = _read(workspace.state / _BASE, Base)
+    return base if base is not None and is_snapshot_id(base.snapshot) else None
+
+
+def known_workspaces(scratch: Path) -> list[str]:
+    """The names of all workspaces that have notes on this scratch, whatever the profile says now."""
+    return sorted(_named(scratch / STATE_NAME, ""))
+
+
+def _named(directory: Path, prefix: str) -> Iterator[str]:
+    """A name may have several parts, and its notes lie that deep."""
+    try:
+        entries = [entry for entry in os.scandir(directory) if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.name.startswith("incoming-"):  # a whole tree under construction
+            continue
+        path, name = Path(entry.path), f"{prefix}{entry.name}"
+        if (path / _BASE).exists() or (path / _RESTORING).exists():
+            yield name
+        yield from _named(path, f"{name}/")
 
 
 def write_base(workspace: Workspace, store: Path, snapshot: str, store_id: str = "") -> None:

@@ -68,6 +68,7 @@ export interface Results {
   "config set": ConfigChanged;
   "create": WorkspaceCreated;
   "backup": BackupTaken;
+  "save node": NodeSaved;
   "restore": Restored;
   "snapshots list": SnapshotsListed;
   "snapshots show": SnapshotShown;
@@ -211,6 +212,8 @@ export interface Cleared {
   parked?: boolean;
   commands?: Array<string>;
   dry_run?: boolean;
+  unsaved?: number;
+  unsaved_paths?: Array<string>;
 }
 
 /** `setup`: what was written where, and whether it works. */
@@ -305,6 +308,8 @@ export interface Hopped {
   left_behind?: string | null;
   commands?: Array<string>;
   dry_run?: boolean;
+  unsaved?: number;
+  unsaved_paths?: Array<string>;
 }
 
 /** One path that was handled. `path_b64` stands in when the name is not UTF-8. */
@@ -404,6 +409,14 @@ export interface NodeRow {
   gpu_type?: string;
   features?: Array<string>;
   reason?: string;
+}
+
+/** `save node`: the last snapshots of a node, and what is in none. */
+export interface NodeSaved {
+  snapshot: string | null;
+  others?: Record<string, string>;
+  unsaved?: number;
+  unsaved_paths?: Array<string>;
 }
 
 /** `nodes`. */

@@ -1,0 +1,67 @@
+"""`clear` and `hop` give a node back only when everything of ours on it is in a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .laptop import Laptop
+from .minicluster import Minicluster
+
+WORK = "/scratch/alice/work"
+
+
+@pytest.fixture(autouse=True)
+def nothing_stored(minicluster: Minicluster) -> None:
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store")
+    for node in minicluster.node_states():
+        minicluster.exec(node, "sh", "-c", f"rm -rf {WORK}* /scratch/alice/.scratchflow")
+
+
+@pytest.fixture
+def working(laptop: Laptop) -> Iterator[Laptop]:
+    """On node-1, with a file in the workspace."""
+    laptop.data("up", "--node", "1")
+    assert laptop.ssh(f"echo mine > {WORK}/file").returncode == 0
+    yield laptop
+    laptop.data("config", "set", "workspace", "work")
+
+
+def leave_as_a_container_does(minicluster: Minicluster) -> None:
+    made = f"echo precious > {WORK}/result && chown root {WORK}/result && chmod 600 {WORK}/result"
+    minicluster.exec("node-1", "sh", "-c", made)
+
+
+@pytest.mark.parametrize("verb", ["clear", "hop"])
+def test_a_file_of_root_keeps_the_node_until_it_is_mended_or_left_behind(
+    working: Laptop, minicluster: Minicluster, verb: str
+) -> None:
+    leave_as_a_container_does(minicluster)
+    jobs = minicluster.jobs()
+    refused = working.outcome(verb)
+    assert (refused["code"], refused["exit_code"]) == ("release.not_saved", 35), refused
+    assert "`work/result`" in refused["message"]
+    assert f"{verb} --leave-behind" in refused["hint"]
+    assert minicluster.jobs() == jobs
+    if verb == "hop":
+        minicluster.exec("node-1", "chown", "alice", f"{WORK}/result")
+        assert working.data("hop")["unsaved"] == 0
+        assert working.ssh(f"cat {WORK}/result").stdout == "precious\n"
+    else:
+        cleared = working.data("clear", "--leave-behind")
+        assert (cleared["released"], cleared["unsaved_paths"]) == (True, ["work/result"])
+        assert minicluster.jobs() == []
+
+
+def test_a_workspace_that_was_renamed_in_the_configuration_is_saved_before_the_node_goes(
+    working: Laptop, minicluster: Minicluster
+) -> None:
+    working.data("config", "set", "workspace", "work2")
+    leave_as_a_container_does(minicluster)
+    assert working.outcome("clear")["code"] == "release.not_saved"
+    minicluster.exec("node-1", "rm", "-f", f"{WORK}/result")
+    assert working.data("clear")["released"] is True
+    working.data("config", "set", "workspace", "work")
+    working.data("up", "--node", "2")
+    assert working.ssh(f"cat {WORK}/file").stdout == "mine\n"

@@ -1,0 +1,125 @@
+"""The last backup of a node: everything of ours on it is in a snapshot, or it is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.flows.clear import require_saved
+from scratchflow.flows.saving_node import save_node
+from scratchflow.flows.wishes import SaveNode
+from scratchflow.model.errors import NodeNotSaved
+from scratchflow.model.results import NodeSaved
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.place import find_place
+
+from .conftest import Desk, make_desk
+
+
+def save(desk: Desk) -> NodeSaved:
+    return save_node(desk.here, desk.teller, SaveNode(message="before clear"))
+
+
+def renamed(desk: Desk, name: str) -> Desk:
+    """The same machine after `config set workspace`."""
+    profile = msgspec.structs.replace(desk.here.profile, workspace=name)
+    settings = msgspec.structs.replace(desk.here.settings, profile=profile)
+    workspace = msgspec.structs.replace(desk.here.workspace, name=name)
+    return Desk(msgspec.structs.replace(desk.here, settings=settings, workspace=workspace))
+
+
+def test_a_file_that_cannot_be_read_is_named_each_time(desk: Desk) -> None:
+    desk.write("work/closed").chmod(0)
+    closed = desk.scratch / "work/shut"
+    closed.mkdir()
+    (closed / "inside").write_text("x")
+    closed.chmod(0)
+    for _ in range(2):
+        saved = save(desk)
+        assert saved.snapshot == desk.ids[-1]
+        assert (saved.unsaved, sorted(saved.unsaved_paths)) == (2, ["work/closed", "work/shut"])
+    closed.chmod(0o700)
+    (desk.work / "closed").chmod(0o600)
+    assert save(desk).unsaved == 0
+
+
+def test_an_excluded_file_that_cannot_be_read_is_no_matter(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nexclude = ["*.o", "build/"]\n')
+    desk.write("work/file")
+    desk.write("work/closed.o").chmod(0)
+    desk.write("work/build/x")
+    (desk.work / "build").chmod(0)
+    assert save(desk).unsaved == 0
+    (desk.work / "build").chmod(0o700)
+
+
+def test_a_workspace_that_was_renamed_in_the_configuration_is_saved_too(desk: Desk) -> None:
+    desk.backup(message="by hand")
+    desk.write("work/since", "in no snapshot yet")
+    other = renamed(desk, "work2")
+    saved = save(other)
+    assert (saved.snapshot, saved.unsaved) == (None, 0)
+    assert saved.others == {"work": desk.ids[-1]}
+    last = read_catalogue(find_place(desk.here.store, "work")).snapshots[-1]
+    assert (last.files, last.purpose) == (4, "final")
+    other.write("work2/file")
+    again = save(other)
+    assert (again.others, again.snapshot) == (saved.others, other.ids[-1])
+
+
+def test_with_its_directories_and_excludes_as_its_last_snapshot_had_them(tmp_path: Path) -> None:
+    more = '[profiles.test.backup]\nalso = ["env"]\nexclude = ["*.o"]\n'
+    desk = make_desk(tmp_path, more)
+    desk.write("work/file")
+    desk.write("env/file")
+    desk.write("work/big.o")
+    desk.backup()
+    desk.write("env/since")
+    plain = msgspec.structs.replace(desk.here.profile.backup, also=[], exclude=[])
+    profile = msgspec.structs.replace(desk.here.profile, backup=plain, workspace="work2")
+    settings = msgspec.structs.replace(desk.here.settings, profile=profile)
+    workspace = msgspec.structs.replace(desk.here.workspace, name="work2", also=())
+    save(Desk(msgspec.structs.replace(desk.here, settings=settings, workspace=workspace)))
+    last = read_catalogue(find_place(desk.here.store, "work")).snapshots[-1]
+    assert (last.files, last.also, last.exclude) == (3, ["env"], ["*.o"])
+
+
+def test_a_renamed_workspace_that_cannot_be_saved_is_named(desk: Desk) -> None:
+    desk.backup()
+    other = renamed(desk, "work2")
+    desk.here.store.rename(desk.here.store.with_name("elsewhere"))
+    saved = save(other)
+    assert saved.unsaved == 1
+    assert saved.unsaved_paths[0].startswith("work (")
+    assert not desk.here.store.exists(), "no new store is made at the old place"
+
+
+def test_a_directory_that_is_left_without_its_workspace_is_named(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env"]\n')
+    desk.write("work/file")
+    desk.write("env/file")
+    desk.backup()
+    (desk.work / "file").unlink()
+    desk.work.rmdir()
+    assert save(desk).unsaved_paths == ["env (`work` beside it is gone)"]
+
+
+def test_what_a_restore_moved_aside_is_named(desk: Desk) -> None:
+    desk.backup()
+    desk.write("work.before-20200101T000000Z-abcdef/file")
+    saved = save(desk)
+    assert saved.unsaved == 1
+    assert "work.before-20200101T000000Z-abcdef" in saved.unsaved_paths[0]
+
+
+def test_the_refusal_names_what_is_missing_and_both_ways_on() -> None:
+    paths = [f"work/{number}" for number in range(7)]
+    saved = NodeSaved(snapshot=None, unsaved=7, unsaved_paths=paths)
+    with pytest.raises(NodeNotSaved) as caught:
+        require_saved("node-1", saved, verb="clear", leave_behind=False)
+    assert "7 paths on it: `work/0`, `work/1`" in str(caught.value)
+    assert "`scratchflow clear --leave-behind`" in caught.value.shown_hint
+    assert "chmod" in caught.value.shown_hint
+    require_saved("node-1", saved, verb="clear", leave_behind=True)
