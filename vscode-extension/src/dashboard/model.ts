@@ -5,6 +5,7 @@ import { freeOf } from '../flows/allocate';
 import type { AutobackupShown, NodeRow, SnapshotRow } from '../protocol';
 import { held, isOverdue, lastSnapshotAge, secondsLeft, type Picture } from '../state';
 import { ago, counted, duration, moment, plain, size } from '../words';
+import { unsavedText } from '../views/allocation';
 import { statusBar } from '../views/statusBar';
 
 export interface Fact {
@@ -93,6 +94,7 @@ function factsOf(picture: Picture, nowMs: number): Fact[] {
 
 function autobackupFact(auto: AutobackupShown): Fact {
   if (auto.last_error) return fact('Auto-backup', auto.last_error, 'bad');
+  if (auto.enabled && auto.unsaved) return fact('Auto-backup', unsavedText(auto.unsaved), 'bad');
   return fact('Auto-backup', auto.enabled ? `every ${duration(auto.every_s)}` : 'off');
 }
 

@@ -148,7 +148,22 @@ export function autobackupRows(picture: Picture, nowMs: number): Row[] {
       tint: 'bad',
     });
   }
+  if (auto.enabled && auto.unsaved) rows.push(unsavedRow(auto));
   return rows;
+}
+
+function unsavedRow({ unsaved = 0, unsaved_paths: paths = [] }: AutobackupShown): Row {
+  return {
+    label: unsavedText(unsaved),
+    tooltip: `The last backup could not read: ${paths.map(plain).join(', ')}`,
+    icon: 'warning',
+    tint: 'bad',
+  };
+}
+
+/** What the last backup could not read: in the side bar and on the dashboard. */
+export function unsavedText(count: number): string {
+  return count === 1 ? '1 path is not saved' : `${count} paths are not saved`;
 }
 
 function onRow({ every_s, overdue }: AutobackupShown): Row {

@@ -65,3 +65,9 @@ test('with nothing known it says what to do', () => {
   expect(empty.timeline.marks).toEqual([]);
   expect(empty.snapshotsSaid).toContain('Run Backup');
 });
+
+test('what the auto-backup could not read is a fact', () => {
+  const autobackup = { ...WITH_NODE.autobackup, enabled: true, unsaved: 1 };
+  const { facts } = dashboard({ ...all, picture: seeing({ ...WITH_NODE, autobackup }) });
+  expect(facts.at(-1)).toMatchObject({ value: '1 path is not saved', tint: 'bad' });
+});

@@ -63,3 +63,14 @@ test('the view Auto-Backup says on or off, the next time and the last error', ()
   expect(idle[0]).toMatchObject({ label: 'Off', description: 'needs a compute node' });
   expect(autobackupRows(UNKNOWN, NOW)).toEqual([]);
 });
+
+test('what the auto-backup could not read is shown', () => {
+  const unsaved_paths = ['work/a', 'work/b'];
+  const autobackup = { ...WITH_NODE.autobackup, enabled: true, unsaved: 2, unsaved_paths };
+  const rows = autobackupRows(seeing({ ...WITH_NODE, autobackup }), NOW);
+  expect(rows.at(-1)).toMatchObject({
+    label: '2 paths are not saved',
+    tooltip: 'The last backup could not read: work/a, work/b',
+    tint: 'bad',
+  });
+});
