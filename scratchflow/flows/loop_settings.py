@@ -13,9 +13,13 @@ _SETTINGS = ("scratch", "workspace", "store", "backup")
 
 
 def settings_digest(profile: Profile) -> str:
-    """Tells whether a loop runs with the same settings: those that decide what it saves, and when."""
+    """Tells whether a loop runs with the same settings: those that decide what it saves, and where.
+
+    Not how often: the heartbeat has that by itself, and `--set backup.every=…` for one start is no mistake.
+    """
     plain = to_plain(profile)
     chosen = {name: plain.get(name) for name in _SETTINGS}
+    chosen["backup"] = {key: one for key, one in plain["backup"].items() if key != "every"}
     return hashlib.sha256(msgspec.json.encode(chosen, order="sorted")).hexdigest()[:16]
 
 

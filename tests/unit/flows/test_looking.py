@@ -17,6 +17,7 @@ from scratchflow.flows.loop_settings import settings_digest
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results import StatusShown
 from scratchflow.model.times import iso_time
+from scratchflow.model.units import Duration
 from scratchflow.store.heartbeats import Heartbeat, Pulses, beat
 from scratchflow.store.marks import unkeep
 from scratchflow.store.place import open_place
@@ -192,3 +193,11 @@ def test_the_oldest_check_is_shown(login: Login) -> None:
     days_ago = iso_time(time.time() - 4 * 86400 - 60) or ""
     record_verified(login.place, [Verification(snapshot=snapshot, time=days_ago)])
     assert "oldest check: 4d ago" in "\n".join(shown(login.look()))
+
+
+def test_an_interval_for_one_start_is_not_called_a_change_of_settings(held: Login) -> None:
+    held.beat(every_s=1, workspace_exists=True)
+    backup = msgspec.structs.replace(held.settings.profile.backup, every=Duration(1))
+    once = msgspec.structs.replace(held.settings.profile, backup=backup)
+    assert settings_digest(once) == settings_digest(held.settings.profile)
+    assert held.problems() == []
