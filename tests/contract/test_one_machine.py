@@ -120,3 +120,33 @@ def test_without_tmux_what_needs_it_says_so_and_the_rest_works(machine: Machine)
     assert machine.data("clear")["released"] is False
     (amiss,) = [check for check in machine.data("doctor")["checks"] if not check["ok"]]
     assert (amiss["name"], "install tmux" in amiss["fix"]) == ("tmux", True)
+
+
+def problems(machine: Machine) -> list[str]:
+    return [problem["name"] for problem in machine.data("status")["problems"]]
+
+
+def test_the_auto_backup_is_shown_while_it_runs_and_takes_over_changed_settings(
+    machine: Machine,
+) -> None:
+    machine.data("create")
+    assert machine.data("autobackup", "on")["changed"] is True
+    try:
+        # No session was ever made: the loop runs without one.
+        assert machine.data("status")["autobackup"]["enabled"] is True
+        assert (problems(machine), machine.data("autobackup", "on")["changed"]) == ([], False)
+        machine.data("config", "set", "backup.also", '["env"]')
+        assert problems(machine) == ["autobackup.other_settings"]
+        assert machine.data("autobackup", "on")["changed"] is True
+        assert problems(machine) == []
+    finally:
+        assert machine.data("autobackup", "off")["changed"] is True
+    assert machine.data("status")["autobackup"]["enabled"] is False
+
+
+def test_doctor_and_status_say_that_a_deleted_workspace_is_gone(machine: Machine) -> None:
+    path = Path(machine.data("create")["path"])
+    path.rmdir()
+    checks = {check["name"]: check for check in machine.data("doctor")["checks"]}
+    assert checks["workspace"]["ok"] is False
+    assert machine.data("status")["workspace"]["exists"] is False
