@@ -4,6 +4,7 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck disable=SC2034  # used by whoever sources this
 VENV=${SCRATCHFLOW_VENV:-$ROOT/.venv}
+. "$ROOT/scripts/ordinary.sh"
 
 say() { printf '\n== %s\n' "$*" >&2; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
@@ -34,22 +35,27 @@ apt_install() {
 }
 
 # make_venv DIRECTORY REQUIREMENT...: a venv with this project in it; made anew only when the
-# project's dependencies changed since.
+# project's dependencies or the Python changed since.
 make_venv() {
-    local directory=$1 wanted
+    local directory=$1 wanted python
     shift
-    wanted=$(cat "$ROOT/pyproject.toml" - <<<"$ROOT $*" | sha256sum)
+    python=$(python_for_all)
+    wanted=$(cat "$ROOT/pyproject.toml" - <<<"$ROOT $python $*" | sha256sum)
     [[ $(cat "$directory/.made-from" 2>/dev/null) != "$wanted" ]] || return 0
     say "making ${directory#"$ROOT"/}"
     rm -rf "$directory"
+    local umask_before
+    umask_before=$(umask)
+    umask 022
     # Debian keeps venv in a package of its own.
-    "${PYTHON:-python3}" -m venv "$directory" >/dev/null 2>&1 || {
+    "$python" -m venv "$directory" >/dev/null 2>&1 || {
         rm -rf "$directory"
         apt_install python3-venv
-        "${PYTHON:-python3}" -m venv "$directory"
+        "$python" -m venv "$directory"
     }
     "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "$@" 2>&1 |
         { grep -v '^WARNING: Location' >&2 || true; }
+    umask "$umask_before"
     echo "$wanted" >"$directory/.made-from"
 }
 

@@ -13,6 +13,7 @@ from scratchflow.archive import delta, displacing, writer
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.displacing import Displacing, Held
 from scratchflow.archive.index import Index
+from scratchflow.disk.trees import remove_tree
 
 from .conftest import Bench, fill, tree_state
 
@@ -161,7 +162,7 @@ def test_interrupted_anywhere_a_second_run_completes(
     shutil.copytree(bench.scratch, saved, symlinks=True)
     cache = bench.cache
     for stop_after in range(1, 40):
-        shutil.rmtree(bench.scratch)
+        remove_tree(bench.scratch)
         shutil.copytree(saved, bench.scratch, symlinks=True)
         bench.cache = cache
         with monkeypatch.context() as patch:

@@ -322,6 +322,6 @@ def test_a_closed_workspace_comes_back_closed(tmp_path: Path) -> None:
     desk.write("work/a", "1")
     desk.work.chmod(0o555)
     desk.backup()
-    desk.work.rename(tmp_path / "gone")
+    desk.work.rename(desk.scratch / "gone")
     desk.restore()
     assert desk.work.stat().st_mode & 0o777 == 0o555

@@ -17,8 +17,6 @@ from scratchflow.store.nodes import NodeRecord, record_node
 from scratchflow.store.place import find_place, open_place
 from scratchflow.testing.store import commit_bytes, make_id, make_lock
 
-AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-
 
 @contextmanager
 def umask(mask: int) -> Iterator[None]:
@@ -97,18 +95,6 @@ def test_a_shared_store_is_fine_only_with_the_sticky_bit(tmp_path: Path) -> None
     os.chmod(store, 0o777)  # noqa: S103 - the case
     with pytest.raises(StoreUnusable):
         open_place(store, "work")
-
-
-@AS_ROOT
-def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
-    place = open_place(tmp_path / "store", "work")
-    os.chown(place.directory, 12345, -1)
-    with pytest.raises(StoreUnusable, match="belongs to user 12345"):
-        open_place(tmp_path / "store", "work")
-    os.chown(place.directory, 0, -1)
-    os.chown(tmp_path / "store", 12345, -1)
-    with pytest.raises(StoreUnusable, match="belongs to user 12345"):
-        find_place(tmp_path / "store", "work")
 
 
 def test_a_link_or_file_in_the_place_of_the_directory_is_refused(tmp_path: Path) -> None:

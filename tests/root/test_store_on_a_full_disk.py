@@ -23,21 +23,12 @@ TRIALS = 120
 CONTENT = b"x" * (100 * PAGE)
 
 
-def can_mount() -> bool:
-    probe = ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]
-    try:
-        return subprocess.run(probe, check=False, capture_output=True).returncode == 0
-    except FileNotFoundError:
-        return False
-
-
-@pytest.mark.skipif(not can_mount(), reason="needs the right to mount")
 @pytest.mark.parametrize("short_of", ["pages", "inodes"])
 def test_a_store_full_at_any_byte_is_exit_33_and_costs_no_snapshot(
     tmp_path: Path, short_of: str
 ) -> None:
     command = ["unshare", "-m", sys.executable, __file__, str(tmp_path), short_of]
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     ran = subprocess.run(
         command, check=False, capture_output=True, text=True, cwd=root,
         env={**os.environ, "PYTHONPATH": str(root)},
