@@ -24,7 +24,8 @@ The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, fr
     delta.changes_since(base, scanned, cache, warn) -> Changes, true if there are any
     delta.find_delta(scanned, base, cache, wanted, warn) -> Delta
     delta.changed_since_scan(delta, scanned) -> paths that somebody changed meanwhile
-    delta.apply(delta, scanned, wanted, open_archive, warn=…, …) -> Applied
+    delta.apply(delta, scanned, wanted, open_archive, displacing=…, …) -> Applied
+    displacing.Displacing(held, before, warn): what may be replaced, and where the rest goes
     after_delta.cache_after(delta, applied.touched, scanned, flags, wanted) -> ScanCache
 
     verify.verify_archive(path, sha256=None, open_archive=None) -> list of problems

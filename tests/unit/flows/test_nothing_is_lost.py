@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
+from scratchflow.archive import after_delta
 from scratchflow.archive import delta as deltas
 from scratchflow.archive.displacing import Displacing
 from scratchflow.flows.here import here_with
@@ -128,7 +131,7 @@ def rewritten(path: Path, content: bytes) -> None:
     os.utime(path, ns=(stats.st_atime_ns, stats.st_mtime_ns))
 
 
-def meanwhile(monkeypatch: pytest.MonkeyPatch, name: str, do: Callable[[], None]) -> None:
+def meanwhile(monkeypatch: pytest.MonkeyPatch, name: str, do: Callable[[], object]) -> None:
     """Does something right before a step of the delta."""
     step = getattr(deltas, name)
 
@@ -151,6 +154,21 @@ def test_a_file_changed_while_the_difference_is_restored_is_not_taken_for_unchan
     assert untouched.read_bytes() == b"exit(1)"
     assert desk.backup().changed_files == 1
     assert saved_somewhere(desk, "work/src/main.py", b"exit(1)", tmp_path / "x")
+
+
+def test_a_write_just_before_mode_and_time_are_restored_is_seen_by_the_next_backup(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = desk.work / "README"
+    first = str(desk.backup().snapshot)
+    file.chmod(0o600)
+    desk.backup()
+    meanwhile(monkeypatch, "apply", lambda: file.write_bytes(b"HELLO"))
+    an_hour_later = SimpleNamespace(time_ns=lambda: time.time_ns() + 3600 * 10**9)
+    monkeypatch.setattr(after_delta, "time", an_hour_later)
+    desk.restore(first)
+    assert file.read_bytes() == b"HELLO"
+    assert desk.backup().changed_files == 1
 
 
 def test_a_file_changed_after_the_safety_snapshot_is_not_overwritten(
