@@ -23,6 +23,7 @@ from scratchflow.model.results import BackupTaken
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import Place, find_place
 from scratchflow.store.rescue_files import RESCUE_NAME, put_rescue
+from scratchflow.store.reserve import ensure_reserve
 from scratchflow.store.sweep import sweep
 from scratchflow.workspace.notes import read_base
 
@@ -35,6 +36,7 @@ def backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
         place = open_store(here)
         with here.lock(place, "scratchflow backup", remark=teller.remark) as lock:
             sweep(lock, time.time())
+            ensure_reserve(place)
             taken = take_snapshot(here, lock, teller, _with_known_roots(here, place, wish))
             leave_rescue(place, teller)
             return taken

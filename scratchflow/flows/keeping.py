@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from scratchflow.flows.here import Here
 from scratchflow.flows.telling import Teller
 from scratchflow.flows.wishes import Mark as MarkWish
 from scratchflow.flows.wishes import Prune
-from scratchflow.model.errors import LastSnapshot
+from scratchflow.model.errors import LastSnapshot, NoRoomToPrune, NoSpace
 from scratchflow.model.results import SnapshotsMarked, SnapshotsPruned
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.marks import Mark, keep, read_marks, unkeep
 from scratchflow.store.place import Place, find_place, open_place
 from scratchflow.store.prune import plan_prune, plan_remove, prune, remove
+from scratchflow.store.reserve import ensure_reserve, free_reserve
 from scratchflow.store.retention import Retention
 from scratchflow.store.sweep import sweep
 
@@ -35,6 +37,7 @@ def prune_snapshots(here: Here, teller: Teller, wish: Prune) -> SnapshotsPruned:
             plan = remove(lock, _removable(place, wish.snapshots))
         else:
             plan = prune(lock, here.profile.backup, here.now())
+        ensure_reserve(place)
     return _pruned(plan, freed_bytes, dry_run=False)
 
 
@@ -69,7 +72,16 @@ def unkeep_snapshots(here: Here, teller: Teller, wish: MarkWish) -> SnapshotsMar
 
 
 def _locked(here: Here, teller: Teller, place: Place, verb: str) -> StoreLock:
-    return here.lock(place, f"scratchflow snapshots {verb}", remark=teller.remark)
+    """The store's lock. On a full disk there is room for it once the reserve is given up."""
+    doing = f"scratchflow snapshots {verb}"
+    with suppress(NoSpace):
+        return here.lock(place, doing, remark=teller.remark)
+    free_reserve(place)
+    try:
+        return here.lock(place, doing, remark=teller.remark)
+    except NoSpace as error:
+        reason = error.fields["reason"]
+        raise NoRoomToPrune(path=place.directory, reason=reason) from None
 
 
 def _plan(here: Here, place: Place, wish: Prune) -> Retention:

@@ -502,6 +502,15 @@ class NoSpace(ScratchflowError):
     retryable = True
 
 
+class NoRoomToPrune(ScratchflowError):
+    """The disk or quota is so full that not even the lock fits, and no reserve is left."""
+
+    code = "disk.no_room_to_prune"
+    exit_code = 33
+    message = "nothing was removed: there is no room in `{path}` for the lock ({reason})"
+    hint = "delete any file of yours on that file system (1 MB is enough), then run it again"
+
+
 class StoreLocked(ScratchflowError):
     """Another scratchflow is writing to the store."""
 

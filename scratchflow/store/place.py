@@ -27,6 +27,7 @@ LINEAGE_NAME = "lineage.json"
 STORE_NAME = "store.json"
 READERS_NAME = "readers"
 VERIFIED_NAME = "verified"
+RESERVE_NAME = "reserve"
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 
@@ -39,6 +40,7 @@ _OWN_NAMES = {
     STORE_NAME,
     READERS_NAME,
     VERIFIED_NAME,
+    RESERVE_NAME,
 }
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
