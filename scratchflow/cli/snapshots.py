@@ -13,6 +13,7 @@ from scratchflow.flows import wishes
 from scratchflow.model.errors import Declined
 from scratchflow.model.events import Emit
 from scratchflow.model.results import (
+    NOT_ASKED_FOR,
     PathChange,
     PathEntry,
     SnapshotExported,
@@ -267,7 +268,8 @@ def _pruned(pruned: SnapshotsPruned) -> Iterator[str]:
     for snapshot in pruned.removed:
         yield f"{word} {snapshot}"
     for snapshot, reasons in pruned.kept.items():
-        yield f"kept {snapshot} ({', '.join(reasons)})"
+        if reasons != [NOT_ASKED_FOR]:
+            yield f"kept {snapshot} ({', '.join(reasons)})"
     yield f"{word} {len(pruned.removed)}, {format_size(pruned.freed_bytes)}"
 
 

@@ -383,7 +383,10 @@ def note_restored(here: Here, teller: Teller, index: Index, cache: ScanCache | N
 def _prune(lock: StoreLock, here: Here, teller: Teller) -> tuple[str, ...]:
     """What was removed. The new snapshot is committed by then: trouble with old ones is a warning."""
     try:
-        return prune(lock, here.profile.backup, here.now()).removed
+        plan = prune(lock, here.profile.backup, here.now())
     except ScratchflowError as error:
         teller.warn("snapshots.not_pruned", b"", f"old snapshots stay: {error}")
         return ()
+    if plan.blocked:
+        teller.remark(f"no old snapshot was removed: {plan.blocked}")
+    return plan.removed

@@ -197,6 +197,10 @@ class SnapshotsVerified(Result, frozen=True):
         return 31 if self.bad else 0
 
 
+# Why the others stay when snapshots are removed by id.
+NOT_ASKED_FOR = "not asked for"
+
+
 class SnapshotsPruned(Result, frozen=True):
     """`snapshots prune`."""
 

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 import msgspec
 
 from scratchflow.disk.durable import fsync_directory
+from scratchflow.model.errors import ScratchflowError
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lineage import read_noted, write_noted
@@ -54,7 +55,8 @@ def remove(lock: StoreLock, snapshots: Collection[str]) -> Retention:
     lock.assert_held()
     plan = _carry_out(lock, plan_remove(lock.place, snapshots))
     for snapshot in plan.removed:
-        unkeep(lock.place, snapshot)
+        with suppress(ScratchflowError):  # a mark of a snapshot that is gone keeps nothing
+            unkeep(lock.place, snapshot)
     return plan
 
 

@@ -26,6 +26,7 @@ from typing import Protocol
 
 import msgspec
 
+from scratchflow.model.results import NOT_ASKED_FOR
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.units import Span
 from scratchflow.store.catalogue import Catalogue, begun_at, needed_archives
@@ -98,7 +99,7 @@ def plan_removal(
     if blocked := _blocked(catalogue):
         return blocked
     staying = (one.id for one in catalogue.snapshots if one.id not in unwanted)
-    kept: dict[str, tuple[str, ...]] = dict.fromkeys(staying, ("not asked for",))
+    kept: dict[str, tuple[str, ...]] = dict.fromkeys(staying, (NOT_ASKED_FOR,))
     return _plan(catalogue.snapshots, lineage_of(catalogue.snapshots, noted), kept)
 
 

@@ -10,6 +10,7 @@ from scratchflow.flows.snapshots import list_snapshots, verify_snapshots
 from scratchflow.flows.wishes import Mark as MarkWish
 from scratchflow.flows.wishes import Prune
 from scratchflow.model.errors import LastSnapshot, SnapshotMissing
+from scratchflow.model.events import Log
 from scratchflow.store.marks import Mark, keep, read_marks
 
 from .conftest import Desk
@@ -64,6 +65,9 @@ def test_nothing_is_removed_by_id_while_a_manifest_cannot_be_read(desk: Desk) ->
     assert done.removed == []
     assert second in (done.blocked or "")
     assert first in desk.ids
+    save(desk, "four")
+    lines = [event.message for event in desk.events if isinstance(event, Log)]
+    assert any("no old snapshot was removed" in line and second in line for line in lines)
 
 
 def test_keep_and_unkeep_set_and_take_the_mark(desk: Desk) -> None:
