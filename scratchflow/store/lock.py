@@ -179,6 +179,8 @@ class StoreLock:
     def _try_once(self) -> Head | None:
         lock = self.place.lock
         head = read_head(lock)
+        if head is not None and head.is_held_by(self._token) and self._heartbeat is None:
+            return self._settle(None)  # taken before, though the file system said otherwise
         if is_free(lock, head):
             put_whole_lock(self.place.directory, lock, self._owner(), self._clock.touch)
             return self._settle(None)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -38,7 +39,9 @@ RELEASED_PREFIX = f"{TEMP_PREFIX}lock-"
 Touch = Callable[[int | Path], None]
 
 _FIRST = "owner.json"
-_OCCUPIED = {errno.ENOTEMPTY, errno.EEXIST}
+_OCCUPIED = {errno.ENOTEMPTY, errno.EEXIST, errno.ESTALE}
+_STALE_LOOKS = 50
+_STALE_PAUSE_S = 0.1
 _TOKEN = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _OWNER_LIMIT_BYTES = 65536
 
@@ -71,6 +74,10 @@ def is_free(lock: Path, head: Head | None) -> bool:
         return not os.listdir(lock)
     except FileNotFoundError:
         return True
+    except OSError as error:
+        if error.errno != errno.ESTALE:
+            raise
+        return False  # it was replaced: the next look shows by whom
 
 
 def put_whole_lock(place_directory: Path, lock: Path, owner: Owner, touch: Touch) -> None:
@@ -108,7 +115,22 @@ def _rename_to_free(whole: Path, lock: Path) -> None:
 
 
 def read_head(lock: Path) -> Head | None:
-    """Who holds the lock; None when nobody does."""
+    """Who holds the lock; None when nobody does.
+
+    A network file system may still know a lock by name that another host has replaced, and say
+    ESTALE for it: it forgets that within a second or so, and is asked again.
+    """
+    for _ in range(_STALE_LOOKS):
+        try:
+            return _read_head_once(lock)
+        except OSError as error:
+            if error.errno != errno.ESTALE:
+                raise
+        time.sleep(_STALE_PAUSE_S)
+    return _read_head_once(lock)
+
+
+def _read_head_once(lock: Path) -> Head | None:
     try:
         made = os.lstat(lock).st_mtime
     except FileNotFoundError:
@@ -136,6 +158,10 @@ def claim(lock: Path, target: Path, owner: Owner, touch: Touch) -> bool:
             touch(target)
     except (FileExistsError, FileNotFoundError):
         return False
+    except OSError as error:
+        if error.errno != errno.ESTALE:
+            raise
+        return False  # the lock was replaced under our eyes
     finally:
         with suppress(OSError):
             os.unlink(temp)

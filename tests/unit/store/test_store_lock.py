@@ -363,3 +363,20 @@ def test_a_rename_whose_answer_was_lost_still_gives_the_lock(
     monkeypatch.setattr(os, "rename", twice)
     with make_lock(place).acquired() as lock:
         lock.assert_held()
+
+
+def test_a_lock_that_another_host_has_just_replaced_is_looked_at_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GlusterFS and NFS say ESTALE for a name that they remember and that leads elsewhere by now."""
+    opened, stale = os.open, iter([True, True])
+
+    def once_stale(path: Path, *args: int) -> int:
+        if str(path).endswith("owner.json") and next(stale, False):
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return opened(path, *args)
+
+    with make_lock(place, process=ELSEWHERE).acquired():
+        monkeypatch.setattr(os, "open", once_stale)
+        with pytest.raises(StoreLocked, match="n2"):
+            make_lock(place).acquired()
