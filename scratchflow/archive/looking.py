@@ -45,6 +45,8 @@ class Looker:
         A file that cannot be read, or is not what the scan saw any more, gets no digest.
         """
         entries = [entry for entry in entries if entry not in self._looked_at]
+        if not entries:
+            return
         self._looked_at.update(entries)
         shares = _shares(self._scanned, entries)
         reading = _Reading(self._scanned, self._seed, shares)
