@@ -80,7 +80,11 @@ def import_archive(
             for member in read_members(stream, warn):
                 importer.add(member, stream.pieces(member.stored))
             if stream.drain():
-                warn("archive.more_after_end", b"", "goes on after its end mark; that was not read")
+                warn(
+                    "archive.more_after_end",
+                    b"",
+                    "the archive goes on after its end mark; that was not read",
+                )
             index = importer.finish()
     except UnsafePath as error:
         reason, name = error.args
@@ -93,7 +97,11 @@ def import_archive(
         sink.abort()
         raise
     if unchecked:
-        warn("archive.unchecked", b"", "has no checksums: damage to it would go unnoticed")
+        warn(
+            "archive.unchecked",
+            b"",
+            "the archive has no checksums: damage to it would go unnoticed",
+        )
     append_index(index, sink)
     return Imported(index, sink.written, sink.sha256.hexdigest(), index.counts())
 

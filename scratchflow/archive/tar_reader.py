@@ -64,7 +64,9 @@ def read_members(stream: PieceReader, odd: Odd | None = None) -> Iterator[Member
         extra = _Extra(dict(global_records))
         if stream.at_end() and stream.position:
             told(
-                "archive.no_end", b"", "has no end mark: members may be missing after the last one"
+                "archive.no_end",
+                b"",
+                "the archive has no end mark: members may be missing at its end",
             )
             return
         header = _next_header(stream)
@@ -72,7 +74,11 @@ def read_members(stream: PieceReader, odd: Odd | None = None) -> Iterator[Member
             _read_extra(stream, header, kind, extra, global_records)
             header = _next_header(stream)
             if header is None:
-                told("archive.odd", b"", "ends with an extended header that belongs to no member")
+                told(
+                    "archive.odd",
+                    b"",
+                    "the archive ends with an extended header that belongs to no member",
+                )
         if header is None:
             return
         member = _member(stream, header, extra, told)
@@ -82,8 +88,8 @@ def read_members(stream: PieceReader, odd: Odd | None = None) -> Iterator[Member
         stream.skip(padding(member.stored + extra.map_bytes + extra.surplus))
 
 
-def _strict(_code: str, _path: bytes, message: str) -> None:
-    raise Malformed(f"it {message}")
+def _strict(_code: str, path: bytes, message: str) -> None:
+    raise Malformed(f"a member {message}" if path else message)
 
 
 class _Extra(msgspec.Struct):
