@@ -142,7 +142,7 @@ def _pax_records(content: bytes, sparse_numbers: list[int]) -> dict[bytes, bytes
     records: dict[bytes, bytes] = {}
     position = 0
     while position < len(content):
-        if not content[position:].strip(b"\0"):
+        if content[position] == 0 and not content[position:].strip(b"\0"):
             break  # some writers count the padding
         space = content.find(b" ", position, position + 8)
         digits = content[position:space]

@@ -186,6 +186,7 @@ HARMLESS = {
     ),
     "mtime-far-away": (packed(pax({b"mtime": b"99999999999999999"}), member(b"f", b"x")), {"f"}),
     "mtime-negative-base-256": (packed(member(b"f", b"x", mtime=b"\xff" * 12)), {"f"}),
+    "a-hundred-thousand-records": (packed(pax(b"6 a=b\n" * 150_000), member(b"f", b"x")), {"f"}),
     "setuid": (packed(member(b"f", b"x", mode=b"0006755\0")), {"f"}),
     "newline-and-escape": (packed(member(b"a\n\x1b[31m", b"x")), {"a\n\x1b[31m"}),
 }  # fmt: skip
