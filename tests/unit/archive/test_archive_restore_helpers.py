@@ -125,7 +125,7 @@ def test_a_warning_reaches_the_one_who_asked(bench: Bench, monkeypatch: pytest.M
         except OSError:
             pytest.skip("no extended attributes here")
     index = bench.backup("A")
-    monkeypatch.setattr(placing, "set_xattrs", lambda *_: False)
+    monkeypatch.setattr(placing, "replace_xattrs", lambda *_: False)
     bench.restore(index)
     warned = sorted(path for code, path, _ in bench.warnings if code == "files.xattrs")
     assert warned == [b"work/with-%d" % number for number in range(5)]
