@@ -75,10 +75,11 @@ def _shown(restored: Restored) -> Iterator[str]:
     if restored.abandoned:
         yield from _shown_abandoned(restored)
         return
-    if restored.safety_snapshot:
-        yield f"what is replaced or removed is in snapshot {restored.safety_snapshot}"
     for path in restored.moved_aside:
         yield f"what no snapshot holds was kept as `{printable(path)}`"
+    if restored.safety_snapshot:
+        what = "everything else that" if restored.moved_aside else "whatever"
+        yield f"{what} was replaced or removed is in snapshot {restored.safety_snapshot}"
     target = printable(restored.target)
     if restored.mode == "nothing":
         yield f"`{target}` equals snapshot {restored.snapshot} already"

@@ -88,16 +88,31 @@ def _owner(token: str) -> Owner:
     )
 
 
-def _readers(place: Place, now: float | None) -> list[Reader]:
+def old_readers(place: Place, now: float) -> list[Path]:
+    """The files that keep nothing any more because of their age."""
+    return [file for file in _files(place) if now - _written(file, now) > _STALE_AFTER_S]
+
+
+def _written(file: Path, now: float) -> float:
+    try:
+        return os.lstat(file).st_mtime
+    except FileNotFoundError:  # its restore has just ended
+        return now
+
+
+def _files(place: Place) -> list[Path]:
     directory = place.directory / READERS_NAME
     with store_errors(directory):
         try:
             names = sorted(os.listdir(directory))
         except FileNotFoundError:
             return []
+    return [directory / name for name in names if name.endswith(_SUFFIX)]
+
+
+def _readers(place: Place, now: float | None) -> list[Reader]:
     at = time.time() if now is None else now
-    files = [directory / name for name in names if name.endswith(_SUFFIX)]
-    return [reader for file in files if (reader := _alive(file, at)) is not None]
+    return [reader for file in _files(place) if (reader := _alive(file, at)) is not None]
 
 
 def _alive(file: Path, now: float) -> Reader | None:

@@ -20,7 +20,7 @@ from scratchflow.store.failures import store_errors
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.lock_chain import RELEASED_PREFIX, remove_lock_directory
 from scratchflow.store.place import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
-from scratchflow.store.readers import held_archives
+from scratchflow.store.readers import held_archives, old_readers
 
 _RELEASED_LOCK = re.compile(re.escape(RELEASED_PREFIX) + r"[0-9a-f]{32}", re.ASCII)
 
@@ -46,6 +46,7 @@ def sweep(lock: StoreLock, now: float) -> Swept:
         *_older(_temps(place.directory), now - temp_patience_s),
         *_older(_temps(place.nodes), now - patience_s),
         *_older(_orphans(place), now - patience_s),
+        *old_readers(place, now),
     ]
     with store_errors(place.directory):
         freed_bytes = sum(_remove(path) for path in leftovers)

@@ -157,3 +157,15 @@ def test_a_reader_that_died_keeps_nothing(desk: Desk) -> None:
         file.write_bytes(msgspec.json.encode(note))
         assert readers.held_archives(desk.place, now) == set()
     assert os.listdir(desk.place.directory / "readers") == []
+
+
+def test_what_a_killed_reader_left_is_swept_away(desk: Desk) -> None:
+    taken = str(desk.backup().snapshot)
+    now = desk.here.now().timestamp()
+    with readers.reading(desk.place, taken, [taken], token=desk.here.token(4)):
+        with desk.here.lock(desk.place, "test") as lock:
+            sweep(lock, now)
+        assert len(os.listdir(desk.place.directory / "readers")) == 1
+        with desk.here.lock(desk.place, "test") as lock:
+            sweep(lock, now + 3 * 86400)
+        assert os.listdir(desk.place.directory / "readers") == []
