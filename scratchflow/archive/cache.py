@@ -141,7 +141,7 @@ def recheck_flags(scanned: ScannedTree, verified_ns: int | None = None) -> array
     for entry in recent:
         touched_ns = max(scanned.mtime_ns[entry], scanned.ctime_ns[entry])
         flags[entry] = RECHECK * is_racy(touched_ns, since_ns)
-    if scanned.mapped:
+    if not scanned.mapped.isdisjoint(scanned.inode):
         for entry, inode in enumerate(scanned.inode):
             if inode in scanned.mapped:
                 flags[entry] = RECHECK

@@ -30,11 +30,11 @@ def inodes_mapped_for_writing(proc: Path = PROC) -> set[int]:
         return set()
     found: set[int] = set()
     for process in processes:
-        found.update(map(int, _WRITABLE_AND_SHARED.findall(_maps(proc / process / "maps"))))
+        found.update(map(int, _WRITABLE_AND_SHARED.findall(_maps(f"{proc}/{process}/maps"))))
     return found
 
 
-def _maps(path: Path) -> bytes:
+def _maps(path: str) -> bytes:
     """The mappings of a process; nothing when it is gone, or somebody else's."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
