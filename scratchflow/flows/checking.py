@@ -28,6 +28,7 @@ from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import find_place
+from scratchflow.store.probe import probe_store
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.own_scratch import require_own_scratch
 from scratchflow.workspace.place import Workspace, expand, find_workspace
@@ -218,10 +219,28 @@ def _check_store(settings: Settings, environment: Mapping[str, str]) -> Check:
         return Check(name="store", ok=False, detail=str(error), fix=error.shown_hint)
     nearest = _nearest(store)
     if os.access(nearest, os.W_OK | os.X_OK):
-        detail = str(store) if nearest == store else f"{store} (will be made)"
-        return Check(name="store", ok=True, detail=detail)
+        if nearest == store:
+            return _check_abilities(store)
+        return Check(name="store", ok=True, detail=f"{store} (will be made)")
     fix = "`scratchflow config set store PATH` with a directory of yours on shared storage"
     return Check(name="store", ok=False, detail=f"`{nearest}` is not yours to write", fix=fix)
+
+
+def _check_abilities(store: Path) -> Check:
+    """What the store's file system lacks. Fails only for what the safety of snapshots needs."""
+    try:
+        found = probe_store(store)
+    except OSError as error:
+        detail = f"`{store}` cannot be written ({error.strerror})"
+        fix = "`scratchflow config set store PATH` with a directory of yours on shared storage"
+        return Check(name="store", ok=False, detail=detail, fix=fix)
+    detail = "; ".join([str(store), *found.lacks()])
+    fix = (
+        ""
+        if found.is_safe
+        else "set `store` to another file system, or never run two backups at once"
+    )
+    return Check(name="store", ok=found.is_safe, detail=detail, fix=fix)
 
 
 def _nearest(path: Path) -> Path:

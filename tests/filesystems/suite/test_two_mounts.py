@@ -1,0 +1,114 @@
+"""Two mounts of one store, as two hosts have them. `tests/filesystems/on` runs this with MOUNTS set."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.model.errors import StoreLocked
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.identity import ensure_store_id, read_store_id
+from scratchflow.store.lock import LockTiming
+from scratchflow.store.owner import Process, this_process
+from scratchflow.store.place import Place, open_place
+from scratchflow.store.probe import probe_store
+from scratchflow.testing.dying import run_and_die
+from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_archive
+from tests.crash.store.test_store_lock_contended import in_children
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+WRITERS, TURNS = 4, 8
+# FUSE shows another mount's changes up to a second late, sshfs up to twenty.
+WAIT_S = 300.0
+
+
+def mounts() -> list[Path]:
+    return [Path(mount) for mount in os.environ["MOUNTS"].split()]
+
+
+@pytest.fixture
+def places(request: pytest.FixtureRequest) -> list[Place]:
+    """The same place, seen through each mount."""
+    name = request.node.name
+    return [open_place(mount / name, "work") for mount in mounts()]
+
+
+def of_host(number: int) -> Process:
+    return msgspec.structs.replace(this_process(), host=f"host-{number}")
+
+
+def test_never_two_holders_on_two_mounts(places: list[Place]) -> None:
+    timing = LockTiming(poll_s=0.01)
+
+    def work(number: int) -> int:
+        place = places[number % 2]
+        for _ in range(TURNS):
+            with make_lock(place, timing=timing).acquired(wait_s=WAIT_S) as lock:
+                inside = place.directory / "inside"
+                os.close(os.open(inside, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+                lock.assert_held()
+                os.unlink(inside)
+        return 0
+
+    assert in_children(WRITERS, work) == [0] * WRITERS
+
+
+def test_two_writers_on_two_mounts_lose_nothing(places: list[Place]) -> None:
+    timing = LockTiming(poll_s=0.01)
+
+    def work(number: int) -> int:
+        place = places[number % 2]
+        for turn in range(TURNS):
+            with make_lock(place, timing=timing).acquired(wait_s=WAIT_S) as lock:
+                content = random.Random(f"{number}/{turn}").randbytes(50_000)  # noqa: S311 - data
+                commit_bytes(lock, make_id(turn, f"{number:06x}"), content)
+        return 0
+
+    assert in_children(WRITERS, work) == [0] * WRITERS
+    for place in places:
+        listed = read_catalogue(place)
+        assert (len(listed.snapshots), listed.skipped, listed.damaged) == (WRITERS * TURNS, (), {})
+        for one in listed.snapshots:
+            verify_archive(place, one)
+
+
+def test_a_holder_on_one_mount_is_seen_on_the_other(places: list[Place]) -> None:
+    waiting = make_lock(places[1], process=of_host(2))
+    with (
+        make_lock(places[0], process=of_host(1)).acquired(),
+        pytest.raises(StoreLocked, match="host-1"),
+    ):
+        waiting.acquired()
+    with make_lock(places[1], process=of_host(2)).acquired(wait_s=WAIT_S) as lock:
+        lock.assert_held()
+
+
+def test_a_writer_killed_on_one_mount_is_taken_over_on_the_other(places: list[Place]) -> None:
+    def back_up() -> None:
+        with make_lock(places[0]).acquired() as lock:
+            commit_bytes(lock, make_id(1), b"killed")
+
+    with make_lock(places[0]).acquired() as lock:
+        kept = commit_bytes(lock, make_id(0), b"kept")
+    assert run_and_die(back_up, 15, "after")
+    with make_lock(places[1]).acquired(wait_s=WAIT_S) as lock:
+        commit_bytes(lock, make_id(2), b"next")
+    listed = read_catalogue(places[1])
+    assert {kept.id, make_id(2)} <= {one.id for one in listed.snapshots}
+    assert (listed.skipped, listed.damaged) == ((), {})
+
+
+def test_both_mounts_show_the_same_id(places: list[Place]) -> None:
+    assert ensure_store_id(places[0]) == ensure_store_id(places[1]) == read_store_id(places[0])
+
+
+def test_the_probe_finds_no_lack_that_makes_the_lock_unsafe(places: list[Place]) -> None:
+    found = probe_store(places[0].directory)
+    assert found.refuses_full_directory
+    assert found.exclusive_create
+    assert os.listdir(places[0].directory) == []
