@@ -180,6 +180,8 @@ def commit_again(
 
         written = write_again(known.index, known.cache, new.file, archive_id=snapshot)
         plain = _manifest(here, source, written, wish, snapshot)
+        # What it holds is what `source` holds, whatever the profile saves by now.
+        plain = msgspec.structs.replace(plain, also=source.also)
         _commit(new, plain, teller, heard, here.monotonic() - started_s)
     note_equal(here, lock.place, snapshot, written.cache, teller)
     if pruned := _prune(lock, here, teller):

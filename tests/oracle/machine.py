@@ -1,0 +1,216 @@
+"""The oracle: any sequence of changes and commands, after which nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from scratchflow.disk.trees import remove_tree
+from scratchflow.model.errors import RestoreIncomplete
+from tests.oracle.changes import HABITS, NAMES, SIZES, Change, Tree
+from tests.oracle.world import COUNTS, World
+
+NUMBER = st.integers(0, 40)
+FILL = st.integers(65, 70)
+SIZE = st.sampled_from(SIZES)
+CHANGE = st.builds(
+    Change,
+    do=st.sampled_from(HABITS),
+    one=NUMBER,
+    other=NUMBER,
+    name=st.sampled_from(NAMES),
+    fill=FILL,
+    size=SIZE,
+)
+PATTERNS = st.lists(st.sampled_from(["*.o", "skip", "a", "b/"]), max_size=2, unique=True)
+JUMPS = st.sampled_from([60, 3600, 86_400, 40 * 86_400, -3600, -3 * 86_400])
+
+
+class Oracle(RuleBasedStateMachine):
+    """A person at work, and a product that promises to lose nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = Path(tempfile.mkdtemp(prefix="oracle-"))
+        self.world = World(self.directory)
+        self.tree = Tree(self.world.scratch)
+
+    def teardown(self) -> None:
+        try:
+            self.world.close()
+        finally:
+            self.tree.close()
+            _open_all(self.directory)
+            remove_tree(self.directory)
+
+    def _snapshot(self, number: int) -> str | None:
+        COUNTS["steps"] += 1
+        ids = self.world.ids
+        return ids[number % len(ids)] if ids else None
+
+    # -- changes
+
+    @initialize(first=st.integers(0, 9), size=SIZE)
+    def begin(self, first: int, size: int) -> None:
+        """Some files to begin with, all of one size and one mtime."""
+        self.changes([Change("unpack", first, 0, b"a", 65, size)])
+
+    @rule(changes=st.lists(CHANGE, min_size=1, max_size=6))
+    def changes(self, changes: list[Change]) -> None:
+        for change in changes:
+            COUNTS["steps"] += 1
+            self.tree.apply(change)
+
+    @rule(change=CHANGE)
+    def change(self, change: Change) -> None:
+        self.changes([change])
+
+    @rule(change=CHANGE)
+    def change_and_back_up(self, change: Change) -> None:
+        self.changes([change])
+        self.backup(False, "")
+
+    # -- settings, clocks and accidents
+
+    @rule(patterns=PATTERNS)
+    def exclude(self, patterns: list[str]) -> None:
+        COUNTS["steps"] += 1
+        self.world.exclude = patterns
+
+    @rule(patterns=PATTERNS)
+    def ignore(self, patterns: list[str]) -> None:
+        COUNTS["steps"] += 1
+        self.tree.ignore("\n".join(patterns).encode())
+
+    @rule(also=st.booleans(), there=st.booleans())
+    def also(self, also: bool, there: bool) -> None:
+        """A root that comes and goes, in the settings and on disk."""
+        COUNTS["steps"] += 1
+        self.world.also = ["env"] if also else []
+        env = self.world.scratch / "env"
+        if there:
+            env.mkdir(exist_ok=True)
+        else:
+            shutil.rmtree(env, ignore_errors=True)
+
+    @rule(last=st.integers(1, 4), hourly=st.integers(0, 2), daily=st.integers(0, 2))
+    def keep(self, last: int, hourly: int, daily: int) -> None:
+        COUNTS["steps"] += 1
+        self.world.keep = {
+            "keep_last": last, "keep_hourly": hourly, "keep_daily": daily, "keep_weekly": 0,
+        }  # fmt: skip
+
+    @rule(seconds=JUMPS)
+    def jump(self, seconds: int) -> None:
+        COUNTS["steps"] += 1
+        self.world.clock += timedelta(seconds=seconds)
+
+    @rule()
+    def lose_notes(self) -> None:
+        COUNTS["steps"] += 1
+        self.world.lose_notes()
+
+    # -- commands
+
+    @rule(full=st.booleans(), message=st.sampled_from(["", "", "submitted"]))
+    def backup(self, full: bool, message: str) -> None:
+        COUNTS["steps"] += 1
+        taken = self.world.backup(full=full, message=message)
+        assert taken.snapshot
+        if taken.kind != "unchanged":
+            self.world.restore_to(taken.snapshot)
+
+    @rule(number=NUMBER, replace=st.booleans())
+    def restore(self, number: int, replace: bool) -> None:
+        snapshot = self._snapshot(number)
+        if snapshot:
+            self.world.restore(snapshot, replace=replace)
+            self._go_on()
+
+    @rule()
+    def restore_latest(self) -> None:
+        if self._snapshot(0):
+            self.world.restore()
+            self._go_on()
+
+    @rule(number=NUMBER, which=NUMBER)
+    def restore_path(self, number: int, which: int) -> None:
+        snapshot = self._snapshot(number)
+        if snapshot:
+            paths = sorted(self.world.expected[snapshot].nodes)
+            self.world.restore_path(snapshot, paths[which % len(paths)])
+
+    @rule(number=NUMBER)
+    def restore_to(self, number: int) -> None:
+        snapshot = self._snapshot(number)
+        if snapshot:
+            self.world.restore_to(snapshot)
+
+    @rule(number=NUMBER, back=st.sampled_from(["import", "restore"]))
+    def export(self, number: int, back: str) -> None:
+        snapshot = self._snapshot(number)
+        if not snapshot:
+            return
+        file = self.world.export(snapshot)
+        if back == "import":
+            self.world.import_file(file, snapshot)
+        else:
+            self.world.restore_file(file, snapshot)
+        os.unlink(file)
+
+    @rule()
+    def prune(self) -> None:
+        if self._snapshot(0):
+            self.world.prune()
+
+    @rule()
+    def verify(self) -> None:
+        if self._snapshot(0):
+            self.world.verify()
+
+    @rule(number=NUMBER, at=st.integers(0, 1 << 20))
+    def damage(self, number: int, at: int) -> None:
+        snapshot = self._snapshot(number)
+        if snapshot:
+            self.world.damage(self.world.place.archive(snapshot), at)
+
+    @rule()
+    def two_backups(self) -> None:
+        COUNTS["steps"] += 1
+        self.world.two_backups()
+
+    @rule(command=st.sampled_from(["backup", "full", "prune"]), at_call=st.integers(1, 150))
+    def kill(self, command: str, at_call: int) -> None:
+        COUNTS["steps"] += 1
+        self.world.killed(command, at_call)
+
+    @precondition(lambda self: bool(self.world.ids))
+    @rule(
+        command=st.sampled_from(["restore", "replace"]), at_call=st.integers(1, 250), number=NUMBER
+    )
+    def kill_restore(self, command: str, at_call: int, number: int) -> None:
+        snapshot = self._snapshot(number)
+        assert snapshot
+        self.world.killed(command, at_call, snapshot)
+
+    def _go_on(self) -> None:
+        """Whatever the restore did, the next backup works or says what does."""
+        try:
+            self.world.backup()
+        except RestoreIncomplete:
+            self.world.usable()
+
+
+def _open_all(top: Path) -> None:
+    """So that everything can be removed."""
+    for directory, names, _ in os.walk(top):
+        for name in names:
+            path = os.path.join(directory, name)
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)

@@ -1,0 +1,139 @@
+"""The oracle for hours: `scripts/test soak`. Prints what was tried and what broke as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import multiprocessing
+import os
+import sys
+import time
+import traceback
+from collections import Counter
+from datetime import datetime, timezone
+from typing import Any
+
+from hypothesis import HealthCheck, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from scratchflow import __version__
+from tests.oracle.machine import Oracle
+from tests.oracle.world import COUNTS, SEEN
+
+SETTINGS = settings(
+    max_examples=5,  # few, so that a worker looks at the clock often
+    stateful_step_count=40,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 1 when a promise was broken."""
+    asked = _parse(arguments)
+    started_s = time.monotonic()
+    until_s = started_s + asked.hours * 3600 + asked.minutes * 60
+    queue: multiprocessing.Queue[dict[str, Any]] = multiprocessing.Queue()
+    workers = [
+        multiprocessing.Process(
+            target=_work, args=(queue, asked.seed, number, asked.workers, until_s)
+        )
+        for number in range(asked.workers)
+    ]
+    for worker in workers:
+        worker.start()
+    found = [queue.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    result = _together(found, asked.seed, time.monotonic() - started_s)
+    json.dump(result, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+    _say(result)
+    return 1 if result["defects"] else 0
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/test soak")
+    parser.add_argument("--hours", type=float, default=0)
+    parser.add_argument("--minutes", type=float, default=0)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    asked = parser.parse_args(arguments)
+    if not asked.hours and not asked.minutes:
+        asked.minutes = 10
+    return asked
+
+
+def _work(
+    queue: multiprocessing.Queue[dict[str, Any]],
+    first: int,
+    number: int,
+    workers: int,
+    until_s: float,
+) -> None:
+    defects: dict[str, dict[str, Any]] = {}
+    this = first + number
+    while time.monotonic() < until_s:
+        defect = _try(this)
+        if defect and defect["what"] not in defects:
+            defects[defect["what"]] = defect
+            sys.stderr.write(f"\nseed {this}: {defect['what']}\n{defect['how']}\n")
+        COUNTS["runs"] += 1
+        this += workers
+    queue.put({"counts": dict(COUNTS), "contents": len(SEEN), "defects": list(defects.values())})
+
+
+def _try(number: int) -> dict[str, Any] | None:
+    """One seed; what it broke, with the shortest way there that was found."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            run_state_machine_as_test(seed(number)(Oracle), settings=SETTINGS)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+            last: BaseException = error
+            while inner := getattr(last, "exceptions", None):  # a failure that came only once
+                last = inner[0]
+            how = "\n".join([*getattr(error, "__notes__", []), *getattr(last, "__notes__", [])])
+            where = "".join(traceback.format_exception(last, limit=-4))
+            return {"seed": number, "what": _plain(last), "how": how or where, "where": where}
+    return None
+
+
+def _plain(error: BaseException) -> str:
+    """The error without what differs from run to run, so that one defect is told once."""
+    words = str(error).split(":")[0]
+    return f"{type(error).__name__}: {''.join('#' if c.isdigit() else c for c in words)[:160]}"
+
+
+def _together(found: list[dict[str, Any]], first: int, took_s: float) -> dict[str, Any]:
+    counts: Counter[str] = Counter()
+    for one in found:
+        counts.update(one["counts"])
+    defects = {one["what"]: one for each in found for one in each["defects"]}
+    return {
+        "version": __version__,
+        "day": f"{datetime.now(timezone.utc):%Y-%m-%d}",
+        "seed": first,
+        "workers": len(found),
+        "minutes": round(took_s / 60, 1),
+        "contents": sum(one["contents"] for one in found),
+        "counts": dict(sorted(counts.items())),
+        "defects": list(defects.values()),
+    }
+
+
+def _say(result: dict[str, Any]) -> None:
+    counts = Counter(result["counts"])
+    sys.stderr.write(
+        f"{result['minutes']} min, {result['workers']} workers: {counts['steps']} steps, "
+        f"{result['contents']} contents tracked, {counts['snapshots']} snapshots, "
+        f"{counts['restores compared']} restores compared, {counts['kills']} kills, "
+        f"{len(result['defects'])} defects\n"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

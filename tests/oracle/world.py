@@ -1,0 +1,432 @@
+"""A workspace, a store, and everything that ever was in them: what the oracle acts on and remembers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from scratchflow.config.settings import Asked, load_settings
+from scratchflow.disk.trees import remove_tree
+from scratchflow.flows.backup import backup
+from scratchflow.flows.here import Here, here_with
+from scratchflow.flows.keeping import prune_snapshots
+from scratchflow.flows.moving import export_snapshot, import_snapshot
+from scratchflow.flows.restore import restore
+from scratchflow.flows.restore_source import RestoreWish
+from scratchflow.flows.snapshots import verify_snapshots
+from scratchflow.flows.snapshotting import Wish
+from scratchflow.flows.telling import Teller
+from scratchflow.flows.wishes import Prune
+from scratchflow.model.errors import RestoreIncomplete, ScratchflowError
+from scratchflow.model.results import BackupTaken, Restored
+from scratchflow.model.snapshot import Manifest
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.place import Place, find_place
+from tests.oracle.killing import Outcome, in_a_child
+from tests.oracle.photograph import Photograph, differences, photograph
+from tests.oracle.promises import (
+    beneath,
+    equal_in_place,
+    is_excluded,
+    saved_paths,
+    wrongly_removed,
+)
+
+T = TypeVar("T")
+EPOCH = datetime(2026, 11, 15, 9, 30, tzinfo=timezone.utc)
+# What a run counted, over all worlds of this process.
+COUNTS: Counter[str] = Counter()
+SEEN: set[str] = set()  # every content, by digest
+# Promises that are known to be broken, by name: to look for what else is.
+PASSED_OVER = set(os.environ.get("SCRATCHFLOW_ORACLE_PASS_OVER", "").split(","))
+# Nothing here cuts the power, and a killed process leaves its writes to the kernel.
+os.fsync = lambda fd: None  # noqa: ARG005 - its name is part of the call
+
+
+class Broken(AssertionError):
+    """A promise was not kept."""
+
+
+class World:
+    """One user's workspace and store, and what the oracle knows about them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.scratch = directory / "scratch"
+        self.work = self.scratch / "work"
+        self.work.mkdir(parents=True)
+        self.exclude: list[str] = []
+        self.also: list[str] = []
+        self.keep = {"keep_last": 10, "keep_hourly": 24, "keep_daily": 7, "keep_weekly": 4}
+        self.clock = EPOCH
+        self.expected: dict[str, Photograph] = {}
+        self._unreadable: dict[str, set[bytes]] = {}
+        self._manifests: dict[str, Manifest] = {}
+        self._listed_before: Sequence[Manifest] = ()
+        self._finishing = False
+        self._made = 0
+        self._plain = self._here()
+
+    # -- the product, as a user has it
+
+    def _here(self) -> Here:
+        config = self.directory / "config.toml"
+        config.write_text(
+            '[profiles.test]\nscheduler = "none"\n'
+            f'scratch = "{self.scratch}"\nstore = "{self.directory}/store"\n'
+        )
+        environment = {"USER": "u", "HOME": str(self.directory)}
+        return here_with(load_settings(Asked(config=str(config)), environment), environment)
+
+    @property
+    def here(self) -> Here:
+        """With the settings of this moment; each call is a second later."""
+        replace = msgspec.structs.replace
+        plain = self._plain
+        options = replace(plain.profile.backup, exclude=self.exclude, also=self.also, **self.keep)
+        profile = replace(plain.profile, backup=options)
+        return replace(
+            plain,
+            settings=replace(plain.settings, profile=profile),
+            workspace=replace(plain.workspace, also=tuple(self.also)),
+            now=self.now,
+        )
+
+    def now(self) -> datetime:
+        """The clock that the product sees."""
+        self.clock += timedelta(seconds=1)
+        return self.clock
+
+    @property
+    def place(self) -> Place:
+        return find_place(self.here.store, "work")
+
+    def listed(self) -> list[Manifest]:
+        """The snapshots, oldest first."""
+        return list(read_catalogue(self.place).snapshots)
+
+    @property
+    def ids(self) -> list[str]:
+        return [one.id for one in self.listed()]
+
+    # -- commands, each held to its promises
+
+    def backup(self, *, full: bool = False, message: str = "") -> BackupTaken:
+        """`backup`: what is there now is in the snapshot that it names."""
+        wish = Wish(full=full, message=message, allow_shrink=True)
+        before = self._photo()
+        taken = self._run("backup", before, lambda: backup(self.here, _teller(), wish))
+        assert taken.snapshot
+        if taken.kind == "unchanged":
+            self._require_equals(taken.snapshot, before)
+        return taken
+
+    def restore(self, snapshot: str = "latest", *, replace: bool = False) -> Restored | None:
+        """`restore` in place. None when it was refused, which must have changed nothing for good."""
+        before = self._photo()
+        wish = RestoreWish(snapshot, replace=replace)
+        try:
+            done = self._run("restore", before, lambda: restore(self.here, _teller(), wish))
+        except ScratchflowError as error:
+            self._after_refusal(error)
+            return None
+        self._require_in_place(done.snapshot, before)
+        return done
+
+    def restore_path(self, snapshot: str, path: bytes) -> Restored | None:
+        """`restore --path`: that path and what is beneath is as it was; all else is as it is."""
+        before = self._photo()
+        wish = RestoreWish(snapshot, paths=(os.fsdecode(path),))
+        try:
+            done = self._run("restore --path", before, lambda: restore(self.here, _teller(), wish))
+        except ScratchflowError as error:
+            self._after_refusal(error)
+            return None
+        after = self._photo()
+        for inside, node in self.expected[done.snapshot].nodes.items():
+            if (inside == path or inside.startswith(path + b"/")) and inside in after.nodes:
+                found = after.nodes[inside]
+                if (found.kind, found.digest) != (node.kind, node.digest):
+                    raise Broken(f"restore --path {path!r} left {inside!r} otherwise: {found}")
+        return done
+
+    def restore_to(self, snapshot: str) -> None:
+        """`restore --to`: byte for byte what was there when the snapshot was taken."""
+        target = self._fresh("to")
+        wish = RestoreWish(snapshot, to=target)
+        restore(self.here, _teller(), wish)
+        found = photograph(target)
+        self._require_same(snapshot, found)
+        COUNTS["restores compared"] += 1
+        remove_tree(target)
+
+    def restore_file(self, file: Path, snapshot: str) -> None:
+        """`restore --from FILE --replace`: the file's content, and what was there aside."""
+        before = self._photo()
+        wish = RestoreWish(source=file, replace=True)
+        done = self._run("restore --from", before, lambda: restore(self.here, _teller(), wish))
+        after = self._photo()
+        roots = ["work", *self.also]
+        wanted = self.expected[snapshot]
+        for path in beneath(wanted, roots):
+            if not equal_in_place(wanted.nodes[path], after.nodes.get(path)):
+                raise Broken(f"restore --from {done.snapshot}: {path!r} is {after.nodes.get(path)}")
+
+    def export(self, snapshot: str) -> Path:
+        """`export`: one plain file."""
+        file = self._fresh("file.tar.lz4")
+        before = self._photo()
+        export = lambda: export_snapshot(self.here, _teller(), snapshot, file, dry_run=False)  # noqa: E731
+        self._run("export", before, export)
+        return file
+
+    def import_file(self, file: Path, snapshot: str) -> None:
+        """`import`: a snapshot that equals the one that was exported."""
+        before = self._photo()
+        wanted = self.expected[snapshot], self._unreadable[snapshot]
+        call = lambda: import_snapshot(self.here, _teller(), file, dry_run=False)  # noqa: E731
+        done = self._run("import", before, call, imported=wanted)
+        assert done.snapshot
+        self.restore_to(done.snapshot)
+
+    def prune(self) -> None:
+        """`prune`: only what no rule keeps."""
+        before = self._photo()
+        self._run("prune", before, lambda: prune_snapshots(self.here, _teller(), Prune()))
+
+    def verify(self) -> None:
+        """`verify`: no false alarm."""
+        COUNTS["verify"] += 1
+        bad = verify_snapshots(self.here, _teller(), []).bad
+        if bad:
+            raise Broken(f"verify: {bad[0].id} is called damaged: {bad[0].reason}")
+
+    def damage(self, archive: Path, at: int) -> None:
+        """One flipped bit: `verify` names a snapshot. It is flipped back afterwards."""
+        content = bytearray(archive.read_bytes())
+        content[at % len(content)] ^= 1
+        self._overwrite(archive, bytes(content))
+        bad = verify_snapshots(self.here, _teller(), []).bad
+        content[at % len(content)] ^= 1
+        self._overwrite(archive, bytes(content))
+        COUNTS["bits flipped"] += 1
+        if not bad:
+            raise Broken(f"verify finds nothing though bit {at} of {archive.name} was flipped")
+
+    def two_backups(self) -> None:
+        """Two at once: both end well, and every snapshot is whole."""
+        before = self._photo()
+        wish = Wish(allow_shrink=True)
+        other = in_a_child(lambda: backup(self.here, _teller(), wish))
+        try:
+            self.clock += timedelta(seconds=1)
+            self._run("backup", before, lambda: backup(self.here, _teller(), wish))
+        finally:
+            outcome = other()
+        self._learn(before, self._photo(), None)
+        if outcome != "done":
+            raise Broken(f"a backup beside another one was {outcome}")
+
+    def killed(self, command: str, at_call: int, snapshot: str = "latest") -> Outcome:
+        """A command that dies at one of its calls: nothing is lost, and the next one goes on."""
+        before = self._photo()
+        actions: dict[str, Callable[[], object]] = {
+            "backup": lambda: backup(self.here, _teller(), Wish(allow_shrink=True)),
+            "full": lambda: backup(self.here, _teller(), Wish(full=True, allow_shrink=True)),
+            "restore": lambda: restore(self.here, _teller(), RestoreWish(snapshot)),
+            "replace": lambda: restore(self.here, _teller(), RestoreWish(snapshot, replace=True)),
+            "prune": lambda: prune_snapshots(self.here, _teller(), Prune()),
+        }
+        outcome = in_a_child(actions[command], at_call)()
+        self.clock += timedelta(seconds=10)
+        COUNTS["kills"] += outcome == "killed"
+        COUNTS[f"killed {command}"] += outcome == "killed"
+        after = self._photo()
+        self._learn(before, after, None)
+        self._require_nothing_lost(before, after)
+        self._clear_half_made_lock()
+        self.usable()
+        return outcome
+
+    def usable(self) -> None:
+        """The next backup works, or says which command goes on, and that works."""
+        try:
+            self.backup()
+        except RestoreIncomplete:
+            self._finish_restore()
+            self.backup()
+
+    def _finish_restore(self) -> None:
+        self._finishing = True
+        try:
+            finished = self.restore("latest")
+        finally:
+            self._finishing = False
+        if finished is None:
+            COUNTS["restores abandoned"] += 1
+            before = self._photo()
+            wish = RestoreWish(abandon=True)
+            self._run("abandon", before, lambda: restore(self.here, _teller(), wish))
+
+    # -- what is remembered, and compared
+
+    def _run(
+        self,
+        verb: str,
+        before: Photograph,
+        action: Callable[[], T],
+        imported: tuple[Photograph, set[bytes]] | None = None,
+    ) -> T:
+        COUNTS[verb] += 1
+        started_s = time.monotonic()
+        try:
+            return action()
+        finally:
+            after = self._photo()
+            self._learn(before, after, imported)
+            self._require_nothing_lost(before, after)
+            if not verb.startswith(("restore", "abandon")) and before.nodes != after.nodes:
+                raise Broken(f"`{verb}` changed the workspace: {differences(before, after, set())}")
+            if time.monotonic() - started_s > 30:
+                raise Broken(f"`{verb}` took {time.monotonic() - started_s:.0f} s")
+
+    def _photo(self) -> Photograph:
+        taken = photograph(self.scratch)
+        SEEN.update(taken.digests)
+        return taken
+
+    def _patterns(self, taken: Photograph) -> Callable[[bytes], Sequence[bytes]]:
+        rules = [os.fsencode(pattern) for pattern in self.exclude]
+        return lambda root: [*rules, *filter(None, taken.ignored.get(root, b"").split(b"\n"))]
+
+    def _learn(
+        self,
+        before: Photograph,
+        after: Photograph,
+        imported: tuple[Photograph, set[bytes]] | None,
+    ) -> None:
+        """Notes what every new snapshot must hold, and looks whether the right ones went."""
+        listed = self.listed()
+        ids = {one.id for one in listed}
+        known = {one.id: one for one in self._listed_before}
+        for one in listed:
+            if one.id in self.expected:
+                continue
+            COUNTS["snapshots"] += 1
+            self._manifests[one.id] = one
+            if one.purpose == "imported" and imported:
+                self.expected[one.id], self._unreadable[one.id] = imported
+                continue
+            seen = after if one.purpose == "restored" else before
+            roots = [one.workspace, *one.also]
+            saved = saved_paths(seen, roots, self._patterns(seen))
+            self.expected[one.id] = seen.only(saved)
+            self._unreadable[one.id] = seen.unreadable & beneath(seen, roots)
+        everything = [*known.values(), *(one for one in listed if one.id not in known)]
+        wrong = wrongly_removed(everything, ids, self.keep, self.clock)
+        if wrong and "retention" not in PASSED_OVER:
+            raise Broken(f"removed though a rule keeps it: {'; '.join(wrong)}")
+        self._listed_before = listed
+
+    def _require_nothing_lost(self, before: Photograph, after: Photograph) -> None:
+        kept = after.digests
+        for one in self.ids:
+            kept |= self.expected[one].digests
+        lost = before.digests - kept
+        if lost:
+            paths = [path for path, node in before.nodes.items() if node.digest in lost]
+            raise Broken(f"lost: the content of {paths}")
+
+    def _require_equals(self, snapshot: str, now: Photograph) -> None:
+        """Of an unchanged workspace: only the mtimes of directories may differ."""
+        roots = ["work", *self.also]
+        saved = now.only(saved_paths(now, roots, self._patterns(now)))
+        held = self.expected[snapshot]
+        held = held.only(set(held.nodes) - now.unreadable)
+        wanted = {path: node.timeless() for path, node in held.nodes.items()}
+        found = {path: node.timeless() for path, node in saved.nodes.items()}
+        told = differences(Photograph(wanted), Photograph(found), set())
+        if told:
+            raise Broken(f"backup says that {snapshot} is what is there: {told}")
+
+    def _require_same(self, snapshot: str, found: Photograph) -> None:
+        wanted, unreadable = self.expected[snapshot], self._unreadable[snapshot]
+        kept = found.only(set(found.nodes) - (unreadable - set(wanted.nodes)))
+        told = differences(wanted, kept, set())
+        if told:
+            raise Broken(f"{snapshot} does not come back as it was: {'; '.join(told)}")
+
+    def _require_in_place(self, snapshot: str, before: Photograph) -> None:
+        after, wanted = self._photo(), self.expected[snapshot]
+        told = [
+            f"{path!r} is {after.nodes.get(path)} instead of {node}"
+            for path, node in wanted.nodes.items()
+            if not equal_in_place(node, after.nodes.get(path))
+        ]
+        if told:
+            raise Broken(f"restore of {snapshot} ended well, but {'; '.join(told)}")
+        manifest = self._manifests[snapshot]
+        roots = [
+            root
+            for root in (manifest.workspace, *manifest.also)
+            if os.fsencode(root) in wanted.nodes
+        ]
+        for path in beneath(after, roots) - set(wanted.nodes):
+            if not self._may_stay(path, before, after):
+                raise Broken(f"restore of {snapshot} left {path!r}, which it does not hold")
+
+    def _may_stay(self, path: bytes, before: Photograph, after: Photograph) -> bool:
+        if b".before-" in path or path in before.unreadable | after.unreadable:
+            return True
+        root, _, inside = path.partition(b"/")
+        node = after.nodes[path]
+        rules = [*self._patterns(before)(root), *self._patterns(after)(root)]
+        if is_excluded(inside, rules, is_directory=node.kind == "directory"):
+            return True
+        if node.kind != "directory":
+            return False
+        inner = [other for other in after.nodes if other.startswith(path + b"/")]
+        return any(self._may_stay(one, before, after) for one in inner)
+
+    def _after_refusal(self, error: ScratchflowError) -> None:
+        COUNTS["restores refused"] += 1
+        COUNTS[f"refused {error.code}"] += 1
+        if isinstance(error, RestoreIncomplete) or self._finishing:
+            return
+        self.usable()
+
+    def _clear_half_made_lock(self) -> None:
+        """A lock without an owner makes the next command wait for a minute."""
+        lock = self.place.directory / "lock.d"
+        if lock.is_dir() and not list(lock.iterdir()):
+            COUNTS["locks without an owner"] += 1
+            lock.rmdir()
+
+    def _fresh(self, name: str) -> Path:
+        self._made += 1
+        return self.directory / f"{self._made}-{name}"
+
+    def _overwrite(self, file: Path, content: bytes) -> None:
+        with file.open("r+b") as out:
+            out.write(content)
+
+    def lose_notes(self) -> None:
+        """The scan cache and all other notes beside the workspace are gone."""
+        shutil.rmtree(self.scratch / ".scratchflow", ignore_errors=True)
+
+    def close(self) -> None:
+        """Every snapshot that is listed restores, for the last time."""
+        for one in self.ids:
+            self.restore_to(one)
+
+
+def _teller() -> Teller:
+    return Teller(lambda _: None)
