@@ -328,8 +328,12 @@ class World:
             seen = after if one.purpose == "restored" else before
             roots = [one.workspace, *one.also]
             saved = saved_paths(seen, roots, self._patterns(seen))
-            self.expected[one.id] = seen.only(saved)
-            self._unreadable[one.id] = seen.unreadable & beneath(seen, roots)
+            optional = seen.unreadable & beneath(seen, roots)
+            if one.purpose == "restored" and one.parent in self.expected:
+                # What was excluded until now stays beside what came back; the next backup takes it.
+                optional |= saved - set(self.expected[one.parent].nodes)
+            self.expected[one.id] = seen.only(saved - optional)
+            self._unreadable[one.id] = optional
         everything = [*known.values(), *(one for one in listed if one.id not in known)]
         wrong = wrongly_removed(everything, ids, self.keep, self.clock)
         if wrong and "retention" not in PASSED_OVER:
