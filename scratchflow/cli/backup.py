@@ -45,8 +45,8 @@ def backup(
     """Take a snapshot of the workspace.
 
     Stores what changed since the last snapshot, or everything when that is better. When nothing
-    changed, nothing is stored. When most of the files are gone, it asks first; without a terminal it
-    saves nothing and exits with 36.
+    changed, nothing is stored; with a message a snapshot of that name is taken all the same. When
+    most of the files are gone, it asks first; without a terminal it saves nothing and exits with 36.
     """
     wish = Backup(full=full, allow_shrink=allow_shrink, message=message, dry_run=dry_run)
     call: Call[BackupTaken] = at_workspace(context, "backup", wish, _shown)

@@ -12,6 +12,7 @@ from scratchflow.flows.same_store import open_store
 from scratchflow.flows.shrinking import UNATTENDED, shrink_since
 from scratchflow.flows.snapshotting import (
     Wish,
+    is_wanted_anyway,
     plan_snapshot,
     require_backupable,
     take_snapshot,
@@ -82,6 +83,8 @@ def foretell_backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
         if shrink:
             raise shrink.refusal(parent.manifest.id)
     unchanged = planned.unchanged and parent is not None
+    if parent is not None and is_wanted_anyway(wish, parent.manifest):
+        unchanged = False
     return BackupTaken(
         snapshot=parent.manifest.id if unchanged and parent else None,
         kind="unchanged" if unchanged else "full" if planned.full else "incremental",

@@ -139,7 +139,7 @@ def save_workspace(
     heard = Heard.so_far(teller)
     catalogue = read_catalogue(lock.place)
     parent, planned = plan_snapshot(here, lock.place, catalogue, teller, wish, ahead)
-    if planned.unchanged and parent is not None and not wish.even_unchanged:
+    if planned.unchanged and parent is not None and not is_wanted_anyway(wish, parent.manifest):
         cache = planned.cache_if_unchanged()
         if wish.note_unchanged:
             note_equal(here, lock.place, parent.manifest.id, cache, teller)
@@ -160,6 +160,13 @@ def save_workspace(
     taken = results.taken(manifest, planned, written, took_s, heard.unsaved(teller))
     taken = msgspec.structs.replace(taken, pruned=list(pruned))
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
+
+
+def is_wanted_anyway(wish: Wish, parent: Manifest) -> bool:
+    """Whether a snapshot is taken though nothing changed: a name that a person gives must not be lost."""
+    has_name = parent.purpose == "asked" and parent.message == wish.message
+    gets_name = wish.purpose == "asked" and wish.message != "" and not has_name
+    return wish.even_unchanged or gets_name
 
 
 def commit_again(

@@ -212,3 +212,15 @@ def test_a_mark_of_an_unknown_snapshot_is_harmless(aging: Desk, clock: Clock) ->
     (keep_dir / "README").write_text("not a mark")
     work_on(aging, clock)
     assert plain not in aging.ids
+
+
+def test_a_name_given_when_nothing_changed_is_not_lost(aging: Desk, clock: Clock) -> None:
+    automatic = save(aging, "the version", purpose="auto", message="automatic")
+    named = aging.backup(message="submitted version")
+    assert named.snapshot != automatic
+    again = aging.backup(message="submitted version")
+    assert (again.kind, again.snapshot) == ("unchanged", named.snapshot)
+    work_on(aging, clock, days=100)
+    assert named.snapshot in aging.ids
+    aging.restore(named.snapshot or "", to=aging.scratch / "out")
+    assert (aging.scratch / "out/work/changing").read_text() == "the version"
