@@ -95,7 +95,12 @@ def test_it_ends_when_the_laptop_is_gone(
     request = asking("backup", {"allow_shrink": True}, profile_name="aws", profile=profile)
     call(far, request, lambda _: None, command=agent_command())
     # Somebody else's lock keeps the next one waiting.
-    cluster.ssh("node-3", "sh", "-c", 'mkdir "/scratch/$USER/store/work/lock.d"')
+    cluster.ssh(
+        "node-3",
+        "sh",
+        "-c",
+        'cd "/scratch/$USER/store/work" && mkdir lock.d && touch lock.d/owner.json',
+    )
     stream = far.stream(agent_command(), stdin=encode(request), hold_stdin=True)
     assert b'"hello"' in next(iter(stream))
     assert agents_running(cluster, "node-3")
@@ -110,7 +115,12 @@ def test_a_node_that_dies_is_a_lost_connection(
     assert not installed.was_there
     cluster = restored_minicluster
     cluster.allocate("node-3")
-    cluster.ssh("node-3", "sh", "-c", 'mkdir -p "/scratch/$USER/store/work/lock.d"')
+    cluster.ssh(
+        "node-3",
+        "sh",
+        "-c",
+        'mkdir -p "/scratch/$USER/store/work/lock.d" && touch "/scratch/$USER/store/work/lock.d/owner.json"',
+    )
     profile = PROFILE | {"store": "/scratch/$USER/store"}
     request = asking("backup", {}, profile_name="aws", profile=profile)
 

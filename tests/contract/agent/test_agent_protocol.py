@@ -66,6 +66,12 @@ def request(do: str, profile: dict[str, Any] | None = None, **arguments: Any) ->
     return asking(do, arguments, profile_name="aws", profile=profile or {}, hold_stdin=False)
 
 
+def occupy_lock(store: Path) -> None:
+    """A lock whose owner cannot be read keeps everybody waiting for a minute."""
+    (store / "work/lock.d").mkdir()
+    (store / "work/lock.d/owner.json").touch()
+
+
 def test_a_whole_life_over_requests(environment: dict[str, str], profile: dict[str, Any]) -> None:
     events: list[Event] = []
     far = ProcessTransport(environment)
@@ -224,7 +230,7 @@ def working(
     store = Path(profile["store"])
     asked = asking("backup", {}, profile_name="aws", profile=profile)
     call(ProcessTransport(environment), asked, lambda _: None, command=AGENT)
-    (store / "work/lock.d").mkdir()
+    occupy_lock(store)
     with subprocess.Popen(
         AGENT,
         env=environment,
@@ -265,7 +271,7 @@ def test_a_client_that_lets_go_ends_the_far_agent(
     far = ProcessTransport(environment)
     asked = asking("backup", {}, profile_name="aws", profile=profile)
     call(far, asked, lambda _: None, command=AGENT)
-    (Path(profile["store"]) / "work/lock.d").mkdir()
+    occupy_lock(Path(profile["store"]))
     stream = far.stream(AGENT, stdin=encode(asked), hold_stdin=True)
     assert b'"hello"' in next(iter(stream))
     stream.close()
@@ -277,7 +283,7 @@ def test_an_agent_killed_in_the_middle_is_a_lost_connection(
 ) -> None:
     asked = asking("backup", {}, profile_name="aws", profile=profile)
     call(ProcessTransport(environment), asked, lambda _: None, command=AGENT)
-    (Path(profile["store"]) / "work/lock.d").mkdir()
+    occupy_lock(Path(profile["store"]))
     killer = threading.Timer(0, lambda: None)
 
     class Killing(ProcessTransport):
