@@ -2,6 +2,8 @@
 # Sourced by the other scripts: saying things, Debian packages, our own venv, Node.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# A venv of ours that is activated is no Python to make it anew from.
+PATH=${PATH//"$ROOT/.venv/bin:"/}
 # shellcheck disable=SC2034  # used by whoever sources this
 VENV=${SCRATCHFLOW_VENV:-$ROOT/.venv}
 . "$ROOT/scripts/ordinary.sh"

@@ -15,8 +15,15 @@ from scratchflow.store.place import Place, open_place
 from scratchflow.store.sweep import sweep
 from scratchflow.testing.store import commit_bytes, make_id, make_lock
 
-NOW = time.time()
-SOON, LATER = NOW + 200, NOW + 400
+
+def soon() -> float:
+    """Before anything that is made now is old enough to be swept."""
+    return time.time() + 200
+
+
+def later() -> float:
+    """When everything that is there now is old enough."""
+    return time.time() + 400
 
 
 @pytest.fixture
@@ -49,7 +56,7 @@ def litter(place: Place) -> set[str]:
 def test_old_leftovers_go_and_snapshots_stay(place: Place, lock: StoreLock) -> None:
     commit_bytes(lock, make_id(), b"kept")
     expected = litter(place)
-    swept = sweep(lock, LATER)
+    swept = sweep(lock, later())
     assert set(swept.names) == expected
     assert swept.freed_bytes >= 4 * len(b"litter")
     assert set(os.listdir(place.directory)) == {
@@ -60,7 +67,7 @@ def test_old_leftovers_go_and_snapshots_stay(place: Place, lock: StoreLock) -> N
 
 def test_young_leftovers_stay(place: Place, lock: StoreLock) -> None:
     litter(place)
-    assert sweep(lock, SOON).names == ()
+    assert sweep(lock, soon()).names == ()
     lock.release()
 
 
@@ -69,7 +76,7 @@ def test_an_old_mtime_alone_does_not_make_a_file_old(place: Place, lock: StoreLo
     litter(place)
     for path in place.directory.rglob("*"):
         os.utime(path, (0, 0))
-    assert sweep(lock, SOON).names == ()
+    assert sweep(lock, soon()).names == ()
     lock.release()
 
 
@@ -90,7 +97,7 @@ def test_foreign_names_are_never_touched(place: Place, lock: StoreLock) -> None:
         (place.directory / name).touch()
     (place.directory / ".tmp-directory").mkdir()
     (place.directory / ".tmp-lock-mine").mkdir()
-    assert sweep(lock, LATER).names == ()
+    assert sweep(lock, later()).names == ()
     lock.release()
 
 
@@ -102,12 +109,12 @@ def test_while_a_manifest_cannot_be_read_no_archive_goes(
     place.archive(make_id(2)).write_bytes(b"perhaps needed")
     place.manifest(make_id(3)).write_bytes(content)
     place.temp_archive(make_id(4)).write_bytes(b"a temp is nobody's all the same")
-    assert sweep(lock, LATER).names == (place.temp_archive(make_id(4)).name,)
+    assert sweep(lock, later()).names == (place.temp_archive(make_id(4)).name,)
     lock.release()
 
 
 def test_a_needed_archive_without_a_manifest_stays(place: Place, lock: StoreLock) -> None:
     place.archive(make_id(0)).write_bytes(b"base")
     commit_bytes(lock, make_id(30), b"delta", needs=[make_id(0)])
-    assert sweep(lock, LATER).names == ()
+    assert sweep(lock, later()).names == ()
     lock.release()
