@@ -22,6 +22,8 @@ from scratchflow.workspace.notes import read_base
 
 # A log that grows by thousands of lines every half hour fills the store.
 _LOGGED_WARNINGS = 20
+# Snapshots that are taken with the settings of whoever asks for them.
+_SETTINGS_OF_NOW = {"asked", "final", "created", "safety", "restored"}
 
 
 class LoopBackup:
@@ -34,14 +36,16 @@ class LoopBackup:
         self._logged = 0
         self.warnings = 0
         self._also: list[str] = []
+        self._exclude: list[str] = list(here.profile.backup.exclude)
         self._known_base = read_base(here.workspace, here.store)
 
     def take(self, message: str, purpose: Purpose) -> BackupTaken:
         """One snapshot. Its warnings are its own: each backup has a teller of its own."""
         self._logged = self.warnings = 0
         teller = Teller(self._hear)
+        self._follow_newer_settings()
         wish = Wish(message=message, purpose=purpose, roots=self._roots())
-        taken = backup(self._here, teller, wish)
+        taken = backup(self._with_excludes(), teller, wish)
         self._known_base = taken.snapshot
         took = format_took(taken.duration_s)
         self._say(f"{message}: snapshot {taken.snapshot}, {taken.kind}, in {took}{_news(taken)}")
@@ -49,21 +53,33 @@ class LoopBackup:
             self._say(removed_in_words(taken.pruned))
         return taken
 
-    def _roots(self) -> Sequence[str]:
-        """The profile's roots, and those that a person saved with them since the loop began.
+    def _follow_newer_settings(self) -> None:
+        """Saves what the newest snapshot that is not ours saved, when the workspace came from it.
 
-        The profile came with the request that started the loop; its file may be on a laptop. A
-        `backup` that somebody typed since then shows what `backup.also` is now.
+        The profile came with the request that started the loop; its file may be on a laptop. What
+        a person's `backup`, or `clear`, saved since then shows what `also` and `exclude` are now.
+        With the old ones, the snapshot at the job's end would leave out what `clear` has just saved.
         """
         base = read_base(self._here.workspace, self._here.store)
-        if base not in {None, self._known_base}:
-            self._known_base = base
-            found = [one for one in read_catalogue(self._place).snapshots if one.id == base]
-            if found and found[0].purpose == "asked":
-                self._also = list(found[0].also)
+        if base in {None, self._known_base}:
+            return
+        self._known_base = base
+        found = [one for one in read_catalogue(self._place).snapshots if one.id == base]
+        if found and found[0].purpose in _SETTINGS_OF_NOW:
+            self._also, self._exclude = list(found[0].also), list(found[0].exclude)
+
+    def _roots(self) -> Sequence[str]:
+        """The profile's roots, and those that were saved with them since the loop began."""
         roots = self._here.workspace.roots
         more = [root for root in self._also if root not in roots]
         return [*roots, *more] if more else ()
+
+    def _with_excludes(self) -> Here:
+        profile = self._here.profile
+        options = msgspec.structs.replace(profile.backup, exclude=self._exclude)
+        profile = msgspec.structs.replace(profile, backup=options)
+        settings = msgspec.structs.replace(self._here.settings, profile=profile)
+        return msgspec.structs.replace(self._here, settings=settings)
 
     def _hear(self, event: Event) -> None:
         """Nobody reads our output, so that a pipe would fill up; warnings go to the log."""

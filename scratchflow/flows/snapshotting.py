@@ -219,7 +219,7 @@ def _commit(
     told = msgspec.structs.replace(
         plain,
         warnings=teller.warnings - heard.warnings,
-        unsaved=len(heard.unsaved(teller)),
+        **results.unsaved_fields(heard.unsaved(teller)),
         duration_s=round(took_s, 3),
     )
     return new.commit(told)

@@ -62,13 +62,13 @@ def _shrunk(catalogue: Catalogue, marks: Mapping[str, Mark]) -> Iterator[Problem
 
 
 def _unsaved(latest: Manifest | None, autobackup: AutobackupShown) -> Iterator[Problem]:
-    """What the last backup could not read; names are known when the auto-backup took it."""
-    count = autobackup.unsaved if autobackup.enabled and autobackup.last_time else 0
-    if not count and latest is not None:
-        count = latest.unsaved
+    """What the last backup could not read, as the auto-backup says, or the newest manifest."""
+    count, paths = autobackup.unsaved, autobackup.unsaved_paths
+    if not (count and autobackup.enabled and autobackup.last_time) and latest is not None:
+        count, paths = latest.unsaved, latest.unsaved_paths
     if not count:
         return
-    shown = [f"`{path}`" for path in autobackup.unsaved_paths[:_NAMED]]
+    shown = [f"`{path}`" for path in paths[:_NAMED]]
     more = [f"{count - len(shown):,} more"] if shown and count > len(shown) else []
     names = f": {', '.join([*shown, *more])}" if shown else ""
     yield Problem(

@@ -45,6 +45,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     purpose: Purpose = "asked"
     # How many paths could not be read, so that no snapshot holds them as they were.
     unsaved: int = 0
+    unsaved_paths: list[str] = []  # the first of them
     # Taken unattended though most of its parent's files were gone; a mark keeps the parent.
     shrunk: bool = False
     duration_s: float = 0.0

@@ -366,6 +366,7 @@ export interface Manifest {
   exclude?: Array<string>;
   purpose?: "asked" | "auto" | "created" | "final" | "imported" | "restored" | "safety";
   unsaved?: number;
+  unsaved_paths?: Array<string>;
   shrunk?: boolean;
   duration_s?: number;
 }

@@ -17,6 +17,7 @@ import pytest
 from scratchflow.flows import autobackup_loop, loop_backup
 from scratchflow.flows.autobackup_loop import run_autobackup
 from scratchflow.flows.backup import backup
+from scratchflow.flows.here import Here
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.wishes import Autobackup
 from scratchflow.model.times import epoch
@@ -159,6 +160,31 @@ def test_a_directory_that_a_person_adds_meanwhile_stays_saved(quick: Loop) -> No
     quick.run(2, somebody_backs_up)
     last = read_catalogue(desk.place).snapshots[-1]
     assert (quick.beats[-1].last_error, last.also, last.files) == (None, ["env"], 111)
+
+
+def without_excludes(here: Here) -> Here:
+    options = msgspec.structs.replace(here.profile.backup, exclude=[])
+    profile = msgspec.structs.replace(here.profile, backup=options)
+    settings = msgspec.structs.replace(here.settings, profile=profile)
+    return msgspec.structs.replace(here, settings=settings)
+
+
+def test_what_clear_saves_with_newer_excludes_stays_in_the_last_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`config set backup.exclude '[]'` and `clear`, while the loop has the settings of its start."""
+    excluded = make_desk(tmp_path, '[profiles.test.backup]\nevery = "1s"\nexclude = ["data"]\n')
+    excluded.write("work/data/precious")
+    excluded.write("work/source")
+
+    def clear_saves() -> None:
+        everything = without_excludes(excluded.here)
+        backup(everything, excluded.teller, Wish(message="before clear", purpose="final"))
+        excluded.write("work/more")
+
+    Loop(excluded, monkeypatch).run(2, clear_saves)
+    last = read_catalogue(excluded.place).snapshots[-1]
+    assert (last.purpose, last.exclude, last.files) == ("auto", [], 3)
 
 
 def test_its_last_one_keeps_what_the_snapshot_before_held(tmp_path: Path) -> None:

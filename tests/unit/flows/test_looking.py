@@ -161,6 +161,16 @@ def test_what_could_not_be_read_is_shown_by_name(held: Login) -> None:
     assert held.look().autobackup.unsaved == 5
 
 
+def test_what_a_backup_by_hand_could_not_read_is_shown_by_name(login: Login) -> None:
+    closed = login.desk.write("work/closed")
+    closed.chmod(0)
+    login.desk.write("work/open")
+    login.desk.backup()
+    (problem,) = login.look().problems
+    assert problem.name == "backup.unsaved"
+    assert "1 path: `work/closed`" in problem.detail
+
+
 def test_settings_that_changed_since_its_start_are_shown(held: Login) -> None:
     held.beat(settings="other", workspace_exists=True)
     assert held.problems() == ["autobackup.other_settings"]
