@@ -8,6 +8,7 @@ import io
 import json
 import multiprocessing
 import os
+import re
 import sys
 import time
 import traceback
@@ -104,8 +105,8 @@ def _try(number: int) -> dict[str, Any] | None:
 
 def _plain(error: BaseException) -> str:
     """The error without what differs from run to run, so that one defect is told once."""
-    words = str(error).split(":")[0]
-    return f"{type(error).__name__}: {''.join('#' if c.isdigit() else c for c in words)[:160]}"
+    words = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{6}", "ID", str(error).split("\n")[0])
+    return f"{type(error).__name__}: {re.sub('[0-9]+', '#', words)[:200]}"
 
 
 def _together(found: list[dict[str, Any]], first: int, took_s: float) -> dict[str, Any]:

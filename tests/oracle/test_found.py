@@ -33,3 +33,35 @@ def test_equal_files_that_swap_names_keep_their_attributes(state: Oracle) -> Non
     state.backup(full=False, message="")
     state.change(change=Change("swap", one=0, other=1))
     state.backup(full=False, message="")
+
+
+def test_files_on_reused_inodes_are_read(state: Oracle) -> None:
+    state.begin(first=0, size=4096)
+    state.backup(full=False, message="")
+    state.settle()
+    state.change(change=Change("unpack_after_rm", one=5, fill=70, size=4096))
+    state.backup(full=False, message="")
+
+
+def test_writes_through_a_mapping_are_saved(state: Oracle) -> None:
+    state.begin(first=0, size=4096)
+    state.change(change=Change("write_mapped", fill=70))
+    state.backup(full=False, message="")
+    state.settle()
+    state.change(change=Change("write_mapped", fill=69))
+    state.backup(full=False, message="")
+
+
+def test_a_path_is_restored_over_an_excluded_file_without_losing_it(state: Oracle) -> None:
+    state.begin(first=0, size=10)
+    state.change_and_back_up(change=Change("create", name=b"e.o", size=10))
+    state.exclude(patterns=["*.o"])
+    state.change_and_back_up(change=Change("create", name=b"e.o", fill=70, size=4096))
+    state.world.restore_path(state.world.ids[0], b"work/e.o")
+
+
+def test_a_path_is_restored_over_an_unreadable_file_without_losing_it(state: Oracle) -> None:
+    state.begin(first=0, size=10)
+    state.backup(full=False, message="")
+    state.changes(changes=[Change("rewrite", fill=80), Change("chmod", other=4)])
+    state.world.restore_path(state.world.ids[0], b"work/t0")

@@ -11,7 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.oracle.machine import Oracle
 
 BOUNDED = settings(
-    max_examples=int(os.environ.get("SCRATCHFLOW_ORACLE_EXAMPLES", "12")),
+    max_examples=int(os.environ.get("SCRATCHFLOW_ORACLE_EXAMPLES", "8")),
     stateful_step_count=30,
     deadline=None,
     database=None,

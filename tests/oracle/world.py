@@ -330,8 +330,9 @@ class World:
             saved = saved_paths(seen, roots, self._patterns(seen))
             optional = seen.unreadable & beneath(seen, roots)
             if one.purpose == "restored" and one.parent in self.expected:
-                # What was excluded until now stays beside what came back; the next backup takes it.
-                optional |= saved - set(self.expected[one.parent].nodes)
+                # What was excluded until now stays beside what came back, and the next backup takes it;
+                # what is excluded since then came back nevertheless.
+                optional |= saved ^ set(self.expected[one.parent].nodes)
             self.expected[one.id] = seen.only(saved - optional)
             self._unreadable[one.id] = optional
         everything = [*known.values(), *(one for one in listed if one.id not in known)]
