@@ -16,7 +16,7 @@ from collections import Counter
 from datetime import datetime, timezone
 from typing import Any
 
-from hypothesis import HealthCheck, seed, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from scratchflow import __version__
@@ -28,9 +28,12 @@ SETTINGS = settings(
     stateful_step_count=40,
     deadline=None,
     database=None,
-    print_blob=True,
+    report_multiple_bugs=False,
     suppress_health_check=list(HealthCheck),
 )
+
+# How long hypothesis may look for a shorter way to a failure.
+_SHRINKING_S = 300
 
 
 def main(arguments: list[str]) -> int:
@@ -79,7 +82,7 @@ def _work(
     defects: dict[str, dict[str, Any]] = {}
     this = first + number
     while time.monotonic() < until_s:
-        defect = _try(this)
+        defect = _try(this, shrink=until_s - time.monotonic() > _SHRINKING_S)
         if defect and defect["what"] not in defects:
             defects[defect["what"]] = defect
             sys.stderr.write(f"\nseed {this}: {defect['what']}\n{defect['how']}\n")
@@ -88,11 +91,14 @@ def _work(
     queue.put({"counts": dict(COUNTS), "contents": len(SEEN), "defects": list(defects.values())})
 
 
-def _try(number: int) -> dict[str, Any] | None:
+def _try(number: int, *, shrink: bool) -> dict[str, Any] | None:
     """One seed; what it broke, with the shortest way there that was found."""
+    phases = [Phase.generate, *([Phase.shrink] if shrink else [])]
     with contextlib.redirect_stdout(io.StringIO()):
         try:
-            run_state_machine_as_test(seed(number)(Oracle), settings=SETTINGS)
+            run_state_machine_as_test(
+                seed(number)(Oracle), settings=settings(SETTINGS, phases=phases)
+            )
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
             last: BaseException = error
             while inner := getattr(last, "exceptions", None):  # a failure that came only once

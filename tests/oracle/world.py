@@ -176,7 +176,9 @@ class World:
         after = self._photo()
         roots = ["work", *self.also]
         wanted = self.expected[snapshot]
-        for path in beneath(wanted, roots):
+        placed = beneath(wanted, roots)
+        wanted, after = wanted.only(placed), after.only(placed)
+        for path in placed:
             if not equal_in_place(wanted.nodes[path], after.nodes.get(path)):
                 raise Broken(f"restore --from {done.snapshot}: {path!r} is {after.nodes.get(path)}")
 
@@ -353,9 +355,10 @@ class World:
     def _require_equals(self, snapshot: str, now: Photograph) -> None:
         """Of an unchanged workspace: only the mtimes of directories may differ."""
         roots = ["work", *self.also]
-        saved = now.only(saved_paths(now, roots, self._patterns(now)))
+        optional = self._unreadable[snapshot]
+        saved = now.only(saved_paths(now, roots, self._patterns(now)) - optional)
         held = self.expected[snapshot]
-        held = held.only(set(held.nodes) - now.unreadable)
+        held = held.only(set(held.nodes) - now.unreadable - optional)
         wanted = {path: node.timeless() for path, node in held.nodes.items()}
         found = {path: node.timeless() for path, node in saved.nodes.items()}
         told = differences(Photograph(wanted), Photograph(found), set())
@@ -371,10 +374,11 @@ class World:
 
     def _require_in_place(self, snapshot: str, before: Photograph) -> None:
         after, wanted = self._photo(), self.expected[snapshot]
+        found = after.only(set(wanted.nodes)).nodes  # without names outside the snapshot
         told = [
-            f"{path!r} is {after.nodes.get(path)} instead of {node}"
+            f"{path!r} is {found.get(path)} instead of {node}"
             for path, node in wanted.nodes.items()
-            if not equal_in_place(node, after.nodes.get(path))
+            if not equal_in_place(node, found.get(path))
         ]
         if told:
             raise Broken(f"restore of {snapshot} ended well, but {'; '.join(told)}")
