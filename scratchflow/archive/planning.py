@@ -11,7 +11,7 @@ import msgspec
 from scratchflow.archive.cache import ScanCache
 from scratchflow.archive.compare import Comparison, compare
 from scratchflow.archive.dirfds import DirectoryHandles
-from scratchflow.archive.index import Index
+from scratchflow.archive.index import RECHECK, Index
 from scratchflow.archive.looking import Looker
 from scratchflow.archive.scan import ScannedTree, Warn
 from scratchflow.archive.tree import KIND_MASK, REGULAR
@@ -44,10 +44,17 @@ class Plan(msgspec.Struct):
         return msgspec.structs.replace(self, store=store, full=True, unchanged=False)
 
     def cache_if_unchanged(self) -> ScanCache | None:
-        """A fresh cache for the parent when nothing changed: what was reread need not be again."""
-        if self.unchanged and self.parent:
-            return ScanCache.if_equal(self.scanned, self.parent)
-        return None
+        """A fresh cache for the parent when nothing changed: what was reread need not be again.
+
+        Files that could not be read are flagged: nobody knows whether they hold what the parent has.
+        """
+        if not self.unchanged or self.parent is None:
+            return None
+        cache = ScanCache.if_equal(self.scanned, self.parent)
+        if cache is not None:
+            for entry in self.dropped:
+                cache.flags[entry] = RECHECK
+        return cache
 
 
 def plan(

@@ -16,6 +16,7 @@ from scratchflow.archive.displacing import Displacer, Displacing, FirstChange
 from scratchflow.archive.scan import ScannedTree
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK
 from scratchflow.flows.here import Here
+from scratchflow.flows.noting import note_restored
 from scratchflow.flows.restore import (
     held_by,
     safety_snapshot,
@@ -32,7 +33,6 @@ from scratchflow.flows.snapshotting import (
     Saved,
     Wish,
     find_parent,
-    note_restored,
     scan_workspace,
 )
 from scratchflow.flows.telling import Teller

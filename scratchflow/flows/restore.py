@@ -19,6 +19,7 @@ from scratchflow.archive.selection import Selection
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import remove_tree
 from scratchflow.flows.here import Here
+from scratchflow.flows.noting import note_restored
 from scratchflow.flows.restore_checks import (
     is_filled_in_place,
     refuse_mounted_paths,
@@ -38,7 +39,6 @@ from scratchflow.flows.snapshotting import (
     Saved,
     Wish,
     commit_again,
-    note_restored,
     refuse_links,
     save_workspace,
     scan_workspace,

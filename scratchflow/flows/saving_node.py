@@ -15,6 +15,7 @@ import msgspec
 from scratchflow.disk.trees import is_empty_or_missing
 from scratchflow.flows.backup import backup
 from scratchflow.flows.here import Here
+from scratchflow.flows.settle import present_base
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
 from scratchflow.flows.wishes import SaveNode
@@ -69,8 +70,13 @@ def save_node(here: Here, teller: Teller, wish: SaveNode) -> NodeSaved:
 
 
 def _save_own(here: Here, teller: Teller, wish: SaveNode) -> BackupTaken | None:
+    place = find_place(here.store, here.workspace.name)
+    # Looked at before the backup, which makes the copy this job's own. A copy that an earlier job
+    # left here is saved, but is not what the next `up` is to bring.
+    is_old = read_catalogue(place).newest_id is not None and present_base(here, place) is None
     try:
-        return backup(here, teller, Wish(message=wish.message, purpose="final"))
+        final = Wish(message=wish.message, purpose="final", keeps_newest=is_old)
+        return backup(here, teller, final)
     except WorkspaceMissing:
         return None
 

@@ -27,7 +27,7 @@ def settle(here: Here, teller: Teller, wish: Settle) -> Settled:
     if catalogue.newest_id is None:
         created = create(here, teller, Create(dry_run=wish.dry_run), {})
         return Settled(action="created", path=path, snapshot=created.snapshot)
-    base = _present(here, place)
+    base = present_base(here, place)
     if base is not None and _is_enough(here, catalogue, base, wish, teller):
         return Settled(action="nothing", path=path, snapshot=base)
     wanted = RestoreWish(snapshot=wish.snapshot or catalogue.find(LATEST).id, dry_run=wish.dry_run)
@@ -37,7 +37,7 @@ def settle(here: Here, teller: Teller, wish: Settle) -> Settled:
     return Settled(action="restored", path=path, snapshot=snapshot, restored=restored)
 
 
-def _present(here: Here, place: Place) -> str | None:
+def present_base(here: Here, place: Place) -> str | None:
     """The snapshot that the present work came from; None when what is there is not the present.
 
     What this very job restored or saved is the present, whatever the store got meanwhile. A copy from

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from array import array
 from collections.abc import Sequence
 from datetime import timedelta
@@ -15,13 +14,14 @@ import msgspec
 from scratchflow import __version__
 from scratchflow.archive.cache import ScanCache, recheck_flags
 from scratchflow.archive.ignore import IgnoreRules
-from scratchflow.archive.index import Index
+from scratchflow.archive.index import RECHECK, Index
 from scratchflow.archive.planning import Plan, plan
 from scratchflow.archive.reader import open_index
 from scratchflow.archive.scan import Scan, ScannedTree
 from scratchflow.archive.tree import Counts
 from scratchflow.flows import taken as results
 from scratchflow.flows.here import Here
+from scratchflow.flows.noting import note_equal
 from scratchflow.flows.shrinking import UNATTENDED, keep_parent, shrink_since
 from scratchflow.flows.taken import Heard
 from scratchflow.flows.telling import Teller
@@ -35,16 +35,14 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, Purpose
-from scratchflow.model.text import printable, removed_in_words
+from scratchflow.model.text import removed_in_words
 from scratchflow.store.catalogue import Catalogue, begun_at, fresh_id, read_catalogue
 from scratchflow.store.commit import NewSnapshot
-from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.lineage import lineage_of, newest_full, read_noted
 from scratchflow.store.lock import StoreLock
-from scratchflow.store.nodes import NodeRecord, is_node_name, record_node
-from scratchflow.store.place import Place, open_place
+from scratchflow.store.place import Place
 from scratchflow.store.prune import prune
-from scratchflow.workspace.notes import cache_path, read_base, read_restoring, write_base
+from scratchflow.workspace.notes import cache_path, read_base, read_restoring
 
 if TYPE_CHECKING:
     from scratchflow.archive.writer import Written
@@ -66,6 +64,8 @@ class Wish(msgspec.Struct, frozen=True):
     prune: bool = True
     # Not when whatever is noted will be wrong in a moment; what is noted already is still true.
     note_unchanged: bool = True
+    # The snapshot that is the newest one now stays that: what is saved is a copy that fell behind.
+    keeps_newest: bool = False
     # What to save, by name beneath scratch; by default what the profile says.
     roots: Sequence[str] = ()
 
@@ -155,11 +155,31 @@ def save_workspace(
         plain = msgspec.structs.replace(plain, shrunk=shrunk)
         manifest = _commit(new, plain, teller, heard, here.monotonic() - started_s)
     note_equal(here, lock.place, snapshot, written.cache, teller)
+    if wish.keeps_newest:
+        _keep_newest(here, lock, teller, catalogue)
     pruned = _prune(lock, here, teller) if wish.prune else ()
     took_s = here.monotonic() - started_s
     taken = results.taken(manifest, planned, written, took_s, heard.unsaved(teller))
     taken = msgspec.structs.replace(taken, pruned=list(pruned))
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
+
+
+def _keep_newest(here: Here, lock: StoreLock, teller: Teller, before: Catalogue) -> None:
+    """Makes the snapshot that was the newest one before the newest one again, under a new id."""
+    newest = before.newest_readable
+    if newest is None or newest.id != before.newest_id or newest.id in before.damaged:
+        message = f"`{before.newest_id}` was the newest snapshot, and cannot be read; restore it by its id"
+        teller.warn("snapshots.unreadable", b"", message)
+        return
+    index = open_index(lock.place.archive(newest.id))
+    # Nothing on this disk is known about its files: every one of them would have to be read.
+    cache = ScanCache(newest.id)
+    cache.flags = array("B", bytes([RECHECK]) * len(index))
+    wish = Wish(message=f"the newest one again: {newest.id}", purpose="restored")
+    snapshot = _commit_tree(here, lock, teller, newest, Known(index, cache), wish)[0]
+    teller.remark(
+        f"`{here.workspace.path}` is an old copy; `{snapshot}` is the newest snapshot again"
+    )
 
 
 def is_wanted_anyway(wish: Wish, parent: Manifest) -> bool:
@@ -176,12 +196,23 @@ def commit_again(
 
     Stores no content and looks at no file. None when `source` is gone from the store meanwhile.
     """
-    started_s = here.monotonic()
-    heard = Heard.so_far(teller)
     catalogue = read_catalogue(lock.place)
     if all(one.id != source.id for one in catalogue.snapshots) or source.id in catalogue.damaged:
         return None
-    snapshot = fresh_id(catalogue, here.now(), here.token(3))
+    snapshot, cache = _commit_tree(here, lock, teller, source, known, wish)
+    note_equal(here, lock.place, snapshot, cache, teller)
+    if pruned := _prune(lock, here, teller):
+        teller.remark(removed_in_words(pruned))
+    return snapshot
+
+
+def _commit_tree(
+    here: Here, lock: StoreLock, teller: Teller, source: Manifest, known: Known, wish: Wish
+) -> tuple[str, ScanCache]:
+    """The tree of `source` under a new id, with the cache for it. Stores no content."""
+    started_s = here.monotonic()
+    heard = Heard.so_far(teller)
+    snapshot = fresh_id(read_catalogue(lock.place), here.now(), here.token(3))
     with NewSnapshot(lock, snapshot) as new:
         from scratchflow.archive.writer import write_again
 
@@ -190,10 +221,7 @@ def commit_again(
         # What it holds is what `source` holds, whatever the profile saves by now.
         plain = msgspec.structs.replace(plain, also=source.also)
         _commit(new, plain, teller, heard, here.monotonic() - started_s)
-    note_equal(here, lock.place, snapshot, written.cache, teller)
-    if pruned := _prune(lock, here, teller):
-        teller.remark(removed_in_words(pruned))
-    return snapshot
+    return snapshot, written.cache
 
 
 def _guard_shrink(
@@ -353,40 +381,6 @@ def plain_manifest(
         warnings=0,
         verified=False,
     )
-
-
-def note_equal(
-    here: Here, place: Place, snapshot: str, cache: ScanCache | None, teller: Teller
-) -> None:
-    """Notes what the workspace equals now. The snapshot is safe by then: trouble here is a warning."""
-    try:
-        write_base(here.workspace, here.store, snapshot, ensure_store_id(place))
-        if cache is not None:
-            cache.save(cache_path(here.workspace))
-    except OSError as error:
-        path = os.fsencode(error.filename or here.workspace.state)
-        teller.warn(
-            "notes.failed", path, f"cannot write: {error.strerror}; the next backup takes longer"
-        )
-    if not is_node_name(here.node):
-        return
-    record = NodeRecord(
-        node=here.node,
-        snapshot=snapshot,
-        workspace_path=printable(here.workspace.path),
-        job_id=here.job_id,
-        time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        dirty=False,
-    )
-    try:
-        record_node(place, record)
-    except ScratchflowError as error:
-        teller.warn("notes.failed", b"", f"the node is not recorded as warm: {error}")
-
-
-def note_restored(here: Here, teller: Teller, index: Index, cache: ScanCache | None) -> None:
-    """Notes which snapshot the workspace equals; with a cache the next backup is quick."""
-    note_equal(here, open_place(here.store, here.workspace.name), index.id, cache, teller)
 
 
 def _prune(lock: StoreLock, here: Here, teller: Teller) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import counted
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.marks import Mark, read_marks
+from scratchflow.store.nodes import NodeRecord, read_nodes
 from scratchflow.store.place import Place
 from scratchflow.store.shrink import is_shrunk
 from scratchflow.store.verified import Verification
@@ -26,7 +27,7 @@ def store_problems(
     """Everything that the store says is not as it should be, the gravest first."""
     yield from _damaged(catalogue, verified)
     yield from _shrunk(catalogue, read_marks(place))
-    yield from _unsaved(catalogue.newest_readable, autobackup)
+    yield from _unsaved(catalogue.newest_readable, autobackup, read_nodes(place))
 
 
 def _damaged(catalogue: Catalogue, verified: Mapping[str, Verification]) -> Iterator[Problem]:
@@ -61,11 +62,18 @@ def _shrunk(catalogue: Catalogue, marks: Mapping[str, Mark]) -> Iterator[Problem
     )
 
 
-def _unsaved(latest: Manifest | None, autobackup: AutobackupShown) -> Iterator[Problem]:
-    """What the last backup could not read, as the auto-backup says, or the newest manifest."""
+def _unsaved(
+    latest: Manifest | None, autobackup: AutobackupShown, records: list[NodeRecord]
+) -> Iterator[Problem]:
+    """What the last backup could not read, as the auto-backup, the node's record or the manifest says.
+
+    A backup that finds nothing else to save takes no snapshot: then only the record knows.
+    """
     count, paths = autobackup.unsaved, autobackup.unsaved_paths
     if not (count and autobackup.enabled and autobackup.last_time) and latest is not None:
-        count, paths = latest.unsaved, latest.unsaved_paths
+        of_latest = [one for one in records if one.snapshot == latest.id]
+        last = max(of_latest, key=lambda one: one.time, default=latest)
+        count, paths = last.unsaved, last.unsaved_paths
     if not count:
         return
     shown = [f"`{path}`" for path in paths[:_NAMED]]

@@ -30,6 +30,9 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     time: str
     # True and False are what was seen at `time`; None is not known.
     dirty: bool | None = None
+    # What the last backup there could not read: how many paths, and the first of them.
+    unsaved: int = 0
+    unsaved_paths: list[str] = []
 
 
 def is_node_name(text: str) -> bool:

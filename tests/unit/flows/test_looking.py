@@ -171,6 +171,15 @@ def test_what_a_backup_by_hand_could_not_read_is_shown_by_name(login: Login) -> 
     assert "1 path: `work/closed`" in problem.detail
 
 
+def test_what_could_not_be_read_is_shown_though_nothing_else_changed(login: Login) -> None:
+    login.desk.write("work/closed").chmod(0)
+    login.desk.backup()
+    assert login.problems() == ["backup.unsaved"]
+    (login.desk.work / "closed").chmod(0o600)
+    login.desk.backup()
+    assert login.problems() == []
+
+
 def test_settings_that_changed_since_its_start_are_shown(held: Login) -> None:
     held.beat(settings="other", workspace_exists=True)
     assert held.problems() == ["autobackup.other_settings"]

@@ -142,3 +142,19 @@ def test_a_file_rewritten_right_after_a_difference_was_restored_is_read_by_the_n
     assert desk.restore(first).mode == "delta"
     assert desk.backup().changed_files == 1
     assert restored(desk, tmp_path / "x")["README"] == b"HELLO"
+
+
+def test_a_file_that_could_not_be_read_is_never_believed_later(desk: Desk) -> None:
+    """Rewritten with size and mtime kept, then closed: each backup says that it holds it not."""
+    file = desk.write("work/a/g", "old-bytes")
+    os.utime(file, ns=(10**18, 10**18))
+    desk.backup()
+    file.write_text("NEW-BYTES")
+    os.utime(file, ns=(10**18, 10**18))
+    file.chmod(0)
+    for _ in range(3):
+        assert desk.backup().unsaved == 1
+    file.chmod(0o600)
+    desk.backup()
+    desk.restore("latest", to=desk.scratch / "again")
+    assert (desk.scratch / "again/work/a/g").read_text() == "NEW-BYTES"

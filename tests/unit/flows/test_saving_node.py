@@ -123,3 +123,40 @@ def test_the_refusal_names_what_is_missing_and_both_ways_on() -> None:
     assert "`scratchflow clear --leave-behind`" in caught.value.shown_hint
     assert "chmod" in caught.value.shown_hint
     require_saved("node-1", saved, verb="clear", leave_behind=True)
+
+
+def of_job(desk: Desk, job_id: int) -> Desk:
+    """The same machine as the node of a job."""
+    return Desk(msgspec.structs.replace(desk.here, node="node-1", job_id=job_id))
+
+
+def test_a_copy_that_an_earlier_job_left_is_saved_but_does_not_become_the_newest(
+    desk: Desk,
+) -> None:
+    first = of_job(desk, 1)
+    first.backup()
+    elsewhere = of_job(desk, 2)
+    elsewhere.write("work/paper", "a day of work")
+    newest = str(elsewhere.backup().snapshot)
+    first.restore(desk.ids[0])  # as the disk of the first node still is
+    (desk.here.store / "work" / f"{desk.ids[-1]}.json").unlink()
+    desk.write("work/notes", "left by an old process")
+    later = of_job(desk, 3)
+    saved = save(later)
+    names = [path.name for path in (desk.scratch / "work").iterdir()]
+    assert "paper" not in names
+    assert saved.snapshot != desk.ids[-1]
+    desk.restore("latest", to=desk.scratch / "again")
+    assert (desk.scratch / "again/work/paper").read_text() == "a day of work"
+    assert not (desk.scratch / "again/work/notes").exists()
+    desk.restore(str(saved.snapshot), to=desk.scratch / "old")
+    assert (desk.scratch / "old/work/notes").read_text() == "left by an old process"
+    assert newest in read_catalogue(desk.place).snapshots[-1].message
+
+
+def test_the_present_work_of_a_job_becomes_the_newest(desk: Desk) -> None:
+    node = of_job(desk, 1)
+    node.backup()
+    node.write("work/paper", "present")
+    saved = save(node)
+    assert saved.snapshot == desk.ids[-1]
