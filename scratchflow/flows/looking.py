@@ -42,7 +42,7 @@ from scratchflow.store.heartbeats import (
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import Place, find_place
 from scratchflow.store.verified import Verification, read_verified, verified_at
-from scratchflow.workspace.notes import read_base
+from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.place import expand, find_workspace
 
 _DAY_S = 86400
@@ -115,6 +115,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
             autobackup=autobackup,
             living=tuple(told for told in read_heartbeats(place) if now.is_alive(told)),
             problems=(
+                *_half_restored(settings, environment),
                 *_unreadable(catalogue),
                 *_workspace_gone(workspace, held),
                 *store_problems(place, catalogue, autobackup, verified),
@@ -201,6 +202,28 @@ def _unreadable(catalogue: Catalogue) -> Iterator[Problem]:
         _ = catalogue.latest
     except LatestUnreadable as error:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+        return
+    for one in catalogue.skipped[:1]:
+        yield Problem(
+            name="snapshots.unreadable",
+            detail=f"snapshot {one.snapshot} cannot be used: {one.reason}",
+            fix=f"repair `{one.snapshot}.json` in the store, or move it out of the store to give it up;"
+            " until then no snapshot is removed",
+        )
+
+
+def _half_restored(settings: Settings, environment: Mapping[str, str]) -> Iterator[Problem]:
+    """On one machine the notes can be read here; elsewhere `doctor` asks the node."""
+    if settings.profile.scheduler != "none":
+        return
+    restoring = read_restoring(find_workspace(settings.profile, environment))
+    if restoring is not None:
+        yield Problem(
+            name="restore.incomplete",
+            detail=f"the restore of {restoring.snapshot} did not finish: the workspace is half of two"
+            " states, and no backup is taken of it",
+            fix="`scratchflow restore` finishes it, `scratchflow restore --abandon` leaves it as it is",
+        )
 
 
 def _workspace_gone(workspace: WorkspaceShown, held: Allocation | None) -> Iterator[Problem]:

@@ -22,6 +22,7 @@ from scratchflow.archive.tree import Counts
 from scratchflow.flows import taken as results
 from scratchflow.flows.here import Here
 from scratchflow.flows.noting import note_equal
+from scratchflow.flows.roots import warn_of_roots
 from scratchflow.flows.shrinking import UNATTENDED, keep_parent, shrink_since
 from scratchflow.flows.taken import Heard
 from scratchflow.flows.telling import Teller
@@ -36,12 +37,19 @@ from scratchflow.model.errors import (
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, Purpose
 from scratchflow.model.text import removed_in_words
-from scratchflow.store.catalogue import Catalogue, begun_at, fresh_id, read_catalogue
+from scratchflow.store.catalogue import (
+    Catalogue,
+    begun_at,
+    fresh_id,
+    needed_archives,
+    read_catalogue,
+)
 from scratchflow.store.commit import NewSnapshot
 from scratchflow.store.lineage import lineage_of, newest_full, read_noted
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.place import Place
 from scratchflow.store.prune import prune
+from scratchflow.store.verified import known_damage
 from scratchflow.workspace.notes import cache_path, read_base, read_restoring
 
 if TYPE_CHECKING:
@@ -139,6 +147,8 @@ def save_workspace(
     heard = Heard.so_far(teller)
     catalogue = read_catalogue(lock.place)
     parent, planned = plan_snapshot(here, lock.place, catalogue, teller, wish, ahead)
+    roots = wish.roots or here.workspace.roots
+    warn_of_roots(here, parent.manifest if parent else None, roots, teller)
     if planned.unchanged and parent is not None and not is_wanted_anyway(wish, parent.manifest):
         cache = planned.cache_if_unchanged()
         if wish.note_unchanged:
@@ -290,11 +300,21 @@ def plan_snapshot(
         scanned = scan.finish(teller.warn, parent.index if parent else None)
     if parent is None:
         return None, plan(scanned, None, warn=teller.warn)
-    planned = plan(scanned, parent.index, parent.cache, warn=teller.warn, full=wish.full)
+    full = wish.full or _is_on_damaged(place, parent, teller)
+    planned = plan(scanned, parent.index, parent.cache, warn=teller.warn, full=full)
     # Asked only now: an unchanged workspace is the common case and should cost no more than a look.
     if planned.full or planned.unchanged or not _is_due_for_full(here, place, catalogue, parent):
         return parent, planned
     return parent, planned.in_full()
+
+
+def _is_on_damaged(place: Place, parent: Parent, teller: Teller) -> bool:
+    """Whether the parent needs an archive that is known to be damaged: it does not hold its files."""
+    damaged = known_damage(place, needed_archives(parent.manifest))
+    if damaged is not None:
+        message = f"snapshot {damaged} is damaged; everything is stored anew"
+        teller.warn("snapshots.damaged", b"", message)
+    return damaged is not None
 
 
 def scan_workspace(here: Here, teller: Teller, roots: Sequence[str] | None = None) -> ScannedTree:

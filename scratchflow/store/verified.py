@@ -56,6 +56,12 @@ def read_verified(place: Place) -> dict[str, Verification]:
     return {one.snapshot: one for one in found if one is not None}
 
 
+def known_damage(place: Place, snapshots: Iterable[str]) -> str | None:
+    """The first of these snapshots whose last verification found damage."""
+    found = (_read(place, one) for one in sorted(snapshots) if is_snapshot_id(one))
+    return next((one.snapshot for one in found if one is not None and one.problem), None)
+
+
 def forget_verified(place: Place, snapshots: Iterable[str]) -> None:
     """Removes the records of snapshots that are gone."""
     for snapshot in snapshots:

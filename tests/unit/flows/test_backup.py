@@ -21,6 +21,7 @@ from scratchflow.model.errors import (
     WorkspaceKnown,
     WorkspaceMissing,
 )
+from scratchflow.model.events import Log
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import Restoring, begin_restoring
@@ -209,3 +210,18 @@ def test_the_manifest_says_what_the_contract_says(desk: Desk) -> None:
     assert set(contract.split()) <= set(manifest)
     assert manifest["message"] == "note"
     assert manifest["verified"] is True
+
+
+def test_a_directory_that_is_no_longer_saved_is_told(tmp_path: Path) -> None:
+    """`backup.also` was misspelt since the last snapshot."""
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env"]\n')
+    desk.write("work/file")
+    desk.write("env/file")
+    desk.backup()
+    assert "backup.root_dropped" not in desk.warnings
+    workspace = msgspec.structs.replace(desk.here.workspace, also=("enf",))
+    misspelt = Desk(msgspec.structs.replace(desk.here, workspace=workspace))
+    misspelt.backup(allow_shrink=True)
+    assert misspelt.warnings == ["backup.root_dropped"]
+    said = [event.message for event in misspelt.events if isinstance(event, Log)]
+    assert any("`enf`" in text and "`backup.also`" in text for text in said)

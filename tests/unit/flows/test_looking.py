@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -22,8 +23,9 @@ from scratchflow.store.heartbeats import Heartbeat, Pulses, beat
 from scratchflow.store.marks import unkeep
 from scratchflow.store.place import open_place
 from scratchflow.store.verified import Verification, record_verified
+from scratchflow.workspace.notes import Restoring, begin_restoring
 
-from .conftest import Desk
+from .conftest import Desk, make_desk
 
 NODE = "node-1"
 JOB = Allocation(job_id=7, name="job", state="running", nodes=(NODE,))
@@ -178,6 +180,27 @@ def test_what_could_not_be_read_is_shown_though_nothing_else_changed(login: Logi
     (login.desk.work / "closed").chmod(0o600)
     login.desk.backup()
     assert login.problems() == []
+
+
+def test_a_manifest_that_cannot_be_read_is_shown_also_when_it_is_not_the_newest(
+    login: Login,
+) -> None:
+    old = login.desk.ids[0]
+    login.desk.write("work/more")
+    login.desk.backup()
+    (login.desk.place.directory / f"{old}.json").write_text("{")
+    assert "snapshots.unreadable" in login.problems()
+
+
+def test_a_restore_that_did_not_finish_is_shown(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    desk.write("work/file")
+    snapshot = str(desk.backup().snapshot)
+    begin_restoring(desk.here.workspace, Restoring(snapshot=snapshot, mode="delta"))
+    environment = {"USER": "u", "HOME": "/h"}
+    (problem,) = list(looking._half_restored(desk.here.settings, environment))
+    assert problem.name == "restore.incomplete"
+    assert "--abandon" in problem.fix
 
 
 def test_settings_that_changed_since_its_start_are_shown(held: Login) -> None:

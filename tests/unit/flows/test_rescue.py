@@ -299,11 +299,16 @@ def test_the_rescue_goes_onto_every_cluster_and_runs_on_old_pythons() -> None:
     ast.parse(source, feature_version=(3, 6))
 
 
-def test_the_manifest_of_a_needed_archive_may_be_gone(history: Desk, tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [False, True])
+def test_the_manifest_of_a_needed_archive_may_be_gone_or_damaged(
+    history: Desk, tmp_path: Path, damaged: bool
+) -> None:
     store = copied(history, tmp_path / "copy")
     newest = history.ids[-1]
     needs = msgspec.json.decode((store / f"{newest}.json").read_bytes())["needs"]
     for snapshot in needs:
         (store / f"{snapshot}.json").unlink()
+        if damaged:
+            (store / f"{snapshot}.json").write_text("{")
     assert run(store, "restore", newest, "--to", str(tmp_path / "x")).returncode == 0
     assert history.content(tmp_path / "x/work") == history.content()
