@@ -37,11 +37,15 @@ class Plan(msgspec.Struct):
     changed_bytes: int
     gone: int
     unchanged: bool
+    # Everything is stored because that is better, not because nothing else would do.
+    is_only_due: bool = False
 
     def in_full(self) -> Plan:
         """The same plan, but everything is stored."""
         store = _all_but(self.dropped, len(self.scanned))
-        return msgspec.structs.replace(self, store=store, full=True, unchanged=False)
+        return msgspec.structs.replace(
+            self, store=store, full=True, unchanged=False, is_only_due=True
+        )
 
     def cache_if_unchanged(self) -> ScanCache | None:
         """A fresh cache for the parent when nothing changed: what was reread need not be again.

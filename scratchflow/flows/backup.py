@@ -15,6 +15,7 @@ from scratchflow.flows.snapshotting import (
     is_wanted_anyway,
     plan_snapshot,
     require_backupable,
+    require_workspace,
     take_snapshot,
 )
 from scratchflow.flows.taken import Heard, removed_files, unsaved_fields
@@ -31,9 +32,11 @@ from scratchflow.workspace.notes import read_base
 
 def backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
     """Takes a snapshot under the store's lock, after clearing away what killed runs left."""
-    require_backupable(here)
+    require_workspace(here)
     with here.alone(teller.remark):
-        require_backupable(here)  # again: whoever was at work may have left it otherwise
+        require_backupable(
+            here
+        )  # a restore that runs is waited for; one that was interrupted is not
         place = open_store(here)
         with here.lock(place, "scratchflow backup", remark=teller.remark) as lock:
             sweep(lock, time.time())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from array import array
@@ -46,6 +47,7 @@ from scratchflow.flows.snapshotting import (
 )
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import (
+    NoSpace,
     PathMissing,
     RestoreIncomplete,
     SnapshotDamaged,
@@ -85,6 +87,8 @@ def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
             restored = _restore(here, teller, wish)
     except OSError as error:
         path = error.filename if isinstance(error.filename, str) else here.workspace.scratch
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise NoSpace(path=path, reason=error.strerror) from error
         raise WorkspaceFailed(path=path, reason=error.strerror) from error
     took_s = round(here.monotonic() - started_s, 3)
     return msgspec.structs.replace(restored, duration_s=took_s)

@@ -18,10 +18,11 @@ from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import RestoreIncomplete, SnapshotMissing
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import LATEST, Catalogue
-from scratchflow.store.place import Place
+from scratchflow.store.identity import read_store_id
+from scratchflow.store.place import Place, find_place
 from scratchflow.store.readers import reading
 from scratchflow.workspace.incoming import occupied_roots
-from scratchflow.workspace.notes import Restoring, read_base
+from scratchflow.workspace.notes import Restoring, read_base_note
 
 
 class RestoreWish(msgspec.Struct, frozen=True):
@@ -121,6 +122,14 @@ def saved_roots(here: Here, roots: list[str]) -> list[str]:
 
 
 def _is_known(here: Here, catalogue: Catalogue) -> bool:
-    """Whether the workspace came from a snapshot that the store still has."""
-    base = read_base(here.workspace, here.store)
-    return any(one.id == base and one.id not in catalogue.damaged for one in catalogue.snapshots)
+    """Whether the workspace came from a snapshot of this store, also from one that was removed since.
+
+    Without that snapshot every file is read and compared; what no snapshot holds is saved first.
+    """
+    base = read_base_note(here.workspace, here.store)
+    if base is None:
+        return False
+    if any(one.id == base.snapshot for one in catalogue.snapshots):
+        return True
+    store_id = read_store_id(find_place(here.store, here.workspace.name))
+    return store_id is not None and store_id == base.store_id

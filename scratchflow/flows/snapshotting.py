@@ -27,6 +27,7 @@ from scratchflow.flows.shrinking import UNATTENDED, keep_parent, shrink_since
 from scratchflow.flows.taken import Heard
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import (
+    NoSpace,
     RestoreIncomplete,
     ScratchflowError,
     SnapshotDamaged,
@@ -72,6 +73,8 @@ class Wish(msgspec.Struct, frozen=True):
     prune: bool = True
     # Not when whatever is noted will be wrong in a moment; what is noted already is still true.
     note_unchanged: bool = True
+    # Not even when a full one is due: there was no room for it.
+    never_full: bool = False
     # The snapshot that is the newest one now stays that: what is saved is a copy that fell behind.
     keeps_newest: bool = False
     # What to save, by name beneath scratch; by default what the profile says.
@@ -110,18 +113,26 @@ class Known(msgspec.Struct, frozen=True):
     cache: ScanCache
 
 
-def require_backupable(here: Here) -> None:
-    """A workspace that is not there, or is half of two states, is not backed up."""
+def require_workspace(here: Here) -> None:
+    """WorkspaceMissing, or WorkspaceIsLink, when there is nothing that could be backed up."""
     try:
-        interrupted = read_restoring(here.workspace)
         refuse_links(here.workspace.scratch, here.workspace.roots)
         is_there = here.workspace.path.is_dir()
     except OSError as error:
         raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
-    if interrupted:
-        raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
     if not is_there:
         raise WorkspaceMissing(path=here.workspace.path)
+
+
+def require_backupable(here: Here) -> None:
+    """A workspace that is not there, or is half of two states, is not backed up."""
+    try:
+        interrupted = read_restoring(here.workspace)
+    except OSError as error:
+        raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
+    if interrupted:
+        raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
+    require_workspace(here)
 
 
 def refuse_links(scratch: Path, roots: Sequence[str]) -> None:
@@ -142,7 +153,25 @@ def take_snapshot(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> Ba
 def save_workspace(
     here: Here, lock: StoreLock, teller: Teller, wish: Wish, ahead: Ahead | None = None
 ) -> Saved:
-    """The same, with what was found on the way for whoever goes on from there."""
+    """The same, with what was found on the way for whoever goes on from there.
+
+    A full snapshot that is only due, and for which the store has no room, is put off.
+    """
+    try:
+        return _save_workspace(here, lock, teller, wish, ahead)
+    except _NoRoomForFull:
+        message = "the store has no room for the full snapshot that is due; what changed is stored"
+        teller.warn("backup.full_put_off", b"", message)
+    return _save_workspace(here, lock, teller, msgspec.structs.replace(wish, never_full=True))
+
+
+class _NoRoomForFull(Exception):
+    """A full snapshot does not fit, and an incremental one would do."""
+
+
+def _save_workspace(
+    here: Here, lock: StoreLock, teller: Teller, wish: Wish, ahead: Ahead | None = None
+) -> Saved:
     started_s = here.monotonic()
     heard = Heard.so_far(teller)
     catalogue = read_catalogue(lock.place)
@@ -159,11 +188,16 @@ def save_workspace(
         return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
     shrunk = _guard_shrink(here, lock.place, parent, planned, wish, teller)
     snapshot = fresh_id(catalogue, here.now(), here.token(3))
-    with NewSnapshot(lock, snapshot) as new:
-        written = _write(planned, new, here, teller)
-        plain = _manifest(here, parent.manifest if parent else None, written, wish, snapshot)
-        plain = msgspec.structs.replace(plain, shrunk=shrunk)
-        manifest = _commit(new, plain, teller, heard, here.monotonic() - started_s)
+    try:
+        with NewSnapshot(lock, snapshot) as new:
+            written = _write(planned, new, here, teller)
+            plain = _manifest(here, parent.manifest if parent else None, written, wish, snapshot)
+            plain = msgspec.structs.replace(plain, shrunk=shrunk)
+            manifest = _commit(new, plain, teller, heard, here.monotonic() - started_s)
+    except NoSpace as error:
+        if planned.is_only_due:
+            raise _NoRoomForFull from error
+        raise
     note_equal(here, lock.place, snapshot, written.cache, teller)
     if wish.keeps_newest:
         _keep_newest(here, lock, teller, catalogue)
@@ -303,7 +337,9 @@ def plan_snapshot(
     full = wish.full or _is_on_damaged(place, parent, teller)
     planned = plan(scanned, parent.index, parent.cache, warn=teller.warn, full=full)
     # Asked only now: an unchanged workspace is the common case and should cost no more than a look.
-    if planned.full or planned.unchanged or not _is_due_for_full(here, place, catalogue, parent):
+    if planned.full or planned.unchanged or wish.never_full:
+        return parent, planned
+    if not _is_due_for_full(here, place, catalogue, parent):
         return parent, planned
     return parent, planned.in_full()
 
