@@ -13,7 +13,7 @@ from scratchflow.agent.request import Arguments
 from scratchflow.cluster.whereami import job_id as this_job_id
 from scratchflow.cluster.whereami import role
 from scratchflow.config.settings import Asked, Settings, load_settings
-from scratchflow.flows.served import ON_NODE, do_here
+from scratchflow.flows.served import ON_LOGIN, ON_NODE, OnLogin, OnNode, do_here
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.results import RESULTS_BY_OP, Result
@@ -72,6 +72,7 @@ class Cluster:
 
     def on_login(self, do: str, wish: Arguments, kind: type[R], *, emit: Emit | None = None) -> R:
         """Has it done on the login host."""
+        _require_arguments(ON_LOGIN[do], wish)
         if is_login_host(self.settings, self.caller.environment):
             done = do_here(do, self.settings, wish, emit or self.emit)
         else:
@@ -88,6 +89,7 @@ class Cluster:
         return _of(kind, self._done_at_workspace(do, wish, job_id))
 
     def _done_at_workspace(self, do: str, wish: Arguments, job_id: int | None) -> Result:
+        _require_arguments(ON_NODE[do], wish)
         settings, environment = self.settings, self.caller.environment
         verbose = self.caller.verbose
         needs_scratch = ON_NODE[do].needs_scratch
@@ -154,6 +156,12 @@ def _of(kind: type[R], done: Result) -> R:
     if not isinstance(done, kind):
         raise TypeError(f"{type(done)} instead of {kind}")
     return done
+
+
+def _require_arguments(served: OnLogin | OnNode, wish: Arguments) -> None:
+    """The same mistake shows wherever it is made, not only where the flow is called directly."""
+    if not isinstance(wish, served.arguments):
+        raise TypeError(f"{type(wish)} instead of {served.arguments}")
 
 
 def _refuse_relative_paths(wish: Arguments) -> None:

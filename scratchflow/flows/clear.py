@@ -11,7 +11,7 @@ from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.pointing import has_alias, park
 from scratchflow.flows.presence import has_present_work
-from scratchflow.flows.wishes import Backup, DryRun, Nothing, Release, SaveNode
+from scratchflow.flows.wishes import Backup, DryRun, OpenJobs, Release, SaveNode
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationMissing,
@@ -61,7 +61,7 @@ def clear_on(cluster: Cluster, wish: ClearWish) -> Cleared:
     """The same on a cluster that is reached already."""
     if cluster.settings.profile.scheduler == "none":
         return _clear_here(cluster, wish)
-    jobs = cluster.on_login("jobs open", Nothing(), JobsShown).jobs
+    jobs = cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
     saved = [job for job in jobs if job.state in _HAS_WORK] if wish.backup else []
     taken = [] if wish.dry_run else _back_up_all(cluster, saved)
     for job, one in taken:

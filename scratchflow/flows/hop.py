@@ -12,7 +12,7 @@ from scratchflow.flows.wishes import (
     Backup,
     DryRun,
     Hold,
-    Nothing,
+    OpenJobs,
     Release,
     SaveNode,
     Session,
@@ -97,7 +97,7 @@ def hop(caller: Caller, emit: Emit, wish: Hold, *, leave_behind: bool = False) -
 
 
 def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:
-    jobs = cluster.on_login("jobs open", Nothing(), JobsShown).jobs
+    jobs = cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
     held = [job for job in jobs if job.state in HELD]
     if not held or held[0].node is None or held[0].job_id is None:
         raise AllocationMissing(profile=cluster.settings.name)
