@@ -7,16 +7,12 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
-from scratchflow.config.settings import Asked, load_settings
 from scratchflow.disk.trees import remove_tree
 from scratchflow.flows.backup import backup
-from scratchflow.flows.here import Here, here_with
 from scratchflow.flows.keeping import prune_snapshots
 from scratchflow.flows.moving import export_snapshot, import_snapshot
 from scratchflow.flows.restore import restore
@@ -28,8 +24,7 @@ from scratchflow.flows.wishes import Prune
 from scratchflow.model.errors import RestoreIncomplete, ScratchflowError
 from scratchflow.model.results import BackupTaken, Restored
 from scratchflow.model.snapshot import Manifest
-from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.place import Place, find_place
+from tests.oracle.desk import Desk
 from tests.oracle.killing import Outcome, in_a_child
 from tests.oracle.photograph import Photograph, differences, photograph
 from tests.oracle.promises import (
@@ -41,7 +36,6 @@ from tests.oracle.promises import (
 )
 
 T = TypeVar("T")
-EPOCH = datetime(2026, 11, 15, 9, 30, tzinfo=timezone.utc)
 # What a run counted, over all worlds of this process.
 COUNTS: Counter[str] = Counter()
 SEEN: set[str] = set()  # every content, by digest
@@ -55,67 +49,17 @@ class Broken(AssertionError):
     """A promise was not kept."""
 
 
-class World:
+class World(Desk):
     """One user's workspace and store, and what the oracle knows about them."""
 
     def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.scratch = directory / "scratch"
-        self.work = self.scratch / "work"
-        self.work.mkdir(parents=True)
-        self.exclude: list[str] = []
-        self.also: list[str] = []
-        self.keep = {"keep_last": 10, "keep_hourly": 24, "keep_daily": 7, "keep_weekly": 4}
-        self.clock = EPOCH
+        super().__init__(directory)
         self.expected: dict[str, Photograph] = {}
         self._unreadable: dict[str, set[bytes]] = {}
         self._manifests: dict[str, Manifest] = {}
         self._listed_before: Sequence[Manifest] = ()
         self._finishing = False
         self._made = 0
-        self._plain = self._here()
-
-    # -- the product, as a user has it
-
-    def _here(self) -> Here:
-        config = self.directory / "config.toml"
-        config.write_text(
-            '[profiles.test]\nscheduler = "none"\n'
-            f'scratch = "{self.scratch}"\nstore = "{self.directory}/store"\n'
-        )
-        environment = {"USER": "u", "HOME": str(self.directory)}
-        return here_with(load_settings(Asked(config=str(config)), environment), environment)
-
-    @property
-    def here(self) -> Here:
-        """With the settings of this moment; each call is a second later."""
-        replace = msgspec.structs.replace
-        plain = self._plain
-        options = replace(plain.profile.backup, exclude=self.exclude, also=self.also, **self.keep)
-        profile = replace(plain.profile, backup=options)
-        return replace(
-            plain,
-            settings=replace(plain.settings, profile=profile),
-            workspace=replace(plain.workspace, also=tuple(self.also)),
-            now=self.now,
-        )
-
-    def now(self) -> datetime:
-        """The clock that the product sees."""
-        self.clock += timedelta(seconds=1)
-        return self.clock
-
-    @property
-    def place(self) -> Place:
-        return find_place(self.here.store, "work")
-
-    def listed(self) -> list[Manifest]:
-        """The snapshots, oldest first."""
-        return list(read_catalogue(self.place).snapshots)
-
-    @property
-    def ids(self) -> list[str]:
-        return [one.id for one in self.listed()]
 
     # -- commands, each held to its promises
 
