@@ -92,7 +92,6 @@ def test_an_archive_exchanged_for_a_whole_one_of_the_same_shape_is_found(tmp_pat
     other.write("work/large", noise(99, 400_000))
     other.write("work/changing", noise(98))
     swapped = other.place.archive(other.backup().snapshot or "").read_bytes()
-    assert len(swapped) == desk.place.archive(full).stat().st_size
     desk.place.archive(full).write_bytes(swapped)
     assert set(bad(desk)) == set(desk.ids)
 
