@@ -34,7 +34,7 @@ ENVIRONMENT = ("TZ=Asia/Tokyo", "LC_ALL=C", "SLURM_TIME_FORMAT=%s", f"PYTHONPATH
 def install(cluster: Minicluster) -> None:
     """Brings the package and what it imports to where the cluster's own Python finds it."""
     target = cluster.state / "shared/fsx/app"
-    for name in ("scratchflow", "msgspec", "libtmux"):
+    for name in ("scratchflow", "msgspec", "libtmux", "xxhash", "lz4"):
         spec = find_spec(name)
         assert spec is not None
         assert spec.origin is not None

@@ -121,9 +121,9 @@ def _file(full: bytes, found: os.stat_result) -> Node:
 
 @contextmanager
 def _opened(full: bytes, found: os.stat_result, needed: int) -> Iterator[None]:
-    """The owner may always change the mode; it is put back at once."""
+    """The owner may always change the mode; it is put back at once. Root reads without that."""
     mode = stat.S_IMODE(found.st_mode)
-    if mode & needed == needed:
+    if mode & needed == needed or os.geteuid() == 0:
         yield
         return
     os.chmod(full, mode | needed)

@@ -48,6 +48,31 @@ def saved_paths(
     return saved - taken.unreadable
 
 
+def patterns_of(
+    taken: Photograph, exclude: Iterable[str] = ()
+) -> Callable[[bytes], Sequence[bytes]]:
+    """The rules of each root: those of the settings, and the lines of its `.scratchignore`."""
+    rules = [os.fsencode(pattern) for pattern in exclude]
+    return lambda root: [*rules, *filter(None, taken.ignored.get(root, b"").split(b"\n"))]
+
+
+def may_stay(
+    path: bytes, before: Photograph, after: Photograph, exclude: Iterable[str] = ()
+) -> bool:
+    """Whether a restore may leave a path that the snapshot does not hold."""
+    if b".before-" in path or path in before.unreadable | after.unreadable:
+        return True
+    root, _, inside = path.partition(b"/")
+    node = after.nodes[path]
+    rules = [*patterns_of(before, exclude)(root), *patterns_of(after, exclude)(root)]
+    if is_excluded(inside, rules, is_directory=node.kind == "directory"):
+        return True
+    if node.kind != "directory":
+        return False
+    inner = [other for other in after.nodes if other.startswith(path + b"/")]
+    return any(may_stay(one, before, after, exclude) for one in inner)
+
+
 def beneath(taken: Photograph, roots: Iterable[str]) -> set[bytes]:
     """Every path of these roots."""
     tops = [os.fsencode(root) for root in roots]

@@ -30,7 +30,8 @@ from tests.oracle.photograph import Photograph, differences, photograph
 from tests.oracle.promises import (
     beneath,
     equal_in_place,
-    is_excluded,
+    may_stay,
+    patterns_of,
     saved_paths,
     wrongly_removed,
 )
@@ -250,8 +251,7 @@ class World(Desk):
         return taken
 
     def _patterns(self, taken: Photograph) -> Callable[[bytes], Sequence[bytes]]:
-        rules = [os.fsencode(pattern) for pattern in self.exclude]
-        return lambda root: [*rules, *filter(None, taken.ignored.get(root, b"").split(b"\n"))]
+        return patterns_of(taken, self.exclude)
 
     def _learn(
         self,
@@ -333,21 +333,8 @@ class World(Desk):
             if os.fsencode(root) in wanted.nodes
         ]
         for path in beneath(after, roots) - set(wanted.nodes):
-            if not self._may_stay(path, before, after):
+            if not may_stay(path, before, after, self.exclude):
                 raise Broken(f"restore of {snapshot} left {path!r}, which it does not hold")
-
-    def _may_stay(self, path: bytes, before: Photograph, after: Photograph) -> bool:
-        if b".before-" in path or path in before.unreadable | after.unreadable:
-            return True
-        root, _, inside = path.partition(b"/")
-        node = after.nodes[path]
-        rules = [*self._patterns(before)(root), *self._patterns(after)(root)]
-        if is_excluded(inside, rules, is_directory=node.kind == "directory"):
-            return True
-        if node.kind != "directory":
-            return False
-        inner = [other for other in after.nodes if other.startswith(path + b"/")]
-        return any(self._may_stay(one, before, after) for one in inner)
 
     def _after_refusal(self, error: ScratchflowError) -> None:
         COUNTS["restores refused"] += 1
