@@ -1,16 +1,16 @@
 """`scratchflow snapshots`: look at, check and move snapshots."""
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Annotated
 
+import msgspec
 import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, may_ask
 from scratchflow.cli.placed import at_workspace
+from scratchflow.cli.removal import confirm_removal
 from scratchflow.flows import wishes
-from scratchflow.model.errors import Declined
 from scratchflow.model.events import Emit
 from scratchflow.model.results import (
     NOT_ASKED_FOR,
@@ -102,27 +102,37 @@ def prune(
 
     The rules are the profile's `keep_*`. Snapshots with a message, those marked by `snapshots keep`,
     and for `keep_unmerged` those taken before a restore and the tips of forks stay as well. A
-    snapshot that is named here is removed all the same.
+    snapshot that is named here is removed all the same, after a question that shows what goes;
+    without a terminal only with `--yes`.
     """
-    wish = wishes.Prune(snapshots=tuple(snapshots or ()), dry_run=dry_run)
-    call: Call[SnapshotsPruned] = at_workspace(context, "snapshots prune", wish, _pruned)
+    call = _prune_call(context, snapshots or [], dry_run=dry_run)
     if not snapshots or dry_run or yes:
         return call
-    return Call(call.op, _confirmed(snapshots, call, may_ask=may_ask(context)), call.show)
+    return Call(call.op, _confirmed(context, snapshots), call.show)
 
 
-def _confirmed(
-    snapshots: list[str], call: Call[SnapshotsPruned], *, may_ask: bool
-) -> Callable[[Emit], SnapshotsPruned]:
+def _confirmed(context: typer.Context, snapshots: list[str]) -> Callable[[Emit], SnapshotsPruned]:
+    """Removes what was shown and agreed to: `latest` may be another one after the question."""
+
     def run(emit: Emit) -> SnapshotsPruned:
-        named = " ".join(map(printable, snapshots))
-        asking = may_ask and sys.stdin.isatty()
-        if not asking or not typer.confirm(f"Remove {named} for good?", err=True):
-            by_hand = f"`scratchflow snapshots prune {named} --yes`"
-            raise Declined(what=f"removing {named}", by_hand=by_hand)
-        return call.flow(emit)
+        planned = _prune_call(context, snapshots, dry_run=True).flow(emit)
+        if planned.blocked:
+            return msgspec.structs.replace(planned, dry_run=False)
+        listing: Call[SnapshotsListed] = at_workspace(
+            context, "snapshots list", wishes.Nothing(), _listed
+        )
+        rows = [one for one in listing.flow(emit).snapshots if one.id in planned.removed]
+        confirm_removal(rows, emit, may_ask=may_ask(context))
+        return _prune_call(context, [one.id for one in rows]).flow(emit)
 
     return run
+
+
+def _prune_call(
+    context: typer.Context, snapshots: list[str], *, dry_run: bool = False
+) -> Call[SnapshotsPruned]:
+    wish = wishes.Prune(snapshots=tuple(snapshots), dry_run=dry_run)
+    return at_workspace(context, "snapshots prune", wish, _pruned)
 
 
 KEPT = typer.Argument(metavar="SNAPSHOT...", help="Ids, beginnings of ids, or `latest`.")

@@ -373,6 +373,24 @@ class Declined(ScratchflowError):
     hint = "run it again with `--yes`, or make the change by hand: {by_hand}"
 
 
+class RemovalDeclined(ScratchflowError):
+    """The user was shown the snapshots to remove, and said no."""
+
+    code = "snapshot.removal_declined"
+    exit_code = 2
+    message = "nothing was removed"
+    hint = "`scratchflow snapshots list` shows all snapshots and why they stay"
+
+
+class RemovalUnconfirmed(ScratchflowError):
+    """Snapshots are removed by id only after a question or with `--yes`, and nobody could be asked."""
+
+    code = "snapshot.removal_unconfirmed"
+    exit_code = 2
+    message = "nothing was removed: there is no terminal to ask on"
+    hint = "`scratchflow snapshots prune {snapshots} --yes` removes without a question"
+
+
 class WorkspaceElsewhere(ScratchflowError):
     """The profile's workspace is on a compute node, and this machine is none."""
 

@@ -1,0 +1,55 @@
+"""The question before `snapshots prune ID…`: what goes for good, and whether that is meant."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+import typer
+
+from scratchflow.model.errors import RemovalDeclined, RemovalUnconfirmed
+from scratchflow.model.events import Asking, Emit
+from scratchflow.model.results import SnapshotRow
+from scratchflow.model.text import counted, printable
+from scratchflow.model.times import epoch
+from scratchflow.model.units import format_size
+
+
+def confirm_removal(rows: Iterable[SnapshotRow], emit: Emit, *, may_ask: bool) -> None:
+    """Shows the snapshots and asks. Raises when the answer is no, or when nobody can be asked."""
+    chosen = list(rows)
+    if not may_ask or not sys.stdin.isatty():
+        raise RemovalUnconfirmed(snapshots=" ".join(one.id for one in chosen))
+    emit(Asking())
+    sys.stderr.write("".join(f"{line}\n" for line in removal_in_words(chosen, datetime.now())))
+    if not _agrees():
+        raise RemovalDeclined
+
+
+def removal_in_words(rows: Iterable[SnapshotRow], now: datetime) -> Iterator[str]:
+    """What is lost when these snapshots are removed. `now` is the local time."""
+    yield "Remove for good:"
+    for one in rows:
+        taken = datetime.fromtimestamp(epoch(one.time) or 0)
+        parts = [
+            one.id,
+            _moment(taken, now),
+            f"{counted(one.files, 'file')}, {format_size(one.bytes)}",
+            f'"{printable(one.message)}"' if one.message else "",
+            f"[{', '.join(one.stays)}]" if one.stays else "",
+        ]
+        yield "  " + "  ".join(filter(None, parts))
+
+
+def _moment(taken: datetime, now: datetime) -> str:
+    days = (now.date() - taken.date()).days
+    near = {0: "today", 1: "yesterday"}
+    return f"{near.get(days) or f'{taken.day} {taken:%b %Y}'} {taken:%H:%M}"
+
+
+def _agrees() -> bool:
+    try:
+        return typer.confirm("Sure?", default=False, err=True)
+    except typer.Abort:  # the end of the input is no answer
+        return False
