@@ -281,6 +281,16 @@ def _pruned(pruned: SnapshotsPruned) -> Iterator[str]:
         if reasons != [NOT_ASKED_FOR]:
             yield f"kept {snapshot} ({', '.join(reasons)})"
     yield f"{word} {len(pruned.removed)}, {format_size(pruned.freed_bytes)}"
+    is_by_rules = [NOT_ASKED_FOR] not in pruned.kept.values()
+    if pruned.kept and not pruned.removed and is_by_rules:
+        yield _all_kept(pruned)
+
+
+def _all_kept(pruned: SnapshotsPruned) -> str:
+    how = "every snapshot is kept by a rule; `scratchflow snapshots prune ID` removes one all the same"
+    if pruned.spare is None:
+        return how
+    return f"{how}: the oldest that frees space, {pruned.spare}, would free about {format_size(pruned.spare_bytes)}"
 
 
 def _marked(marked: SnapshotsMarked) -> Iterator[str]:

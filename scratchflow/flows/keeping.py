@@ -7,6 +7,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+import msgspec
+
 from scratchflow.flows.here import Here
 from scratchflow.flows.telling import Teller
 from scratchflow.flows.wishes import Mark as MarkWish
@@ -19,7 +21,7 @@ from scratchflow.store.marks import Mark, keep, read_marks, unkeep
 from scratchflow.store.place import Place, find_place, open_place
 from scratchflow.store.prune import plan_prune, plan_remove, prune, remove
 from scratchflow.store.reserve import ensure_reserve, free_reserve
-from scratchflow.store.retention import Retention
+from scratchflow.store.retention import Retention, find_spare
 from scratchflow.store.sweep import sweep
 
 
@@ -28,7 +30,8 @@ def prune_snapshots(here: Here, teller: Teller, wish: Prune) -> SnapshotsPruned:
     if wish.dry_run:
         place = find_place(here.store, here.workspace.name)
         plan = _plan(here, place, wish)
-        return _pruned(plan, _archive_bytes(place, plan), dry_run=True)
+        told = _pruned(plan, _archive_bytes(place, plan), dry_run=True)
+        return told if wish.snapshots else _with_spare(place, plan, told)
     place = open_place(here.store, here.workspace.name)
     with _locked(here, teller, place, "prune") as lock:
         swept = sweep(lock, time.time())
@@ -38,7 +41,8 @@ def prune_snapshots(here: Here, teller: Teller, wish: Prune) -> SnapshotsPruned:
         else:
             plan = prune(lock, here.profile.backup, here.now())
         ensure_reserve(place)
-    return _pruned(plan, freed_bytes, dry_run=False)
+    told = _pruned(plan, freed_bytes, dry_run=False)
+    return told if wish.snapshots else _with_spare(place, plan, told)
 
 
 def keep_snapshots(here: Here, teller: Teller, wish: MarkWish) -> SnapshotsMarked:
@@ -140,3 +144,14 @@ def _pruned(plan: Retention, freed_bytes: int, *, dry_run: bool) -> SnapshotsPru
         blocked=plan.blocked,
         dry_run=dry_run,
     )
+
+
+def _with_spare(place: Place, plan: Retention, told: SnapshotsPruned) -> SnapshotsPruned:
+    """Adds which snapshot a person could give up, when the rules keep them all."""
+    if plan.removed or plan.blocked:
+        return told
+    spare = find_spare(read_catalogue(place), plan)
+    if spare is None:
+        return told
+    freed_bytes = _archive_bytes(place, plan_remove(place, [spare]))
+    return msgspec.structs.replace(told, spare=spare, spare_bytes=freed_bytes)

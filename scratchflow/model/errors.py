@@ -516,7 +516,10 @@ class NoSpace(ScratchflowError):
     code = "disk.no_space"
     exit_code = 33
     message = "no space left at `{path}`: {reason}"
-    hint = "earlier snapshots are intact; free some space (`scratchflow snapshots prune`), then try again"
+    hint = (
+        "earlier snapshots are intact; free some space, then try again: `scratchflow snapshots prune` "
+        "removes what no rule keeps, `scratchflow snapshots prune ID` the ones that you name"
+    )
     retryable = True
 
 

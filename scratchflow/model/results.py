@@ -209,6 +209,12 @@ class SnapshotsPruned(Result, frozen=True):
     freed_bytes: int
     blocked: str | None
     dry_run: bool
+    spare: str | None = None
+    """When the rules keep everything: the oldest snapshot that frees space when it is pruned by id.
+
+    Never one that is named, marked, a safety snapshot or the tip of a fork."""
+    spare_bytes: int = 0
+    """What removing `spare` would free."""
 
 
 class SnapshotsMarked(Result, frozen=True):

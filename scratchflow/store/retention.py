@@ -19,6 +19,7 @@ taken while the clock was wrong, or the first one after a long absence, ages not
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from itertools import takewhile
@@ -38,6 +39,8 @@ KEPT_VERIFIED = 3
 PASSING = frozenset({"safety", "restored"})
 # Why a snapshot stays that the plain rules would let go.
 SPECIAL = ("kept", "before a backup that shrank", "named", "safety", "fork", "full")
+# Of these, what holds a state that a person wants or that no other snapshot continues.
+_WANTED = frozenset(SPECIAL) - {"full"}
 _MARKED = {"asked": "kept", "shrink": "before a backup that shrank"}
 
 
@@ -235,6 +238,20 @@ def _spare_unreplaced(
     for one in ordered:
         if one.id >= newest_good and not reasons[one.id]:
             reasons[one.id].append("nothing newer is verified")
+
+
+def find_spare(catalogue: Catalogue, plan: Retention) -> str | None:
+    """The oldest snapshot that only a counting rule keeps and whose archives no other one needs.
+
+    Never the newest one, nor the last that could be restored.
+    """
+    needed = Counter(each for one in catalogue.snapshots for each in needed_archives(one))
+    last = {one.id for one in (catalogue.newest_readable, catalogue.latest_whole) if one}
+    for one in catalogue.snapshots:
+        is_special = not _WANTED.isdisjoint(plan.kept.get(one.id, ()))
+        if one.id not in last and not is_special and needed[one.id] == 1:
+            return one.id
+    return None
 
 
 def _unneeded(snapshots: Sequence[Manifest], kept: frozenset[str]) -> tuple[str, ...]:

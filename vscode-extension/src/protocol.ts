@@ -598,6 +598,8 @@ export interface SnapshotsPruned {
   freed_bytes: number;
   blocked: string | null;
   dry_run: boolean;
+  spare?: string | null;
+  spare_bytes?: number;
 }
 
 /** The store in short; `recent` are those of the last day, oldest first. */

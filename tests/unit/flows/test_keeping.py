@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from scratchflow.cli import snapshots as cli
@@ -9,7 +11,7 @@ from scratchflow.flows.keeping import keep_snapshots, prune_snapshots, unkeep_sn
 from scratchflow.flows.snapshots import list_snapshots, verify_snapshots
 from scratchflow.flows.wishes import Mark as MarkWish
 from scratchflow.flows.wishes import Prune
-from scratchflow.model.errors import LastSnapshot, SnapshotMissing
+from scratchflow.model.errors import LastSnapshot, NoSpace, SnapshotMissing
 from scratchflow.model.events import Log
 from scratchflow.store.marks import Mark, keep, read_marks
 
@@ -111,3 +113,34 @@ def test_the_list_works_while_marks_cannot_be_read(desk: Desk) -> None:
     (desk.place.directory / "kept").write_text("not a directory")
     assert len(list_snapshots(desk.here, desk.teller).snapshots) == 1
     assert "snapshots.marks_unreadable" in desk.warnings
+
+
+def test_a_prune_that_removes_nothing_names_a_snapshot_that_would_free_space(desk: Desk) -> None:
+    save(desk, "one", message="submitted", full=True)
+    desk.write("work/data/big.bin", random.Random(2).randbytes(1_100_000))  # noqa: S311 - data
+    plain = save(desk, "two", full=True)
+    save(desk, "three", full=True)
+    for dry_run in (True, False):
+        done = prune_snapshots(desk.here, desk.teller, Prune(dry_run=dry_run))
+        assert (done.removed, done.spare) == ([], plain)
+        said = list(cli._pruned(done))[-1]
+        assert "every snapshot is kept by a rule" in said
+        assert f"{plain}, would free about" in said
+    assert done.spare_bytes > 1_100_000
+    removed = prune_snapshots(desk.here, desk.teller, Prune(snapshots=(plain,)))
+    assert (removed.freed_bytes, removed.spare) == (done.spare_bytes, None)
+
+
+def test_no_snapshot_is_suggested_that_frees_nothing_or_is_the_last(desk: Desk) -> None:
+    save(desk, "one")
+    assert prune_snapshots(desk.here, desk.teller, Prune()).spare is None
+    save(desk, "two")  # reads the unchanged files from the first
+    done = prune_snapshots(desk.here, desk.teller, Prune())
+    assert (done.removed, done.spare) == ([], None)
+    assert list(cli._pruned(done))[-1].endswith(
+        "`scratchflow snapshots prune ID` removes one all the same"
+    )
+
+
+def test_the_hint_for_a_full_disk_names_prune_by_id() -> None:
+    assert "`scratchflow snapshots prune ID`" in NoSpace(path="/s", reason="full").shown_hint
