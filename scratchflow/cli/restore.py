@@ -21,7 +21,10 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def restore(
     context: typer.Context,
     snapshot: Annotated[
-        str, typer.Argument(metavar="SNAPSHOT", help="An id, the beginning of one, or `latest`.")
+        str,
+        typer.Argument(
+            metavar="SNAPSHOT", help="An id, its beginning or its last six characters, or `latest`."
+        ),
     ] = "latest",
     paths: Annotated[
         list[str] | None,

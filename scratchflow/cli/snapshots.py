@@ -35,7 +35,9 @@ app = typer.Typer(
     help="Look at, check and move snapshots.",
 )
 
-SNAPSHOT = typer.Argument(metavar="SNAPSHOT", help="An id, the beginning of one, or `latest`.")
+SNAPSHOT = typer.Argument(
+    metavar="SNAPSHOT", help="An id, its beginning or its last six characters, or `latest`."
+)
 
 
 @app.command("list", cls=VerbCommand)
@@ -135,7 +137,9 @@ def _prune_call(
     return at_workspace(context, "snapshots prune", wish, _pruned)
 
 
-KEPT = typer.Argument(metavar="SNAPSHOT...", help="Ids, beginnings of ids, or `latest`.")
+KEPT = typer.Argument(
+    metavar="SNAPSHOT...", help="Ids, their beginnings or last six characters, or `latest`."
+)
 
 
 @app.command("keep", cls=VerbCommand)

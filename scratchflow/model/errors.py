@@ -418,6 +418,15 @@ class SnapshotMissing(ScratchflowError):
     hint = "{next_step}"
 
 
+class SnapshotAmbiguous(ScratchflowError):
+    """The part of an id that was given fits several snapshots."""
+
+    code = "snapshot.ambiguous"
+    exit_code = 30
+    message = "several snapshots {how} with `{wanted}`"
+    hint = "they are {matches}; write more of the id, or its last six characters"
+
+
 class WorkspaceMissing(ScratchflowError):
     """There is no workspace to back up."""
 

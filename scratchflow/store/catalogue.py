@@ -14,7 +14,12 @@ from datetime import datetime, timedelta, timezone
 import msgspec
 
 from scratchflow.disk.durable import is_there
-from scratchflow.model.errors import LatestUnreadable, SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors import (
+    LatestUnreadable,
+    SnapshotAmbiguous,
+    SnapshotDamaged,
+    SnapshotMissing,
+)
 from scratchflow.model.snapshot import (
     MANIFEST_SCHEMA,
     Manifest,
@@ -30,6 +35,7 @@ LATEST = "latest"
 
 _MANIFEST_LIMIT_BYTES = 8 * 1024 * 1024
 _LISTED_MATCHES = 4
+_TOKEN_LENGTH = 6
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -85,14 +91,19 @@ class Catalogue(msgspec.Struct, frozen=True):
         return next(whole, None)
 
     def find(self, wanted: str) -> Manifest:
-        """By `latest`, by id, or by the beginning of an id that no other shares."""
+        """By `latest`, by id, by the beginning of an id, or by its last six characters.
+
+        SnapshotAmbiguous when several could be meant.
+        """
         if wanted == LATEST and (latest := self.latest):
             return latest
         known = {one.id: one for one in self.snapshots}
         every = sorted([*known, *(one.snapshot for one in self.skipped)])
-        matches = [one for one in every if wanted and one.startswith(wanted)]
+        matches = [one for one in every if _could_mean(wanted, one)]
         if len(matches) == 1 and matches[0] in known:
             return known[matches[0]]
+        if len(matches) > 1:
+            raise _ambiguous(wanted, matches)
         raise SnapshotMissing(wanted=wanted, next_step=self._next_step(wanted, matches))
 
     def require_whole(self, snapshot: Manifest) -> None:
@@ -113,18 +124,29 @@ class Catalogue(msgspec.Struct, frozen=True):
         )
 
     def _next_step(self, wanted: str, matches: list[str]) -> str:
-        if len(matches) > 1:
-            shown = ", ".join(f"`{one}`" for one in matches[-_LISTED_MATCHES:])
-            more = f" and {len(matches) - _LISTED_MATCHES} more" * (len(matches) > _LISTED_MATCHES)
-            return f"several begin with that: {shown}{more}; write more of the id"
         for one in self.skipped:
             if one.snapshot in matches:
                 return f"`{one.snapshot}` cannot be used: {one.reason}"
         if not self.snapshots:
             return "there is no snapshot yet; `scratchflow backup` takes one"
-        guess = closest(wanted, (one.id for one in self.snapshots))
+        # No id is guessed: those of one day differ in a few digits, and another one is another state.
+        guess = closest(wanted, [LATEST])
         meant = f"did you mean `{guess}`? " if guess else ""
         return f"{meant}`scratchflow snapshots list` shows them all"
+
+
+def _could_mean(wanted: str, snapshot: str) -> bool:
+    is_token = len(wanted) == _TOKEN_LENGTH and snapshot.endswith(f"-{wanted}")
+    return is_token or (wanted != "" and snapshot.startswith(wanted))
+
+
+def _ambiguous(wanted: str, matches: list[str]) -> SnapshotAmbiguous:
+    begins = all(one.startswith(wanted) for one in matches)
+    shown = ", ".join(f"`{one}`" for one in matches[-_LISTED_MATCHES:])
+    more = f" and {len(matches) - _LISTED_MATCHES} more" * (len(matches) > _LISTED_MATCHES)
+    return SnapshotAmbiguous(
+        wanted=wanted, how="begin" if begins else "begin or end", matches=f"{shown}{more}"
+    )
 
 
 def read_catalogue(place: Place) -> Catalogue:

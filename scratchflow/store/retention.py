@@ -195,7 +195,8 @@ def _keep_fulls(good: Sequence[Manifest], lineage: Lineage, reasons: dict[str, l
     for one in filter(reasons.get, sorted(reasons, reverse=True)):
         is_end = one not in inner
         inner.update(_ancestors(one, lineage, inner))
-        if is_end and (full := newest_full(one, lineage, fulls)):
+        full = newest_full(one, lineage, fulls) if is_end else None
+        if full and "full" not in reasons[full]:  # several lines may have come from it
             reasons[full].append("full")
 
 

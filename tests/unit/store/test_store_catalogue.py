@@ -12,6 +12,7 @@ import pytest
 
 from scratchflow.model.errors import (
     LatestUnreadable,
+    SnapshotAmbiguous,
     SnapshotDamaged,
     SnapshotMissing,
     StoreUnusable,
@@ -174,9 +175,36 @@ def test_find_by_id_prefix_and_latest(place: Place) -> None:
     assert listed.find("latest").id == make_id(60 * 24)
     assert listed.find("20261116").id == make_id(60 * 24)
     assert listed.find(make_id(0, "bbbbbb")).id == make_id(0, "bbbbbb")
-    with pytest.raises(SnapshotMissing) as caught:
+    with pytest.raises(
+        SnapshotAmbiguous, match="several snapshots begin with `20261115`"
+    ) as caught:
         listed.find("20261115")
     assert make_id(0, "aaaaaa") in caught.value.shown_hint
+
+
+def test_the_last_six_characters_of_an_id_find_it_if_no_other_has_them(place: Place) -> None:
+    for one in (make_id(0, "aaaaaa"), make_id(30, "bbbbbb"), make_id(60, "bbbbbb")):
+        put(place, make_manifest(one))
+    listed = read_catalogue(place)
+    assert listed.find("aaaaaa").id == make_id(0, "aaaaaa")
+    with pytest.raises(SnapshotAmbiguous, match="begin or end with `bbbbbb`"):
+        listed.find("bbbbbb")
+    for part in ("aaaaa", "-aaaaaa", "Z-aaaaaa"):
+        with pytest.raises(SnapshotMissing):
+            listed.find(part)
+    put(place, make_manifest(make_id(90, "202611")))
+    with pytest.raises(SnapshotAmbiguous):
+        read_catalogue(place).find("202611")
+
+
+def test_no_other_id_is_suggested_for_one_that_is_gone(place: Place) -> None:
+    put(place, make_manifest(make_id(0, "17d568")))
+    with pytest.raises(SnapshotMissing) as caught:
+        read_catalogue(place).find(make_id(1, "0ba558"))
+    assert make_id(0, "17d568") not in caught.value.shown_hint
+    with pytest.raises(SnapshotMissing) as caught:
+        read_catalogue(place).find("latets")
+    assert "did you mean `latest`?" in caught.value.shown_hint
 
 
 @pytest.mark.parametrize("wanted", ["", "nope", "20251115", "../x", "%s{wanted}"])

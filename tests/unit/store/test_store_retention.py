@@ -57,6 +57,14 @@ def test_last_keeps_the_newest() -> None:
     assert kept[make_id(30)] == ("last",)
 
 
+def test_each_reason_is_given_once_also_for_the_full_snapshot_of_several_lines() -> None:
+    first, second, third = history(0, 30, 60)
+    fork = msgspec.structs.replace(third, id=make_id(90), parent=first.id)
+    kept = keep([first, second, third, fork], rules(last=4))
+    assert kept[first.id].count("full") == 1
+    assert all(len(set(reasons)) == len(reasons) for reasons in kept.values())
+
+
 def test_hourly_keeps_the_newest_of_each_hour_that_has_one() -> None:
     kept = keep(
         history(0, 29, 40, 50, 5 * DAY, 5 * DAY + 1, 5 * DAY + 2, 5 * DAY + 3), rules(hourly=3)
