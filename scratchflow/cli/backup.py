@@ -68,9 +68,8 @@ def backup(
 
 
 def _agrees(refused: ShrinkGuard) -> bool:
-    sys.stderr.write(
-        f"{refused}\n`scratchflow restore {refused.fields['parent']}` brings it back\n"
-    )
+    # The hint, not the fields: an error that an agent reported has none.
+    sys.stderr.write(f"{refused}\n{refused.shown_hint}\n")
     try:
         return typer.confirm("Save what is left?", default=False, err=True)
     except typer.Abort:  # the end of the input is no answer

@@ -43,6 +43,11 @@ from scratchflow.store.place import find_place
 from scratchflow.workspace.incoming import occupied_roots
 from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring, forget_base
 
+# What to do about a file that would be replaced and is in no snapshot.
+_READABLE = "move it away or make it readable"
+_INCLUDED = "move it away, or take it out of `backup.exclude` or `.scratchignore` and run `scratchflow backup`"
+_AT_REST = "wait until nothing writes to it"
+
 
 def restore_difference(
     here: Here, teller: Teller, source: Source, *, resume: bool, dry_run: bool
@@ -160,14 +165,18 @@ def _refuse_losses(
         path = unread.rstrip(b"/")
         entry = source.index.find(path)
         if _is_within(path, source.roots) and (entry is None or entry in written):
-            raise NotSaved(path=os.fsdecode(path), reason="it may not be read", snapshot=source.id)
-    for hidden, reason in _hidden(scanned, delta, source):
-        raise NotSaved(path=hidden, reason=reason, snapshot=source.id)
+            raise _not_saved(source, os.fsdecode(path), "it may not be read", _READABLE)
+    for hidden, reason, remedy in _hidden(scanned, delta, source):
+        raise _not_saved(source, hidden, reason, remedy)
     for path in deltas.unknown_in_the_way(delta, scanned):
         reason = "it is excluded from snapshots, and its directory is in the way of a file"
-        raise NotSaved(path=os.fsdecode(path), reason=reason, snapshot=source.id)
+        raise _not_saved(source, os.fsdecode(path), reason, _INCLUDED)
     for path in deltas.changed_since_scan(delta, scanned):
-        raise NotSaved(path=os.fsdecode(path), reason="it was changed just now", snapshot=source.id)
+        raise _not_saved(source, os.fsdecode(path), "it was changed just now", _AT_REST)
+
+
+def _not_saved(source: Source, path: object, reason: str, remedy: str) -> NotSaved:
+    return NotSaved(path=path, reason=reason, remedy=remedy, snapshot=source.id)
 
 
 def _is_within(path: bytes, roots: list[str]) -> bool:
@@ -176,7 +185,7 @@ def _is_within(path: bytes, roots: list[str]) -> bool:
 
 def _hidden(
     scanned: ScannedTree, delta: deltas.Delta, source: Source
-) -> Iterator[tuple[Path, str]]:
+) -> Iterator[tuple[Path, str, str]]:
     """Files in the way that the scan passed over, unless they have the wanted content already."""
     index = source.index
     reader = Displacer(Displacing(None, source.id, lambda *_: None))
@@ -190,12 +199,12 @@ def _hidden(
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            yield on_disk, f"it cannot be looked at: {error.strerror}"
+            yield on_disk, f"it cannot be looked at: {error.strerror}", _READABLE
             continue
         is_directory = stat.S_ISDIR(found.st_mode)
         wants_directory = index.mode[entry] & KIND_MASK == DIRECTORY
         if not same and not (is_directory and wants_directory):
-            yield on_disk, "it is excluded from snapshots now"
+            yield on_disk, "it is excluded from snapshots now", _INCLUDED
 
 
 @contextmanager

@@ -644,7 +644,7 @@ class NotSaved(ScratchflowError):
     code = "restore.not_saved"
     exit_code = 35
     message = "`{path}` would be replaced, and is in no snapshot: {reason}"
-    hint = "nothing was changed; move it away or make it readable, then `scratchflow restore {snapshot}`"
+    hint = "nothing was changed; {remedy}, then `scratchflow restore {snapshot}`"
 
 
 class MountInTheWay(ScratchflowError):
@@ -691,11 +691,13 @@ class ShrinkGuard(ScratchflowError):
     code = "backup.shrink_guard"
     exit_code = 36
     message = (
-        "`{root}` shrank from {before} to {after} since snapshot `{parent}`; nothing was saved"
+        "`{root}` shrank from {before} to {after} since snapshot `{parent}`{unsaved};"
+        " nothing was saved"
     )
     hint = (
-        "`scratchflow restore {parent}` brings everything back;"
-        " if you deleted it on purpose, `scratchflow backup --allow-shrink` saves what is left"
+        "`scratchflow restore {parent}` brings everything back, and undoes every other change since"
+        " (with `--path PATH` it brings back only PATH); if you deleted or excluded it on purpose,"
+        " `scratchflow backup --allow-shrink` saves what is left"
     )
 
 

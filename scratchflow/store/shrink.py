@@ -8,7 +8,7 @@ import msgspec
 
 from scratchflow.archive.root_sizes import RootSize
 from scratchflow.model.errors import ShrinkGuard
-from scratchflow.model.text import counted
+from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size
 
 # Losing this much is an edit, not a disaster: rewriting one small file must not need a flag.
@@ -21,15 +21,29 @@ class Shrink(msgspec.Struct, frozen=True):
     root: str
     before: RootSize
     after: RootSize
+    # A file of the parent snapshot that is on disk all the same: it is not saved any more.
+    still_there: str | None = None
 
     def refusal(self, parent: str) -> ShrinkGuard:
         """The error for a person who has to decide."""
         before, after = _in_words(self.before), _in_words(self.after)
-        return ShrinkGuard(root=self.root, before=before, after=after, parent=parent)
+        unsaved = self._unsaved_in_words()
+        return ShrinkGuard(
+            root=self.root, before=before, after=after, parent=parent, unsaved=unsaved
+        )
 
     def in_words(self) -> str:
         """What is left, and what there was."""
-        return f"`{self.root}` holds {_in_words(self.after)} instead of {_in_words(self.before)}"
+        sizes = f"`{self.root}` holds {_in_words(self.after)} instead of {_in_words(self.before)}"
+        return f"{sizes}{printable(self._unsaved_in_words())}"
+
+    def _unsaved_in_words(self) -> str:
+        if self.still_there is None:
+            return ""
+        return (
+            f" (some files, like `{self.still_there}`, are still there but are excluded now:"
+            " see `backup.exclude` and `.scratchignore`)"
+        )
 
 
 def find_shrink(before: Mapping[str, RootSize], after: Mapping[str, RootSize]) -> Shrink | None:

@@ -10,6 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+from scratchflow.cli import backup as cli
+from scratchflow.model.errors import ShrinkGuard, told_error
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,3 +98,13 @@ def test_a_person_on_a_terminal_is_asked_and_decides(machine: Machine) -> None:
 def test_where_nobody_can_answer_nothing_is_saved(machine: Machine) -> None:
     refused = machine.json("backup")
     assert (refused["code"], refused["exit_code"]) == ("backup.shrink_guard", 36)
+
+
+def test_the_question_is_asked_also_about_what_an_agent_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = told_error("backup.shrink_guard", "it shrank", "go on so", retryable=False, exit_code=36)
+    assert isinstance(told, ShrinkGuard)
+    monkeypatch.setattr(typer, "confirm", lambda *_, **__: True)
+    assert cli._agrees(told)
+    assert "it shrank\ngo on so\n" in capsys.readouterr().err

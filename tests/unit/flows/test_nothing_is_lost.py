@@ -223,8 +223,10 @@ def test_a_file_that_is_excluded_now_is_not_overwritten(tmp_path: Path) -> None:
     desk.backup()
     desk.write("work/a.o", "edited")
     desk.write("work/.scratchignore", "*.o\n")
-    with pytest.raises(NotSaved, match=r"a\.o"):
+    with pytest.raises(NotSaved, match=r"a\.o") as caught:
         desk.restore(desk.ids[0])
+    assert "take it out of `backup.exclude` or `.scratchignore`" in caught.value.shown_hint
+    assert "readable" not in caught.value.shown_hint
     assert (desk.work / "a.o").read_text() == "edited"
     assert read_restoring(desk.here.workspace) is None
 

@@ -77,6 +77,23 @@ def test_a_person_is_asked_and_told_the_way_back_first(desk: Desk) -> None:
     assert (agreed.shrunk, read_marks(desk.place)) == (False, {})
 
 
+def test_files_that_are_excluded_now_are_not_called_deleted(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    desk.write("work/README")
+    for number in range(20):
+        desk.write(f"work/data/{number}")
+    desk.backup()
+    desk.write("work/.scratchignore", "data/\n")
+    with pytest.raises(ShrinkGuard, match=r"`work/data/\d+`, are still there but are excluded now"):
+        desk.backup()
+    (desk.work / "data").rename(tmp_path / "moved")
+    (desk.work / "data").symlink_to(tmp_path / "moved")
+    with pytest.raises(ShrinkGuard) as caught:
+        desk.backup()
+    assert "excluded now" not in str(caught.value)
+    assert "undoes every other change since" in caught.value.shown_hint
+
+
 def test_a_directory_that_is_no_longer_saved_is_no_loss_of_the_others(tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
     desk.write("work/README")
