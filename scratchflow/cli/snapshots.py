@@ -196,6 +196,9 @@ def import_file(
     An archive of scratchflow's own comes back as it was, with everything that was saved beside the
     workspace. Any other: when all its names start with the workspace's name or one of `backup.also`,
     they are taken as they are; otherwise all of it goes beneath the workspace.
+
+    The imported snapshot becomes `latest`, however old the archive is: a plain `restore`, and `up` on
+    another node, bring it. `scratchflow restore ID` with the id of the one before goes back.
     """
     wish = wishes.Import(file=file, dry_run=dry_run)
     return at_workspace(context, "snapshots import", wish, _imported)
@@ -321,3 +324,11 @@ def _imported(imported: SnapshotImported) -> Iterator[str]:
         yield f"would take in `{printable(imported.source)}`"
     else:
         yield f"snapshot {imported.snapshot}: {size} from `{printable(imported.source)}`"
+    if imported.previous:
+        yield _latest_now(imported)
+
+
+def _latest_now(imported: SnapshotImported) -> str:
+    it_is = "it would be `latest`" if imported.dry_run else "it is `latest` now"
+    before = f"`scratchflow restore {imported.previous}` goes back to the one before"
+    return f"{it_is}, so a plain `restore`, and `up` on another node, bring it; {before}"

@@ -101,11 +101,13 @@ def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) ->
             files=tried.counts.files,
             bytes=tried.counts.bytes,
             dry_run=True,
+            previous=read_catalogue(find_place(here.store, here.workspace.name)).newest_id,
         )
     place = open_store(here)
     with here.lock(place, "scratchflow snapshots import", remark=teller.remark) as lock:
         sweep(lock, time.time())
-        snapshot = fresh_id(read_catalogue(place), here.now(), here.token(3))
+        catalogue = read_catalogue(place)
+        snapshot = fresh_id(catalogue, here.now(), here.token(3))
         with NewSnapshot(lock, snapshot) as new:
             imported = _import(here, teller, coming, new.file, snapshot)
             manifest = plain_manifest(
@@ -124,7 +126,11 @@ def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) ->
         leave_rescue(place, teller)
     counts = imported.counts
     return SnapshotImported(
-        snapshot=snapshot, source=printable(source), files=counts.files, bytes=counts.bytes
+        snapshot=snapshot,
+        source=printable(source),
+        files=counts.files,
+        bytes=counts.bytes,
+        previous=catalogue.newest_id,
     )
 
 

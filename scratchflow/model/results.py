@@ -243,6 +243,8 @@ class SnapshotImported(Result, frozen=True):
     files: int
     bytes: int
     dry_run: bool = False
+    previous: str | None = None
+    """The snapshot that was `latest` before: the imported one takes its place. Null if there was none."""
 
 
 class NodeRow(Node, frozen=True):

@@ -542,6 +542,7 @@ export interface SnapshotImported {
   files: number;
   bytes: number;
   dry_run?: boolean;
+  previous?: string | null;
 }
 
 /** One line of `snapshots list`. */

@@ -21,6 +21,7 @@ from scratchflow.archive.container import FOOTER_BYTES, Footer, pack_footer
 from scratchflow.archive.index import Index
 from scratchflow.archive.index_codec import dump_index
 from scratchflow.archive.reader import open_index
+from scratchflow.cli import snapshots as cli
 from scratchflow.flows.moving import export_snapshot, import_snapshot
 from scratchflow.flows.snapshots import verify_snapshots
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
@@ -236,6 +237,27 @@ def test_a_damaged_snapshot_is_not_exported(
     with pytest.raises(SnapshotDamaged):
         export_snapshot(desk.here, desk.teller, "latest", tmp_path / "x.tar.lz4", dry_run=False)
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_an_import_says_that_it_is_the_latest_now_and_which_was_before(
+    desk: Desk, tmp_path: Path
+) -> None:
+    file = tmp_path / "old.tar.lz4"
+    first = str(desk.backup().snapshot)
+    export_snapshot(desk.here, desk.teller, first, file, dry_run=False)
+    desk.write("work/README", "newer")
+    work = desk.backup().snapshot
+    foretold = import_snapshot(desk.here, desk.teller, file, dry_run=True)
+    done = import_snapshot(desk.here, desk.teller, file, dry_run=False)
+    assert foretold.previous == done.previous == work
+    assert desk.ids[-1] == done.snapshot
+    said = list(cli._imported(done))[-1]
+    assert "it is `latest` now" in said
+    assert f"`scratchflow restore {work}` goes back to the one before" in said
+    empty = make_desk(_made(tmp_path / "empty"))
+    alone = import_snapshot(empty.here, empty.teller, file, dry_run=False)
+    assert alone.previous is None
+    assert len(list(cli._imported(alone))) == 1
 
 
 def test_a_damaged_export_is_not_imported_as_something_foreign(desk: Desk, tmp_path: Path) -> None:
