@@ -11,7 +11,7 @@ from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, may_ask
 from scratchflow.cli.placed import at_workspace
 from scratchflow.cli.removal import confirm_removal
 from scratchflow.flows import wishes
-from scratchflow.model.events import Emit
+from scratchflow.model.events import Emit, Event, Log
 from scratchflow.model.results import (
     NOT_ASKED_FOR,
     PathChange,
@@ -116,7 +116,8 @@ def prune(
 def _confirmed(context: typer.Context, snapshots: list[str]) -> Callable[[Emit], SnapshotsPruned]:
     """Removes what was shown and agreed to: `latest` may be another one after the question."""
 
-    def run(emit: Emit) -> SnapshotsPruned:
+    def run(tell: Emit) -> SnapshotsPruned:
+        emit = _each_remark_once(tell)
         planned = _prune_call(context, snapshots, dry_run=True).flow(emit)
         if planned.blocked:
             return msgspec.structs.replace(planned, dry_run=False)
@@ -128,6 +129,20 @@ def _confirmed(context: typer.Context, snapshots: list[str]) -> Callable[[Emit],
         return _prune_call(context, [one.id for one in rows]).flow(emit)
 
     return run
+
+
+def _each_remark_once(emit: Emit) -> Emit:
+    """For several calls that make up one command: each of them would say the same about its start."""
+    said: set[str] = set()
+
+    def tell(event: Event) -> None:
+        if isinstance(event, Log):
+            if event.message in said:
+                return
+            said.add(event.message)
+        emit(event)
+
+    return tell
 
 
 def _prune_call(

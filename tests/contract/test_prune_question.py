@@ -85,6 +85,7 @@ def test_a_no_shows_what_would_have_gone_and_removes_nothing(
     assert all(word in shown for word in ("1 file, 1 B", '"submitted version"', "[named"))
     assert "nothing was removed" in seen
     assert "--yes" not in seen
+    assert seen.count("no configuration file yet") == 1
     assert machine.ids == [machine.named, machine.newest]
 
 
