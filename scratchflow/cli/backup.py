@@ -18,6 +18,10 @@ from scratchflow.model.units import format_size, format_took
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
+_QUESTION = (
+    "Save what is left? The larger snapshot then stays only as long as the usual rules keep it"
+)
+
 
 @app.command(cls=VerbCommand)
 def backup(
@@ -28,7 +32,9 @@ def backup(
     allow_shrink: Annotated[
         bool,
         typer.Option(
-            "--allow-shrink", help="Go on though most of the workspace is gone since last time."
+            "--allow-shrink",
+            help="Go on though most of the workspace is gone since last time; the usual rules then"
+            " decide how long the snapshot before it stays.",
         ),
     ] = False,
     message: Annotated[
@@ -71,7 +77,7 @@ def _agrees(refused: ShrinkGuard) -> bool:
     # The hint, not the fields: an error that an agent reported has none.
     sys.stderr.write(f"{refused}\n{refused.shown_hint}\n")
     try:
-        return typer.confirm("Save what is left?", default=False, err=True)
+        return typer.confirm(_QUESTION, default=False, err=True)
     except typer.Abort:  # the end of the input is no answer
         return False
 

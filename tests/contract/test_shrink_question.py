@@ -87,6 +87,7 @@ def test_a_person_on_a_terminal_is_asked_and_decides(machine: Machine) -> None:
     code, seen = machine.on_terminal(b"n\n")
     assert code == 36
     assert "10 files" in seen
+    assert "only as long as the usual rules keep it" in seen
     code, seen = machine.on_terminal(b"\x04")
     assert code == 36
     code, seen = machine.on_terminal(b"y\n")
