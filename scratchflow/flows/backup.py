@@ -53,7 +53,7 @@ def leave_rescue(place: Place, teller: Teller) -> None:
     """
     try:
         put_rescue(place)
-    except ScratchflowError as error:
+    except (ScratchflowError, OSError) as error:  # OSError: our own copy cannot be read
         teller.warn("rescue.failed", b"", f"`{RESCUE_NAME}` is not in the store: {error}")
 
 

@@ -11,6 +11,7 @@ import pkgutil
 from contextlib import suppress
 
 import scratchflow
+from scratchflow.store.rescue_files import our_files
 
 # These have no part in a backup: the first parse and show, the others reach other machines.
 _LEFT_OUT = ("cli", "report", "ssh", "testing", "agent.there")
@@ -24,6 +25,7 @@ def load_everything() -> None:
     for name in [*_LIBRARIES, *_STILL_WANTED, *_our_modules()]:
         with suppress(ImportError):  # a library that this machine was not given
             importlib.import_module(name)
+    our_files()
 
 
 def _our_modules() -> list[str]:

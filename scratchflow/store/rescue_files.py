@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 from scratchflow.disk.durable import replace_file
@@ -25,11 +26,17 @@ def put_rescue(place: Place) -> None:
     the snapshots are as good as before.
     """
     for name in (RESCUE_NAME, GUIDE_NAME):
-        ours = (_OURS / name).read_bytes()
+        ours = our_files()[name]
         path = place.directory / name
         with store_errors(path):
             if _is_outdated(_read(path), ours):
                 replace_file(path, ours, mode=FILE_MODE)
+
+
+@cache
+def our_files() -> dict[str, bytes]:
+    """What this scratchflow brings along. A loop reads it at its start: its agent may be removed later."""
+    return {name: (_OURS / name).read_bytes() for name in (RESCUE_NAME, GUIDE_NAME)}
 
 
 def _is_outdated(theirs: bytes, ours: bytes) -> bool:
