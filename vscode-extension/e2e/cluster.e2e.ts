@@ -173,9 +173,9 @@ test('a snapshot opens down to its files; verify reads it back', async () => {
   const good = workbench.toast('the snapshot is good');
   await workbench.pressOn(newest, 'Verify This Snapshot', good);
   await workbench.clearToasts();
-  await newest.click();
-  await workbench.row(/^work$/).click();
-  await workbench.row(/^src$/).click();
+  await workbench.openRow(newest);
+  await workbench.openRow(workbench.row(/^work$/));
+  await workbench.openRow(workbench.row(/^src$/));
   await workbench.row('main.py').waitFor();
 });
 

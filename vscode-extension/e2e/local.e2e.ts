@@ -62,8 +62,8 @@ test('Create Workspace and Run Backup work on this machine', async () => {
 
 test('a file is compared with its version in a snapshot, in the diff editor', async () => {
   await listed(2);
-  await snapshots().first().click();
-  await workbench.row(/^work$/).click();
+  await workbench.openRow(snapshots().first());
+  await workbench.openRow(workbench.row(/^work$/));
   const file = workbench.row('main.py');
   await file.waitFor();
   writeFileSync(join(work, 'main.py'), 'print("two")\n');

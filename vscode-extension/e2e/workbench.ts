@@ -127,6 +127,12 @@ export class Workbench {
     return this.page.locator('.pane-body .monaco-list-row', { hasText: text });
   }
 
+  /** Clicks a row and leaves it: the hover of a row that the mouse rests on covers the next ones. */
+  async openRow(row: Locator): Promise<void> {
+    await row.click();
+    await this.page.mouse.move(1, 1);
+  }
+
   row(text: string | RegExp): Locator {
     return this.rows(text).first();
   }
