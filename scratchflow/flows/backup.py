@@ -17,6 +17,7 @@ from scratchflow.flows.snapshotting import (
     require_backupable,
     require_workspace,
     take_snapshot,
+    unfinished_restore,
 )
 from scratchflow.flows.taken import Heard, removed_files, unsaved_fields
 from scratchflow.flows.telling import Teller
@@ -32,7 +33,8 @@ from scratchflow.workspace.notes import read_base
 
 def backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
     """Takes a snapshot under the store's lock, after clearing away what killed runs left."""
-    require_workspace(here)
+    if unfinished_restore(here) is None:  # while one runs, the workspace may be away for a moment
+        require_workspace(here)
     with here.alone(teller.remark):
         require_backupable(
             here

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from scratchflow.disk.durable import is_there
 from scratchflow.flows.here import Here
 from scratchflow.flows.telling import Teller
 from scratchflow.model.snapshot import Manifest
@@ -16,10 +15,10 @@ def warn_of_roots(
 ) -> None:
     """A misspelt `backup.also` must not silently drop a directory from all later snapshots."""
     for root in here.workspace.also:
-        if not is_there(here.workspace.scratch / root):
+        if not os.path.lexists(here.workspace.scratch / root):
             teller.remark(f"`{root}`, named in `backup.also`, is not in `{here.workspace.scratch}`")
     for root in parent.also if parent else []:
-        if not _is_within(root, roots) and is_there(here.workspace.scratch / root):
+        if not _is_within(root, roots) and os.path.lexists(here.workspace.scratch / root):
             message = (
                 "was in the last snapshot and is not saved any more; `backup.also` does not name it"
             )

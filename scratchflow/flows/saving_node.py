@@ -72,8 +72,9 @@ def save_node(here: Here, teller: Teller, wish: SaveNode) -> NodeSaved:
 def _save_own(here: Here, teller: Teller, wish: SaveNode) -> BackupTaken | None:
     place = find_place(here.store, here.workspace.name)
     # Looked at before the backup, which makes the copy this job's own. A copy that an earlier job
-    # left here is saved, but is not what the next `up` is to bring.
-    is_old = read_catalogue(place).newest_id is not None and present_base(here, place) is None
+    # left here is saved, but is not what the next `up` is to bring. What was never saved is present.
+    came_from = noted_base(here.workspace)
+    is_old = came_from is not None and present_base(here, place) is None
     try:
         final = Wish(message=wish.message, purpose="final", keeps_newest=is_old)
         return backup(here, teller, final)

@@ -51,7 +51,7 @@ from scratchflow.store.lock import StoreLock
 from scratchflow.store.place import Place
 from scratchflow.store.prune import prune
 from scratchflow.store.verified import known_damage
-from scratchflow.workspace.notes import cache_path, read_base, read_restoring
+from scratchflow.workspace.notes import Restoring, cache_path, read_base, read_restoring
 
 if TYPE_CHECKING:
     from scratchflow.archive.writer import Written
@@ -126,13 +126,18 @@ def require_workspace(here: Here) -> None:
 
 def require_backupable(here: Here) -> None:
     """A workspace that is not there, or is half of two states, is not backed up."""
-    try:
-        interrupted = read_restoring(here.workspace)
-    except OSError as error:
-        raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
+    interrupted = unfinished_restore(here)
     if interrupted:
         raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
     require_workspace(here)
+
+
+def unfinished_restore(here: Here) -> Restoring | None:
+    """The restore that runs, or was interrupted: who has the workspace's lock knows which."""
+    try:
+        return read_restoring(here.workspace)
+    except OSError as error:
+        raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
 
 
 def refuse_links(scratch: Path, roots: Sequence[str]) -> None:
@@ -215,7 +220,11 @@ def _keep_newest(here: Here, lock: StoreLock, teller: Teller, before: Catalogue)
         message = f"`{before.newest_id}` was the newest snapshot, and cannot be read; restore it by its id"
         teller.warn("snapshots.unreadable", b"", message)
         return
-    index = open_index(lock.place.archive(newest.id))
+    try:
+        index = open_index(lock.place.archive(newest.id))
+    except SnapshotDamaged as error:
+        teller.warn("snapshots.damaged", b"", f"{error}; it is not the newest snapshot any more")
+        return
     # Nothing on this disk is known about its files: every one of them would have to be read.
     cache = ScanCache(newest.id)
     cache.flags = array("B", bytes([RECHECK]) * len(index))

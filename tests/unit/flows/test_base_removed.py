@@ -102,6 +102,14 @@ def snapshotting_backup(here: object, teller: object) -> str | None:
     return backup(here, teller, Wish()).snapshot  # type: ignore[arg-type]  # as they came
 
 
+def test_a_workspace_that_a_killed_restore_left_away_is_not_called_missing(desk: Desk) -> None:
+    snapshot = str(desk.backup().snapshot)
+    begin_restoring(desk.here.workspace, Restoring(snapshot=snapshot, mode="full"))
+    desk.work.rename(desk.scratch / "work.before-it")
+    with pytest.raises(RestoreIncomplete):
+        desk.backup()
+
+
 def test_no_room_on_scratch_is_told_as_that(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     first = str(desk.backup().snapshot)
     desk.write("work/README", "changed")

@@ -14,6 +14,7 @@ from scratchflow.model.errors import NodeNotSaved
 from scratchflow.model.results import NodeSaved
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import find_place
+from scratchflow.workspace.notes import forget_base
 
 from .conftest import Desk, make_desk
 
@@ -160,3 +161,20 @@ def test_the_present_work_of_a_job_becomes_the_newest(desk: Desk) -> None:
     node.write("work/paper", "present")
     saved = save(node)
     assert saved.snapshot == desk.ids[-1]
+
+
+def test_work_that_was_never_saved_is_no_old_copy(desk: Desk) -> None:
+    of_job(desk, 1).backup()
+    forget_base(desk.here.workspace)
+    desk.write("work/own", "made by hand on a new node")
+    saved = save(of_job(desk, 2))
+    assert saved.snapshot == desk.ids[-1]
+
+
+def test_a_directory_to_save_beneath_a_file_is_no_error(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["lib/inner"]\n')
+    desk.write("work/file")
+    desk.write("lib")
+    taken = desk.backup()
+    desk.restore(str(taken.snapshot), to=tmp_path / "again")
+    assert desk.content(tmp_path / "again/work") == desk.content()
