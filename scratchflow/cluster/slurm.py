@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import pwd
+import socket
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Completed, Run
+from scratchflow.cluster.command import (
+    CommandMissing,
+    CommandUnanswered,
+    Completed,
+    Run,
+    command_environment,
+    local_run,
+)
 from scratchflow.model.errors import SlurmUnreachable
 
 ASK_TIMEOUT_S = 20.0
@@ -62,6 +72,15 @@ class Slurm(msgspec.Struct, frozen=True):
     def unreachable(self, reason: str) -> SlurmUnreachable:
         """The error that says so, with this host."""
         return SlurmUnreachable(host=self.host, reason=reason)
+
+
+def this_slurm(environment: Mapping[str, str]) -> Slurm:
+    """Slurm as this user sees it from this host."""
+    return Slurm(
+        run=local_run(command_environment(environment)),
+        user=pwd.getpwuid(os.getuid()).pw_name,
+        host=socket.gethostname(),
+    )
 
 
 def out_of_reach(said: str) -> bool:

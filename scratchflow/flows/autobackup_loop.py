@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.cluster.slurm import this_slurm
 from scratchflow.cluster.slurm_jobs import job, our_jobs
 from scratchflow.cluster.whereami import step_id
 from scratchflow.flows.here import Here
@@ -26,7 +27,6 @@ from scratchflow.flows.job_guard import JobGuard
 from scratchflow.flows.loop_backup import LoopBackup, after_backup
 from scratchflow.flows.loop_settings import settings_digest
 from scratchflow.flows.loop_signals import LoopSignals
-from scratchflow.flows.nodes import this_slurm
 from scratchflow.flows.preloading import load_everything
 from scratchflow.flows.same_store import open_store
 from scratchflow.flows.schedule import Moment, Schedule, Timetable

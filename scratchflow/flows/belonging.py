@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from scratchflow.cluster.slurm import this_slurm
 from scratchflow.cluster.slurm_jobs import our_jobs
 from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
-from scratchflow.flows.nodes import this_slurm
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.place import find_place

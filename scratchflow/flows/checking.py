@@ -13,12 +13,12 @@ import msgspec
 from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.logout import logout_kills
 from scratchflow.cluster.overlap import srun_version
+from scratchflow.cluster.slurm import this_slurm
 from scratchflow.cluster.slurm_nodes import partitions
 from scratchflow.cluster.slurm_time import slurm_time, time_limit_s
 from scratchflow.cluster.whereami import job_id, node_name
 from scratchflow.config.settings import Settings
 from scratchflow.flows.here import Here
-from scratchflow.flows.nodes import this_slurm
 from scratchflow.flows.onto_node import steps_overlap
 from scratchflow.flows.same_store import require_same_store
 from scratchflow.model.allocation import Partition

@@ -114,8 +114,8 @@ def _asks_slurm(profile: Profile, environment: Mapping[str, str]) -> Callable[[i
     """Whether Slurm is sure that a job has ended; without an answer it may go on."""
 
     def is_over(number: int) -> bool:
+        from scratchflow.cluster.slurm import this_slurm
         from scratchflow.cluster.slurm_jobs import has_ended
-        from scratchflow.flows.nodes import this_slurm
 
         try:
             return has_ended(this_slurm(environment), number)

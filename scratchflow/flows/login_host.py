@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from scratchflow.cluster.command import command_environment, local_run
-from scratchflow.cluster.slurm import Slurm
+from scratchflow.cluster.slurm import Slurm, this_slurm
 from scratchflow.cluster.tmux import Tmux
 from scratchflow.cluster.tmux_host import (
     SessionNote,
@@ -65,8 +64,7 @@ class LoginHost(msgspec.Struct, frozen=True):
     @property
     def slurm(self) -> Slurm:
         """Slurm as this user sees it from here."""
-        run = local_run(command_environment(self.environment))
-        return Slurm(run=run, user=self.user, host=socket.gethostname())
+        return this_slurm(self.environment)
 
     @property
     def has_tmux(self) -> bool:

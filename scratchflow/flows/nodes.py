@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import socket
 from collections.abc import Mapping
 
 import msgspec
 
-from scratchflow.cluster.command import command_environment, local_run
-from scratchflow.cluster.slurm import Slurm
+from scratchflow.cluster.slurm import this_slurm
 from scratchflow.cluster.slurm_nodes import nodes as slurm_nodes
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import Node
@@ -27,15 +23,6 @@ def nodes_here(settings: Settings, environment: Mapping[str, str]) -> NodesShown
         raise SchedulerMissing(profile=settings.name)
     warm = warm_nodes(settings, environment)
     return NodesShown(nodes=[_row(node, warm) for node in slurm_nodes(this_slurm(environment))])
-
-
-def this_slurm(environment: Mapping[str, str]) -> Slurm:
-    """Slurm as this user sees it from this host."""
-    return Slurm(
-        run=local_run(command_environment(environment)),
-        user=pwd.getpwuid(os.getuid()).pw_name,
-        host=socket.gethostname(),
-    )
 
 
 def warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:

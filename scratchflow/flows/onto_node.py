@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 
 from scratchflow.cluster.command import command_environment
 from scratchflow.cluster.overlap import has_overlap
+from scratchflow.cluster.slurm import this_slurm
 from scratchflow.cluster.slurm_request import step_argv
 from scratchflow.cluster.whereami import as_told_by_slurm
-from scratchflow.flows.nodes import this_slurm
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import (
     CommandTimedOut,

@@ -10,14 +10,13 @@ import msgspec
 from scratchflow.agent.client import call
 from scratchflow.agent.install import agent_command, install
 from scratchflow.agent.request import Arguments, Request, StoreSeen, asking
-from scratchflow.cluster.slurm import Slurm
+from scratchflow.cluster.slurm import Slurm, this_slurm
 from scratchflow.cluster.slurm_jobs import job, our_jobs
 from scratchflow.cluster.slurm_wait import ended_error
 from scratchflow.cluster.step_refused import is_refused
 from scratchflow.cluster.whereami import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.flows.node_watch import NodeWatch
-from scratchflow.flows.nodes import this_slurm
 from scratchflow.flows.onto_node import Way, way_onto
 from scratchflow.flows.same_store import store_seen_here
 from scratchflow.flows.served import do_here
