@@ -4,7 +4,7 @@ The profile comes along as plain values, so that the cluster needs no configurat
 cannot disagree with the laptop's.
 """
 
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,7 @@ from scratchflow import __version__
 from scratchflow.model.errors import RequestRefused
 from scratchflow.model.events import PROTOCOL_VERSION
 from scratchflow.model.profile import NAME_PATTERN
+from scratchflow.model.requests import Arguments, StoreSeen
 
 # Far beyond any real request; keeps a broken asker from filling the agent's memory.
 MAX_REQUEST_BYTES = 1 << 20
@@ -20,14 +21,6 @@ MAX_REQUEST_BYTES = 1 << 20
 ShortText = Annotated[str, Meta(max_length=64)]
 Do = Annotated[str, Meta(max_length=64, pattern=r"^[a-z][a-z -]*$(?!\n)")]
 ProfileName = Annotated[str, Meta(pattern=NAME_PATTERN)]
-
-
-class StoreSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The store as the login host sees it: the node compares before it saves anything there."""
-
-    id: str
-    host: str
-    path: str
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,13 +40,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     on_node: bool = False
     job_id: int | None = None
     store_seen: StoreSeen | None = None
-
-
-class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of what each `do` takes. An argument that is not known is refused, never passed over."""
-
-    path_fields: ClassVar[tuple[str, ...]] = ()
-    """The arguments that are paths: a relative one means nothing on another machine."""
 
 
 A = TypeVar("A", bound=Arguments)

@@ -7,9 +7,9 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
-from scratchflow.flows.wishes import Hold
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
+from scratchflow.model.requests import Hold
 from scratchflow.model.results import Allocated
 from scratchflow.model.text import printable
 from scratchflow.model.units import Duration

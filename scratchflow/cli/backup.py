@@ -9,9 +9,9 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, may_ask
 from scratchflow.cli.placed import at_workspace
-from scratchflow.flows.wishes import Backup
 from scratchflow.model.errors import ShrinkGuard
 from scratchflow.model.events import Asking, Emit
+from scratchflow.model.requests import Backup
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.text import counted, removed_in_words
 from scratchflow.model.units import format_size, format_took

@@ -10,8 +10,8 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand
 from scratchflow.cli.placed import at_workspace
-from scratchflow.flows.wishes import Create
 from scratchflow.model.errors import FileFailed, UsageInvalid
+from scratchflow.model.requests import Create
 from scratchflow.model.results import WorkspaceCreated
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)

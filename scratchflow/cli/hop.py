@@ -9,8 +9,8 @@ from scratchflow.cli.allocate import NO_WARM, NODE, WAIT, parsed_wait
 from scratchflow.cli.call import Call
 from scratchflow.cli.clear import LEAVE_BEHIND
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
-from scratchflow.flows.wishes import Hold
 from scratchflow.model.events import Emit
+from scratchflow.model.requests import Hold
 from scratchflow.model.results import Hopped
 from scratchflow.model.text import printable
 

@@ -7,7 +7,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand
 from scratchflow.cli.placed import on_login
-from scratchflow.flows.wishes import Nothing
+from scratchflow.model.requests import Nothing
 from scratchflow.model.results import NodeRow, NodesShown
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size

@@ -11,7 +11,7 @@ from scratchflow.model.events import Emit
 from scratchflow.model.results import Result
 
 if TYPE_CHECKING:
-    from scratchflow.agent.request import Arguments
+    from scratchflow.model.requests import Arguments
 
 R = TypeVar("R", bound=Result)
 

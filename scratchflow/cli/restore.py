@@ -8,8 +8,8 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand
 from scratchflow.cli.placed import at_workspace
-from scratchflow.flows.wishes import Restore
 from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.requests import Restore
 from scratchflow.model.results import Restored
 from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size, format_took

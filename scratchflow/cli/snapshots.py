@@ -10,7 +10,7 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, may_ask
 from scratchflow.cli.placed import at_workspace
 from scratchflow.cli.removal import confirm_removal
-from scratchflow.flows import wishes
+from scratchflow.model import requests
 from scratchflow.model.events import Emit, Event, Log
 from scratchflow.model.results import (
     NOT_ASKED_FOR,
@@ -43,7 +43,7 @@ SNAPSHOT = typer.Argument(
 @app.command("list", cls=VerbCommand)
 def list_snapshots(context: typer.Context) -> Call[SnapshotsListed]:
     """List the snapshots, oldest first."""
-    return at_workspace(context, "snapshots list", wishes.Nothing(), _listed)
+    return at_workspace(context, "snapshots list", requests.Nothing(), _listed)
 
 
 @app.command("show", cls=VerbCommand)
@@ -56,7 +56,7 @@ def show(
     ] = None,
 ) -> Call[SnapshotShown]:
     """Show one snapshot, and what lies at a path inside it."""
-    wish = wishes.Show(snapshot=snapshot, path=path)
+    wish = requests.Show(snapshot=snapshot, path=path)
     say = _shown if path is None else _listed_inside
     return at_workspace(context, "snapshots show", wish, say)
 
@@ -68,7 +68,7 @@ def diff(
     newer: Annotated[str, SNAPSHOT] = "latest",
 ) -> Call[SnapshotsDiffed]:
     """Say which paths differ between two snapshots."""
-    return at_workspace(context, "snapshots diff", wishes.Diff(older=older, newer=newer), _diffed)
+    return at_workspace(context, "snapshots diff", requests.Diff(older=older, newer=newer), _diffed)
 
 
 @app.command("verify", cls=VerbCommand)
@@ -80,7 +80,7 @@ def verify(
     ] = None,
 ) -> Call[SnapshotsVerified]:
     """Read snapshots back from the store, every byte; exit 31 when one is damaged."""
-    wish = wishes.Verify(snapshots=tuple(snapshots or ()))
+    wish = requests.Verify(snapshots=tuple(snapshots or ()))
     return at_workspace(context, "snapshots verify", wish, _verified)
 
 
@@ -122,7 +122,7 @@ def _confirmed(context: typer.Context, snapshots: list[str]) -> Callable[[Emit],
         if planned.blocked:
             return msgspec.structs.replace(planned, dry_run=False)
         listing: Call[SnapshotsListed] = at_workspace(
-            context, "snapshots list", wishes.Nothing(), _listed
+            context, "snapshots list", requests.Nothing(), _listed
         )
         rows = [one for one in listing.flow(emit).snapshots if one.id in planned.removed]
         confirm_removal(rows, emit, may_ask=may_ask(context))
@@ -148,7 +148,7 @@ def _each_remark_once(emit: Emit) -> Emit:
 def _prune_call(
     context: typer.Context, snapshots: list[str], *, dry_run: bool = False
 ) -> Call[SnapshotsPruned]:
-    wish = wishes.Prune(snapshots=tuple(snapshots), dry_run=dry_run)
+    wish = requests.Prune(snapshots=tuple(snapshots), dry_run=dry_run)
     return at_workspace(context, "snapshots prune", wish, _pruned)
 
 
@@ -164,7 +164,7 @@ def keep(
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[SnapshotsMarked]:
     """Mark snapshots, so that they stay until `snapshots unkeep` or until you prune them by id."""
-    wish = wishes.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
+    wish = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
     return at_workspace(context, "snapshots keep", wish, _marked)
 
 
@@ -179,7 +179,7 @@ def unkeep(
     Also for snapshots that scratchflow marked because the backup after them was much smaller: this says that
     the smaller one is right.
     """
-    wish = wishes.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
+    wish = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
     return at_workspace(context, "snapshots unkeep", wish, _marked)
 
 
@@ -196,7 +196,7 @@ def export(
 
     Every byte is checked on the way: of a damaged snapshot no file is written (exit code 31).
     """
-    wish = wishes.Export(file=file, snapshot=snapshot, dry_run=dry_run)
+    wish = requests.Export(file=file, snapshot=snapshot, dry_run=dry_run)
     return at_workspace(context, "snapshots export", wish, _exported)
 
 
@@ -215,7 +215,7 @@ def import_file(
     The imported snapshot becomes `latest`, however old the archive is: a plain `restore`, and `up` on
     another node, bring it. `scratchflow restore ID` with the id of the one before goes back.
     """
-    wish = wishes.Import(file=file, dry_run=dry_run)
+    wish = requests.Import(file=file, dry_run=dry_run)
     return at_workspace(context, "snapshots import", wish, _imported)
 
 

@@ -8,8 +8,8 @@ import typer
 from scratchflow.cli.allocate import NO_WARM, NODE, WAIT, parsed_wait
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
-from scratchflow.flows.wishes import Hold
 from scratchflow.model.events import Emit
+from scratchflow.model.requests import Hold
 from scratchflow.model.results import UpAndRunning
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_duration

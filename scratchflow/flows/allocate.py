@@ -7,8 +7,8 @@ from scratchflow.cluster.whereami import node_name
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.pointing import has_alias, point_at, require_alias, verify
-from scratchflow.flows.wishes import Hold
 from scratchflow.model.events import Emit
+from scratchflow.model.requests import Hold
 from scratchflow.model.results import Allocated, NodeHeld
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from scratchflow.agent.request import Arguments
 from scratchflow.cluster.whereami import job_id as this_job_id
 from scratchflow.cluster.whereami import role
 from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.flows.served import ON_LOGIN, ON_NODE, OnLogin, OnNode, do_here
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit, Log
+from scratchflow.model.requests import Arguments
 from scratchflow.model.results import RESULTS_BY_OP, Result
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import subprocess
 
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.pointing import places_of
-from scratchflow.flows.wishes import Session
 from scratchflow.model.errors import ConnectionLost, TmuxFailed
 from scratchflow.model.events import Emit, Log
+from scratchflow.model.requests import Session
 from scratchflow.model.results import Attached, SessionReady
 
 _ASK_S = 20.0

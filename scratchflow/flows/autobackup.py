@@ -30,7 +30,6 @@ from scratchflow.flows.loop_settings import settings_digest
 from scratchflow.flows.onto_node import NodeSsh, way_onto
 from scratchflow.flows.relaying import require_allocation, require_running
 from scratchflow.flows.same_store import store_seen_here
-from scratchflow.flows.wishes import Autobackup, DryRun
 from scratchflow.model.allocation import HELD, Allocation
 from scratchflow.model.errors import (
     AllocationMissing,
@@ -39,6 +38,7 @@ from scratchflow.model.errors import (
     TmuxFailed,
 )
 from scratchflow.model.profile import to_plain
+from scratchflow.model.requests import Autobackup, DryRun
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.ssh.local import LocalTransport
 from scratchflow.store.heartbeats import Heartbeat, Pulses, current, is_alive, log_path, prepare

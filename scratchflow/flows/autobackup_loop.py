@@ -31,7 +31,6 @@ from scratchflow.flows.preloading import load_everything
 from scratchflow.flows.same_store import open_store
 from scratchflow.flows.schedule import Moment, Schedule, Timetable
 from scratchflow.flows.scrub import Scrub
-from scratchflow.flows.wishes import Autobackup
 from scratchflow.model.allocation import HELD, OPEN
 from scratchflow.model.errors import (
     AutobackupFailed,
@@ -39,6 +38,7 @@ from scratchflow.model.errors import (
     SlurmUnreachable,
     WorkspaceMissing,
 )
+from scratchflow.model.requests import Autobackup
 from scratchflow.model.results import AutobackupEnded, BackupTaken
 from scratchflow.model.snapshot import Purpose
 from scratchflow.model.times import epoch, iso_time

@@ -11,7 +11,6 @@ from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.pointing import has_alias, park
 from scratchflow.flows.presence import has_present_work
-from scratchflow.flows.wishes import Backup, DryRun, OpenJobs, Release, SaveNode
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationMissing,
@@ -23,6 +22,7 @@ from scratchflow.model.errors import (
     WorkspaceMissing,
 )
 from scratchflow.model.events import Emit, Log, Progress, Warned
+from scratchflow.model.requests import Backup, DryRun, OpenJobs, Release, SaveNode
 from scratchflow.model.results import (
     AllocationShown,
     AutobackupSwitched,

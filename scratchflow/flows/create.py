@@ -9,8 +9,8 @@ from scratchflow.flows.backup import backup
 from scratchflow.flows.here import Here
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
-from scratchflow.flows.wishes import Create
 from scratchflow.model.errors import WorkspaceFailed, WorkspaceKnown
+from scratchflow.model.requests import Create
 from scratchflow.model.results import WorkspaceCreated
 from scratchflow.model.text import printable
 from scratchflow.store.catalogue import read_catalogue

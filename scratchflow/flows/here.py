@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.agent.request import StoreSeen
 from scratchflow.cluster.whereami import job_id, node_name, role
 from scratchflow.config.settings import Settings
 from scratchflow.model.errors import (
@@ -21,6 +20,7 @@ from scratchflow.model.errors import (
     WorkspaceElsewhere,
 )
 from scratchflow.model.profile import Profile
+from scratchflow.model.requests import StoreSeen
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.owner import this_process
 from scratchflow.store.place import Place

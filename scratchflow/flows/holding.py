@@ -23,7 +23,6 @@ from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.nodes import warm_nodes
 from scratchflow.flows.onto_node import keys_on_login, steps_overlap
 from scratchflow.flows.preferring import best_warm_node
-from scratchflow.flows.wishes import Hold
 from scratchflow.model.allocation import HELD, OPEN, Allocation
 from scratchflow.model.errors import (
     AllocationElsewhere,
@@ -40,6 +39,7 @@ from scratchflow.model.errors import (
     UsageInvalid,
 )
 from scratchflow.model.events import Progress, State
+from scratchflow.model.requests import Hold
 from scratchflow.model.results import NodeHeld
 from scratchflow.model.times import iso_time
 from scratchflow.ssh.known_hosts import remember_node

@@ -8,16 +8,6 @@ from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.clear import require_saved, warn_of_loss
 from scratchflow.flows.pointing import has_alias, point_at, verify
 from scratchflow.flows.presence import newer_than
-from scratchflow.flows.wishes import (
-    Backup,
-    DryRun,
-    Hold,
-    OpenJobs,
-    Release,
-    SaveNode,
-    Session,
-    Settle,
-)
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (
     AllocationMissing,
@@ -28,6 +18,16 @@ from scratchflow.model.errors import (
     WorkspaceMissing,
 )
 from scratchflow.model.events import Emit, Log, Progress, Warned
+from scratchflow.model.requests import (
+    Backup,
+    DryRun,
+    Hold,
+    OpenJobs,
+    Release,
+    SaveNode,
+    Session,
+    Settle,
+)
 from scratchflow.model.results import (
     AutobackupSwitched,
     BackupTaken,

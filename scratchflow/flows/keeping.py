@@ -11,9 +11,9 @@ import msgspec
 
 from scratchflow.flows.here import Here
 from scratchflow.flows.telling import Teller
-from scratchflow.flows.wishes import Mark as MarkWish
-from scratchflow.flows.wishes import Prune
 from scratchflow.model.errors import LastSnapshot, NoRoomToPrune, NoSpace
+from scratchflow.model.requests import Mark as MarkWish
+from scratchflow.model.requests import Prune
 from scratchflow.model.results import SnapshotsMarked, SnapshotsPruned
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.lock import StoreLock

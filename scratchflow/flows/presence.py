@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scratchflow.flows.anywhere import Cluster
-from scratchflow.flows.wishes import Settle
 from scratchflow.model.errors import RestoreIncomplete, TargetNotEmpty
+from scratchflow.model.requests import Settle
 from scratchflow.model.results import Settled
 
 

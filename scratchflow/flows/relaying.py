@@ -9,7 +9,7 @@ import msgspec
 
 from scratchflow.agent.client import call
 from scratchflow.agent.install import agent_command, install
-from scratchflow.agent.request import Arguments, Request, StoreSeen, asking
+from scratchflow.agent.request import Request, asking
 from scratchflow.cluster.slurm import Slurm, this_slurm
 from scratchflow.cluster.slurm_jobs import job, our_jobs
 from scratchflow.cluster.slurm_wait import ended_error
@@ -20,7 +20,6 @@ from scratchflow.flows.node_watch import NodeWatch
 from scratchflow.flows.onto_node import Way, way_onto
 from scratchflow.flows.same_store import store_seen_here
 from scratchflow.flows.served import do_here
-from scratchflow.flows.wishes import DryRun
 from scratchflow.model.allocation import HELD, Allocation
 from scratchflow.model.errors import (
     AgentMissing,
@@ -32,6 +31,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Emit
 from scratchflow.model.profile import to_plain
+from scratchflow.model.requests import Arguments, DryRun, StoreSeen
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.ssh.local import LocalTransport
 from scratchflow.store.place import find_place, open_place

@@ -8,9 +8,9 @@ from contextlib import suppress
 from scratchflow.cluster.slurm_jobs import cancel, our_jobs
 from scratchflow.flows.autobackup import tell_job_ends
 from scratchflow.flows.login_host import LoginHost
-from scratchflow.flows.wishes import Release
 from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors import AllocationLingers, AllocationMissing, TmuxFailed
+from scratchflow.model.requests import Release
 from scratchflow.model.results import NodeReleased
 
 END_S = 15.0

@@ -13,7 +13,6 @@ from scratchflow.agent.request import asking
 from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.flows.reaching import reach_login
 from scratchflow.flows.setup import Confirm, require
-from scratchflow.flows.wishes import OpenJobs
 from scratchflow.model.errors import (
     AgentMismatch,
     AgentMissing,
@@ -23,6 +22,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Emit
 from scratchflow.model.profile import to_plain
+from scratchflow.model.requests import OpenJobs
 from scratchflow.model.results import AllocationShown, JobsShown, SetupRemoved
 from scratchflow.ssh import include
 from scratchflow.ssh.alias import read_alias, remove_alias, remove_files

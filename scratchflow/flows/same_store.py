@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from scratchflow.agent.request import StoreSeen
 from scratchflow.flows.here import Here
 from scratchflow.model.errors import StoreNotShared, StoreReplaced
+from scratchflow.model.requests import StoreSeen
 from scratchflow.store.identity import ensure_store_id, has_snapshots, read_store_id
 from scratchflow.store.place import Place, find_place, open_place
 from scratchflow.workspace.notes import Base, read_base_note

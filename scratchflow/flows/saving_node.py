@@ -18,8 +18,8 @@ from scratchflow.flows.here import Here
 from scratchflow.flows.settle import present_base
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
-from scratchflow.flows.wishes import SaveNode
 from scratchflow.model.errors import ScratchflowError, WorkspaceFailed, WorkspaceMissing
+from scratchflow.model.requests import SaveNode
 from scratchflow.model.results import BackupTaken, NodeSaved
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable

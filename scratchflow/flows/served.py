@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scratchflow.agent.request import Arguments, StoreSeen
 from scratchflow.config.settings import Settings
-from scratchflow.flows import wishes
+from scratchflow.model import requests
 from scratchflow.model.errors import FileFailed
 from scratchflow.model.events import Emit
+from scratchflow.model.requests import Arguments, StoreSeen
 from scratchflow.model.results import Result
 from scratchflow.model.text import printable
 
@@ -42,7 +42,7 @@ class OnLogin(msgspec.Struct, frozen=True):
     flow: "Callable[[LoginHost, Any], Result]"
 
 
-def _backup(here: "Here", teller: "Teller", asked: wishes.Backup) -> Result:
+def _backup(here: "Here", teller: "Teller", asked: requests.Backup) -> Result:
     from scratchflow.flows import backup as flow
     from scratchflow.flows.snapshotting import Wish
 
@@ -57,19 +57,19 @@ def _backup(here: "Here", teller: "Teller", asked: wishes.Backup) -> Result:
     return take(here, teller, wish)
 
 
-def _save_node(here: "Here", teller: "Teller", asked: wishes.SaveNode) -> Result:
+def _save_node(here: "Here", teller: "Teller", asked: requests.SaveNode) -> Result:
     from scratchflow.flows.saving_node import save_node
 
     return save_node(here, teller, asked)
 
 
-def _create(here: "Here", teller: "Teller", asked: wishes.Create) -> Result:
+def _create(here: "Here", teller: "Teller", asked: requests.Create) -> Result:
     from scratchflow.flows.create import create
 
     return create(here, teller, asked, os.environ)
 
 
-def _restore(here: "Here", teller: "Teller", asked: wishes.Restore) -> Result:
+def _restore(here: "Here", teller: "Teller", asked: requests.Restore) -> Result:
     from scratchflow.flows.restore import restore
     from scratchflow.flows.restore_source import RestoreWish
 
@@ -92,140 +92,140 @@ def _absolute(path: str) -> Path:
         raise FileFailed(path=path, reason=error.strerror) from None
 
 
-def _list(here: "Here", teller: "Teller", _: wishes.Nothing) -> Result:
+def _list(here: "Here", teller: "Teller", _: requests.Nothing) -> Result:
     from scratchflow.flows.snapshots import list_snapshots
 
     return list_snapshots(here, teller)
 
 
-def _show(here: "Here", teller: "Teller", asked: wishes.Show) -> Result:
+def _show(here: "Here", teller: "Teller", asked: requests.Show) -> Result:
     from scratchflow.flows.snapshots import show_snapshot
 
     return show_snapshot(here, teller, asked.snapshot, asked.path)
 
 
-def _diff(here: "Here", teller: "Teller", asked: wishes.Diff) -> Result:
+def _diff(here: "Here", teller: "Teller", asked: requests.Diff) -> Result:
     from scratchflow.flows.snapshots import diff_snapshots
 
     return diff_snapshots(here, teller, asked.older, asked.newer)
 
 
-def _verify(here: "Here", teller: "Teller", asked: wishes.Verify) -> Result:
+def _verify(here: "Here", teller: "Teller", asked: requests.Verify) -> Result:
     from scratchflow.flows.snapshots import verify_snapshots
 
     return verify_snapshots(here, teller, list(asked.snapshots))
 
 
-def _prune(here: "Here", teller: "Teller", asked: wishes.Prune) -> Result:
+def _prune(here: "Here", teller: "Teller", asked: requests.Prune) -> Result:
     from scratchflow.flows.keeping import prune_snapshots
 
     return prune_snapshots(here, teller, asked)
 
 
-def _keep(here: "Here", teller: "Teller", asked: wishes.Mark) -> Result:
+def _keep(here: "Here", teller: "Teller", asked: requests.Mark) -> Result:
     from scratchflow.flows.keeping import keep_snapshots
 
     return keep_snapshots(here, teller, asked)
 
 
-def _unkeep(here: "Here", teller: "Teller", asked: wishes.Mark) -> Result:
+def _unkeep(here: "Here", teller: "Teller", asked: requests.Mark) -> Result:
     from scratchflow.flows.keeping import unkeep_snapshots
 
     return unkeep_snapshots(here, teller, asked)
 
 
-def _export(here: "Here", teller: "Teller", asked: wishes.Export) -> Result:
+def _export(here: "Here", teller: "Teller", asked: requests.Export) -> Result:
     from scratchflow.flows.moving import export_snapshot
 
     file = Path(asked.file)
     return export_snapshot(here, teller, asked.snapshot, file, dry_run=asked.dry_run)
 
 
-def _import(here: "Here", teller: "Teller", asked: wishes.Import) -> Result:
+def _import(here: "Here", teller: "Teller", asked: requests.Import) -> Result:
     from scratchflow.flows.moving import import_snapshot
 
     return import_snapshot(here, teller, Path(asked.file), dry_run=asked.dry_run)
 
 
-def _check_node(here: "Here", _: "Teller", __: wishes.Nothing) -> Result:
+def _check_node(here: "Here", _: "Teller", __: requests.Nothing) -> Result:
     from scratchflow.flows.checking import check_node
 
     return check_node(here, os.environ)
 
 
-def _autobackup_run(here: "Here", _: "Teller", asked: wishes.Autobackup) -> Result:
+def _autobackup_run(here: "Here", _: "Teller", asked: requests.Autobackup) -> Result:
     from scratchflow.flows.autobackup_loop import run_autobackup
 
     return run_autobackup(here, asked, os.environ)
 
 
-def _settle(here: "Here", teller: "Teller", asked: wishes.Settle) -> Result:
+def _settle(here: "Here", teller: "Teller", asked: requests.Settle) -> Result:
     from scratchflow.flows.settle import settle
 
     return settle(here, teller, asked)
 
 
-def _nodes(login: "LoginHost", _: wishes.Nothing) -> Result:
+def _nodes(login: "LoginHost", _: requests.Nothing) -> Result:
     from scratchflow.flows.nodes import nodes_here
 
     return nodes_here(login.settings, login.environment)
 
 
-def _check(login: "LoginHost", _: wishes.Nothing) -> Result:
+def _check(login: "LoginHost", _: requests.Nothing) -> Result:
     from scratchflow.flows.checking import check_login
 
     return check_login(login.settings, login.environment)
 
 
-def _hold(login: "LoginHost", asked: wishes.Hold) -> Result:
+def _hold(login: "LoginHost", asked: requests.Hold) -> Result:
     from scratchflow.flows.holding import hold_node
 
     return hold_node(login, asked)
 
 
-def _release(login: "LoginHost", asked: wishes.Release) -> Result:
+def _release(login: "LoginHost", asked: requests.Release) -> Result:
     from scratchflow.flows.releasing import release_node
 
     return release_node(login, asked)
 
 
-def _look(login: "LoginHost", _: wishes.Nothing) -> Result:
+def _look(login: "LoginHost", _: requests.Nothing) -> Result:
     from scratchflow.flows.looking import look
 
     return look(login)
 
 
-def _watch(login: "LoginHost", asked: wishes.Watch) -> Result:
+def _watch(login: "LoginHost", asked: requests.Watch) -> Result:
     from scratchflow.flows.watching import watch
 
     return watch(login, asked)
 
 
-def _session(login: "LoginHost", asked: wishes.Session) -> Result:
+def _session(login: "LoginHost", asked: requests.Session) -> Result:
     from scratchflow.flows.attaching import ready_session
 
     return ready_session(login, rebuild=asked.rebuild)
 
 
-def _autobackup_on(login: "LoginHost", asked: wishes.DryRun) -> Result:
+def _autobackup_on(login: "LoginHost", asked: requests.DryRun) -> Result:
     from scratchflow.flows.autobackup import switch_on
 
     return switch_on(login, asked)
 
 
-def _autobackup_off(login: "LoginHost", asked: wishes.DryRun) -> Result:
+def _autobackup_off(login: "LoginHost", asked: requests.DryRun) -> Result:
     from scratchflow.flows.autobackup import switch_off
 
     return switch_off(login, asked)
 
 
-def _autobackup_status(login: "LoginHost", _: wishes.Nothing) -> Result:
+def _autobackup_status(login: "LoginHost", _: requests.Nothing) -> Result:
     from scratchflow.flows.autobackup import show
 
     return show(login)
 
 
-def _jobs_open(login: "LoginHost", asked: wishes.OpenJobs) -> Result:
+def _jobs_open(login: "LoginHost", asked: requests.OpenJobs) -> Result:
     from scratchflow.flows.looking import open_jobs
 
     return open_jobs(login, any_profile=asked.any_profile)
@@ -233,36 +233,36 @@ def _jobs_open(login: "LoginHost", asked: wishes.OpenJobs) -> Result:
 
 # `do` is the `op` of the events, so each is a key of `RESULTS_BY_OP`.
 ON_NODE = {
-    "backup": OnNode(wishes.Backup, _backup, compares_store=False),
-    "save node": OnNode(wishes.SaveNode, _save_node, compares_store=False),
-    "create": OnNode(wishes.Create, _create),
-    "check node": OnNode(wishes.Nothing, _check_node, compares_store=False),
-    "settle": OnNode(wishes.Settle, _settle),
-    "autobackup run": OnNode(wishes.Autobackup, _autobackup_run),
-    "restore": OnNode(wishes.Restore, _restore),
-    "snapshots list": OnNode(wishes.Nothing, _list, needs_scratch=False),
-    "snapshots show": OnNode(wishes.Show, _show, needs_scratch=False),
-    "snapshots diff": OnNode(wishes.Diff, _diff, needs_scratch=False),
-    "snapshots verify": OnNode(wishes.Verify, _verify, needs_scratch=False),
-    "snapshots prune": OnNode(wishes.Prune, _prune, needs_scratch=False),
-    "snapshots keep": OnNode(wishes.Mark, _keep, needs_scratch=False),
-    "snapshots unkeep": OnNode(wishes.Mark, _unkeep, needs_scratch=False),
-    "snapshots export": OnNode(wishes.Export, _export),
-    "snapshots import": OnNode(wishes.Import, _import),
+    "backup": OnNode(requests.Backup, _backup, compares_store=False),
+    "save node": OnNode(requests.SaveNode, _save_node, compares_store=False),
+    "create": OnNode(requests.Create, _create),
+    "check node": OnNode(requests.Nothing, _check_node, compares_store=False),
+    "settle": OnNode(requests.Settle, _settle),
+    "autobackup run": OnNode(requests.Autobackup, _autobackup_run),
+    "restore": OnNode(requests.Restore, _restore),
+    "snapshots list": OnNode(requests.Nothing, _list, needs_scratch=False),
+    "snapshots show": OnNode(requests.Show, _show, needs_scratch=False),
+    "snapshots diff": OnNode(requests.Diff, _diff, needs_scratch=False),
+    "snapshots verify": OnNode(requests.Verify, _verify, needs_scratch=False),
+    "snapshots prune": OnNode(requests.Prune, _prune, needs_scratch=False),
+    "snapshots keep": OnNode(requests.Mark, _keep, needs_scratch=False),
+    "snapshots unkeep": OnNode(requests.Mark, _unkeep, needs_scratch=False),
+    "snapshots export": OnNode(requests.Export, _export),
+    "snapshots import": OnNode(requests.Import, _import),
 }
 
 ON_LOGIN = {
-    "nodes": OnLogin(wishes.Nothing, _nodes),
-    "check": OnLogin(wishes.Nothing, _check),
-    "hold": OnLogin(wishes.Hold, _hold),
-    "release": OnLogin(wishes.Release, _release),
-    "look": OnLogin(wishes.Nothing, _look),
-    "watch": OnLogin(wishes.Watch, _watch),
-    "session": OnLogin(wishes.Session, _session),
-    "jobs open": OnLogin(wishes.OpenJobs, _jobs_open),
-    "autobackup on": OnLogin(wishes.DryRun, _autobackup_on),
-    "autobackup off": OnLogin(wishes.DryRun, _autobackup_off),
-    "autobackup status": OnLogin(wishes.Nothing, _autobackup_status),
+    "nodes": OnLogin(requests.Nothing, _nodes),
+    "check": OnLogin(requests.Nothing, _check),
+    "hold": OnLogin(requests.Hold, _hold),
+    "release": OnLogin(requests.Release, _release),
+    "look": OnLogin(requests.Nothing, _look),
+    "watch": OnLogin(requests.Watch, _watch),
+    "session": OnLogin(requests.Session, _session),
+    "jobs open": OnLogin(requests.OpenJobs, _jobs_open),
+    "autobackup on": OnLogin(requests.DryRun, _autobackup_on),
+    "autobackup off": OnLogin(requests.DryRun, _autobackup_off),
+    "autobackup status": OnLogin(requests.Nothing, _autobackup_status),
 }
 
 

@@ -9,8 +9,8 @@ from scratchflow.flows.restore import restore
 from scratchflow.flows.restore_source import RestoreWish
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
-from scratchflow.flows.wishes import Create, Settle
 from scratchflow.model.errors import WorkDiverged
+from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results import Settled
 from scratchflow.model.text import printable
 from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue

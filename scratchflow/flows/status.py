@@ -7,9 +7,9 @@ import msgspec
 from scratchflow.config.settings import Settings
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.pointing import alias_problem, park, show_alias
-from scratchflow.flows.wishes import DryRun, Nothing, Watch
 from scratchflow.model.allocation import HELD
 from scratchflow.model.events import Emit, Event, Log, Status, Warned
+from scratchflow.model.requests import DryRun, Nothing, Watch
 from scratchflow.model.results import AutobackupSwitched, StatusShown
 
 WARN_AT_S = (60 * 60, 15 * 60, 5 * 60)

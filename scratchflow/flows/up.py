@@ -6,8 +6,8 @@ from scratchflow.flows.allocate import allocate_on, session_here
 from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
 from scratchflow.flows.opening import opened
 from scratchflow.flows.status import seen_on
-from scratchflow.flows.wishes import DryRun, Hold, Settle
 from scratchflow.model.events import Emit, Log, Progress
+from scratchflow.model.requests import DryRun, Hold, Settle
 from scratchflow.model.results import (
     Allocated,
     AutobackupSwitched,

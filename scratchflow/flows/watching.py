@@ -9,9 +9,9 @@ import msgspec
 
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.looking import look
-from scratchflow.flows.wishes import Watch
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.model.events import Status
+from scratchflow.model.requests import Watch
 from scratchflow.model.results import Problem, StatusShown
 from scratchflow.store.heartbeats import Pulses
 

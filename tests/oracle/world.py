@@ -20,8 +20,8 @@ from scratchflow.flows.restore_source import RestoreWish
 from scratchflow.flows.snapshots import verify_snapshots
 from scratchflow.flows.snapshotting import Wish
 from scratchflow.flows.telling import Teller
-from scratchflow.flows.wishes import Prune
 from scratchflow.model.errors import RestoreIncomplete, ScratchflowError
+from scratchflow.model.requests import Prune
 from scratchflow.model.results import BackupTaken, Restored
 from scratchflow.model.snapshot import Manifest
 from tests.oracle.desk import Desk

@@ -17,8 +17,8 @@ from scratchflow.agent.bundle_cache import BundleCache
 from scratchflow.agent.install import agent_command, install
 from scratchflow.agent.request import asking, encode
 from scratchflow.config.settings import local_profile
-from scratchflow.flows.wishes import Autobackup
 from scratchflow.model.profile import to_plain
+from scratchflow.model.requests import Autobackup
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import find_place
 from tests.process_transport import ProcessTransport, bare_environment

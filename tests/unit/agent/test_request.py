@@ -7,11 +7,12 @@ import os
 import pytest
 
 from scratchflow import __version__
-from scratchflow.agent.request import Arguments, asking, decode, encode, typed_arguments
+from scratchflow.agent.request import asking, decode, encode, typed_arguments
 from scratchflow.agent.server import read_request
 from scratchflow.config.settings import given_settings
 from scratchflow.model.errors import ConfigBadValue, ConfigUnknownKey, RequestRefused
 from scratchflow.model.profile import Profile, to_plain
+from scratchflow.model.requests import Arguments
 
 
 class Wanted(Arguments, frozen=True):

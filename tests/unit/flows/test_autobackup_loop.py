@@ -19,7 +19,7 @@ from scratchflow.flows.autobackup_loop import run_autobackup
 from scratchflow.flows.backup import backup
 from scratchflow.flows.here import Here
 from scratchflow.flows.snapshotting import Wish
-from scratchflow.flows.wishes import Autobackup
+from scratchflow.model.requests import Autobackup
 from scratchflow.model.times import epoch
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat

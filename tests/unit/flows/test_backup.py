@@ -12,7 +12,6 @@ import pytest
 from scratchflow.flows.backup import foretell_backup
 from scratchflow.flows.create import create
 from scratchflow.flows.snapshotting import Wish
-from scratchflow.flows.wishes import Create
 from scratchflow.model.errors import (
     RestoreIncomplete,
     ShrinkGuard,
@@ -22,6 +21,7 @@ from scratchflow.model.errors import (
     WorkspaceMissing,
 )
 from scratchflow.model.events import Log
+from scratchflow.model.requests import Create
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import Restoring, begin_restoring

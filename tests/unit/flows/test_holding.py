@@ -7,9 +7,9 @@ import pytest
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.flows import holding
 from scratchflow.flows.login_host import LoginHost
-from scratchflow.flows.wishes import Hold
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import NodeFailed, NodeSilent
+from scratchflow.model.requests import Hold
 
 
 def test_a_held_node_that_is_silent_is_kept_and_said_to_be_ours(

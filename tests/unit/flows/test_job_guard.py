@@ -14,9 +14,9 @@ from scratchflow.flows import autobackup_loop
 from scratchflow.flows.autobackup_loop import run_autobackup
 from scratchflow.flows.here import Here
 from scratchflow.flows.job_guard import JobGuard
-from scratchflow.flows.wishes import Autobackup
 from scratchflow.model.allocation import Allocation, AllocationState
 from scratchflow.model.errors import AutobackupFailed, SlurmUnreachable
+from scratchflow.model.requests import Autobackup
 
 from .conftest import Desk
 

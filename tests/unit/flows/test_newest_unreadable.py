@@ -9,8 +9,8 @@ import pytest
 
 from scratchflow.flows.create import create
 from scratchflow.flows.settle import settle
-from scratchflow.flows.wishes import Create, Settle
 from scratchflow.model.errors import LatestUnreadable, ScratchflowError, WorkspaceKnown
+from scratchflow.model.requests import Create, Settle
 from scratchflow.model.snapshot import seal_manifest
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.workspace.notes import forget_base

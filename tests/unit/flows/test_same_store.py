@@ -101,7 +101,7 @@ def test_the_id_is_noted_with_the_snapshot(desk: Desk) -> None:
 
 
 def seen_by_login(desk: Desk, store_id: str) -> Desk:
-    from scratchflow.agent.request import StoreSeen
+    from scratchflow.model.requests import StoreSeen
 
     seen = StoreSeen(id=store_id, host="login-1", path="/fsx/u/store")
     return Desk(msgspec.structs.replace(desk.here, store_seen=seen))

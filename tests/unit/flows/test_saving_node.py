@@ -9,8 +9,8 @@ import pytest
 
 from scratchflow.flows.clear import require_saved
 from scratchflow.flows.saving_node import save_node
-from scratchflow.flows.wishes import SaveNode
 from scratchflow.model.errors import NodeNotSaved
+from scratchflow.model.requests import SaveNode
 from scratchflow.model.results import NodeSaved
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.place import find_place

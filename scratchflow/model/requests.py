@@ -6,8 +6,24 @@ the machine that does it.
 
 from typing import ClassVar, Literal
 
-from scratchflow.agent.request import Arguments
+import msgspec
+
 from scratchflow.model.snapshot import Purpose
+
+
+class StoreSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The store as the login host sees it: the node compares before it saves anything there."""
+
+    id: str
+    host: str
+    path: str
+
+
+class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of what each `do` takes. An argument that is not known is refused, never passed over."""
+
+    path_fields: ClassVar[tuple[str, ...]] = ()
+    """The arguments that are paths: a relative one means nothing on another machine."""
 
 
 class Nothing(Arguments, frozen=True):
