@@ -7,8 +7,8 @@ from scratchflow.cluster.tmux import SOCKET
 from scratchflow.cluster.tmux_window import show_node
 from scratchflow.cluster.whereami import node_name
 from scratchflow.flows.login_host import LoginHost
+from scratchflow.flows.node_agent import require_allocation
 from scratchflow.flows.onto_node import steps_overlap
-from scratchflow.flows.relaying import require_allocation
 from scratchflow.model.errors import AllocationMissing
 from scratchflow.model.results import SessionReady
 

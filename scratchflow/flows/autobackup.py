@@ -27,8 +27,8 @@ from scratchflow.cluster.whereami import node_name
 from scratchflow.flows.login_host import LoginHost
 from scratchflow.flows.looking import Now, autobackup_shown
 from scratchflow.flows.loop_settings import settings_digest
+from scratchflow.flows.node_agent import require_allocation, require_running
 from scratchflow.flows.onto_node import NodeSsh, way_onto
-from scratchflow.flows.relaying import require_allocation, require_running
 from scratchflow.flows.same_store import store_seen_here
 from scratchflow.model.allocation import HELD, Allocation
 from scratchflow.model.errors import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scratchflow.agent.request import asking
-from scratchflow.flows import relaying
+from scratchflow.flows import node_agent
 from scratchflow.flows.node_watch import NodeWatch
 from scratchflow.flows.onto_node import JobStep
 from scratchflow.model.allocation import Allocation, AllocationState
@@ -32,19 +32,19 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             raise answer
         return answer
 
-    monkeypatch.setattr(relaying, "call", call)
-    monkeypatch.setattr(relaying, "_AGAIN_S", 0.0)
+    monkeypatch.setattr(node_agent, "call", call)
+    monkeypatch.setattr(node_agent, "_AGAIN_S", 0.0)
     return said
 
 
 def job_is(monkeypatch: pytest.MonkeyPatch, state: AllocationState) -> None:
     found = Allocation(job_id=7, name=HELD.name, state=state, nodes=HELD.nodes, cause="cancelled")
-    monkeypatch.setattr(relaying, "job", lambda *_: found)
+    monkeypatch.setattr(node_agent, "job", lambda *_: found)
 
 
 def ask() -> dict[str, object]:
     way = JobStep(HELD, {})
-    return relaying._call(way, REQUEST, lambda _: None, None)  # type: ignore[arg-type]
+    return node_agent._call(way, REQUEST, lambda _: None, None)  # type: ignore[arg-type]
 
 
 def missing(reason: str) -> AgentMissing:
@@ -70,7 +70,7 @@ def test_a_job_that_has_ended_meanwhile_is_not_waited_for(
 
 def test_it_is_not_asked_for_ever(answers: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     job_is(monkeypatch, "running")
-    monkeypatch.setattr(relaying, "STEP_WAIT_S", -1.0)
+    monkeypatch.setattr(node_agent, "STEP_WAIT_S", -1.0)
     answers += [missing(REFUSED)]
     with pytest.raises(AgentMissing):
         ask()
