@@ -5,8 +5,8 @@ from __future__ import annotations
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import rename_new
 from scratchflow.flows.here import Here
-from scratchflow.flows.restore import save_now
 from scratchflow.flows.restore_source import saved_roots
+from scratchflow.flows.restore_steps import save_now
 from scratchflow.flows.snapshotting import Saved, Wish
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import NothingUnfinished

@@ -17,7 +17,9 @@ from scratchflow.archive.scan import ScannedTree
 from scratchflow.archive.tree import DIRECTORY, KIND_MASK
 from scratchflow.flows.here import Here
 from scratchflow.flows.noting import note_restored
-from scratchflow.flows.restore import (
+from scratchflow.flows.restore_checks import keep_off_mounts, refuse_foreign
+from scratchflow.flows.restore_source import Source, saved_roots
+from scratchflow.flows.restore_steps import (
     held_by,
     safety_snapshot,
     save_now,
@@ -25,8 +27,6 @@ from scratchflow.flows.restore import (
     summary,
     trusted_flags,
 )
-from scratchflow.flows.restore_checks import keep_off_mounts, refuse_foreign
-from scratchflow.flows.restore_source import Source, saved_roots
 from scratchflow.flows.snapshotting import (
     Ahead,
     Known,

@@ -9,8 +9,8 @@ from scratchflow.archive.extract import Extracted
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.trees import is_empty_or_missing, rename_new
 from scratchflow.flows.here import Here
-from scratchflow.flows.restore import chosen_part, extract_from, foretell_part, summary
 from scratchflow.flows.restore_source import RestoreWish, Source
+from scratchflow.flows.restore_steps import chosen_part, extract_from, foretell_part, summary
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import FileTaken
 from scratchflow.model.results import Restored

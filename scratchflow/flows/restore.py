@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import errno
-import os
 import time
-from array import array
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
 
 import msgspec
 
-from scratchflow.archive.cache import ScanCache, recheck_flags
-from scratchflow.archive.displacing import Displacing, FirstChange, Held
-from scratchflow.archive.extract import Existing, Extracted, extract
+from scratchflow.archive.cache import ScanCache
+from scratchflow.archive.displacing import Displacing, FirstChange
 from scratchflow.archive.selection import Selection
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import remove_tree
+from scratchflow.flows.abandoning import abandon
+from scratchflow.flows.difference import restore_difference
+from scratchflow.flows.elsewhere import restore_elsewhere
 from scratchflow.flows.here import Here
 from scratchflow.flows.noting import note_restored
 from scratchflow.flows.restore_checks import (
@@ -33,34 +31,41 @@ from scratchflow.flows.restore_source import (
     is_difference,
     saved_roots,
 )
+from scratchflow.flows.restore_steps import (
+    aside_id,
+    chosen_part,
+    extract_from,
+    foretell_part,
+    held_by,
+    locked_store,
+    safety_snapshot,
+    save_now,
+    shown_aside,
+    summary,
+)
 from scratchflow.flows.same_store import open_store
 from scratchflow.flows.snapshotting import (
-    Ahead,
     Known,
     Saved,
     Wish,
     commit_again,
     refuse_links,
-    save_workspace,
     scan_workspace,
     take_snapshot,
 )
 from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import (
     NoSpace,
-    PathMissing,
     RestoreIncomplete,
     SnapshotDamaged,
     TargetNotEmpty,
     WorkspaceFailed,
 )
 from scratchflow.model.results import Restored
-from scratchflow.model.snapshot import Manifest, is_snapshot_id
+from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.lock import StoreLock
 from scratchflow.store.place import find_place
-from scratchflow.store.sweep import sweep
 from scratchflow.workspace.incoming import begin_incoming, occupied_roots, swap_in
 from scratchflow.workspace.notes import (
     Restoring,
@@ -71,11 +76,6 @@ from scratchflow.workspace.notes import (
     read_restoring,
 )
 from scratchflow.workspace.place import Workspace
-
-# A scan that was begun so long before there was a lock is begun again.
-_STALE_AFTER_S = 1.0
-
-Mode = Literal["full", "delta", "nothing"]
 
 
 def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
@@ -96,16 +96,12 @@ def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
 
 def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
     if wish.abandon:
-        from scratchflow.flows.abandoning import abandon
-
         return abandon(here, teller, dry_run=wish.dry_run)
     place = find_place(here.store, here.workspace.name)
     catalogue = read_catalogue(place)
     interrupted = _interrupted(here, wish)
     with find_source(here, teller, wish, place, catalogue, interrupted) as source:
         if wish.to is not None:
-            from scratchflow.flows.elsewhere import restore_elsewhere
-
             return restore_elsewhere(here, teller, wish, source, wish.to)
         if wish.paths:
             if interrupted:
@@ -116,8 +112,6 @@ def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
             is_difference(here, catalogue, interrupted, source.roots)
             or _is_filled_in_place(here, source)
         ):
-            from scratchflow.flows.difference import restore_difference
-
             resume = interrupted is not None
             restored, known = restore_difference(
                 here, teller, source, resume=resume, dry_run=wish.dry_run
@@ -150,7 +144,7 @@ def _make_newest(
         return restored
     message = f"restored {restored.snapshot}"
     wish = Wish(allow_shrink=True, message=message, purpose="restored", even_unchanged=True)
-    with _locked(here, teller) as lock:
+    with locked_store(here, teller) as lock:
         snapshot = None
         if known and _covers(source, here.workspace):
             snapshot = commit_again(here, lock, teller, manifest, known, wish)
@@ -162,28 +156,6 @@ def _covers(source: Source, workspace: Workspace) -> bool:
     """Whether nothing else is there that a backup would save."""
     others = [workspace.scratch / root for root in workspace.roots if root not in source.roots]
     return not any(map(is_there, others))
-
-
-@contextmanager
-def _locked(here: Here, teller: Teller) -> Iterator[StoreLock]:
-    place = open_store(here)
-    with here.lock(place, "scratchflow restore", remark=teller.remark) as lock:
-        sweep(lock, time.time())
-        yield lock
-
-
-def save_now(here: Here, teller: Teller, wish: Wish, ahead: Ahead | None = None) -> Saved:
-    """The workspace as it is, in a snapshot, which is taken unless there is one already."""
-    started_s = here.monotonic()
-    with _locked(here, teller) as lock:
-        if here.monotonic() - started_s > _STALE_AFTER_S:
-            ahead = None  # somebody may have changed something while we waited
-        return save_workspace(here, lock, teller, wish, ahead)
-
-
-def safety_snapshot(saved: Saved) -> str | None:
-    """Its id if it had to be taken."""
-    return None if saved.taken.kind == "unchanged" else saved.taken.snapshot
 
 
 def _interrupted(here: Here, wish: RestoreWish) -> Restoring | None:
@@ -207,7 +179,7 @@ def _restore_everything(
     counts = source.index.counts()
     if wish.dry_run:
         return summary(here, source, "full", counts.files, counts.bytes, dry_run=True), None
-    aside = _aside_id(here, source)
+    aside = aside_id(here, source)
     incoming = begin_incoming(here.workspace, here.token(4))
     try:
         extracted = extract_from(source, incoming, teller, _roots_only(source), existing="none")
@@ -263,7 +235,7 @@ def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source
     refuse_mounted_paths(here.workspace.scratch, source, select)
     saved = _save_before_paths(here, teller, source)
     held = held_by(saved, teller) if saved else None
-    displacing = Displacing(held, _aside_id(here, source), teller.warn)
+    displacing = Displacing(held, aside_id(here, source), teller.warn)
     extracted = extract_from(source, here.workspace.scratch, teller, select, existing=displacing)
     return summary(
         here,
@@ -284,84 +256,3 @@ def _save_before_paths(here: Here, teller: Teller, source: Source) -> Saved | No
     message = f"before restoring paths of {source.id}"
     wish = Wish(allow_shrink=True, message=message, purpose="safety", prune=False, roots=roots)
     return save_now(here, teller, wish)
-
-
-def _aside_id(here: Here, source: Source) -> str:
-    """The id to move things aside by: a file's own name may be too long, or worse."""
-    return source.id if is_snapshot_id(source.id) else here.token(3)
-
-
-def held_by(saved: Saved, teller: Teller) -> Held:
-    """What the snapshot that was just taken, or found to be there, holds of the workspace."""
-    unsaved = frozenset(path.rstrip(b"/") for path in teller.unreadable)
-    return Held(saved.scanned, saved.index, trusted_flags(saved), unsaved)
-
-
-def trusted_flags(saved: Saved) -> array[int]:
-    """Which entries of the scan cannot be trusted; a snapshot that left some out has others."""
-    whole = len(saved.flags) == len(saved.scanned)
-    return saved.flags if whole else recheck_flags(saved.scanned)
-
-
-def shown_aside(here: Here, moved: list[bytes]) -> list[str]:
-    """Where things were moved aside to, as the user knows the paths."""
-    return sorted(printable(here.workspace.scratch / os.fsdecode(path)) for path in moved)
-
-
-def chosen_part(source: Source, wish: RestoreWish) -> Selection | None:
-    """What the wish's paths mean in the source; None for everything."""
-    if not wish.paths:
-        return None
-    select = Selection(source.index, wish.paths)
-    if select.unmatched:
-        raise PathMissing(snapshot=source.id, path=select.unmatched[0])
-    return select
-
-
-def extract_from(
-    source: Source,
-    target: Path,
-    teller: Teller,
-    select: Selection | None = None,
-    *,
-    existing: Existing | Displacing = "refused",
-    masked: bool = False,
-) -> Extracted:
-    """Brings the source, or a part of it, into a directory."""
-    return extract(
-        source.index,
-        source.open_archive,
-        target,
-        select=select,
-        warn=teller.warn,
-        progress=teller.progress,
-        existing=existing,
-        masked=masked,
-    )
-
-
-def foretell_part(here: Here, source: Source, select: Selection | None, target: Path) -> Restored:
-    """What a restore of a part would write."""
-    chosen = select.entries if select else bytes([1]) * len(source.index)
-    files = [entry for entry in source.index.regular_files() if chosen[entry]]
-    size = sum(source.index.size[entry] for entry in files)
-    shown = printable(target)
-    return summary(here, source, "full", len(files), size, target=shown, dry_run=True)
-
-
-def summary(
-    here: Here, source: Source, mode: Mode, written_files: int, written_bytes: int, **details: Any
-) -> Restored:
-    """The result, with everything about the source filled in."""
-    counts = source.index.counts()
-    plain = Restored(
-        snapshot=source.id,
-        mode=mode,
-        target=printable(here.workspace.path),
-        files=counts.files,
-        bytes=counts.bytes,
-        written_files=written_files,
-        written_bytes=written_bytes,
-        duration_s=0.0,
-    )
-    return msgspec.structs.replace(plain, **details)

@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from scratchflow.archive.scan import Scan, ScannedTree
-from scratchflow.flows import restore as flow
-from scratchflow.flows import restore_source, snapshotting
+from scratchflow.flows import restore_source, restore_steps, snapshotting
 from scratchflow.flows.moving import export_snapshot, import_snapshot
 from scratchflow.flows.snapshots import (
     diff_snapshots,
@@ -342,6 +341,6 @@ def test_a_scan_from_before_a_long_wait_is_not_used(
     for module in (restore_source, snapshotting):
         monkeypatch.setattr(module, "begin_scan", noted)
     monkeypatch.setattr(Scan, "finish", counted)
-    monkeypatch.setattr(flow, "_STALE_AFTER_S", patience_s)
+    monkeypatch.setattr(restore_steps, "_STALE_AFTER_S", patience_s)
     assert desk.restore(first).mode == "delta"
     assert (len(begun), finished) == (scans, begun[-1:])
