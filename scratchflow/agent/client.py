@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scratchflow.agent.far import Far, FarStream, last_words
-from scratchflow.agent.lines import Garbled, Line, Preamble, parse_line
 from scratchflow.agent.request import Request, encode
+from scratchflow.agent.stream import Garbled, Line, Preamble, parse_line
+from scratchflow.agent.transport import Far, FarStream, last_words
 from scratchflow.model.errors import (
     AgentGarbled,
     AgentMismatch,

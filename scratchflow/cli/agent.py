@@ -33,7 +33,7 @@ def dispatch(request: Request, emit: Emit) -> Result:
     if request.do == "version":
         return VersionShown(version=__version__)
     from scratchflow.config.settings import given_settings
-    from scratchflow.flows.served import ON_LOGIN, ON_NODE, do_here
+    from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, do_here
 
     settings = given_settings(request.profile_name, request.profile, "the request")
     served = ON_NODE.get(request.do) or ON_LOGIN.get(request.do)
@@ -43,7 +43,7 @@ def dispatch(request: Request, emit: Emit) -> Result:
     if request.on_node or request.do in ON_LOGIN:
         _find_slurm()
     if request.on_node:
-        from scratchflow.flows.relaying import relay
+        from scratchflow.dispatch.relay import relay
 
         job_id, verbose = request.job_id, request.verbose
         return relay(settings, request.do, wish, os.environ, emit, job_id=job_id, verbose=verbose)

@@ -89,7 +89,7 @@ def _reporter(flags: Flags, gate: SignalGate) -> Reporter:
         from scratchflow.report.human import Human
 
         return Human(quiet=flags.quiet, verbose=flags.verbose)
-    from scratchflow.cluster.whereami import role
+    from scratchflow.cluster.this_host import role
     from scratchflow.model.events import Hello
     from scratchflow.report.jsonl import JsonLines
 

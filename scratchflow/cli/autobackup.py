@@ -7,7 +7,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup
-from scratchflow.cli.placed import on_login
+from scratchflow.cli.remote_call import on_login
 from scratchflow.model.requests import DryRun, Nothing
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.model.text import printable

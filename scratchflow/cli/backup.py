@@ -8,7 +8,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, may_ask
-from scratchflow.cli.placed import at_workspace
+from scratchflow.cli.remote_call import at_workspace
 from scratchflow.model.errors import ShrinkGuard
 from scratchflow.model.events import Asking, Emit
 from scratchflow.model.requests import Backup

@@ -6,7 +6,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand
-from scratchflow.cli.placed import on_login
+from scratchflow.cli.remote_call import on_login
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results import NodeRow, NodesShown
 from scratchflow.model.text import printable

@@ -25,7 +25,7 @@ def open_workspace(
     who = caller(context)
 
     def run(emit: Emit) -> EditorOpened:
-        from scratchflow.flows.opening import open_workspace as flow
+        from scratchflow.flows.open import open_workspace as flow
 
         return flow(who, emit, run=not only_print)
 

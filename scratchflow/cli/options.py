@@ -15,7 +15,7 @@ from scratchflow.report.output import Remarks
 DRY_RUN = typer.Option("--dry-run", help="Say what would happen, change nothing.")
 
 if TYPE_CHECKING:
-    from scratchflow.flows.anywhere import Caller
+    from scratchflow.dispatch.cluster import Caller
 
     # The mix-in always comes before a command.
     _Command = TyperCommand
@@ -79,7 +79,7 @@ def may_ask(context: typer.Context) -> bool:
 
 def caller(context: typer.Context) -> Caller:
     """Who asks, for a flow that may have to reach another machine."""
-    from scratchflow.flows.anywhere import Caller
+    from scratchflow.dispatch.cluster import Caller
 
     return Caller(
         asked=asked(context),

@@ -7,7 +7,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand
-from scratchflow.cli.placed import at_workspace
+from scratchflow.cli.remote_call import at_workspace
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.requests import Restore
 from scratchflow.model.results import Restored

@@ -91,7 +91,7 @@ def _remove(
     wanted: Any, confirm: "Confirm", dry_run: bool, all_profiles: bool, *, asking: bool
 ) -> Call[SetupRemoved]:
     def run(emit: Emit) -> SetupRemoved:
-        from scratchflow.flows.removing import RemoveWish, remove
+        from scratchflow.flows.setup_remove import RemoveWish, remove
 
         wish = RemoveWish(dry_run=dry_run, all_profiles=all_profiles)
         return remove(wanted, os.environ, emit, confirm, wish, may_ask=asking)

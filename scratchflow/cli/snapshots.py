@@ -8,7 +8,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, may_ask
-from scratchflow.cli.placed import at_workspace
+from scratchflow.cli.remote_call import at_workspace
 from scratchflow.cli.removal import confirm_removal
 from scratchflow.model import requests
 from scratchflow.model.events import Emit, Event, Log

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from scratchflow.cli.call import Call
+from scratchflow.cli.charts import day_line, time_bar
 from scratchflow.cli.options import VerbCommand, caller
-from scratchflow.cli.pictures import day_line, time_bar
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from scratchflow.cluster import none
-from scratchflow.cluster.whereami import node_name
-from scratchflow.flows.anywhere import Caller, Cluster, cluster_of, is_login_host
-from scratchflow.flows.login_host import LoginHost
-from scratchflow.flows.pointing import has_alias, point_at, require_alias, verify
+from scratchflow.cluster.this_host import node_name
+from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
+from scratchflow.flows.alias import has_alias, point_at, require_alias, verify
+from scratchflow.login.host import LoginHost
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Hold
 from scratchflow.model.results import Allocated, NodeHeld

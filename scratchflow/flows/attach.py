@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import subprocess
 
-from scratchflow.flows.anywhere import Caller, Cluster, cluster_of, is_login_host
-from scratchflow.flows.pointing import places_of
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
+from scratchflow.flows.alias import places_of
 from scratchflow.model.errors import ConnectionLost, TmuxFailed
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import Session

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scratchflow.cluster import none
-from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
-from scratchflow.flows.login_host import LoginHost
-from scratchflow.flows.pointing import has_alias, park
-from scratchflow.flows.presence import has_present_work
+from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
+from scratchflow.flows.alias import has_alias, park
+from scratchflow.flows.current_work import has_present_work
+from scratchflow.login.host import LoginHost
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationMissing,

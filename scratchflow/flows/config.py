@@ -8,10 +8,10 @@ from pathlib import Path
 from scratchflow.config.edit import apply_edits, full_key, plan_edits
 from scratchflow.config.file import config_path, is_there, utf8_text
 from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Asked, Settings, load_settings
-from scratchflow.flows.loop_settings import LATER, is_of_loop
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain_with_nulls
 from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown
+from scratchflow.node.autobackup.settings import LATER, is_of_loop
 
 
 def show(asked: Asked, environment: Mapping[str, str], emit: Emit, *, origin: bool) -> ConfigShown:

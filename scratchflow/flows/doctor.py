@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from scratchflow.flows.anywhere import Caller, Cluster, cluster_of, is_login_host
-from scratchflow.flows.pointing import alias_problem, show_alias, verify
-from scratchflow.flows.reaching import reach_login
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
+from scratchflow.flows.alias import alias_problem, show_alias, verify
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.events import Emit, Progress
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results import Check, ChecksDone, StatusShown
+from scratchflow.reach.login import reach_login
 
 
 def doctor(caller: Caller, emit: Emit) -> ChecksDone:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
+from scratchflow.flows.alias import has_alias, point_at, verify
 from scratchflow.flows.clear import require_saved, warn_of_loss
-from scratchflow.flows.pointing import has_alias, point_at, verify
-from scratchflow.flows.presence import newer_than
+from scratchflow.flows.current_work import newer_than
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (
     AllocationMissing,

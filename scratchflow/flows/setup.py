@@ -7,20 +7,20 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.agent.install import Installed, install
+from scratchflow.agent.delivery.install import Installed, install
 from scratchflow.config.edit import Edit, apply_edits, plan_edits
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import Asked, Settings, settings_in
-from scratchflow.flows.reaching import ask_agent, reach_login
 from scratchflow.model.errors import (
     Declined,
 )
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Check, ChecksDone, ClusterSetUp
-from scratchflow.ssh import include
-from scratchflow.ssh.alias import park_alias, read_alias
-from scratchflow.ssh.places import SshPlaces
-from scratchflow.ssh.transport import Transport
+from scratchflow.reach.login import ask_agent, reach_login
+from scratchflow.ssh.config import include
+from scratchflow.ssh.config.alias import park_alias, read_alias
+from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.transport.base import Transport
 
 # Shows a change and asks whether to make it.
 Confirm = Callable[[str, str], bool]

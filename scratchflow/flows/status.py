@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from scratchflow.config.settings import Settings
-from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
-from scratchflow.flows.pointing import alias_problem, park, show_alias
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
+from scratchflow.flows.alias import alias_problem, park, show_alias
 from scratchflow.model.allocation import HELD
 from scratchflow.model.events import Emit, Event, Log, Status, Warned
 from scratchflow.model.requests import DryRun, Nothing, Watch

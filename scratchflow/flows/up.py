@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.allocate import allocate_on, session_here
-from scratchflow.flows.anywhere import Caller, Cluster, cluster_of
-from scratchflow.flows.opening import opened
+from scratchflow.flows.open import opened
 from scratchflow.flows.status import seen_on
 from scratchflow.model.events import Emit, Log, Progress
 from scratchflow.model.requests import DryRun, Hold, Settle

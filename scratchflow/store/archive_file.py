@@ -13,8 +13,8 @@ import xxhash
 
 from scratchflow.disk.direct import DirectAppend
 from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.store.directory import FILE_MODE
 from scratchflow.store.failures import store_errors
-from scratchflow.store.place import FILE_MODE
 from scratchflow.store.read_back import ReadBack
 
 

@@ -28,8 +28,8 @@ from scratchflow.model.snapshot import (
     snapshot_id,
 )
 from scratchflow.model.text import closest
+from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
 from scratchflow.store.failures import store_errors
-from scratchflow.store.place import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
 
 LATEST = "latest"
 

@@ -17,9 +17,9 @@ from scratchflow.model.errors import LockLost
 from scratchflow.model.snapshot import Manifest, encode_manifest
 from scratchflow.store.archive_file import ArchiveFile
 from scratchflow.store.catalogue import needed_archives
+from scratchflow.store.directory import FILE_MODE
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock import StoreLock
-from scratchflow.store.place import FILE_MODE
 
 
 class NewSnapshot:

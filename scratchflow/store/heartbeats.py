@@ -12,9 +12,9 @@ import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.times import epoch
+from scratchflow.store.directory import FILE_MODE, HEARTBEATS_NAME, Place, make_private_directory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.nodes import is_node_name
-from scratchflow.store.place import FILE_MODE, HEARTBEATS_NAME, Place, make_private_directory
 
 _LIMIT_BYTES = 65536
 

@@ -15,8 +15,8 @@ import msgspec
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, publish_new, write_new
 from scratchflow.model.errors import StoreUnusable
 from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.store.directory import FILE_MODE, MANIFEST_SUFFIX, STORE_NAME, Place
 from scratchflow.store.failures import store_errors
-from scratchflow.store.place import FILE_MODE, MANIFEST_SUFFIX, STORE_NAME, Place
 
 _ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _LIMIT_BYTES = 65536

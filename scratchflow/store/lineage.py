@@ -15,7 +15,7 @@ import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.snapshot import Manifest
-from scratchflow.store.place import FILE_MODE, LINEAGE_NAME, Place
+from scratchflow.store.directory import FILE_MODE, LINEAGE_NAME, Place
 
 _LIMIT_BYTES = 64 * 1024 * 1024
 

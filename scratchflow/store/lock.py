@@ -33,6 +33,7 @@ import msgspec
 
 from scratchflow.model.errors import LockLost, StoreLocked
 from scratchflow.model.units import format_duration
+from scratchflow.store.directory import Place
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock_chain import (
     Head,
@@ -44,7 +45,6 @@ from scratchflow.store.lock_chain import (
     set_aside,
 )
 from scratchflow.store.owner import Owner, Process, is_proven_dead
-from scratchflow.store.place import Place
 from scratchflow.store.silence import HolderWatch, stamped_path
 
 

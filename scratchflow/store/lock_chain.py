@@ -29,8 +29,8 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, is_there, link_new, write_new
+from scratchflow.store.directory import DIRECTORY_MODE, FILE_MODE
 from scratchflow.store.owner import Owner
-from scratchflow.store.place import DIRECTORY_MODE, FILE_MODE
 
 # A whole lock that is not yet in its place, or no longer.
 RELEASED_PREFIX = f"{TEMP_PREFIX}lock-"

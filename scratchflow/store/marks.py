@@ -15,8 +15,8 @@ import msgspec
 
 from scratchflow.disk.durable import fsync_directory, replace_file
 from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.store.directory import FILE_MODE, KEPT_NAME, Place, make_private_directory
 from scratchflow.store.failures import store_errors
-from scratchflow.store.place import FILE_MODE, KEPT_NAME, Place, make_private_directory
 
 Why = Literal["asked", "shrink"]
 

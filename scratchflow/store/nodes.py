@@ -12,8 +12,8 @@ import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.store.directory import FILE_MODE, Place, make_private_directory
 from scratchflow.store.failures import store_errors
-from scratchflow.store.place import FILE_MODE, Place, make_private_directory
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
 _SUFFIX = ".json"

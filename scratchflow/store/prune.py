@@ -12,11 +12,11 @@ import msgspec
 from scratchflow.disk.durable import fsync_directory
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import Place
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lineage import read_noted, write_noted
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.marks import read_marks, unkeep
-from scratchflow.store.place import Place
 from scratchflow.store.readers import held_archives, held_snapshots
 from scratchflow.store.retention import (
     Decided,

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.store.directory import FILE_MODE, Place
 from scratchflow.store.failures import store_errors
-from scratchflow.store.place import FILE_MODE, Place
 
 RESCUE_NAME = "rescue.py"
 GUIDE_NAME = "HOW-TO-RESTORE.txt"

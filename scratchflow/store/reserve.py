@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from scratchflow.disk.durable import write_new
-from scratchflow.store.place import FILE_MODE, RESERVE_NAME, Place, make_private_directory
+from scratchflow.store.directory import FILE_MODE, RESERVE_NAME, Place, make_private_directory
 
 # The lock takes two inodes, and notes take a few more. XFS wants several hundred KiB free before it
 # makes a directory.

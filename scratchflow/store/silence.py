@@ -20,8 +20,8 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX
+from scratchflow.store.directory import FILE_MODE
 from scratchflow.store.lock_chain import Head
-from scratchflow.store.place import FILE_MODE
 
 
 class Silence(msgspec.Struct, frozen=True):

@@ -16,10 +16,10 @@ import msgspec
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
+from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.lock_chain import RELEASED_PREFIX, remove_lock_directory
-from scratchflow.store.place import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
 from scratchflow.store.readers import held_archives, old_readers
 
 _RELEASED_LOCK = re.compile(re.escape(RELEASED_PREFIX) + r"[0-9a-f]{32}", re.ASCII)

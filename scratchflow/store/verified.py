@@ -17,8 +17,8 @@ from scratchflow.disk.durable import replace_file
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.model.times import epoch
+from scratchflow.store.directory import FILE_MODE, VERIFIED_NAME, Place, make_private_directory
 from scratchflow.store.failures import store_errors
-from scratchflow.store.place import FILE_MODE, VERIFIED_NAME, Place, make_private_directory
 
 _SUFFIX = ".json"
 _LIMIT_BYTES = 65536

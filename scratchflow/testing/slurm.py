@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from scratchflow.cluster.command import Completed
-from scratchflow.cluster.slurm_wait import Clock
+from scratchflow.cluster.slurm.wait import Clock
 
 _DOWN = "Unable to contact slurm controller (connect failure)"
 _ENDED = {"CANCELLED", "COMPLETED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL"}

@@ -13,7 +13,7 @@ import msgspec
 
 from scratchflow.disk.durable import fsync_directory, replace_file
 from scratchflow.model.snapshot import is_snapshot_id
-from scratchflow.workspace.place import STATE_NAME, Workspace
+from scratchflow.workspace.workspace import STATE_NAME, Workspace
 
 _BASE = "base.json"
 _RESTORING = "restoring.json"

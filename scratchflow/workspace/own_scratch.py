@@ -12,7 +12,7 @@ import stat
 
 from scratchflow.disk.private import PRIVATE, make_private_directories
 from scratchflow.model.errors import ScratchUnsafe
-from scratchflow.workspace.place import Workspace
+from scratchflow.workspace.workspace import Workspace
 
 
 def make_own_scratch(workspace: Workspace) -> None:

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.flows.here import Here, here_with
-from scratchflow.flows.restore import restore
-from scratchflow.flows.restore_source import RestoreWish
-from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import ScratchflowError
+from scratchflow.node.context import Here, here_with
+from scratchflow.node.progress import Teller
+from scratchflow.node.restore.restore import restore
+from scratchflow.node.restore.source import RestoreWish
 
 
 def here(store: str, target: Path) -> Here:

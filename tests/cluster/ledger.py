@@ -15,8 +15,8 @@ from pathlib import Path
 
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import Place
 from scratchflow.store.heartbeats import Heartbeat, read_heartbeat
-from scratchflow.store.place import Place
 from tests.oracle.photograph import Node, Photograph, differences, photograph
 from tests.oracle.promises import beneath, equal_in_place, may_stay, patterns_of, saved_paths
 

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from scratchflow.cluster.command import CommandTimedOut, Completed
-from scratchflow.cluster.slurm import Slurm
+from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import all_errors
 

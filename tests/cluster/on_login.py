@@ -12,14 +12,14 @@ from typing import Any
 
 import msgspec
 
-from scratchflow.cluster import none
 from scratchflow.cluster.command import command_environment, local_run
-from scratchflow.cluster.salloc_process import DirectHolder, Holder
-from scratchflow.cluster.slurm import Slurm
-from scratchflow.cluster.slurm_submit import Request, Submission, allocate
-from scratchflow.cluster.slurm_wait import Patience
-from scratchflow.cluster.tmux import Tmux
-from scratchflow.cluster.tmux_window import WindowHolder, show_node
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.salloc import DirectHolder, Holder
+from scratchflow.cluster.slurm.submit import Request, Submission, allocate
+from scratchflow.cluster.slurm.wait import Patience
+from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.cluster.tmux.server import Tmux
+from scratchflow.cluster.tmux.window import WindowHolder, show_node
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.profile import SlurmOptions

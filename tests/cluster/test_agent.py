@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from scratchflow import __version__
-from scratchflow.agent.bundle_cache import BundleCache
 from scratchflow.agent.client import call
-from scratchflow.agent.install import Installed, agent_command, install, uninstall
+from scratchflow.agent.delivery.cache import BundleCache
+from scratchflow.agent.delivery.install import Installed, agent_command, install, uninstall
 from scratchflow.agent.request import asking, encode
 from scratchflow.model.errors import AgentMissing, ConnectionLost
 from scratchflow.model.events import Event, Progress

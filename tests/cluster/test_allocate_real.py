@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from scratchflow.cluster.slurm_jobs import job, our_jobs
-from scratchflow.cluster.slurm_wait import ended_error
+from scratchflow.cluster.slurm.jobs import job, our_jobs
+from scratchflow.cluster.slurm.wait import ended_error
 from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors import (
     AllocationEnded,

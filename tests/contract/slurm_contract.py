@@ -6,10 +6,10 @@ from typing import Protocol
 
 import pytest
 
-from scratchflow.cluster.overlap import has_overlap, srun_version
-from scratchflow.cluster.slurm import Slurm
-from scratchflow.cluster.slurm_jobs import cancel, job, job_named, our_jobs
-from scratchflow.cluster.slurm_nodes import complete_node, nodes, partitions
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.jobs import cancel, job, job_named, our_jobs
+from scratchflow.cluster.slurm.nodes import complete_node, nodes, partitions
+from scratchflow.cluster.slurm.overlap import has_overlap, srun_version
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import (
     AllocationEnded,

@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from scratchflow.cluster.slurm import Slurm
-from scratchflow.cluster.slurm_submit import Request, Submission, allocate
-from scratchflow.cluster.slurm_wait import Patience
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.submit import Request, Submission, allocate
+from scratchflow.cluster.slurm.wait import Patience
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.profile import SlurmOptions
 from scratchflow.testing.salloc import FakeSalloc

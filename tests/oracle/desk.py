@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.flows.here import Here, here_with
 from scratchflow.model.snapshot import Manifest
+from scratchflow.node.context import Here, here_with
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.place import Place, find_place
+from scratchflow.store.directory import Place, find_place
 
 EPOCH = datetime(2026, 11, 15, 9, 30, tzinfo=timezone.utc)
 

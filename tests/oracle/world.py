@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from scratchflow.disk.trees import remove_tree
-from scratchflow.flows.backup import backup
-from scratchflow.flows.keeping import prune_snapshots
-from scratchflow.flows.moving import export_snapshot, import_snapshot
-from scratchflow.flows.restore import restore
-from scratchflow.flows.restore_source import RestoreWish
-from scratchflow.flows.snapshots import verify_snapshots
-from scratchflow.flows.snapshotting import Wish
-from scratchflow.flows.telling import Teller
 from scratchflow.model.errors import RestoreIncomplete, ScratchflowError
 from scratchflow.model.requests import Prune
 from scratchflow.model.results import BackupTaken, Restored
 from scratchflow.model.snapshot import Manifest
+from scratchflow.node.backup import backup
+from scratchflow.node.history import verify_snapshots
+from scratchflow.node.progress import Teller
+from scratchflow.node.restore.restore import restore
+from scratchflow.node.restore.source import RestoreWish
+from scratchflow.node.retention import prune_snapshots
+from scratchflow.node.snapshot import Wish
+from scratchflow.node.transfer import export_snapshot, import_snapshot
 from tests.oracle.desk import Desk
 from tests.oracle.killing import Outcome, in_a_child
 from tests.oracle.photograph import Photograph, differences, photograph

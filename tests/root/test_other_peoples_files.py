@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import SshConfigRefused, StoreUnusable
-from scratchflow.ssh.include import plan_install
-from scratchflow.ssh.places import SshPlaces
-from scratchflow.store.place import find_place, open_place
+from scratchflow.ssh.config.include import plan_install
+from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.store.directory import find_place, open_place
 
 SOMEBODY_ELSE = 12345
 

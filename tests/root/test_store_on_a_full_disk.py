@@ -15,7 +15,7 @@ import pytest
 
 from scratchflow.model.errors import NoSpace
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.place import Place, open_place
+from scratchflow.store.directory import Place, open_place
 from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_archive
 
 PAGE = 4096

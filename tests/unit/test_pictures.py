@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scratchflow.cli.pictures import SLOT_S, SLOTS, day_line, time_bar
+from scratchflow.cli.charts import SLOT_S, SLOTS, day_line, time_bar
 
 
 def test_the_bar_empties_with_the_time() -> None:

@@ -17,7 +17,7 @@ import pytest
 from scratchflow import __version__
 from scratchflow.agent.client import call
 from scratchflow.agent.request import MAX_REQUEST_BYTES, Request, asking, encode
-from scratchflow.flows.served import ON_LOGIN, ON_NODE
+from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE
 from scratchflow.model.errors import (
     AgentMismatch,
     AgentMissing,

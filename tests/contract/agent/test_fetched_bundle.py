@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.agent import fetch, installed
-from scratchflow.agent.bundle import assemble
-from scratchflow.agent.bundle_cache import BundleCache
 from scratchflow.agent.client import call
-from scratchflow.agent.install import agent_command, install
-from scratchflow.agent.needs import needs_for
+from scratchflow.agent.delivery import distributions as installed
+from scratchflow.agent.delivery import wheels as fetch
+from scratchflow.agent.delivery.bundle import assemble
+from scratchflow.agent.delivery.cache import BundleCache
+from scratchflow.agent.delivery.install import agent_command, install
+from scratchflow.agent.delivery.needs import needs_for
+from scratchflow.agent.delivery.target import Target
 from scratchflow.agent.request import asking
-from scratchflow.agent.target import Target
 from scratchflow.model.errors import BundleFailed
 from tests.process_transport import ProcessTransport, bare_environment
 from tests.unit.agent.this_machine import this_target

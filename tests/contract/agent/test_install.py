@@ -17,14 +17,14 @@ import msgspec
 import pytest
 
 from scratchflow import __version__
-from scratchflow.agent import bundle
-from scratchflow.agent import install as installing
-from scratchflow.agent.bundle_cache import BundleCache
 from scratchflow.agent.client import call, call_healed
-from scratchflow.agent.install import Installed, agent_command, install, uninstall
-from scratchflow.agent.needs import needs_for
+from scratchflow.agent.delivery import bundle
+from scratchflow.agent.delivery import install as installing
+from scratchflow.agent.delivery.cache import BundleCache
+from scratchflow.agent.delivery.install import Installed, agent_command, install, uninstall
+from scratchflow.agent.delivery.needs import needs_for
+from scratchflow.agent.delivery.source import agent_name
 from scratchflow.agent.request import asking
-from scratchflow.agent.source import agent_name
 from scratchflow.model.errors import AgentMissing, InstallFailed, NoSpace
 from tests.process_transport import Done, ProcessTransport, bare_environment
 from tests.unit.agent.this_machine import send_only_the_least, this_host, this_python
@@ -252,7 +252,7 @@ def test_a_bundle_that_does_not_run_there_is_not_installed(
     far: ProcessTransport, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = BundleCache(home / "empty")
-    monkeypatch.setattr("scratchflow.agent.bundle.collect_parts", lambda _: {})
+    monkeypatch.setattr("scratchflow.agent.delivery.bundle.collect_parts", lambda _: {})
     with pytest.raises(InstallFailed, match="No module named"):
         put(far, broken)
     assert not answers(far)

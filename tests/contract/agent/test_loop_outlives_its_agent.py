@@ -12,15 +12,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.agent import install as installing
-from scratchflow.agent.bundle_cache import BundleCache
-from scratchflow.agent.install import agent_command, install
+from scratchflow.agent.delivery import install as installing
+from scratchflow.agent.delivery.cache import BundleCache
+from scratchflow.agent.delivery.install import agent_command, install
 from scratchflow.agent.request import asking, encode
 from scratchflow.config.settings import local_profile
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import Autobackup
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.place import find_place
+from scratchflow.store.directory import find_place
 from tests.process_transport import ProcessTransport, bare_environment
 from tests.unit.agent.this_machine import this_host
 

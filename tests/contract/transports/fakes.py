@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scratchflow.ssh.paramiko_library import load_paramiko
+from scratchflow.ssh.transport.paramiko_library import load_paramiko
 
 load_paramiko()  # without its warnings, which here would be errors
 import paramiko  # noqa: E402

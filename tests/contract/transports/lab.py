@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from scratchflow.ssh.openssh import OpenSshTransport
-from scratchflow.ssh.paramiko_login import Ask
-from scratchflow.ssh.paramiko_transport import ParamikoTransport
-from scratchflow.ssh.resolve import resolve_chain
+from scratchflow.ssh.config.resolve import resolve_chain
+from scratchflow.ssh.transport.openssh import OpenSshTransport
+from scratchflow.ssh.transport.paramiko_login import Ask
+from scratchflow.ssh.transport.paramiko_transport import ParamikoTransport
 from tests.contract.transports.sshd import USER, Sshd, make_key
 
 PASSPHRASE = "correct horse"  # noqa: S105 - locks a key that lives as long as the test

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import CommandTimedOut, UploadFailed
-from scratchflow.ssh.local import LocalTransport
-from scratchflow.ssh.transport import Transport
+from scratchflow.ssh.transport.base import Transport
+from scratchflow.ssh.transport.local import LocalTransport
 from tests.contract.transports.lab import Lab
 
 WAYS = ["local", "paramiko login", "paramiko node", "openssh login", "openssh node"]
@@ -227,7 +227,7 @@ def test_a_file_that_cannot_be_put_leaves_nothing(transport: Transport, tmp_path
 
 
 def test_an_upload_cut_short_never_gets_the_name(transport: Transport, tmp_path: Path) -> None:
-    from scratchflow.ssh.transport import _PUT
+    from scratchflow.ssh.transport.base import _PUT
 
     target, temp = tmp_path / "file", tmp_path / ".tmp-x"
     target.write_bytes(b"old")

@@ -17,7 +17,7 @@ from scratchflow.model.errors import (
     HostKeyUnknown,
     ScratchflowError,
 )
-from scratchflow.ssh import paramiko_chain, paramiko_command
+from scratchflow.ssh.transport import paramiko_chain, paramiko_command
 from tests.contract.transports.lab import PASSPHRASE, Lab
 from tests.contract.transports.sshd import Sshd, free_port, make_key
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import AuthNeeded, HostKeyUnknown
-from scratchflow.ssh.choose import Means, choose, open_transport
-from scratchflow.ssh.local import LocalTransport
-from scratchflow.ssh.openssh import OpenSshTransport
-from scratchflow.ssh.paramiko_login import Ask, Question
-from scratchflow.ssh.paramiko_transport import ParamikoTransport
-from scratchflow.ssh.resolve import resolve_chain
+from scratchflow.ssh.config.resolve import resolve_chain
+from scratchflow.ssh.transport.choose import Means, choose, open_transport
+from scratchflow.ssh.transport.local import LocalTransport
+from scratchflow.ssh.transport.openssh import OpenSshTransport
+from scratchflow.ssh.transport.paramiko_login import Ask, Question
+from scratchflow.ssh.transport.paramiko_transport import ParamikoTransport
 from tests.contract.transports.fakes import agent_with_a_token, host_with_second_factor
 from tests.contract.transports.lab import Lab
 from tests.contract.transports.sshd import make_key

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.ssh.masters import MAX_PATH_BYTES, our_master
-from scratchflow.ssh.resolve import resolve_chain
+from scratchflow.ssh.config.resolve import resolve_chain
+from scratchflow.ssh.transport.shared_connection import MAX_PATH_BYTES, our_master
 from tests.contract.transports.lab import Lab
 
 LIMIT_S = 60

@@ -14,7 +14,7 @@ import pytest
 from scratchflow.model.profile import BackupOptions
 from scratchflow.model.units import Span
 from scratchflow.store.catalogue import Catalogue, read_catalogue
-from scratchflow.store.place import LINEAGE_NAME, Place, open_place
+from scratchflow.store.directory import LINEAGE_NAME, Place, open_place
 from scratchflow.store.prune import prune
 from scratchflow.store.sweep import sweep
 from scratchflow.testing.dying import Moment, run_and_die

@@ -15,7 +15,7 @@ import pytest
 
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit import NewSnapshot
-from scratchflow.store.place import Place, open_place
+from scratchflow.store.directory import Place, open_place
 from scratchflow.store.sweep import sweep
 from scratchflow.testing.store import make_id, make_lock, make_manifest
 

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from scratchflow.model.errors import StoreLocked
+from scratchflow.store.directory import Place, open_place
 from scratchflow.store.lock import LockTiming
 from scratchflow.store.owner import Process, this_process
-from scratchflow.store.place import Place, open_place
 from scratchflow.testing.dying import run_and_die
 from scratchflow.testing.store import FakeClock, make_lock
 

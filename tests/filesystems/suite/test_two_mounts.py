@@ -11,10 +11,10 @@ import pytest
 
 from scratchflow.model.errors import StoreLocked
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import Place, open_place
 from scratchflow.store.identity import ensure_store_id, read_store_id
 from scratchflow.store.lock import LockTiming
 from scratchflow.store.owner import Process, this_process
-from scratchflow.store.place import Place, open_place
 from scratchflow.store.probe import probe_store
 from scratchflow.testing.dying import run_and_die
 from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_archive

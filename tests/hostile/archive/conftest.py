@@ -10,8 +10,8 @@ import lz4.frame
 import msgspec
 import pytest
 
-from scratchflow.archive import extract, foreign, reader, writer
-from scratchflow.archive.container import (
+from scratchflow.archive.foreign import importer as foreign
+from scratchflow.archive.format.container import (
     FOOTER_BYTES,
     INDEX_MAGIC,
     Footer,
@@ -19,10 +19,13 @@ from scratchflow.archive.container import (
     skippable_frame,
     split_skippable,
 )
-from scratchflow.archive.ignore import IgnoreRules
-from scratchflow.archive.index import Index
-from scratchflow.archive.index_codec import Header, dump_index
-from scratchflow.archive.scan import scan_tree
+from scratchflow.archive.format.index_codec import Header, dump_index
+from scratchflow.archive.read import reader
+from scratchflow.archive.restore import extract
+from scratchflow.archive.scan.ignore import IgnoreRules
+from scratchflow.archive.scan.scan import scan_tree
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.write import writer
 
 CANARY = b"untouched"
 

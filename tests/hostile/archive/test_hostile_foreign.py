@@ -10,7 +10,7 @@ import time
 import lz4.frame
 import pytest
 
-from scratchflow.archive import sparse
+from scratchflow.archive.files import holes as sparse
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
 
 from .conftest import Range, member, packed, pax, tar_header
@@ -214,7 +214,7 @@ def test_a_bomb_of_zeros_costs_no_memory(shooting_range: Range) -> None:
         "import resource, sys\n"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
         "from pathlib import Path\n"
-        "from scratchflow.archive.foreign import import_archive\n"
+        "from scratchflow.archive.foreign.importer import import_archive\n"
         "from scratchflow.model.errors import SnapshotDamaged\n"
         "import os\n"
         "out = os.open(os.devnull, os.O_WRONLY)\n"

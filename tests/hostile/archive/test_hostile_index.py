@@ -10,11 +10,12 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from scratchflow.archive import extract, reader, verify
-from scratchflow.archive.container import FOOTER_BYTES
-from scratchflow.archive.index import NOWHERE, ArchiveFrames, Index
-from scratchflow.archive.index_codec import Header
-from scratchflow.archive.names import PackedNames
+from scratchflow.archive.format.container import FOOTER_BYTES
+from scratchflow.archive.format.index_codec import Header
+from scratchflow.archive.read import reader, verify
+from scratchflow.archive.restore import extract
+from scratchflow.archive.tree.index import NOWHERE, ArchiveFrames, Index
+from scratchflow.archive.tree.names import PackedNames
 from scratchflow.model.errors import SnapshotDamaged, TargetNotEmpty, UnsafeMember
 
 from .conftest import Range, forge_frames, forge_index, good_archive, with_header

@@ -15,15 +15,16 @@ from pathlib import Path
 import pytest
 
 from scratchflow import __version__
-from scratchflow.agent import bundle, fetch
-from scratchflow.agent.bundle import assemble, collect_parts, make_bundle, pack
-from scratchflow.agent.bundle_cache import BundleCache
-from scratchflow.agent.fetch import fetchers
-from scratchflow.agent.installed import copy_installed, installed_version, is_wanted
-from scratchflow.agent.markers import normal_name
-from scratchflow.agent.needs import LEFT_OUT, NEEDS, needs_for
-from scratchflow.agent.source import agent_name, package_files
-from scratchflow.agent.target import Target
+from scratchflow.agent.delivery import bundle
+from scratchflow.agent.delivery import wheels as fetch
+from scratchflow.agent.delivery.bundle import assemble, collect_parts, make_bundle, pack
+from scratchflow.agent.delivery.cache import BundleCache
+from scratchflow.agent.delivery.distributions import copy_installed, installed_version, is_wanted
+from scratchflow.agent.delivery.markers import normal_name
+from scratchflow.agent.delivery.needs import LEFT_OUT, NEEDS, needs_for
+from scratchflow.agent.delivery.source import agent_name, package_files
+from scratchflow.agent.delivery.target import Target
+from scratchflow.agent.delivery.wheels import fetchers
 from scratchflow.model.errors import BundleFailed
 
 from .this_machine import send_only_the_least, this_target
@@ -87,7 +88,7 @@ def test_equal_parts_give_equal_bytes() -> None:
 def test_the_name_says_version_and_content(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.fullmatch(re.escape(__version__) + r"-[0-9a-f]{12}", agent_name())
     changed = {**package_files(), "scratchflow/new.py": b""}
-    monkeypatch.setattr("scratchflow.agent.source.package_files", lambda: changed)
+    monkeypatch.setattr("scratchflow.agent.delivery.source.package_files", lambda: changed)
     before = agent_name()
     agent_name.cache_clear()
     after = agent_name()

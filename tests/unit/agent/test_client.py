@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scratchflow.agent.client import call, call_healed
-from scratchflow.agent.lines import MAX_LINE_BYTES, MAX_NOISE_BYTES
+from scratchflow.agent.stream import MAX_LINE_BYTES, MAX_NOISE_BYTES
 from scratchflow.model.errors import (
     AgentGarbled,
     AgentMismatch,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.agent.markers import Requirement, allows, holds, parse_requirement
-from scratchflow.agent.target import Target
+from scratchflow.agent.delivery.markers import Requirement, allows, holds, parse_requirement
+from scratchflow.agent.delivery.target import Target
 
 OLD = Target((3, 10, 13), "x86_64", (2, 17))
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.agent.probe import FoundPython, Host, fitting_pythons, probe
+from scratchflow.agent.delivery.probe import FoundPython, Host, fitting_pythons, probe
 from scratchflow.model.errors import InstallFailed, PythonMissing
 from tests.process_transport import ProcessTransport, bare_environment
 

@@ -9,10 +9,10 @@ import sysconfig
 
 import pytest
 
-from scratchflow.agent import bundle, install
-from scratchflow.agent.needs import NEEDS
-from scratchflow.agent.probe import FoundPython, Host
-from scratchflow.agent.target import Target
+from scratchflow.agent.delivery import bundle, install
+from scratchflow.agent.delivery.needs import NEEDS
+from scratchflow.agent.delivery.probe import FoundPython, Host
+from scratchflow.agent.delivery.target import Target
 
 
 def this_python() -> FoundPython:

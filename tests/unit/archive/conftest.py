@@ -13,12 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import contents, delta, extract, reader, writer
-from scratchflow.archive.cache import ScanCache
-from scratchflow.archive.displacing import Displacing, Held
-from scratchflow.archive.ignore import IgnoreRules
-from scratchflow.archive.index import Index
-from scratchflow.archive.scan import ScannedTree, scan_tree
+from scratchflow.archive.read import reader
+from scratchflow.archive.restore import apply_delta as delta
+from scratchflow.archive.restore import extract
+from scratchflow.archive.restore import file_restorer as contents
+from scratchflow.archive.restore.displace import Displacing, Held
+from scratchflow.archive.scan.cache import ScanCache
+from scratchflow.archive.scan.ignore import IgnoreRules
+from scratchflow.archive.scan.scan import ScannedTree, scan_tree
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.write import writer
 
 
 @dataclass

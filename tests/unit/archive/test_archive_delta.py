@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import delta, displacing, writer
-from scratchflow.archive.cache import ScanCache
-from scratchflow.archive.displacing import Displacing, Held
-from scratchflow.archive.index import Index
+from scratchflow.archive.restore import apply_delta as delta
+from scratchflow.archive.restore import displace as displacing
+from scratchflow.archive.restore.displace import Displacing, Held
+from scratchflow.archive.scan.cache import ScanCache
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.write import writer
 from scratchflow.disk.trees import remove_tree
 
 from .conftest import Bench, fill, tree_state

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import foreign, reader, verify
-from scratchflow.archive.index import Index
+from scratchflow.archive.foreign import importer as foreign
+from scratchflow.archive.read import reader, verify
+from scratchflow.archive.tree.index import Index
 
 from .conftest import Bench, State, fill, tree_state
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scratchflow.archive.container import (
+from scratchflow.archive.format.container import (
     BLOCK_BYTES,
     MAX_FRAME_BYTES,
     MAX_PACKED_BYTES,
     compress_frame,
     decompress_frame,
 )
-from scratchflow.archive.tar_headers import FILE, member_header, plain_file_header
+from scratchflow.archive.format.tar_headers import FILE, member_header, plain_file_header
 
 _NOISE = random.Random(1).randbytes(MAX_FRAME_BYTES)  # noqa: S311 - the same every time
 _TEXT = b"the same few words again and again, " * (MAX_FRAME_BYTES // 36 + 1)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import verify, writer
-from scratchflow.archive.cache import ScanCache, is_racy
-from scratchflow.archive.index import RECHECK, Index
+from scratchflow.archive.read import verify
+from scratchflow.archive.scan.cache import ScanCache, is_racy
+from scratchflow.archive.tree.index import RECHECK, Index
+from scratchflow.archive.write import writer
 
 from .conftest import Bench, fill, tree_state
 

@@ -7,11 +7,11 @@ from array import array
 
 import pytest
 
-from scratchflow.archive import reader
-from scratchflow.archive.index import Index
-from scratchflow.archive.index_check import UnsafeName, check_index
+from scratchflow.archive.format.index_check import UnsafeName, check_index
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.names import PackedNames
+from scratchflow.archive.read import reader
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.names import PackedNames
 
 from .conftest import Bench, fill, tree_state
 

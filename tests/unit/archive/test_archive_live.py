@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import looking, verify, writer
-from scratchflow.archive.frame_sink import FRAME_BYTES
-from scratchflow.archive.index import RECHECK, Index
-from scratchflow.archive.reader import open_index, read_file
+from scratchflow.archive.read import verify
+from scratchflow.archive.read.reader import open_index, read_file
+from scratchflow.archive.scan import reread as looking
+from scratchflow.archive.tree.index import RECHECK, Index
+from scratchflow.archive.write import writer
+from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from scratchflow.model.errors import NoSpace
 
 from .conftest import Bench, fill, tree_state

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import looking
-from scratchflow.archive.digest import digest_of_bytes
-from scratchflow.archive.looking import Looker
+from scratchflow.archive.files.digest import digest_of_bytes
+from scratchflow.archive.scan import reread as looking
+from scratchflow.archive.scan.reread import Looker
 
 from .conftest import Bench
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import mounted, scan
-from scratchflow.archive.mounted import Mounts
-from scratchflow.archive.tree import Tree
+from scratchflow.archive.files import mounts as mounted
+from scratchflow.archive.files.mounts import Mounts
+from scratchflow.archive.scan import scan
+from scratchflow.archive.tree.tree import Tree
 from scratchflow.disk.mounts import mounts_beneath
 
 from .conftest import Bench

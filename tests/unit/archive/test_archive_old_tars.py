@@ -11,7 +11,8 @@ from pathlib import Path
 import lz4.frame
 import pytest
 
-from scratchflow.archive import foreign, reader, verify
+from scratchflow.archive.foreign import importer as foreign
+from scratchflow.archive.read import reader, verify
 from scratchflow.model.errors import SnapshotDamaged
 
 from .conftest import Bench, State, tree_state

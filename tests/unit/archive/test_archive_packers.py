@@ -14,12 +14,14 @@ from typing import cast
 
 import pytest
 
-from scratchflow.archive import packers, verify, writer
-from scratchflow.archive.bundles import Bundle, bundles
-from scratchflow.archive.frame_sink import FRAME_BYTES
-from scratchflow.archive.index import Index
-from scratchflow.archive.packing import Packing
-from scratchflow.archive.reader import open_index
+from scratchflow.archive.read import verify
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.write import packer_pool as packers
+from scratchflow.archive.write import writer
+from scratchflow.archive.write.batches import Bundle, bundles
+from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.packer import Packing
 from scratchflow.model.errors import NoSpace
 
 from .conftest import Bench, fill, tree_state, wait_until_gone
@@ -230,8 +232,8 @@ def test_a_backup_that_fails_leaves_no_process(bench: Bench, begun: list[packers
 SLOW = """
 import sys, time
 from pathlib import Path
-from scratchflow.archive import packers
-from scratchflow.archive.bundles import Bundle
+from scratchflow.archive.write import packer_pool as packers
+from scratchflow.archive.write.batches import Bundle
 class Slow:
     def pack(self, members, out):
         time.sleep(0.3)

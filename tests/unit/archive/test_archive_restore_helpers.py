@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import contents, extract, placing, restore_helpers
-from scratchflow.archive.frame_sink import FRAME_BYTES
-from scratchflow.archive.index import Index
-from scratchflow.archive.placing import Placer
+from scratchflow.archive.restore import extract
+from scratchflow.archive.restore import file_restorer as contents
+from scratchflow.archive.restore import helpers as restore_helpers
+from scratchflow.archive.restore import placer as placing
+from scratchflow.archive.restore.placer import Placer
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from scratchflow.model.errors import NoSpace, SnapshotDamaged, TargetNotEmpty
 
 from .conftest import Bench, fill, helpers_of_a_killed_asker, tree_state, wait_until_gone
@@ -209,8 +212,11 @@ def test_small_files_are_all_there_when_it_says_usable(bench: Bench) -> None:
 SLOW = """
 import os, sys, time
 from pathlib import Path
-from scratchflow.archive import contents, extract, reader, restore_helpers
-from scratchflow.archive.placing import Placer
+from scratchflow.archive.restore import file_restorer as contents
+from scratchflow.archive.restore import extract
+from scratchflow.archive.read import reader
+from scratchflow.archive.restore import helpers as restore_helpers
+from scratchflow.archive.restore.placer import Placer
 extract.usable_cores, contents._FILES_EACH = lambda: 3, 1
 begin, small_file = restore_helpers.RestoreHelpers.__enter__, Placer.small_file
 def enter(self):

@@ -10,8 +10,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scratchflow.archive import writer
-from scratchflow.archive.index import Index
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.write import writer
 
 from .conftest import Bench, tree_state
 

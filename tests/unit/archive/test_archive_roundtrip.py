@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scratchflow.archive import extract, reader, verify
-from scratchflow.archive.frame_sink import FRAME_BYTES
-from scratchflow.archive.selection import Selection
+from scratchflow.archive.read import reader, verify
+from scratchflow.archive.read.selection import Selection
+from scratchflow.archive.restore import extract
+from scratchflow.archive.write.frame_sink import FRAME_BYTES
 
 from .conftest import Bench, age_directories, fill, tree_state
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scratchflow.archive import writer
-from scratchflow.archive.ignore import _matcher, _pathspec_matcher
-from scratchflow.archive.names import PackedNames
-from scratchflow.archive.scan import ScannedTree
+from scratchflow.archive.scan.ignore import _matcher, _pathspec_matcher
+from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.archive.tree.names import PackedNames
+from scratchflow.archive.write import writer
 
 from .conftest import Bench, fill
 

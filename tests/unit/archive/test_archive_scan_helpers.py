@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive.ignore import IgnoreRules
-from scratchflow.archive.scan import Scan, ScannedTree
+from scratchflow.archive.scan.ignore import IgnoreRules
+from scratchflow.archive.scan.scan import Scan, ScannedTree
 
 from .conftest import Bench, fill, helpers_of_a_killed_asker, wait_until_gone
 
@@ -75,9 +75,9 @@ def test_a_scan_that_is_given_up_leaves_no_process(bench: Bench) -> None:
 SLOW = """
 import sys, time
 from pathlib import Path
-from scratchflow.archive import walking
-from scratchflow.archive.ignore import IgnoreRules
-from scratchflow.archive.scan import Scan
+from scratchflow.archive.scan import walk as walking
+from scratchflow.archive.scan.ignore import IgnoreRules
+from scratchflow.archive.scan.scan import Scan
 beneath = walking.Walk.beneath
 walking.Walk.beneath = lambda *given: time.sleep(0.3) or beneath(*given)
 scan = Scan(Path(sys.argv[1]), ["work"], IgnoreRules(), 2)

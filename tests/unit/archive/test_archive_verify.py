@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import extract, reader, verify
-from scratchflow.archive.frame_sink import FRAME_BYTES
+from scratchflow.archive.read import reader, verify
+from scratchflow.archive.restore import extract
+from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from scratchflow.model.errors import ScratchflowError, SnapshotDamaged
 
 from .conftest import Bench, fill, tree_state

@@ -17,7 +17,7 @@ from scratchflow.cluster.command import (
     command_environment,
     local_run,
 )
-from scratchflow.cluster.salloc_process import DirectHolder
+from scratchflow.cluster.slurm.salloc import DirectHolder
 
 RUN = local_run({"PATH": os.environ["PATH"]})
 
@@ -96,7 +96,14 @@ def test_a_direct_salloc_that_is_not_there() -> None:
 
 
 def test_slurm_needs_no_libtmux() -> None:
-    rooms = ("slurm", "slurm_submit", "slurm_nodes", "tmux", "tmux_window", "none")
+    rooms = (
+        "slurm.client",
+        "slurm.submit",
+        "slurm.nodes",
+        "tmux.server",
+        "tmux.window",
+        "tmux.no_scheduler",
+    )
     program = "import sys\n" + "".join(f"import scratchflow.cluster.{room}\n" for room in rooms)
     subprocess.run(
         [sys.executable, "-c", f"{program}assert 'libtmux' not in sys.modules"], check=True

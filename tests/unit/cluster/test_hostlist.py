@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.cluster.hostlist import expand
+from scratchflow.cluster.slurm.hostlist import expand
 
 
 @pytest.mark.parametrize(

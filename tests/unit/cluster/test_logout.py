@@ -8,7 +8,7 @@ import pytest
 
 from scratchflow.cluster.command import CommandMissing, Completed
 from scratchflow.cluster.logout import logout_kills
-from scratchflow.cluster.whereami import login_host
+from scratchflow.cluster.this_host import login_host
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.cluster.command import Completed
-from scratchflow.cluster.overlap import has_overlap, srun_version
-from scratchflow.cluster.slurm import Slurm
-from scratchflow.cluster.whereami import as_told_by_slurm, job_id, node_name, role, step_id
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.overlap import has_overlap, srun_version
+from scratchflow.cluster.this_host import as_told_by_slurm, job_id, node_name, role, step_id
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.testing.slurm import FakeSlurm
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.cluster.salloc_text import failure, job_id_in, refusal, was_granted
-from scratchflow.cluster.slurm import Slurm
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.salloc_text import failure, job_id_in, refusal, was_granted
 from scratchflow.model.errors import AllocationEnded, AllocationRefused, SlurmUnreachable
 from scratchflow.testing.slurm import FakeSlurm
 

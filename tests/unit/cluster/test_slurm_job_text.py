@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from scratchflow.cluster.slurm_job_text import accounted_job, jobs_in, shown_job
-from scratchflow.cluster.slurm_states import state_of
+from scratchflow.cluster.slurm.job_text import accounted_job, jobs_in, shown_job
+from scratchflow.cluster.slurm.states import state_of
 from scratchflow.model.allocation import Allocation
 
 

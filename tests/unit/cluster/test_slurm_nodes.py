@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.cluster.command import Completed
-from scratchflow.cluster.slurm import Slurm
-from scratchflow.cluster.slurm_node_text import (
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.node_text import (
     gpus_in,
     listed_nodes,
     seconds,
@@ -14,7 +14,7 @@ from scratchflow.cluster.slurm_node_text import (
     shown_partitions,
     state_in_words,
 )
-from scratchflow.cluster.slurm_nodes import complete_node, nodes
+from scratchflow.cluster.slurm.nodes import complete_node, nodes
 from scratchflow.model.errors import NodeUnknown, SlurmUnreachable
 
 MIB = 1024**2

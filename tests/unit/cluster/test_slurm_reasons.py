@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.cluster.slurm_reasons import explain
+from scratchflow.cluster.slurm.reasons import explain
 
 CLEARS = [
     "None",

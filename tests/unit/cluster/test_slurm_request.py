@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scratchflow.cluster.slurm_request import (
+from scratchflow.cluster.slurm.request import (
     job_name,
     profile_of,
     salloc_argv,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scratchflow.cluster.slurm_time import slurm_time, time_limit_s
+from scratchflow.cluster.slurm.time_limit import slurm_time, time_limit_s
 
 
 @pytest.mark.parametrize(

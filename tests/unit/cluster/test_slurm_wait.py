@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Completed
-from scratchflow.cluster.slurm import Slurm
-from scratchflow.cluster.slurm_jobs import cancel, job, our_jobs
-from scratchflow.cluster.slurm_submit import Request, Submission, allocate, resume
-from scratchflow.cluster.slurm_wait import CONFIGURE_S, OUT_OF_REACH_S, Patience
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.jobs import cancel, job, our_jobs
+from scratchflow.cluster.slurm.submit import Request, Submission, allocate, resume
+from scratchflow.cluster.slurm.wait import CONFIGURE_S, OUT_OF_REACH_S, Patience
 from scratchflow.model.allocation import Allocation, AllocationState, EndCause
 from scratchflow.model.errors import (
     AllocationEnded,

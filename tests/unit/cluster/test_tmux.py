@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.cluster import none
 from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Completed, local_run
-from scratchflow.cluster.tmux import Tmux
-from scratchflow.cluster.tmux_window import WindowHolder, show_node
+from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.cluster.tmux.server import Tmux
+from scratchflow.cluster.tmux.window import WindowHolder, show_node
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import TmuxFailed
 

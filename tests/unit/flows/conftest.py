@@ -11,16 +11,16 @@ from typing import IO
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.flows.backup import backup
-from scratchflow.flows.here import Here, here_with
-from scratchflow.flows.restore import restore
-from scratchflow.flows.restore_source import RestoreWish
-from scratchflow.flows.snapshotting import Wish
-from scratchflow.flows.telling import Teller
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.results import BackupTaken, Restored
+from scratchflow.node.backup import backup
+from scratchflow.node.context import Here, here_with
+from scratchflow.node.progress import Teller
+from scratchflow.node.restore.restore import restore
+from scratchflow.node.restore.source import RestoreWish
+from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.place import Place, find_place
+from scratchflow.store.directory import Place, find_place
 
 
 @dataclass

@@ -14,16 +14,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.flows import autobackup_loop, loop_backup
-from scratchflow.flows.autobackup_loop import run_autobackup
-from scratchflow.flows.backup import backup
-from scratchflow.flows.here import Here
-from scratchflow.flows.snapshotting import Wish
 from scratchflow.model.requests import Autobackup
 from scratchflow.model.times import epoch
+from scratchflow.node.autobackup import loop as autobackup_loop
+from scratchflow.node.autobackup import one_backup as loop_backup
+from scratchflow.node.autobackup.loop import run_autobackup
+from scratchflow.node.backup import backup
+from scratchflow.node.context import Here
+from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat
-from scratchflow.store.place import open_place
 
 from .conftest import Desk, make_desk
 

@@ -9,9 +9,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.flows.backup import foretell_backup
-from scratchflow.flows.create import create
-from scratchflow.flows.snapshotting import Wish
 from scratchflow.model.errors import (
     RestoreIncomplete,
     ShrinkGuard,
@@ -22,6 +19,9 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Create
+from scratchflow.node.backup import foretell_backup
+from scratchflow.node.create import create
+from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import Restoring, begin_restoring
@@ -118,7 +118,7 @@ def test_a_missing_workspace_is_refused(tmp_path: Path) -> None:
 
 def test_a_profile_whose_scratch_is_elsewhere_says_so(tmp_path: Path) -> None:
     from scratchflow.config.settings import Asked, load_settings
-    from scratchflow.flows.here import here_with
+    from scratchflow.node.context import here_with
 
     config = tmp_path / "config.toml"
     config.write_text('[profiles.c]\nlogin = "l"\nscratch = "/nowhere/$USER"\nstore = "/x"\n')

@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.archive.planning import Plan
-from scratchflow.flows import snapshotting
-from scratchflow.flows.snapshotting import Wish
+from scratchflow.archive.compare.plan import Plan
 from scratchflow.model.errors import NoSpace, RestoreIncomplete
+from scratchflow.node import snapshot as snapshotting
+from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.prune import remove
 from scratchflow.testing.store import make_lock
-from scratchflow.workspace.alone import alone_with
+from scratchflow.workspace.lock import alone_with
 from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring
 
 from .conftest import Desk
@@ -97,7 +97,7 @@ def test_a_restore_that_runs_is_waited_for_and_not_called_unfinished(desk: Desk)
 
 
 def snapshotting_backup(here: object, teller: object) -> str | None:
-    from scratchflow.flows.backup import backup
+    from scratchflow.node.backup import backup
 
     return backup(here, teller, Wish()).snapshot  # type: ignore[arg-type]  # as they came
 
@@ -118,6 +118,6 @@ def test_no_room_on_scratch_is_told_as_that(desk: Desk, monkeypatch: pytest.Monk
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", str(Path("/scratch")))
 
-    monkeypatch.setattr("scratchflow.flows.difference.begin_restoring", full)
+    monkeypatch.setattr("scratchflow.node.restore.delta.begin_restoring", full)
     with pytest.raises(NoSpace):
         desk.restore(first)

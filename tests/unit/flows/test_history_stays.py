@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from scratchflow.cli.backup import _shown
-from scratchflow.flows.snapshots import list_snapshots
 from scratchflow.model.events import Log
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import Manifest
+from scratchflow.node.history import list_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.marks import Mark, keep
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.flows import holding
-from scratchflow.flows.login_host import LoginHost
+from scratchflow.login import hold as holding
+from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import NodeFailed, NodeSilent
 from scratchflow.model.requests import Hold

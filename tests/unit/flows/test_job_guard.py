@@ -10,13 +10,13 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
-from scratchflow.flows import autobackup_loop
-from scratchflow.flows.autobackup_loop import run_autobackup
-from scratchflow.flows.here import Here
-from scratchflow.flows.job_guard import JobGuard
 from scratchflow.model.allocation import Allocation, AllocationState
 from scratchflow.model.errors import AutobackupFailed, SlurmUnreachable
 from scratchflow.model.requests import Autobackup
+from scratchflow.node.autobackup import loop as autobackup_loop
+from scratchflow.node.autobackup.job_guard import JobGuard
+from scratchflow.node.autobackup.loop import run_autobackup
+from scratchflow.node.context import Here
 
 from .conftest import Desk
 

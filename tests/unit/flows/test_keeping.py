@@ -7,12 +7,12 @@ import random
 import pytest
 
 from scratchflow.cli import snapshots as cli
-from scratchflow.flows.keeping import keep_snapshots, prune_snapshots, unkeep_snapshots
-from scratchflow.flows.snapshots import list_snapshots, verify_snapshots
 from scratchflow.model.errors import LastSnapshot, NoSpace, SnapshotMissing
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Mark as MarkWish
 from scratchflow.model.requests import Prune
+from scratchflow.node.history import list_snapshots, verify_snapshots
+from scratchflow.node.retention import keep_snapshots, prune_snapshots, unkeep_snapshots
 from scratchflow.store.marks import Mark, keep, read_marks
 
 from .conftest import Desk

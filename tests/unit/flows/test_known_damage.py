@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.archive.reader import open_index
-from scratchflow.flows.snapshots import verify_snapshots
+from scratchflow.archive.read.reader import open_index
 from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.node.history import verify_snapshots
 
 from .conftest import Desk
 

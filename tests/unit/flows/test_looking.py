@@ -10,18 +10,18 @@ import msgspec
 import pytest
 
 from scratchflow.cli.status import shown
-from scratchflow.flows import looking
-from scratchflow.flows.checking import check_login, check_node
-from scratchflow.flows.here import here_with
-from scratchflow.flows.login_host import LoginHost
-from scratchflow.flows.loop_settings import settings_digest
+from scratchflow.login import status as looking
+from scratchflow.login.check import check_login, check_node
+from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results import StatusShown
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import Duration
+from scratchflow.node.autobackup.settings import settings_digest
+from scratchflow.node.context import here_with
+from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses, beat
 from scratchflow.store.marks import unkeep
-from scratchflow.store.place import open_place
 from scratchflow.store.verified import Verification, record_verified
 from scratchflow.workspace.notes import Restoring, begin_restoring
 

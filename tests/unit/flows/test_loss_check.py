@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from scratchflow.archive import delta as deltas
-from scratchflow.archive.contents import FileRestorer
+from scratchflow.archive.restore import apply_delta as deltas
+from scratchflow.archive.restore.file_restorer import FileRestorer
 from scratchflow.disk import exchange
 from scratchflow.model.errors import NotSaved
 from scratchflow.workspace.notes import read_restoring

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive import displacing
+from scratchflow.archive.restore import displace as displacing
 
 from .conftest import Desk
 from .test_loss_check import during, is_kept

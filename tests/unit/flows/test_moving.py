@@ -16,15 +16,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scratchflow.archive import member_writer
-from scratchflow.archive.container import FOOTER_BYTES, Footer, pack_footer
-from scratchflow.archive.index import Index
-from scratchflow.archive.index_codec import dump_index
-from scratchflow.archive.reader import open_index
+from scratchflow.archive.format.container import FOOTER_BYTES, Footer, pack_footer
+from scratchflow.archive.format.index_codec import dump_index
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.write import member_writer
 from scratchflow.cli import snapshots as cli
-from scratchflow.flows.moving import export_snapshot, import_snapshot
-from scratchflow.flows.snapshots import verify_snapshots
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
+from scratchflow.node.history import verify_snapshots
+from scratchflow.node.transfer import export_snapshot, import_snapshot
 from scratchflow.store.catalogue import read_catalogue
 
 from .conftest import Desk, make_desk, unpack_plainly

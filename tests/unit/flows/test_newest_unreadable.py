@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.flows.create import create
-from scratchflow.flows.settle import settle
 from scratchflow.model.errors import LatestUnreadable, ScratchflowError, WorkspaceKnown
 from scratchflow.model.requests import Create, Settle
 from scratchflow.model.snapshot import seal_manifest
+from scratchflow.node.create import create
+from scratchflow.node.settle import settle
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.workspace.notes import forget_base
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pytest
 
-from scratchflow.flows import node_watch
-from scratchflow.flows.node_watch import NodeWatch
-from scratchflow.flows.onto_node import Way
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
 from scratchflow.model.events import Hello
-from scratchflow.ssh.child import ChildStream
-from scratchflow.ssh.transport import Completed
+from scratchflow.reach import node_watch
+from scratchflow.reach.node import Way
+from scratchflow.reach.node_watch import NodeWatch
+from scratchflow.ssh.transport.base import Completed
+from scratchflow.ssh.transport.child import ChildStream
 
 HELD = Allocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))
 ENDED = msgspec.structs.replace(HELD, state="ended")

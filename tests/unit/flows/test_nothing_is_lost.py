@@ -11,10 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.archive import delta as deltas
-from scratchflow.archive.displacing import Displacing
-from scratchflow.flows.here import here_with
-from scratchflow.flows.moving import export_snapshot, import_snapshot
+from scratchflow.archive.restore import apply_delta as deltas
+from scratchflow.archive.restore.displace import Displacing
 from scratchflow.model.errors import (
     FileIncomplete,
     NotSaved,
@@ -24,7 +22,9 @@ from scratchflow.model.errors import (
     WorkspaceBusy,
     WorkspaceIsLink,
 )
-from scratchflow.workspace.alone import alone_with
+from scratchflow.node.context import here_with
+from scratchflow.node.transfer import export_snapshot, import_snapshot
+from scratchflow.workspace.lock import alone_with
 from scratchflow.workspace.notes import read_restoring
 
 from .conftest import Desk, make_desk, pack_plainly

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.flows import onto_node
-from scratchflow.flows.checking import _check_steps
-from scratchflow.flows.onto_node import JobStep, NodeSsh, way_onto
+from scratchflow.login.check import _check_steps
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import NodeSilent, SlurmUnreachable
+from scratchflow.reach import node as onto_node
+from scratchflow.reach.node import JobStep, NodeSsh, way_onto
 
 HELD = Allocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))
 ASKED = 'echo "$*" >> "$HOME/asked"\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scratchflow.flows.preferring import best_warm_node
+from scratchflow.login.warm import best_warm_node
 from scratchflow.model.allocation import Node
 from scratchflow.model.profile import SlurmOptions
 

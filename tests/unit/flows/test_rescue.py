@@ -14,10 +14,10 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from scratchflow.agent.source import package_files
-from scratchflow.archive.index import Index
-from scratchflow.archive.names import PackedNames
-from scratchflow.archive.reader import open_index
+from scratchflow.agent.delivery.source import package_files
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.names import PackedNames
 from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
 

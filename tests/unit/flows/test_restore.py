@@ -9,15 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.archive.scan import Scan, ScannedTree
-from scratchflow.flows import restore_source, restore_steps, snapshotting
-from scratchflow.flows.moving import export_snapshot, import_snapshot
-from scratchflow.flows.snapshots import (
-    diff_snapshots,
-    list_snapshots,
-    show_snapshot,
-    verify_snapshots,
-)
+from scratchflow.archive.scan.scan import Scan, ScannedTree
 from scratchflow.model.errors import (
     FileFailed,
     FileTaken,
@@ -26,6 +18,16 @@ from scratchflow.model.errors import (
     SnapshotMissing,
     TargetNotEmpty,
 )
+from scratchflow.node import snapshot as snapshotting
+from scratchflow.node.history import (
+    diff_snapshots,
+    list_snapshots,
+    show_snapshot,
+    verify_snapshots,
+)
+from scratchflow.node.restore import source as restore_source
+from scratchflow.node.restore import steps as restore_steps
+from scratchflow.node.transfer import export_snapshot, import_snapshot
 from scratchflow.workspace.notes import Restoring, begin_restoring, read_base, read_restoring
 
 from .conftest import Desk, make_desk, pack_plainly, unpack_plainly

@@ -8,15 +8,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.archive import delta as deltas
-from scratchflow.archive.displacing import Displacing
+from scratchflow.archive.restore import apply_delta as deltas
+from scratchflow.archive.restore.displace import Displacing
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.flows.backup import backup
-from scratchflow.flows.here import here_with
-from scratchflow.flows.restore import restore
-from scratchflow.flows.restore_source import RestoreWish
-from scratchflow.flows.snapshotting import Wish
 from scratchflow.model.errors import NothingUnfinished, RestoreIncomplete
+from scratchflow.node.backup import backup
+from scratchflow.node.context import here_with
+from scratchflow.node.restore.restore import restore
+from scratchflow.node.restore.source import RestoreWish
+from scratchflow.node.snapshot import Wish
 from scratchflow.store import readers
 from scratchflow.store.prune import prune
 from scratchflow.store.sweep import sweep

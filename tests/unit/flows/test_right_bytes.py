@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.flows import restore as restore_flow
-from scratchflow.workspace.incoming import swap_in
+from scratchflow.node.restore import restore as restore_flow
 from scratchflow.workspace.notes import cache_path
+from scratchflow.workspace.staging import swap_in
 
 from .conftest import Desk, make_desk
 
@@ -126,7 +126,7 @@ def test_a_file_rewritten_right_after_a_full_restore_is_read_by_the_next_backup(
 def test_a_file_rewritten_right_after_a_difference_was_restored_is_read_by_the_next_backup(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scratchflow.archive import delta
+    from scratchflow.archive.restore import apply_delta as delta
 
     first = str(desk.backup().snapshot)
     desk.write("work/README", "other")

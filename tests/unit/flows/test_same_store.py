@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from scratchflow.model.errors import StoreNotShared, StoreReplaced
-from scratchflow.store.place import STORE_NAME
+from scratchflow.store.directory import STORE_NAME
 from scratchflow.workspace.notes import Base
 
 from .conftest import Desk

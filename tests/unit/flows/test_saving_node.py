@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from scratchflow.flows.clear import require_saved
-from scratchflow.flows.saving_node import save_node
 from scratchflow.model.errors import NodeNotSaved
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results import NodeSaved
+from scratchflow.node.save_node import save_node
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.place import find_place
+from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import forget_base
 
 from .conftest import Desk, make_desk

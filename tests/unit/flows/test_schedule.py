@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from scratchflow.flows.schedule import Moment, Schedule, Timetable
+from scratchflow.node.autobackup.schedule import Moment, Schedule, Timetable
 
 DAILY = Schedule(every_s=1800, final_before_s=600)
 HOUR_S = 3600.0

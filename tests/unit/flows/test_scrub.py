@@ -9,12 +9,12 @@ from datetime import datetime, timedelta, timezone
 import msgspec
 import pytest
 
-from scratchflow.flows import scrub
-from scratchflow.flows.backup import backup
-from scratchflow.flows.scrub import DAY_S, Scrub, choose
-from scratchflow.flows.snapshots import verify_snapshots
-from scratchflow.flows.snapshotting import Wish
 from scratchflow.model.times import iso_time
+from scratchflow.node.autobackup import scrub
+from scratchflow.node.autobackup.scrub import DAY_S, Scrub, choose
+from scratchflow.node.backup import backup
+from scratchflow.node.history import verify_snapshots
+from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.verified import Verification, read_verified, record_verified
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.flows.backup import foretell_backup
-from scratchflow.flows.snapshotting import Wish
 from scratchflow.model.errors import ShrinkGuard
 from scratchflow.model.snapshot import Purpose
+from scratchflow.node.backup import foretell_backup
+from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit import NewSnapshot
 from scratchflow.store.marks import read_marks

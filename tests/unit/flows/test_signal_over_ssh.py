@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.flows import onto_node
-from scratchflow.flows.autobackup import _signal_over_ssh
-from scratchflow.flows.login_host import LoginHost
+from scratchflow.login.autobackup import _signal_over_ssh
+from scratchflow.login.host import LoginHost
+from scratchflow.reach import node as onto_node
 from scratchflow.store.heartbeats import Heartbeat
 
 from .test_onto_node import HELD, OLD, SSH, Host

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scratchflow.archive.reader import open_index
-from scratchflow.flows.snapshots import verify_snapshots
+from scratchflow.archive.read.reader import open_index
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.snapshot import Manifest
+from scratchflow.node.history import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.prune import remove
 from scratchflow.testing.store import make_lock

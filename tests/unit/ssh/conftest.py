@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.ssh.places import SshPlaces
+from scratchflow.ssh.config.paths import SshPlaces
 
 
 @pytest.fixture

@@ -13,12 +13,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scratchflow.model.errors import SshConfigRefused
-from scratchflow.ssh import alias as alias_module
-from scratchflow.ssh.alias import park_alias, point_alias, read_alias, remove_alias, remove_files
-from scratchflow.ssh.alias_text import PARKED, AliasTarget, fault_in, parse_alias, target_text
-from scratchflow.ssh.include import apply, plan_install
-from scratchflow.ssh.places import SshPlaces
-from scratchflow.ssh.resolve import ResolvedHost, resolve
+from scratchflow.ssh.config import alias as alias_module
+from scratchflow.ssh.config.alias import (
+    park_alias,
+    point_alias,
+    read_alias,
+    remove_alias,
+    remove_files,
+)
+from scratchflow.ssh.config.alias_text import (
+    PARKED,
+    AliasTarget,
+    fault_in,
+    parse_alias,
+    target_text,
+)
+from scratchflow.ssh.config.include import apply, plan_install
+from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.resolve import ResolvedHost, resolve
 from tests.unit.ssh.conftest import ssh_view
 
 TARGET = AliasTarget(profile="aws", node="node-1", user="ada", login="aws-login")
@@ -271,7 +283,7 @@ def test_whatever_is_not_refused_ssh_reads_as_meant(
 
 def test_the_alias_needs_no_paramiko() -> None:
     program = (
-        "import sys, scratchflow.ssh.alias, scratchflow.ssh.include, scratchflow.ssh.known_hosts;"
+        "import sys, scratchflow.ssh.config.alias, scratchflow.ssh.config.include, scratchflow.ssh.keys.known_hosts;"
         "sys.exit('paramiko' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

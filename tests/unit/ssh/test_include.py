@@ -9,9 +9,16 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import SshConfigRefused
-from scratchflow.ssh import sacred
-from scratchflow.ssh.include import BEGIN, END, apply, is_installed, plan_install, plan_remove
-from scratchflow.ssh.places import SshPlaces
+from scratchflow.ssh.config import user_file as sacred
+from scratchflow.ssh.config.include import (
+    BEGIN,
+    END,
+    apply,
+    is_installed,
+    plan_install,
+    plan_remove,
+)
+from scratchflow.ssh.config.paths import SshPlaces
 from tests.unit.ssh.conftest import ssh_view
 
 
@@ -295,7 +302,7 @@ def test_a_failing_disk_leaves_the_old_file_or_the_new_one(
     def fails(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(f"scratchflow.ssh.sacred.{call}", fails)
+    monkeypatch.setattr(f"scratchflow.ssh.config.user_file.{call}", fails)
     with pytest.raises(SshConfigRefused, match="no space left"):
         apply(plan)
     assert places.config.read_bytes() in {b"Host a\n", plan.after}

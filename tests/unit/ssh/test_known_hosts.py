@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import SshConfigRefused
-from scratchflow.ssh.known_hosts import (
+from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.keys.known_hosts import (
     HostKey,
     append_key,
     forget_node,
@@ -18,7 +19,6 @@ from scratchflow.ssh.known_hosts import (
     parse_key,
     remember_node,
 )
-from scratchflow.ssh.places import SshPlaces
 
 
 def encoded(kind: str, body: bytes) -> str:

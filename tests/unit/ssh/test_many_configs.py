@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.ssh import alias as alias_module
-from scratchflow.ssh.alias import park_alias, point_alias, read_alias, remove_files
-from scratchflow.ssh.alias_text import PARKED, AliasTarget
-from scratchflow.ssh.include import apply, plan_install, plan_remove
-from scratchflow.ssh.places import SshPlaces
-from scratchflow.ssh.resolve import ResolvedHost
+from scratchflow.ssh.config import alias as alias_module
+from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias, remove_files
+from scratchflow.ssh.config.alias_text import PARKED, AliasTarget
+from scratchflow.ssh.config.include import apply, plan_install, plan_remove
+from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.resolve import ResolvedHost
 from tests.unit.ssh.configs import MadeConfig, made_config
 from tests.unit.ssh.conftest import ssh_view
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import SshConfigRefused
-from scratchflow.ssh import neighbour
-from scratchflow.ssh.known_hosts import known_keys, remember_node
-from scratchflow.ssh.neighbour import know_node, neighbour_argv
-from scratchflow.ssh.places import SshPlaces
+from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.keys.known_hosts import known_keys, remember_node
+from scratchflow.ssh.transport import node as neighbour
+from scratchflow.ssh.transport.node import know_node, neighbour_argv
 
 from .test_known_hosts import KEY_A, KEY_B, key
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import SshUnusable
-from scratchflow.ssh.resolve import parse, resolve, resolve_chain
+from scratchflow.ssh.config.resolve import parse, resolve, resolve_chain
 
 CONFIG = """
 Host target

@@ -19,7 +19,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.snapshot import Manifest, encode_manifest, seal_manifest
 from scratchflow.store.catalogue import Catalogue, fresh_id, read_catalogue
-from scratchflow.store.place import Place, open_place
+from scratchflow.store.directory import Place, open_place
 from scratchflow.testing.store import EPOCH, make_id, make_manifest
 
 

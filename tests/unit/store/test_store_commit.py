@@ -22,8 +22,8 @@ from scratchflow.model.errors import (
 from scratchflow.store import read_back
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.directory import Place, open_place
 from scratchflow.store.lock import StoreLock
-from scratchflow.store.place import Place, open_place
 from scratchflow.testing.store import (
     commit_bytes,
     make_id,

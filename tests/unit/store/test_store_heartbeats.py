@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from scratchflow.model.times import iso_time
+from scratchflow.store.directory import Place, open_place
 from scratchflow.store.heartbeats import (
     SILENT_S,
     Heartbeat,
@@ -19,7 +20,6 @@ from scratchflow.store.heartbeats import (
     log_path,
     read_heartbeats,
 )
-from scratchflow.store.place import Place, open_place
 
 LIFE = Heartbeat(
     node="node-1",

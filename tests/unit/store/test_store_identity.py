@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import StoreUnusable
+from scratchflow.store.directory import STORE_NAME, Place, open_place
 from scratchflow.store.identity import ensure_store_id, read_store_id
-from scratchflow.store.place import STORE_NAME, Place, open_place
 
 MAKERS = 8
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scratchflow.store.directory import Place, find_place, open_place
 from scratchflow.store.nodes import NodeRecord, forget_node, is_node_name, read_nodes, record_node
-from scratchflow.store.place import Place, find_place, open_place
 from scratchflow.testing.store import make_id
 
 

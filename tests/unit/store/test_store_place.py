@@ -13,8 +13,8 @@ import pytest
 
 from scratchflow.model.errors import StoreUnusable
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import find_place, open_place
 from scratchflow.store.nodes import NodeRecord, record_node
-from scratchflow.store.place import find_place, open_place
 from scratchflow.testing.store import commit_bytes, make_id, make_lock
 
 

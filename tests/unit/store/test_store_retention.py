@@ -23,10 +23,10 @@ from scratchflow.store.catalogue import (
     needed_archives,
     read_catalogue,
 )
+from scratchflow.store.directory import Place, open_place
 from scratchflow.store.lineage import lineage_of, read_noted
 from scratchflow.store.marks import Mark
 from scratchflow.store.marks import keep as marks_keep
-from scratchflow.store.place import Place, open_place
 from scratchflow.store.prune import prune
 from scratchflow.store.retention import PASSING, Decided, keep, plan_removal, plan_retention
 from scratchflow.store.sweep import sweep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.archive.root_sizes import RootSize
+from scratchflow.archive.tree.root_sizes import RootSize
 from scratchflow.store.shrink import Shrink, find_shrink, is_shrunk
 from scratchflow.testing.store import make_id
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scratchflow.store.directory import Place, open_place
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.owner import this_process
-from scratchflow.store.place import Place, open_place
 from scratchflow.store.sweep import sweep
 from scratchflow.testing.store import commit_bytes, make_id, make_lock
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import ScratchUnsafe
-from scratchflow.workspace.alone import alone_with
-from scratchflow.workspace.place import Workspace
+from scratchflow.workspace.lock import alone_with
+from scratchflow.workspace.workspace import Workspace
 
 
 @pytest.fixture(params=[0o000, 0o002, 0o022, 0o277])

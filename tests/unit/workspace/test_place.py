@@ -10,7 +10,7 @@ import pytest
 
 from scratchflow.model.errors import ConfigBadValue
 from scratchflow.model.profile import Profile
-from scratchflow.workspace.place import expand, find_workspace
+from scratchflow.workspace.workspace import expand, find_workspace
 
 ME = {"USER": "me", "HOME": "/home/me"}
 

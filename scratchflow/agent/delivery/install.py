@@ -1,0 +1,153 @@
+"""The agent's way onto a cluster, and off it again.
+
+Over there every scratchflow has a directory of its own, `~/.local/share/scratchflow/agent/<name>`,
+and is only ever called by that name: laptops with different versions do not meet. The far side of
+each step is in `there/`; it needs a Python and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from scratchflow.agent.delivery.bundle import make_bundle
+from scratchflow.agent.delivery.cache import BundleCache
+from scratchflow.agent.delivery.needs import needs_for
+from scratchflow.agent.delivery.probe import FoundPython, Host, fitting_pythons, probe, script
+from scratchflow.agent.delivery.source import agent_name
+from scratchflow.agent.transport import Far, FarCompleted, last_words
+from scratchflow.model.errors import BundleFailed, InstallFailed, NoSpace
+from scratchflow.model.events import Emit, Log, Progress
+from scratchflow.model.units import format_size
+
+# An agent that nobody started for so long is removed by the next installation.
+KEEP_UNUSED_S = 30 * 86400
+_CHECK_TIMEOUT_S = 300
+_INSTALL_TIMEOUT_S = 900
+# The unpacked files, and room for the ones they replace.
+_NEEDED_KIB = 64 << 10
+_MARK = b"scratchflow-unpack\t"
+# One line each, for login shells that cannot carry more; the rest comes over stdin.
+_READ_SCRIPT = "import sys;exec(sys.stdin.buffer.read(int(sys.argv[1])))"
+_START = 'exec sh "$HOME/.local/share/scratchflow/agent/$1/start" "$2"'
+
+
+class Installed(msgspec.Struct, frozen=True):
+    """An agent that answers: where it is, what runs it, and whether it was there already."""
+
+    path: str
+    python: str
+    was_there: bool
+    removed: list[str]
+
+
+def agent_command() -> list[str]:
+    """What starts this scratchflow's agent on any host where it was installed."""
+    return ["sh", "-c", _START, "sh", agent_name(), "agent"]
+
+
+def install(
+    far: Far,
+    *,
+    profile_name: str,
+    modules: Sequence[str] = (),
+    cache: BundleCache | None = None,
+    emit: Emit = lambda _: None,
+    keep_unused_s: float = KEEP_UNUSED_S,
+) -> Installed:
+    """Makes this scratchflow's agent run on the host; changes nothing when it does already.
+
+    When the best Python there cannot be served, the next is tried; the first failure is told.
+    """
+    emit(Progress(phase="looking at the cluster"))
+    host = probe(far, modules)
+    _require_space(host)
+    failures: list[BundleFailed | InstallFailed] = []
+    for python in fitting_pythons(host, far, profile_name):
+        try:
+            return _install_for(far, python, cache or BundleCache.of_user(), emit, keep_unused_s)
+        except (BundleFailed, InstallFailed) as error:
+            failures.append(error)
+            emit(Log(level="debug", message=f"not with {python.executable}: {error}"))
+    raise failures[0]
+
+
+def uninstall(far: Far) -> None:
+    """Removes every agent of the user from the host, whichever laptop brought it."""
+    done = far.run(["sh", "-s"], stdin=script("uninstall.sh"), timeout_s=_CHECK_TIMEOUT_S)
+    if done.returncode:
+        raise InstallFailed(host=far.host, reason=f"it stays there: {last_words(done.stderr)}")
+
+
+def _install_for(
+    far: Far, python: FoundPython, cache: BundleCache, emit: Emit, keep_unused_s: float
+) -> Installed:
+    told = _tell(far, python, ["--check"], b"")
+    was_there = told["state"] == "present"
+    if not was_there:
+        told = _send(far, python, cache, emit, keep_unused_s)
+    return Installed(
+        path=str(told["path"]),
+        python=python.executable,
+        was_there=was_there,
+        removed=[str(name) for name in told.get("removed", [])],
+    )
+
+
+def _send(
+    far: Far, python: FoundPython, cache: BundleCache, emit: Emit, keep_unused_s: float
+) -> dict[str, Any]:
+    emit(Progress(phase="putting the agent together"))
+    archive = make_bundle(python.target(), cache).content
+    start, run = script("start.sh"), script("run.py")
+    content = start + run + archive
+    emit(Progress(phase="sending the agent", bytes_total=len(content)))
+    options = {
+        "--start-bytes": len(start),
+        "--run-bytes": len(run),
+        "--archive-bytes": len(archive),
+        "--sha256": hashlib.sha256(content).hexdigest(),
+        "--keep-unused-s": keep_unused_s,
+    }
+    words = [str(word) for option in options.items() for word in option]
+    return _tell(far, python, words, content)
+
+
+def _tell(far: Far, python: FoundPython, words: list[str], content: bytes) -> dict[str, Any]:
+    """Runs our unpacking script over there and reads its one line."""
+    source = script("unpack.py")
+    argv = [python.executable, "-I", "-S", "-c", _READ_SCRIPT, str(len(source)), *words]
+    argv += ["--name", agent_name(), "--tag", python.target().tag, "--python", python.executable]
+    argv += ["--modules", *(need.module for need in needs_for(python.version))]
+    if python.library_path:
+        argv = ["env", f"LD_LIBRARY_PATH={python.library_path}", *argv]
+        argv += ["--library-path", python.library_path]
+    timeout_s = _INSTALL_TIMEOUT_S if content else _CHECK_TIMEOUT_S
+    done = far.run(argv, stdin=source + content, timeout_s=timeout_s)
+    told = _told(far, done)
+    if told.get("full"):
+        raise NoSpace(path=far.host, reason=told["error"])
+    if "error" in told:
+        raise InstallFailed(host=far.host, reason=told["error"])
+    return told
+
+
+def _told(far: Far, done: FarCompleted) -> dict[str, Any]:
+    line = done.stdout.rpartition(_MARK)[2].partition(b"\n")[0] if _MARK in done.stdout else b""
+    try:
+        told = msgspec.json.decode(line, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        said = last_words(done.stderr) or f"exit code {done.returncode}"
+        raise InstallFailed(host=far.host, reason=said) from None
+    if not told.keys() & {"error", "state"}:
+        raise InstallFailed(host=far.host, reason="it answers in an unknown way")
+    return told
+
+
+def _require_space(host: Host) -> None:
+    if host.home_free_kib is not None and host.home_free_kib < _NEEDED_KIB:
+        free, needed = format_size(host.home_free_kib << 10), format_size(_NEEDED_KIB << 10)
+        raise NoSpace(path=host.home, reason=f"the agent needs {needed}, {free} are free")

@@ -1,0 +1,1 @@
+"""What differs: between disk and snapshot, and between two snapshots. Writes nothing."""

@@ -1,0 +1,1 @@
+"""Single files and directories on disk: handles, holes, attributes, digests, mounts."""

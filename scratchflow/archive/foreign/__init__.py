@@ -1,0 +1,1 @@
+"""Archives that other programs wrote, and exports of our own."""

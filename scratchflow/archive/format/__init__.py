@@ -1,0 +1,1 @@
+"""The bytes of an archive: LZ4 frames, tar headers, the index."""

@@ -1,0 +1,1 @@
+"""Reads archives: indexes, frames, files; verifies them."""

@@ -1,0 +1,84 @@
+"""Shares the files of a restore out: by the frames that hold them, the most recently changed first."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+import msgspec
+
+from scratchflow.archive.read.reader import Archives
+from scratchflow.archive.tree.index import NOWHERE, Index
+from scratchflow.archive.workers.queue import MAX_SHARES
+
+_EMPTY = (NOWHERE, 0)
+_EMPTY_FILES_A_UNIT = 512
+_LOTS_A_THREAD = 4
+_MIN_FILES_A_LOT = 16
+
+Unit = tuple[tuple[int, int], "array[int]"]  # (archive number, frame), and the files inside
+
+
+class Lot(msgspec.Struct, frozen=True):
+    """What one process takes at a time: either frames full of small files, or large files."""
+
+    units: list[Unit] = []
+    large: list[int] = []
+
+    def entries(self) -> list[int]:
+        """Its files in the order in which they are done."""
+        return [entry for _, inside in self.units for entry in inside] + self.large
+
+
+def lots_of(small: list[Unit], large: list[int]) -> list[Lot]:
+    """All of it in the same order, in no more lots than can be shared out."""
+    each = -(-(len(small) + len(large)) // (MAX_SHARES - 1))
+    lots = [Lot(units=small[at : at + each]) for at in range(0, len(small), each)]
+    return lots + [Lot(large=large[at : at + each]) for at in range(0, len(large), each)]
+
+
+def units_of(archives: Archives, entries: Iterable[int]) -> tuple[list[Unit], list[int]]:
+    """Files by the one frame that holds them, and apart from them those that span several."""
+    index = archives.index
+    by_frame: dict[tuple[int, int], array[int]] = {}
+    units: list[Unit] = []
+    large: list[int] = []
+    empty = array("I")
+    for entry in entries:
+        frames = archives.frames_of(entry)
+        if len(frames) > 1:
+            large.append(entry)
+        elif frames:
+            place = (index.archive[entry], frames[0])
+            by_frame.setdefault(place, array("I")).append(entry)
+        else:
+            empty.append(entry)
+    units.extend(by_frame.items())
+    units.extend(
+        (_EMPTY, empty[start : start + _EMPTY_FILES_A_UNIT])
+        for start in range(0, len(empty), _EMPTY_FILES_A_UNIT)
+    )
+    units.sort(key=lambda unit: -_newest(index, unit[1]))
+    large.sort(key=lambda entry: -index.mtime_ns[entry])
+    return units, large
+
+
+def spread(units: list[Unit], threads: int) -> list[Unit]:
+    """Units that keep all threads busy: what few frames hold is cut into smaller lots.
+
+    A frame is then read by several threads. That costs less than one thread alone would take
+    to put its files in place.
+    """
+    if len(units) >= threads * _LOTS_A_THREAD:
+        return units
+    files = sum(len(entries) for _, entries in units)
+    lot = max(_MIN_FILES_A_LOT, files // (threads * _LOTS_A_THREAD))
+    return [
+        (place, entries[start : start + lot])
+        for place, entries in units
+        for start in range(0, len(entries), lot)
+    ]
+
+
+def _newest(index: Index, entries: array[int]) -> int:
+    return max(index.mtime_ns[entry] for entry in entries)

@@ -1,0 +1,290 @@
+"""Opens archives: their index, single frames, and single files."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from scratchflow.archive.files.digest import StreamDigest
+from scratchflow.archive.format.container import (
+    FOOTER_BYTES,
+    Footer,
+    FrameBlocks,
+    decompress_frame,
+    part_of,
+    unpack_footer,
+)
+from scratchflow.archive.format.index_check import UnsafeName
+from scratchflow.archive.format.index_codec import load_index
+from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
+from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
+
+OpenArchive = Callable[[str], Path]  # where the archive with this id lies
+
+_Content = TypeVar("_Content")
+
+_ZEROS = bytes(1 << 20)
+# A frame of which less than one part in so many is wanted is not read whole.
+_SMALL_PART = 8
+
+
+def open_index(path: Path, like: Index | None = None) -> Index:
+    """The index of the archive at `path`, checked so that nothing later can be led astray by it.
+
+    It opens in half the time when `like`, another one, is at hand and has the same paths.
+    """
+    name = path.name.removesuffix(".tar.lz4")
+    try:
+        with path.open("rb", buffering=0) as file:
+            footer = read_footer(file.fileno())
+            region = read_exactly(file.fileno(), footer.index_bytes, footer.index_offset)
+        return load_index(region, footer.index_sha256, like)
+    except UnsafeName as error:
+        reason, member = error.args
+        raise UnsafeMember(archive=path, member=os.fsdecode(member), reason=reason) from None
+    except (Malformed, OSError) as error:
+        raise SnapshotDamaged(snapshot=name, reason=error) from error
+
+
+def read_footer(descriptor: int) -> Footer:
+    """The footer of an open archive, or Malformed."""
+    size = os.fstat(descriptor).st_size
+    tail = os.pread(descriptor, FOOTER_BYTES, max(0, size - FOOTER_BYTES))
+    return unpack_footer(tail, size)
+
+
+def read_exactly(descriptor: int, count: int, offset: int) -> bytes:
+    """So many bytes from there, or Malformed: a short read is a file cut short."""
+    content = os.pread(descriptor, count, offset)
+    if len(content) < count:
+        parts = [content]
+        while (got := sum(map(len, parts))) < count:
+            part = os.pread(descriptor, count - got, offset + got)
+            if not part:
+                raise Malformed("it is cut short")
+            parts.append(part)
+        content = b"".join(parts)
+    return content
+
+
+def read_into(descriptor: int, view: memoryview, offset: int) -> None:
+    """Fills the view from there, or Malformed: a short read is a file cut short."""
+    while view:
+        got = os.preadv(descriptor, [view], offset)
+        if not got:
+            raise Malformed("it is cut short")
+        view, offset = view[got:], offset + got
+
+
+class _Buffer(threading.local):
+    """Room for one packed frame a thread, used again: fresh memory costs as much as reading."""
+
+    def __init__(self) -> None:
+        self._room = bytearray()
+
+    def view(self, count: int) -> memoryview:
+        if len(self._room) < count:
+            self._room = bytearray(count)
+        return memoryview(self._room)[:count]
+
+
+class Archives:
+    """The archives that an index reads from, opened as they are needed. Threads may share it."""
+
+    def __init__(self, index: Index, open_archive: OpenArchive) -> None:
+        self.index = index
+        self._open_archive = open_archive
+        self._descriptors: dict[int, int] = {}
+        self._lock = threading.Lock()
+        self._buffer = _Buffer()
+
+    def __enter__(self) -> Archives:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for descriptor in self._descriptors.values():
+            os.close(descriptor)
+        self._descriptors.clear()
+
+    def again(self) -> Archives:
+        """The same ones, opened anew: for another process."""
+        return Archives(self.index, self._open_archive)
+
+    def _descriptor(self, number: int) -> int:
+        with self._lock:
+            if number not in self._descriptors:
+                path = self._open_archive(self.index.archives[number].id)
+                self._descriptors[number] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            return self._descriptors[number]
+
+    def frame(self, number: int, frame: int) -> bytes:
+        """The content of one frame, checked against its checksum."""
+        return self._guarded(
+            number,
+            frame,
+            lambda: decompress_frame(self._packed(number, frame), self._raw_bytes(number, frame)),
+        )
+
+    def files_in(self, number: int, frame: int, wanted_bytes: int) -> Callable[[int], memoryview]:
+        """A function that gives the stored content of files in one frame, so many bytes in all.
+
+        It holds until this thread asks for another frame.
+        """
+        blocks = self._guarded(number, frame, lambda: self._blocks(number, frame, wanted_bytes))
+        index, start = self.index, self.index.archives[number].raw_start(frame)
+
+        def content(entry: int) -> memoryview:
+            place = index.position[entry] - start, index.stored_size(entry)
+            return self._guarded(number, frame, lambda: blocks.part(*place))
+
+        return content
+
+    def _blocks(self, number: int, frame: int, wanted_bytes: int) -> FrameBlocks:
+        """For a small part only its blocks are read, after a word that the rest may follow.
+
+        On a network mount many small requests would cost more than a large one.
+        """
+        raw_bytes = self._raw_bytes(number, frame)
+        if wanted_bytes > raw_bytes // _SMALL_PART:
+            return self._whole_frame(number, frame)
+        descriptor = self._descriptor(number)
+        start, count = self._bounds(number, frame)
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(descriptor, start, count, os.POSIX_FADV_WILLNEED)
+        return FrameBlocks(
+            lambda offset, wanted: os.pread(descriptor, wanted, start + offset), count, raw_bytes
+        )
+
+    def _whole_frame(self, number: int, frame: int) -> FrameBlocks:
+        packed = self._packed(number, frame)
+        return FrameBlocks(part_of(packed), len(packed), self._raw_bytes(number, frame))
+
+    def _bounds(self, number: int, frame: int) -> tuple[int, int]:
+        archive = self.index.archives[number]
+        start = archive.packed_start(frame)
+        return start, archive.packed_ends[frame] - start
+
+    def _raw_bytes(self, number: int, frame: int) -> int:
+        archive = self.index.archives[number]
+        return archive.raw_ends[frame] - archive.raw_start(frame)
+
+    def _packed(self, number: int, frame: int) -> memoryview:
+        """A frame as it is stored; holds until this thread asks for the next one."""
+        start, count = self._bounds(number, frame)
+        packed = self._buffer.view(count)
+        read_into(self._descriptor(number), packed, start)
+        return packed
+
+    def _guarded(self, number: int, frame: int, read: Callable[[], _Content]) -> _Content:
+        try:
+            return read()
+        except FileNotFoundError:
+            missing = self.index.archives[number].id
+            reason = f"the archive `{missing}`, which holds a part of it, is missing"
+            raise SnapshotDamaged(snapshot=self.index.id, reason=reason) from None
+        except (Malformed, OSError) as error:
+            raise self.damaged(number, frame, error) from error
+
+    def damaged(self, number: int, frame: int, error: Exception) -> SnapshotDamaged:
+        """The error for a frame that cannot be used."""
+        reason = f"{self.index.archives[number].id}.tar.lz4, frame {frame}: {error}"
+        return SnapshotDamaged(snapshot=self.index.id, reason=reason)
+
+    def frames_of(self, entry: int) -> range:
+        """The frames that hold a file's bytes."""
+        stored = self.index.stored_size(entry)
+        if not stored:
+            return range(0)
+        archive = self.index.archives[self.index.archive[entry]]
+        position = self.index.position[entry]
+        return range(archive.frame_at(position), archive.frame_at(position + stored - 1) + 1)
+
+    def cut(self, entry: int, frame: int, content: bytes) -> memoryview:
+        """The part of a frame's content that belongs to a file."""
+        start, length = self._part(entry, frame)
+        return memoryview(content)[start : start + length]
+
+    def pieces_in(self, entry: int, frame: int) -> Iterator[memoryview]:
+        """The same part a piece at a time, not checked against the frame's checksum."""
+        number = self.index.archive[entry]
+        blocks = self._guarded(number, frame, lambda: self._whole_frame(number, frame))
+        pieces = blocks.pieces(*self._part(entry, frame))
+        while piece := self._guarded(number, frame, lambda: next(pieces, None)):
+            yield piece
+
+    def _part(self, entry: int, frame: int) -> tuple[int, int]:
+        """Where in a frame the content of a file begins, and how much of it is there."""
+        number, position = self.index.archive[entry], self.index.position[entry]
+        first = position - self.index.archives[number].raw_start(frame)
+        end = min(first + self.index.stored_size(entry), self._raw_bytes(number, frame))
+        return max(first, 0), end - max(first, 0)
+
+
+def read_file(index: Index, entry: int, open_archive: OpenArchive) -> Iterator[memoryview]:
+    """The content of one file in pieces, holes as zeros.
+
+    The digest is checked after the last piece: whoever keeps the pieces must wait for the end.
+    """
+    if index.mode[entry] & KIND_MASK != REGULAR:
+        raise ValueError("not a regular file")
+    digest = StreamDigest(seed=index.seed)
+    with Archives(index, open_archive) as archives:
+        number = index.archive[entry]
+        stored = (
+            archives.cut(entry, frame, archives.frame(number, frame))
+            for frame in archives.frames_of(entry)
+        )
+        for piece in with_holes(stored, index.sparse.get(entry), index.size[entry]):
+            digest.update(piece)
+            yield piece
+    if digest.digest() != index.digest_of(entry):
+        raise damaged_content(index, entry)
+
+
+def damaged_content(index: Index, entry: int) -> SnapshotDamaged:
+    """The error for a file whose content is not what was stored."""
+    path = os.fsdecode(index.path(entry))
+    return SnapshotDamaged(
+        snapshot=index.id, reason=f"the content of `{path}` does not match its digest"
+    )
+
+
+def with_holes(
+    stored: Iterator[memoryview], extents: list[int] | None, size: int
+) -> Iterator[memoryview]:
+    """The pieces of a file as a reader of the file sees them: holes are zeros."""
+    if extents is None:
+        yield from stored
+        return
+    at = 0
+    for offset, piece in placed(stored, extents):
+        yield from zero_pieces(offset - at)
+        yield piece
+        at = offset + len(piece)
+    yield from zero_pieces(size - at)
+
+
+def placed(stored: Iterator[memoryview], extents: list[int]) -> Iterator[tuple[int, memoryview]]:
+    """The stored pieces of a sparse file with the offset where each belongs."""
+    targets = [pair for pair in zip(extents[::2], extents[1::2], strict=True) if pair[1]][::-1]
+    for whole in stored:
+        piece = whole
+        while piece and targets:
+            offset, length = targets.pop()
+            yield offset, piece[:length]
+            if length > len(piece):
+                targets.append((offset + len(piece), length - len(piece)))
+            piece = piece[length:]
+
+
+def zero_pieces(count: int) -> Iterator[memoryview]:
+    """So many zeros, in pieces."""
+    view = memoryview(_ZEROS)
+    while count > 0:
+        yield view[:count]
+        count -= len(view)

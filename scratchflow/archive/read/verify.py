@@ -1,0 +1,241 @@
+"""Reads an archive back and compares everything with everything."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from scratchflow.archive.files.digest import StreamDigest
+from scratchflow.archive.format.container import FOOTER_BYTES, Footer
+from scratchflow.archive.format.stream import PieceReader
+from scratchflow.archive.format.tar_headers import END_OF_ARCHIVE
+from scratchflow.archive.format.tar_reader import Member, read_members
+from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.progress import usable_cores
+from scratchflow.archive.read.borrowed import verify_borrowed
+from scratchflow.archive.read.reader import (
+    Archives,
+    OpenArchive,
+    open_index,
+    read_footer,
+    with_holes,
+)
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
+from scratchflow.model.errors import ScratchflowError
+
+_READ_BYTES = 1 << 20
+_SECOND_NS = 1_000_000_000
+_KIND_WORDS = {DIRECTORY: "directory", SYMLINK: "symlink", REGULAR: "file"}
+_MAX_PROBLEMS = 20
+
+
+def verify_archive(
+    path: Path,
+    *,
+    sha256: str | None = None,
+    open_archive: OpenArchive | None = None,
+    threads: int | None = None,
+) -> list[str]:
+    """What is wrong with the archive at `path`; an empty list when nothing is.
+
+    Reads every byte: the SHA-256 of the file (against `sha256`, which the manifest holds, and
+    against the footer), every frame's checksum, and the tar stream against the index, file by
+    file. With `open_archive` also what the snapshot reads from other archives, see `borrowed`.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        return [f"it cannot be opened: {error.strerror}"]
+    try:
+        with ThreadPoolExecutor(1, "hash") as hasher:
+            hashing = hasher.submit(_hash_file, descriptor)
+            problems = _verify_content(path, descriptor, open_archive, threads or usable_cores())
+            problems += _compare_hashes(descriptor, hashing.result(), sha256)
+    finally:
+        os.close(descriptor)
+    return problems[:_MAX_PROBLEMS]
+
+
+def _hash_file(descriptor: int) -> tuple[bytes, str]:
+    """The SHA-256 of all bytes before the footer, and of the whole file."""
+    size = os.fstat(descriptor).st_size
+    digest = hashlib.sha256()
+    buffer = bytearray(_READ_BYTES)
+    view = memoryview(buffer)
+    position = 0
+    before_footer = max(0, size - FOOTER_BYTES)
+    partial = digest.digest()
+    while position < size:
+        limit = before_footer if position < before_footer else size
+        count = os.preadv(descriptor, [view[: min(limit - position, _READ_BYTES)]], position)
+        if not count:
+            break
+        digest.update(view[:count])
+        position += count
+        if position == before_footer:
+            partial = digest.digest()
+    return partial, digest.hexdigest()
+
+
+def _compare_hashes(descriptor: int, found: tuple[bytes, str], expected: str | None) -> list[str]:
+    problems = []
+    try:
+        if read_footer(descriptor).content_sha256 != found[0]:
+            problems.append("its content does not match the SHA-256 in its footer")
+    except Malformed as error:
+        problems.append(str(error))
+    if expected is not None and found[1] != expected:
+        problems.append("it does not match the SHA-256 in its manifest")
+    return problems
+
+
+def _verify_content(
+    path: Path, descriptor: int, open_archive: OpenArchive | None, threads: int
+) -> list[str]:
+    try:
+        index = open_index(path)
+        footer = read_footer(descriptor)
+    except (ScratchflowError, Malformed) as error:
+        return [str(error)]
+    try:
+        problems = _verify_frames(index, footer)
+        if not problems:
+            problems = _verify_stream(path, index, threads)
+        return problems + (verify_borrowed(index, open_archive) if open_archive else [])
+    except (ScratchflowError, Malformed) as error:
+        return [str(error)]
+
+
+def _verify_frames(index: Index, footer: Footer) -> list[str]:
+    own = [archive for archive in index.archives if archive.id == index.id]
+    if len(own) != 1:
+        return ["the index does not list the frames of its own archive"]
+    if not own[0].packed_ends or own[0].packed_ends[-1] != footer.index_offset:
+        return ["frames and index do not meet"]
+    return []
+
+
+def _verify_stream(path: Path, index: Index, threads: int) -> list[str]:
+    """Walks the tar stream beside the index."""
+    number = next(n for n, archive in enumerate(index.archives) if archive.id == index.id)
+    with Archives(index, lambda _: path) as archives, ThreadPoolExecutor(threads) as pool:
+        stream = PieceReader(_frames(archives, number, pool, threads))
+        checker = _MemberChecker(index, number)
+        for member in read_members(stream):
+            checker.check(member, stream)
+        rest = stream.read(len(END_OF_ARCHIVE) // 2)  # the first block ended the loop
+        if any(rest) or not stream.at_end():
+            checker.problems.append("something follows the end of the tar stream")
+    return checker.result()
+
+
+def _frames(
+    archives: Archives, number: int, pool: ThreadPoolExecutor, ahead: int
+) -> Iterator[bytes]:
+    waiting: deque[Future[bytes]] = deque()
+    for frame in range(len(archives.index.archives[number].raw_ends)):
+        waiting.append(pool.submit(archives.frame, number, frame))
+        if len(waiting) > ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+class _MemberChecker:
+    def __init__(self, index: Index, number: int) -> None:
+        self.index = index
+        self.number = number
+        self.problems: list[str] = []
+        self.members = 0
+        self.seen = bytearray(len(index))
+        # Files that are wrong, unless their path is there once more further on, as in an archive
+        # that was appended to.
+        self.superseded: dict[int, str] = {}
+
+    def check(self, member: Member, stream: PieceReader) -> None:
+        self.members += 1
+        path = member.path.rstrip(b"/")
+        entry = self.index.find(path)
+        if entry is None:
+            self._problem(path, "is in the tar stream, but not in the index")
+            return
+        if self.seen[entry]:
+            self._problem(path, "is in the tar stream twice")
+        is_elsewhere = member.kind == "file" and not self._is_here(entry, stream)
+        reason = self._metadata_problem(entry, member) or self._content_problem(
+            entry, member, stream
+        )
+        if reason and is_elsewhere:
+            self.superseded[entry] = reason
+            return
+        self.seen[entry] = 1
+        self.superseded.pop(entry, None)
+        if reason:
+            self._problem(path, reason)
+
+    def _is_here(self, entry: int, stream: PieceReader) -> bool:
+        index = self.index
+        is_file = index.mode[entry] & KIND_MASK == REGULAR and entry not in index.hardlinks
+        return is_file and index.position[entry] == stream.position
+
+    def _metadata_problem(self, entry: int, member: Member) -> str | None:
+        index = self.index
+        kind = _KIND_WORDS[index.mode[entry] & KIND_MASK]
+        if entry in index.hardlinks:
+            kind = "hardlink"
+        if member.kind != kind:
+            return f"is a {member.kind} in the tar stream, a {kind} in the index"
+        if member.mode != index.mode[entry] & 0o7777:
+            return "has different modes in tar stream and index"
+        if member.mtime_ns // _SECOND_NS != index.mtime_ns[entry] // _SECOND_NS:
+            return "has different mtimes in tar stream and index"
+        if kind == "symlink" and member.link != index.target(entry):
+            return "has different targets in tar stream and index"
+        if kind == "hardlink" and member.link != index.path(index.hardlinks[entry]):
+            return "has different targets in tar stream and index"
+        return None
+
+    def _content_problem(self, entry: int, member: Member, stream: PieceReader) -> str | None:
+        index = self.index
+        if member.kind != "file":
+            return None
+        if (index.archive[entry], index.position[entry]) != (self.number, stream.position):
+            return "is not where the index says"
+        if (member.size, member.extents or []) != (index.size[entry], index.sparse.get(entry, [])):
+            return "has different sizes in tar stream and index"
+        digest = StreamDigest(seed=index.seed)
+        for piece in with_holes(
+            stream.pieces(member.stored), index.sparse.get(entry), index.size[entry]
+        ):
+            digest.update(piece)
+        return None if digest.digest() == index.digest_of(entry) else "does not match its digest"
+
+    def _problem(self, path: bytes, reason: str) -> None:
+        if len(self.problems) < _MAX_PROBLEMS:
+            self.problems.append(f"`{os.fsdecode(path)}` {reason}")
+
+    def result(self) -> list[str]:
+        """The problems, with what can only be told at the end."""
+        for entry, reason in self.superseded.items():
+            self._problem(self.index.path(entry), reason)
+        if self.members != self.index.members:
+            self.problems.append("the tar stream has more or fewer members than the index says")
+        missing = sum(
+            1
+            for entry, number in enumerate(self.index.archive)
+            if number == self.number and not self.seen[entry]
+        )
+        # A further name of a stored file needs no member of its own when only the name is new.
+        missing -= sum(
+            1
+            for entry in self.index.hardlinks
+            if self.index.archive[entry] == self.number and not self.seen[entry]
+        )
+        if missing:
+            self.problems.append(f"{missing} files of the index are not in the tar stream")
+        return self.problems

@@ -1,0 +1,1 @@
+"""Writes files of an archive back to disk, and displaces what is there safely."""

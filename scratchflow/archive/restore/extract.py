@@ -1,0 +1,169 @@
+"""Restores an index, or a part of it, into a directory."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from scratchflow.archive.progress import Progress, no_progress, usable_cores
+from scratchflow.archive.read.reader import Archives, OpenArchive
+from scratchflow.archive.read.selection import Selection
+from scratchflow.archive.restore.displace import Displacing
+from scratchflow.archive.restore.file_restorer import FileRestorer, HelperLost
+from scratchflow.archive.restore.placer import Placer, Placing, translated
+from scratchflow.archive.scan.scan import Warn
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import DIRECTORY, REGULAR, SYMLINK
+from scratchflow.disk.trees import remove_tree
+
+
+class Extracted(msgspec.Struct, frozen=True):
+    """What was restored."""
+
+    files: int
+    bytes: int
+
+
+Existing = Literal["refused", "none"]
+
+
+def extract(  # noqa: PLR0913 - each says something else about where and how
+    index: Index,
+    open_archive: OpenArchive,
+    target: Path | int,
+    *,
+    warn: Warn,
+    select: Selection | None = None,
+    threads: int | None = None,
+    progress: Progress = no_progress,
+    existing: Existing | Displacing = "refused",
+    masked: bool = False,
+) -> Extracted:
+    """Creates everything the index lists beneath `target`, an existing directory.
+
+    What exists there is never overwritten: TargetNotEmpty. With a `Displacing`, files and links are
+    replaced, each old or new at any moment; directories that are there stay as they are, and one
+    that is really a symlink is refused. `existing="none"` says that nobody else has put, or will put,
+    anything there: then processes help.
+
+    Modes are those of the index; `masked`, no wider than the umask allows.
+
+    A full disk is NoSpace, content that does not match what was stored is SnapshotDamaged. Links
+    come after all files; modes and mtimes of directories come last, deepest first.
+    """
+    chosen = select.entries if select else bytearray(b"\1") * len(index)
+    with Archives(index, open_archive) as archives:
+        extraction = _Extraction(
+            archives, chosen, warn, threads or usable_cores(), progress, masked
+        )
+        if isinstance(existing, Displacing):
+            return extraction.into(target, existing)
+        if existing != "none" or isinstance(target, int):
+            return extraction.into(target)
+        try:
+            return extraction.into(target, helped=True)
+        except HelperLost:
+            for path in target.iterdir():
+                remove_tree(path) if path.is_dir() else path.unlink()
+            return extraction.into(target)
+
+
+class _Extraction(msgspec.Struct, frozen=True):
+    """What is to be restored, and how."""
+
+    archives: Archives
+    chosen: bytearray
+    warn: Warn
+    threads: int
+    progress: Progress
+    masked: bool = False
+
+    def into(
+        self, target: Path | int, displacing: Displacing | None = None, *, helped: bool = False
+    ) -> Extracted:
+        """All of it into a directory; HelperLost says that it has to be begun again."""
+        index = self.archives.index
+        with _Target(target) as descriptor:
+            placing = Placing(index, descriptor, self.warn, displacing, self.masked)
+            restorer = FileRestorer(
+                self.archives,
+                placing,
+                threads=self.threads,
+                progress=self.progress,
+                helped=helped,
+            )
+            placer = placing.placer()
+            try:
+                links = _place_all(index, self.chosen, placer, restorer)
+            except OSError as error:
+                raise translated(error, target) from error
+            finally:
+                placer.close()
+        return Extracted(restorer.files + links, restorer.bytes)
+
+
+def _place_all(index: Index, chosen: bytearray, placer: Placer, restorer: FileRestorer) -> int:
+    """Places everything in the order that is safe; returns how many hardlinks there were."""
+    made = [entry for entry in _chosen(index, chosen, DIRECTORY) if placer.directory(entry)]
+    files, links = _files_and_links(index, chosen)
+    late_links: list[tuple[int, int]] = []
+
+    def link_small(large: set[int]) -> None:
+        for entry, first in links:
+            if first in large:
+                late_links.append((entry, first))
+            else:
+                placer.hardlink(entry, first)
+
+    restorer.restore(files, link_small)
+    for entry, first in late_links:
+        placer.hardlink(entry, first)
+    for entry in _chosen(index, chosen, SYMLINK):
+        placer.symlink(entry)
+    for entry in reversed(made):
+        placer.directory_metadata(entry)
+    return len(links)
+
+
+class _Target:
+    """The target as a descriptor that is ours to close."""
+
+    def __init__(self, target: Path | int) -> None:
+        self._target = target
+
+    def __enter__(self) -> int:
+        if isinstance(self._target, int):
+            self._descriptor = os.dup(self._target)
+        else:
+            self._descriptor = os.open(self._target, os.O_RDONLY | os.O_DIRECTORY)
+        return self._descriptor
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+
+def _chosen(index: Index, chosen: bytearray, kind: int) -> array[int]:
+    return array("I", [entry for entry in index.of_kind(kind) if chosen[entry]])
+
+
+def _files_and_links(index: Index, chosen: bytearray) -> tuple[array[int], list[tuple[int, int]]]:
+    """The files whose content is to be restored, and the further names of some of them.
+
+    When only the second name of a file was chosen, it is restored as the file.
+    """
+    files = array("I")
+    links: list[tuple[int, int]] = []
+    stand_ins: dict[int, int] = {}
+    for entry in _chosen(index, chosen, REGULAR):
+        first = index.hardlinks.get(entry)
+        if first is not None and not chosen[first]:
+            first = stand_ins.setdefault(first, entry)
+        if first is None or first == entry:
+            files.append(entry)
+        else:
+            links.append((entry, first))
+    return files, links

@@ -1,0 +1,282 @@
+"""Brings the content of chosen files onto disk, on all cores.
+
+Frames full of small files come first, those with the most recently changed files before others;
+then the large files, each with its frames decompressed ahead. Work can begin when the small
+files are there: that moment is told as phase `usable`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+
+import msgspec
+
+from scratchflow.archive.progress import Progress, no_progress
+from scratchflow.archive.read.batches import Lot, Unit, lots_of, spread, units_of
+from scratchflow.archive.read.reader import Archives
+from scratchflow.archive.restore.helpers import Done, RestoreHelpers, Work
+from scratchflow.archive.restore.placer import Placer, Placing
+from scratchflow.archive.tree.index import NOWHERE
+
+# Fewer files than this for each, and it is not worth starting a helper.
+_FILES_EACH = 100
+_MAX_HELPERS = 7
+# A file of more frames than this is worth several threads, though all processes are at work.
+_FRAMES_ALONE = 64
+
+WhenSmall = Callable[[set[int]], None]
+
+
+def _nothing_more(_large: set[int]) -> None:
+    """Nobody waits for the small files."""
+
+
+class HelperLost(Exception):
+    """A helper was killed, by the system perhaps: what it was at is half done."""
+
+
+class FileRestorer:
+    """Restores files on all cores: with threads, or, where it may be `helped`, with processes.
+
+    A helper that is killed leaves nobody knows what: then HelperLost is raised, and whoever asked
+    has to begin again in an empty place.
+    """
+
+    def __init__(
+        self,
+        archives: Archives,
+        placing: Placing,
+        *,
+        threads: int,
+        progress: Progress,
+        helped: bool = False,
+    ) -> None:
+        self._archives = archives
+        self._index = archives.index
+        self._placing = placing
+        self._progress = progress
+        self._threads = threads
+        self._helped = helped
+        self._local = threading.local()
+        self._placers: list[Placer] = []
+        self._total = (0, 0)
+        self._pool: ThreadPoolExecutor | None = None
+        self._check: Callable[[], None] = lambda: None
+        self._placed = 0  # files, also those of a unit that is not finished
+        self.meanwhile: Callable[[], None] = lambda: None  # done now and then during a large file
+        self._frames_alone = 0  # up to so many frames of a file are decompressed by who writes it
+        self.files = 0
+        self.bytes = 0
+
+    def restore(self, entries: array[int], when_small: WhenSmall = _nothing_more) -> None:
+        """Restores these entries, regular files that are no hardlinks to others.
+
+        `when_small` is called when all but the large ones are there, and is given those.
+        """
+        small, large = units_of(self._archives, entries)
+        self._total = (len(entries), sum(self._index.size[entry] for entry in entries))
+        helpers = min(self._threads - 1, _MAX_HELPERS, len(entries) // _FILES_EACH)
+        try:
+            if self._helped and helpers > 0 and sys.platform == "linux":
+                self._frames_alone = _FRAMES_ALONE
+                self._threads = max(2, self._threads // (helpers + 1))
+                _Sharing(self, lots_of(small, large), when_small).run(helpers)
+            else:
+                self._restore_small(spread(small, self._threads))
+                when_small(set(large))
+                self.report("usable")
+                for entry in large:
+                    self._restore_large(entry)
+        except BaseException:
+            if self._pool:
+                self._pool.shutdown(wait=True, cancel_futures=True)
+            raise
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Ends threads and closes directories."""
+        if self._pool:
+            self._pool.shutdown()
+        for placer in self._placers:
+            placer.close()
+
+    def report(self, phase: str) -> None:
+        """Says how far it is."""
+        files_total, bytes_total = self._total
+        self._progress(phase, self.files, files_total, self.bytes, bytes_total)
+
+    def do(self, lot: Lot, placed: int = 0) -> None:
+        """One lot, by this thread; the first `placed` files of it are there already."""
+        for place, entries in lot.units:
+            left = entries[placed:]
+            placed = max(placed - len(entries), 0)
+            if left:
+                self.count(*self._restore_unit((place, left)))
+        for entry in lot.large[placed:]:
+            self._restore_large(entry)
+
+    def helping(self, lots: list[Lot], check: Callable[[], None]) -> Work:
+        """What a helper does; it has nobody to warn, and opens everything anew."""
+        placing = msgspec.structs.replace(self._placing, warn=_refuse_to_warn)
+        twin = FileRestorer(
+            self._archives.again(), placing, threads=self._threads, progress=no_progress
+        )
+        twin._check, twin._frames_alone = check, _FRAMES_ALONE
+
+        def work(lot: int) -> Done:
+            placed, size = twin._placed, twin.bytes
+            is_whole = True
+            try:
+                twin.do(lots[lot])
+            except Exception:  # noqa: BLE001 - whatever it is, the one who asked will meet it too
+                is_whole = False
+            return is_whole, twin._placed - placed, twin.bytes - size
+
+        return work
+
+    @property
+    def sizes(self) -> array[int]:
+        """How long each file is."""
+        return self._index.size
+
+    @property
+    def target(self) -> int:
+        """The descriptor of the directory that everything goes into."""
+        return self._placing.target
+
+    def _threads_at_work(self) -> ThreadPoolExecutor:
+        self._pool = self._pool or ThreadPoolExecutor(self._threads, "restore")
+        return self._pool
+
+    def _placer(self) -> Placer:
+        placer: Placer | None = getattr(self._local, "placer", None)
+        if placer is None:
+            placer = self._local.placer = self._placing.placer()
+            self._placers.append(placer)
+        return placer
+
+    def count(self, files: int, size: int) -> None:
+        """Notes what was done, and says so."""
+        self.files += files
+        self.bytes += size
+        self.report("restore")
+
+    def _restore_small(self, units: list[Unit]) -> None:
+        pool = self._threads_at_work()
+        for done in as_completed([pool.submit(self._restore_unit, unit) for unit in units]):
+            self.count(*done.result())
+
+    def _restore_unit(self, unit: Unit) -> tuple[int, int]:
+        (number, frame), entries = unit
+        index, placer = self._index, self._placer()
+        content: Callable[[int], memoryview] = _no_content
+        if number != NOWHERE:
+            stored = sum(map(index.stored_size, entries))
+            content = self._archives.files_in(number, frame, stored)
+        for entry in entries:
+            self._check()
+            placer.small_file(entry, content(entry))
+            self._placed += 1
+        return len(entries), sum(index.size[entry] for entry in entries)
+
+    def _restore_large(self, entry: int) -> None:
+        self._placer().large_file(entry, self._pieces(entry))
+        self._placed += 1
+        self.count(1, 0)
+
+    def _pieces(self, entry: int) -> Iterator[memoryview]:
+        """The stored content of a file; of a very large one some frames are decompressed ahead."""
+        frames = self._archives.frames_of(entry)
+        if len(frames) > self._frames_alone:
+            pieces = self._read_ahead(entry, frames)
+        else:
+            pieces = (piece for frame in frames for piece in self._archives.pieces_in(entry, frame))
+        for piece in pieces:
+            self._check()
+            yield piece
+            self.count(0, len(piece))
+            self.meanwhile()
+
+    def _read_ahead(self, entry: int, frames: range) -> Iterator[memoryview]:
+        pool, number = self._threads_at_work(), self._index.archive[entry]
+        ahead: deque[tuple[int, Future[bytes]]] = deque()
+        for frame in frames:
+            ahead.append((frame, pool.submit(self._archives.frame, number, frame)))
+            if len(ahead) > self._threads:
+                first, reading = ahead.popleft()
+                yield self._archives.cut(entry, first, reading.result())
+        for frame, reading in ahead:
+            yield self._archives.cut(entry, frame, reading.result())
+
+
+class _Sharing:
+    """Restores lots together with helper processes."""
+
+    def __init__(self, restorer: FileRestorer, lots: list[Lot], when_small: WhenSmall) -> None:
+        self._restorer = restorer
+        self._lots = lots
+        self._when_small = when_small
+        self._left = set(range(len(lots)))
+        self._half_done: dict[int, int] = {}  # lot -> how many of its files are there
+        self._small_left = {number for number, lot in enumerate(lots) if lot.units}
+
+    def run(self, helpers: int) -> None:
+        """All of them. What a helper could not do is done here, and fails here if it must."""
+        restorer, lots = self._restorer, self._lots
+        with RestoreHelpers(
+            len(lots), lambda check: restorer.helping(lots, check), helpers, (restorer.target,)
+        ) as others:
+            restorer.meanwhile = lambda: self._hear(others, wait=False)
+            self._tell_if_usable()
+            while (number := others.next_lot()) is not None:
+                restorer.do(lots[number])
+                self._tick_off(number)
+                self._hear(others, wait=False)
+                self._take_over()
+            self._hear(others, wait=True)
+            self._take_over()
+        if self._left:
+            raise HelperLost
+
+    def _hear(self, others: RestoreHelpers, *, wait: bool) -> None:
+        for number, (is_whole, files, size) in others.reports(wait=wait):
+            if is_whole:
+                self._restorer.count(files, size)
+                self._tick_off(number)
+            else:
+                self._half_done[number] = files
+
+    def _take_over(self) -> None:
+        """Does the rest of what others could not do, from the file on that stopped them."""
+        while self._half_done:
+            number, placed = self._half_done.popitem()
+            done = self._lots[number].entries()[:placed]
+            sizes = self._restorer.sizes
+            self._restorer.count(placed, sum(sizes[entry] for entry in done))
+            self._restorer.do(self._lots[number], placed)
+            self._tick_off(number)
+
+    def _tick_off(self, number: int) -> None:
+        self._left.remove(number)
+        if number in self._small_left:
+            self._small_left.remove(number)
+            self._tell_if_usable()
+
+    def _tell_if_usable(self) -> None:
+        if not self._small_left:
+            self._when_small({entry for lot in self._lots for entry in lot.large})
+            self._restorer.report("usable")
+
+
+def _no_content(_entry: int) -> memoryview:
+    return memoryview(b"")
+
+
+def _refuse_to_warn(_code: str, _path: bytes, _text: str) -> None:
+    raise RuntimeError("a helper has nobody to warn")

@@ -1,0 +1,1 @@
+"""Forked processes that share the work."""

@@ -1,0 +1,72 @@
+"""Shares the members of an archive out, in order, so that several processes can pack them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from scratchflow.archive.format.tar_headers import BLOCK
+from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.member_writer import Member
+
+# What ustar holds without further ado; beyond that a pax header is needed, or may be.
+_SHORT_NAME_BYTES = 100
+_PAX_BYTES = 4 * BLOCK
+# Of what is left, a bundle takes this share at most: those who pack end at about the same time.
+_MAX_SHARE = 6
+_MIN_BUNDLE_BYTES = 512 << 10
+
+
+class Bundle(msgspec.Struct, eq=False):
+    """Members that follow each other; they fit into one frame, unless it is one that needs several."""
+
+    members: list[Member]
+    fits_frame: bool = True
+
+
+def bundles(
+    scanned: ScannedTree, members: Iterable[Member], expected_bytes: int
+) -> Iterator[Bundle]:
+    """All members in the same order, which take about so many bytes together.
+
+    What is in a bundle is guessed from the scan: it may not fit.
+    """
+    sizes = scanned.size
+    links = {*scanned.hardlinks, *scanned.symlinks}
+    current: list[Member] = []
+    left = expected_bytes
+    room = _room(left)
+    for member in members:
+        entry, _, path, _ = member
+        size = sizes[entry]  # none, of what is no file
+        needed = BLOCK + size + -size % BLOCK
+        if entry in links:
+            needed = BLOCK + _link_bytes(scanned, entry)
+        if len(path) >= _SHORT_NAME_BYTES:
+            needed += _PAX_BYTES + len(path)
+        if needed > room and current:
+            yield Bundle(current)
+            current, room = [], _room(left)
+        left -= needed
+        if needed > FRAME_BYTES:
+            yield Bundle([member], fits_frame=False)
+            room = _room(left)
+        else:
+            current.append(member)
+            room -= needed
+    if current:
+        yield Bundle(current)
+
+
+def _room(left: int) -> int:
+    return min(max(left // _MAX_SHARE, _MIN_BUNDLE_BYTES), FRAME_BYTES)
+
+
+def _link_bytes(scanned: ScannedTree, entry: int) -> int:
+    """What a link needs besides its header: what it leads to may be long."""
+    if entry in scanned.hardlinks:
+        return _PAX_BYTES
+    target = scanned.target(entry)
+    return _PAX_BYTES + len(target) if len(target) > _SHORT_NAME_BYTES else 0

@@ -1,0 +1,215 @@
+"""Turns a tar stream into LZ4 frames: compressed on all cores, written in order, hashed on the way."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+import msgspec
+
+from scratchflow.archive.format.container import MAX_FRAME_BYTES, MAX_PACKED_BYTES, compress_frame
+from scratchflow.archive.tree.index import ArchiveFrames
+from scratchflow.model.errors import NoSpace
+
+FRAME_BYTES = 4 << 20
+assert FRAME_BYTES <= MAX_FRAME_BYTES  # noqa: S101 - a promise of the format, checked at import
+
+
+class Out(Protocol):
+    """What an archive is written to: a raw binary file, opened by the caller."""
+
+    def write(self, content: bytes, /) -> int | None:
+        """Writes some of the bytes and says how many (None or all for a buffered file)."""
+
+
+class FdOut:
+    """A plain descriptor as an `Out`."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, content: bytes | memoryview, /) -> int:
+        """One `write` system call."""
+        return os.write(self._descriptor, content)
+
+
+class _Frame(msgspec.Struct, frozen=True):
+    """A frame on its way: its bytes, once it is compressed, and whom to tell when it is written."""
+
+    packed: Callable[[], memoryview]
+    raw_bytes: int
+    done: Callable[[], None]
+
+
+# How many frames may wait to be written: a disk that pauses to write back does not stop the cores.
+_MAX_WAITING = 12
+# As many as the one thread that hashes can follow; each has two buffers.
+_MAX_THREADS = 8
+
+
+class FrameSink:
+    """Takes the tar stream into the buffer of the current frame, and sends full frames off.
+
+    Memory is bounded: `flush` waits for a free buffer, and for frames that wait to be written.
+    An error of the destination comes up at the next `flush` or `close`, never as anything else.
+    """
+
+    def __init__(self, out: Out | int, *, archive_id: str, level: int, threads: int) -> None:
+        self.frames = ArchiveFrames(archive_id)
+        self.sha256 = hashlib.sha256()
+        self.written = 0
+        self._out: Out = FdOut(out) if isinstance(out, int) else out
+        self._level = level
+        self._error: BaseException | None = None
+        threads = min(threads, _MAX_THREADS)
+        self._compressors = ThreadPoolExecutor(threads, "compress")
+        self._hasher = ThreadPoolExecutor(1, "hash")
+        # Places for buffers; a buffer is made when it is first needed, and used again.
+        self._free: SimpleQueue[bytearray | None] = SimpleQueue()
+        for _ in range(2 * threads + 1):
+            self._free.put(None)
+        self._outs: SimpleQueue[memoryview] = SimpleQueue()  # used before, and free
+        self._under_way: SimpleQueue[_Frame | None] = SimpleQueue()
+        self._waiting = threading.Semaphore(_MAX_WAITING)
+        self._writer = threading.Thread(target=self._write_frames, name="write", daemon=True)
+        self._writer.start()
+        self.on_frame: Callable[[], None] = lambda: None
+        self._buffer = self._next_buffer()
+        self.view = memoryview(self._buffer)
+        self.fill = 0
+        self._flushed = 0
+
+    @property
+    def position(self) -> int:
+        """Where in the tar stream the next byte goes."""
+        return self._flushed + self.fill
+
+    def put(self, content: bytes | memoryview) -> None:
+        """Appends bytes, over as many frames as it takes."""
+        start = 0
+        while start < len(content):
+            if self.fill == FRAME_BYTES:
+                self.flush()
+            count = min(len(content) - start, FRAME_BYTES - self.fill)
+            self.view[self.fill : self.fill + count] = content[start : start + count]
+            self.fill += count
+            start += count
+
+    def make_room(self, count: int) -> None:
+        """Begins a new frame when this many bytes would not fit into the current one."""
+        if self.fill + count > FRAME_BYTES and self.fill:
+            self.flush()
+
+    def flush(self) -> None:
+        """Sends the current frame off to be compressed and written."""
+        if not self.fill:
+            return
+        self.view.release()
+        self._waiting.acquire()
+        out = self._next_out()
+        compressing = self._compressors.submit(self._compress, self._buffer, self.fill, out)
+        self._under_way.put(_Frame(compressing.result, self.fill, lambda: self._outs.put(out)))
+        self._flushed += self.fill
+        self.fill = 0
+        self._buffer = self._next_buffer()
+        self.view = memoryview(self._buffer)
+        if self._error:
+            raise self._error
+        self.on_frame()
+
+    def put_frame(self, packed: memoryview, raw_bytes: int, release: Callable[[], None]) -> int:
+        """Appends a frame that is finished already, and says where its content begins.
+
+        `release` is called when it is written.
+        """
+        self.flush()
+        begins = self._flushed
+        self._waiting.acquire()
+        self._under_way.put(_Frame(lambda: packed, raw_bytes, release))
+        self._flushed += raw_bytes
+        if self._error:
+            raise self._error
+        self.on_frame()
+        return begins
+
+    def _next_buffer(self) -> bytearray:
+        return self._free.get() or bytearray(FRAME_BYTES)
+
+    def _next_out(self) -> memoryview:
+        """Room for a packed frame; as many are made as frames are under way at once."""
+        with suppress(Empty):
+            return self._outs.get_nowait()
+        return memoryview(bytearray(MAX_PACKED_BYTES))
+
+    def close(self) -> None:
+        """Waits until every frame is written."""
+        self.flush()
+        self._stop()
+        if self._error:
+            raise self._error
+
+    def abort(self) -> None:
+        """Ends the threads; what was written so far is of no use."""
+        self._error = self._error or RuntimeError("aborted")
+        self._stop()
+
+    def _stop(self) -> None:
+        self._under_way.put(None)
+        self._writer.join()
+        self._compressors.shutdown()
+        self._hasher.shutdown()
+
+    def append(self, content: bytes) -> None:
+        """Writes bytes that are no part of the tar stream, after the last frame."""
+        self.sha256.update(content)
+        self._write_checked(content)
+
+    def _write_frames(self) -> None:
+        while (frame := self._under_way.get()) is not None:
+            try:
+                packed = frame.packed()
+                if self._error is None:
+                    self._write(packed)
+                    ends = self.frames.raw_ends
+                    ends.append((ends[-1] if ends else 0) + frame.raw_bytes)
+                    self.frames.packed_ends.append(self.written)
+            except BaseException as error:  # noqa: BLE001 - handed to the thread that waits for it
+                self._error = error
+            frame.done()
+            self._waiting.release()
+
+    def _compress(self, buffer: bytearray, count: int, out: memoryview) -> memoryview:
+        try:
+            return out[: compress_frame(memoryview(buffer)[:count], self._level, out)]
+        finally:
+            self._free.put(buffer)
+
+    def _write(self, packed: memoryview) -> None:
+        hashing = self._hasher.submit(self.sha256.update, packed)
+        try:
+            self._write_checked(packed)
+        finally:
+            hashing.result()
+
+    def _write_checked(self, packed: bytes | memoryview) -> None:
+        try:
+            self._write_all(packed)
+        except OSError as error:
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                path = getattr(self._out, "name", self.frames.id)
+                raise NoSpace(path=path, reason=error.strerror) from error
+            raise
+        self.written += len(packed)
+
+    def _write_all(self, packed: bytes | memoryview) -> None:
+        view = memoryview(packed)
+        while view:
+            count = self._out.write(view)  # type: ignore[arg-type]  # any buffer will do
+            view = view[len(view) if count is None else count :]

@@ -1,0 +1,215 @@
+"""Writes a snapshot's archive: members as planned, then the index, then the footer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import msgspec
+
+from scratchflow.archive.compare.plan import Plan, plan
+from scratchflow.archive.format.container import Footer, pack_footer
+from scratchflow.archive.format.index_check import check_references
+from scratchflow.archive.format.index_codec import dump_index
+from scratchflow.archive.format.tar_headers import BLOCK, END_OF_ARCHIVE
+from scratchflow.archive.progress import Progress, no_progress, usable_cores
+from scratchflow.archive.scan.cache import ScanCache
+from scratchflow.archive.scan.scan import Warn
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import Counts
+from scratchflow.archive.write.batches import Bundle, bundles
+from scratchflow.archive.write.frame_sink import FrameSink, Out
+from scratchflow.archive.write.index_builder import begin_index, finish_index, same_tree, without
+from scratchflow.archive.write.locations import MemberNotes
+from scratchflow.archive.write.member_writer import MemberWriter
+from scratchflow.archive.write.packer import Packing, unpacked_notes
+from scratchflow.archive.write.packer_pool import Frame, Packers
+
+__all__ = ["Item", "Plan", "Progress", "Written", "plan", "write", "write_again"]
+
+# Beyond this many, one thread that hashes what they make is the limit.
+_MAX_PACKERS = 8
+# Less than this for each, and it is not worth starting one.
+_BYTES_EACH = 8 << 20
+
+Item = Callable[[str, bytes], None]  # (action, path)
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What was written. `cache` belongs beside the workspace once the snapshot is committed."""
+
+    index: Index
+    cache: ScanCache
+    archive_bytes: int
+    sha256: str
+    counts: Counts
+    needs: list[str]
+    full: bool
+    changed_files: int
+    changed_bytes: int
+
+
+def write(
+    plan: Plan,
+    out: Out | int,
+    *,
+    archive_id: str,
+    warn: Warn,
+    level: int = 0,
+    threads: int | None = None,
+    progress: Progress = no_progress,
+    item: Item | None = None,
+) -> Written:
+    """Writes the archive to `out`, a descriptor or raw file that the caller opened and will fsync.
+
+    What happens to the files it reads is told through `warn` and never ends it; what happens to
+    `out` does: NoSpace when the disk or quota is full, the OSError otherwise.
+    """
+    cores = threads or usable_cores()
+    index = begin_index(plan, archive_id)
+    files_total, bytes_total = plan.scanned.files_among(plan.store)
+    count = _worthwhile_packers(len(plan.store) * BLOCK + bytes_total, cores)
+    # Processes before threads: a fork copies only the thread that forks.
+    with Packers(lambda: Packing(plan.scanned, plan.seed, level), count) as packers:
+        sink = FrameSink(out, archive_id=archive_id, level=level, threads=cores)
+        try:
+            members = _Members(plan, index, sink, packers, warn)
+            members.write(files_total, bytes_total, progress, item)
+            packers.dismiss()
+            sink.put(END_OF_ARCHIVE)
+            sink.close()
+        except BaseException:
+            sink.abort()
+            raise
+        index.members = members.count
+        unsettled, dropped = members.writer.unsettled, members.writer.dropped
+        finish_index(index, plan, sink.frames, unsettled, dropped)
+        index = without(index, plan, dropped)
+        check_references(
+            index
+        )  # whatever went wrong above: what nobody could open is not committed
+        append_index(index, sink)
+    return Written(
+        index=index,
+        cache=ScanCache.of(plan.scanned, index, index.flags),
+        archive_bytes=sink.written,
+        sha256=sink.sha256.hexdigest(),
+        counts=index.counts(),
+        needs=index.needs,
+        full=plan.full,
+        changed_files=plan.changed_files,
+        changed_bytes=plan.changed_bytes,
+    )
+
+
+def write_again(index: Index, cache: ScanCache, out: Out | int, *, archive_id: str) -> Written:
+    """An archive that holds no member: another snapshot's tree, all of its content left there.
+
+    `cache` says what the workspace looks like that holds this very tree.
+    """
+    sink = FrameSink(out, archive_id=archive_id, level=0, threads=1)
+    try:
+        sink.put(END_OF_ARCHIVE)
+        sink.close()
+    except BaseException:
+        sink.abort()
+        raise
+    again = same_tree(index, archive_id, cache.flags, sink.frames)
+    append_index(again, sink)
+    return Written(
+        index=again,
+        cache=cache.renamed(archive_id),
+        archive_bytes=sink.written,
+        sha256=sink.sha256.hexdigest(),
+        counts=again.counts(),
+        needs=again.needs,
+        full=False,
+        changed_files=0,
+        changed_bytes=0,
+    )
+
+
+def _worthwhile_packers(stored_bytes: int, cores: int) -> int:
+    """How many processes it takes: none for what is done before they would have begun."""
+    return min(cores, _MAX_PACKERS, stored_bytes // _BYTES_EACH) if cores > 1 else 0
+
+
+class _Members:
+    """Writes what the plan says to the sink, with the help of packers."""
+
+    def __init__(
+        self, plan: Plan, index: Index, sink: FrameSink, packers: Packers, warn: Warn
+    ) -> None:
+        self._plan = plan
+        self._index = index
+        self._number = len(index.archives)
+        self._sink = sink
+        self._packers = packers
+        self.writer = MemberWriter(plan.scanned, plan.seed, sink, warn, plan.dropped)
+        self.count = 0
+
+    def write(
+        self, files_total: int, bytes_total: int, progress: Progress, item: Item | None
+    ) -> None:
+        """Every member, in order."""
+        scanned, sink = self._plan.scanned, self._sink
+        files = done = 0
+        began: int | None = None  # where a file begins that takes a while
+
+        def report() -> None:
+            of_it = 0 if began is None else sink.position - began
+            progress("store", files, files_total, min(done + of_it, bytes_total), bytes_total)
+
+        sink.on_frame = report
+        chosen = bytearray(len(scanned))
+        for entry in self._plan.store:
+            chosen[entry] = 1
+        # With a header each, and half a block on average that fills the last one up.
+        expected_bytes = bytes_total + len(self._plan.store) * (BLOCK + BLOCK // 2)
+        waiting = bundles(scanned, scanned.in_tar_order(chosen), expected_bytes)
+        try:
+            for bundle, frame in self._packers.pack(waiting):
+                began = None if bundle.fits_frame else sink.position
+                notes = self._put(bundle, frame)
+                began = None
+                self.count += notes.members
+                files, done = files + notes.files, done + notes.bytes
+                if item:
+                    for _, _, path, _ in bundle.members:
+                        item("stored", path)
+        finally:
+            self.writer.close()
+        report()
+
+    def _put(self, bundle: Bundle, frame: Frame | None) -> MemberNotes:
+        if frame and self._still_holds(bundle):
+            notes = unpacked_notes(frame.notes)
+            base = self._sink.put_frame(frame.packed, frame.raw_bytes, frame.release)
+            notes.enter(self._index, self._number, base)
+            return notes
+        if frame:
+            frame.release()
+        notes = self.writer.add(bundle.members)
+        notes.enter(self._index, self._number, 0)
+        return notes
+
+    def _still_holds(self, bundle: Bundle) -> bool:
+        """Whether the names that a packer linked to are still those to link to."""
+        writer, links = self.writer, self._plan.scanned.hardlinks
+        if not (writer.dropped or writer.relinked):
+            return True
+        entries = [member[0] for member in bundle.members]
+        return writer.relinked.isdisjoint(entries) and writer.dropped.isdisjoint(
+            links.get(entry, -1) for entry in entries
+        )
+
+
+def append_index(index: Index, sink: FrameSink) -> None:
+    """Writes the index and the footer after the last frame."""
+    offset = sink.written
+    digest = hashlib.sha256()
+    for frame in dump_index(index):
+        digest.update(frame)
+        sink.append(frame)
+    footer = Footer(offset, sink.written - offset, digest.digest(), sink.sha256.digest())
+    sink.append(pack_footer(footer))

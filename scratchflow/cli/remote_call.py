@@ -1,0 +1,44 @@
+"""Calls of verbs that are done in one place, wherever they are typed."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import caller
+from scratchflow.model.events import Emit
+from scratchflow.model.results import Result
+
+if TYPE_CHECKING:
+    from scratchflow.model.requests import Arguments
+
+R = TypeVar("R", bound=Result)
+
+
+def at_workspace(
+    context: typer.Context, op: str, wish: "Arguments", show: Callable[[R], Iterable[str]]
+) -> Call[R]:
+    """A verb of the workspace or its snapshots."""
+    who = caller(context)
+
+    def run(emit: Emit) -> R:
+        from scratchflow.dispatch import cluster as anywhere
+
+        return cast("R", anywhere.at_workspace(op, wish, who, emit))
+
+    return Call(op, run, show)
+
+
+def on_login(
+    context: typer.Context, op: str, wish: "Arguments", show: Callable[[R], Iterable[str]]
+) -> Call[R]:
+    """A verb of the cluster."""
+    who = caller(context)
+
+    def run(emit: Emit) -> R:
+        from scratchflow.dispatch import cluster as anywhere
+
+        return cast("R", anywhere.on_login(op, wish, who, emit))
+
+    return Call(op, run, show)

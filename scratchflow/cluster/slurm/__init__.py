@@ -1,0 +1,1 @@
+"""Slurm: the only place that knows its commands and its words."""

@@ -1,0 +1,105 @@
+"""A command on the node that outlives whoever started it: `srun` is cut loose once its step runs.
+
+Seen with Slurm 22.05: a hang-up or SIGTERM of `srun` ends its step at once, and that is what a closed tmux,
+a logout policy or an orderly shutdown of the login host sends. A SIGKILL does not: the step then belongs to
+the job alone, and ends with it. An `ssh` may go either way: its far command has no terminal, and is told
+nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from scratchflow.cluster.slurm.client import Slurm, last_words
+from scratchflow.model.errors import SlurmUnreachable
+
+SIGNALS = {"USR1", "TERM"}
+_END_S = 10.0
+
+
+class LastingStep:
+    """One that is being started; `cut_loose` when it has shown that it lives, else `give_up`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], program: str = "srun") -> None:
+        self._process = process
+        self._program = program
+
+    def failure(self) -> str | None:
+        """What was said on stderr if it has ended already; None while it runs."""
+        code = self._process.poll()
+        if code is None:
+            return None
+        said = self._process.stderr.read() if self._process.stderr else b""
+        words = said.decode("utf-8", "replace").strip().splitlines()
+        return words[-1] if words else f"`{self._program}` exited with {code}"
+
+    def has_ended_well(self) -> bool:
+        """Whether it has ended by itself, with nothing to complain about."""
+        return self._process.poll() == 0
+
+    def cut_loose(self) -> None:
+        """From here on it belongs to the job, or to itself where it is no step."""
+        self._kill(signal.SIGKILL)
+
+    def give_up(self) -> None:
+        """Ends it, with its step. Over ssh nobody can: what still starts there is on, as was asked."""
+        self._kill(signal.SIGTERM)
+
+    def _kill(self, signum: signal.Signals) -> None:
+        for number in (signum, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_S)
+                break
+        for pipe in (self._process.stdin, self._process.stderr):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
+
+
+def start_lasting_step(
+    argv: Sequence[str | bytes], *, stdin: bytes, environment: Mapping[str, str]
+) -> LastingStep:
+    """Runs what starts it on the node. It reads `stdin`; after the cut nobody hears what it says.
+
+    The OSError when the program cannot be started.
+    """
+    process = subprocess.Popen(
+        argv,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    if process.stdin:
+        with suppress(BrokenPipeError):  # it has ended; `failure` tells why
+            process.stdin.write(stdin)
+            process.stdin.flush()
+    return LastingStep(process, os.fsdecode(argv[0]))
+
+
+def step_runs(slurm: Slurm, job_id: int, step_id: int) -> bool | None:
+    """Whether Slurm still has the step; None when it does not say."""
+    try:
+        done = slurm.ask(["squeue", "--steps", "--noheader", "--format=%i", f"--jobs={job_id}"])
+    except SlurmUnreachable:
+        return None
+    if done.exit_code != 0:
+        return None
+    return f"{job_id}.{step_id}" in done.stdout.split()
+
+
+def signal_step(slurm: Slurm, job_id: int, step_id: int, name: str) -> None:
+    """Sends a signal to one step of a job of ours; one that has ended is fine."""
+    if name not in SIGNALS:
+        raise ValueError(f"not a signal for a step: {name}")
+    who = [f"--user={slurm.user}", f"--signal={name}"]
+    done = slurm.ask(["scancel", *who, f"{job_id}.{step_id}"])
+    if done.exit_code != 0 and "invalid job id" not in done.stderr.lower():
+        raise slurm.unreachable(last_words(done))

@@ -1,0 +1,176 @@
+"""Asks Slurm for a node and waits for it. Whatever ends the wait early withdraws the request."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import msgspec
+
+from scratchflow.cluster.command import CommandMissing
+from scratchflow.cluster.signals import held_back
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.jobs import cancel, job_named
+from scratchflow.cluster.slurm.request import job_name, salloc_argv, shell_inside_argv
+from scratchflow.cluster.slurm.salloc import Holder
+from scratchflow.cluster.slurm.wait import Clock, Patience, Wait, Watch
+from scratchflow.model.allocation import OPEN, Allocation
+from scratchflow.model.errors import (
+    AllocationMissing,
+    AllocationPending,
+    AllocationRefused,
+    ScratchflowError,
+    SlurmUnreachable,
+)
+from scratchflow.model.profile import SlurmOptions
+
+WITHDRAW_S = 30.0
+"""How long the withdrawal of a request may take before it is left for the next run to find."""
+
+FINISH_S = 30.0
+"""How long a detached `salloc` may go on after its job runs before we go on without it."""
+
+# A `salloc` that died just after it sent its order has a job that shows up a moment later.
+_EMPTY_LOOKS = 3
+_BETWEEN_LOOKS_S = 0.3
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What to ask for, on whose behalf. `token` is random and makes the job's name unique."""
+
+    profile: str
+    options: SlurmOptions
+    token: str
+    detached: bool = True
+    node: str = ""
+    shell: str = "/bin/sh"
+    overlap: bool = True
+
+    @property
+    def name(self) -> str:
+        return job_name(self.profile, self.token)
+
+    def argv(self) -> list[str]:
+        """The `salloc` that asks; also what `--dry-run` shows."""
+        command = () if self.detached else shell_inside_argv(self.shell, overlap=self.overlap)
+        return salloc_argv(
+            self.options, self.name, detached=self.detached, node=self.node, command=command
+        )
+
+
+class Submission(msgspec.Struct, frozen=True):
+    """One request under way: Slurm, what runs `salloc`, and the time it may take."""
+
+    slurm: Slurm
+    holder: Holder
+    patience: Patience
+    watch: Watch = lambda _: None
+    clock: Clock = msgspec.field(default_factory=lambda: Clock(time.monotonic, time.sleep))
+
+
+def allocate(request: Request, submission: Submission) -> Allocation:
+    """Takes a node and returns when the job runs there; `watch` hears of every change before.
+
+    Any exception, a Ctrl-C at any moment too, withdraws the request: no job stays behind, unless
+    Slurm is out of reach for longer than WITHDRAW_S. After a `kill -9` or in that case the job stays
+    in the queue under its name, where `our_jobs` finds it. At the wait limit with `keep_waiting`
+    it is left there on purpose; `resume` goes on waiting.
+    """
+    slurm, holder = submission.slurm, submission.holder
+    try:
+        _start(request, slurm, holder)
+        wait = Wait(slurm, request.name, request.profile, submission.patience, submission.clock)
+        allocation = wait.until_running(submission.watch, holder, detached=request.detached)
+        if request.detached:
+            _let_finish(holder, submission.clock)
+    except BaseException as error:
+        if isinstance(error, AllocationPending) and submission.patience.keep_waiting:
+            holder.leave()
+        else:
+            _withdraw_after(error, request.name, request.profile, submission)
+        raise
+    holder.leave()
+    return allocation
+
+
+def resume(name: str, profile: str, submission: Submission) -> Allocation:
+    """Waits on for a job that is in the queue already.
+
+    The wait limit without `keep_waiting` and a refusal for good withdraw it. An interruption does
+    not: whoever asked for it may still be waiting. A `holder` that was not started does here.
+    """
+    patience = submission.patience
+    wait = Wait(submission.slurm, name, profile, patience, submission.clock)
+    try:
+        return wait.until_running(submission.watch, None, detached=True)
+    except (AllocationPending, AllocationRefused) as error:
+        if isinstance(error, AllocationRefused) or not patience.keep_waiting:
+            _withdraw_after(error, name, profile, submission)
+        raise
+
+
+def _start(request: Request, slurm: Slurm, holder: Holder) -> None:
+    # Held back: an interruption between the start and our knowing of it would leave a `salloc`
+    # that nobody stops.
+    with held_back():
+        try:
+            holder.start(request.argv())
+        except CommandMissing as error:
+            raise slurm.unreachable(f"there is no `{error}` on its PATH") from error
+
+
+def _let_finish(holder: Holder, clock: Clock) -> None:
+    """Waits for `salloc` to end by itself: cut off between grant and end it gives the job back.
+
+    It goes on for a while where the node's prolog does; it is not waited for without end.
+    """
+    until = clock.monotonic() + FINISH_S
+    while holder.exit_code() is None and clock.monotonic() < until:
+        clock.sleep(0.05)
+
+
+def _withdraw_after(error: BaseException, name: str, profile: str, submission: Submission) -> None:
+    """Withdraws, and lets the error that is on its way pass."""
+    # Slurm has been waited for long enough already: one try, for an order that did get through.
+    within_s = 0.0 if isinstance(error, SlurmUnreachable) else WITHDRAW_S
+    # When Slurm itself has spoken, no order is on its way any more.
+    empty_looks = 1 if isinstance(error, ScratchflowError) else _EMPTY_LOOKS
+    with held_back(), suppress(SlurmUnreachable):
+        withdraw(name, profile, submission, within_s=within_s, empty_looks=empty_looks)
+
+
+def withdraw(
+    name: str,
+    profile: str,
+    submission: Submission,
+    *,
+    within_s: float = WITHDRAW_S,
+    empty_looks: int = _EMPTY_LOOKS,
+) -> None:
+    """Ends the `salloc`, then the job of that name, and looks again until it is over.
+
+    SlurmUnreachable when that cannot be made sure in time.
+    """
+    slurm, clock = submission.slurm, submission.clock
+    deadline = clock.monotonic() + within_s
+    while True:
+        failed = slurm.unreachable(f"job `{name}` was cancelled, but does not end")
+        submission.holder.stop()
+        try:
+            found = job_named(slurm, name)
+            _cancel_open(slurm, found, profile)
+        except SlurmUnreachable as error:
+            failed = error
+        else:
+            empty_looks -= found is None
+            if empty_looks == 0 or (found is not None and found.state not in OPEN):
+                return
+        if clock.monotonic() >= deadline:
+            raise failed
+        clock.sleep(_BETWEEN_LOOKS_S)
+
+
+def _cancel_open(slurm: Slurm, found: Allocation | None, profile: str) -> None:
+    if found is not None and found.job_id is not None and found.state in OPEN:
+        with suppress(AllocationMissing):  # it ended by itself in between
+            cancel(slurm, found.job_id, profile)

@@ -1,0 +1,1 @@
+"""tmux: our server, its sessions and windows."""

@@ -1,0 +1,25 @@
+"""`scheduler = "none"`: no cluster; the allocation is the tmux session on this machine."""
+
+from __future__ import annotations
+
+from scratchflow.cluster.tmux.server import Tmux
+from scratchflow.model.allocation import Allocation
+
+
+def allocation(tmux: Tmux, profile: str, node: str) -> Allocation | None:
+    """The profile's session as an allocation without a job, a queue or an end; None without one."""
+    session = tmux.session(profile)
+    if session is None:
+        return None
+    return Allocation(job_id=None, name=session, state="running", nodes=(node,))
+
+
+def allocate(tmux: Tmux, profile: str, session: str, node: str, shell: str) -> Allocation:
+    """Starts the session, or a shell in it where the last one has ended."""
+    pane = tmux.ensure(profile, session, [shell, "-l"])
+    return Allocation(job_id=None, name=pane.session, state="running", nodes=(node,))
+
+
+def release(tmux: Tmux, profile: str) -> bool:
+    """Ends the session and what runs in it; False when there was none."""
+    return tmux.kill(profile)

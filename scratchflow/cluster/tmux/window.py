@@ -1,0 +1,121 @@
+"""`salloc` in our tmux window, and the shell on the node that takes its place there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from scratchflow.cluster.slurm.request import shell_on_node_argv
+from scratchflow.cluster.slurm.salloc import STOP_S
+from scratchflow.cluster.tmux.server import Pane, Tmux
+from scratchflow.model.allocation import Allocation
+from scratchflow.model.errors import TmuxFailed
+
+_SIGNALLED = 128
+_GONE = 129  # as if by the hang-up that a closed window sends
+
+# tmux closes the terminal of a command that ends at once before it has read all of it: about one in
+# a hundred refusals on a busy host comes without a word. Asked again, Slurm refuses again.
+_TRIES = 4
+
+
+class WindowHolder:
+    """A Holder whose `salloc` the user can watch: it runs in the profile's window `node`.
+
+    With `hold = "tmux"` the job lives as long as that window. With `hold = "detached"` the window may
+    go at any time after the grant. It must run on the host of the tmux server.
+
+    There is one such window: a start ends what runs in it, a request of another run too. Look for
+    the profile's jobs first, and `resume` one that waits.
+    """
+
+    def __init__(self, tmux: Tmux, profile: str, session: str) -> None:
+        self._tmux = tmux
+        self._profile = profile
+        self._session = session
+        self._pane: Pane | None = None
+        self._argv: Sequence[str] = ()
+        self._tries_left = 0
+
+    def start(self, argv: Sequence[str]) -> None:
+        self._argv, self._tries_left = argv, _TRIES - 1
+        self._pane = self._tmux.start(self._profile, self._session, argv)
+
+    def said(self) -> str:
+        if self._pane is None:
+            return ""
+        try:
+            return self._tmux.text(self._pane)
+        except TmuxFailed:
+            return ""  # the window is gone, and its words with it; Slurm knows the rest
+
+    def exit_code(self) -> int | None:
+        if self._pane is None:
+            return None
+        now = self._tmux.pane_with_id(self._pane.pane_id)
+        if now is None:
+            return _GONE
+        if now.dead and self._lost_its_words(now):
+            self._tries_left -= 1
+            self._tmux.restart(now, self._argv)
+            return None
+        return _SIGNALLED if now.dead and now.exit_code is None else now.exit_code
+
+    def _lost_its_words(self, pane: Pane) -> bool:
+        """Whether it failed by itself (not by a signal) and nothing of it is left to read."""
+        failed = pane.exit_code not in {None, 0}
+        return failed and self._tries_left > 0 and not _words(self._tmux.text(pane))
+
+    def stop(self) -> None:
+        """Closes the window. `salloc` is hung up by that, and withdraws a request that waits."""
+        if self._pane is None:
+            return
+        # Whatever tmux says, the caller goes on to ask Slurm for what is left.
+        with suppress(TmuxFailed):
+            now = self._tmux.pane_with_id(self._pane.pane_id)
+            self._tmux.kill_pane(self._pane.pane_id)
+            if now is not None and not now.dead:
+                _end(now.pid)
+        self._pane = None
+
+    def leave(self) -> None:
+        """Nothing to do: it was never a process of ours."""
+
+
+def _words(text: str) -> str:
+    return "".join(line for line in text.splitlines() if not line.startswith("Pane is dead"))
+
+
+def _end(pid: int) -> None:
+    """Waits until the process is gone, and kills it if it will not go."""
+    deadline = time.monotonic() + STOP_S
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def show_node(
+    tmux: Tmux,
+    profile: str,
+    session: str,
+    allocation: Allocation,
+    shell: str,
+    *,
+    overlap: bool = True,
+) -> Pane:
+    """Puts a shell on the node into the window, unless something runs there already.
+
+    For `hold = "detached"`: after the grant, and whenever the session or its shell was lost.
+    """
+    if allocation.job_id is None or allocation.node is None:
+        raise ValueError("there is no node to show")
+    argv = shell_on_node_argv(allocation.job_id, allocation.node, shell, overlap=overlap)
+    return tmux.ensure(profile, session, argv)

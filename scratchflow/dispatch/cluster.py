@@ -1,0 +1,172 @@
+"""Where a verb is done: here, on the login host, or on the node. What is typed is the same everywhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from scratchflow.cluster.this_host import job_id as this_job_id
+from scratchflow.cluster.this_host import role
+from scratchflow.config.settings import Asked, Settings, load_settings
+from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, OnLogin, OnNode, do_here
+from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.events import Emit, Log
+from scratchflow.model.requests import Arguments
+from scratchflow.model.results import RESULTS_BY_OP, Result
+
+if TYPE_CHECKING:
+    from scratchflow.ssh.transport.base import Transport
+
+R = TypeVar("R", bound=Result)
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """Who asks: what the command line says, and whether there is somebody to ask back."""
+
+    asked: Asked
+    environment: Mapping[str, str]
+    may_ask: bool = False
+    verbose: bool = False
+
+    def settings(self) -> Settings:
+        """The profile that is meant."""
+        return load_settings(self.asked, self.environment)
+
+
+def is_login_host(settings: Settings, environment: Mapping[str, str]) -> bool:
+    """Whether Slurm can be asked on this machine: then nothing has to be reached."""
+    profile = settings.profile
+    return profile.login == "local" or profile.scheduler == "none" or role(environment) == "node"
+
+
+def is_here(settings: Settings, environment: Mapping[str, str], job_id: int | None = None) -> bool:
+    """Whether the workspace is on this machine: there is no cluster, or we are in the job that is meant.
+
+    In a job of somebody else's, or of another profile, the scratch here is not the one that is meant.
+    """
+    if settings.profile.scheduler == "none":
+        return True
+    if role(environment) != "node":
+        return False
+    from scratchflow.dispatch.where import is_job_of
+
+    this_job = this_job_id(environment)
+    return job_id in {None, this_job} and is_job_of(settings, this_job, environment)
+
+
+class Cluster:
+    """The profile's cluster, whichever part of it this machine is; reached once, when first needed."""
+
+    def __init__(
+        self, settings: Settings, caller: Caller, emit: Emit, open_until: ExitStack
+    ) -> None:
+        self.settings = settings
+        self.caller = caller
+        self.emit = emit
+        self._open_until = open_until
+        self._far: Transport | None = None
+
+    def on_login(self, do: str, wish: Arguments, kind: type[R], *, emit: Emit | None = None) -> R:
+        """Has it done on the login host."""
+        _require_arguments(ON_LOGIN[do], wish)
+        if is_login_host(self.settings, self.caller.environment):
+            done = do_here(do, self.settings, wish, emit or self.emit)
+        else:
+            done = self._ask(do, wish, emit or self.emit, on_node=False)
+        return _of(kind, done)
+
+    def at_workspace(
+        self, do: str, wish: Arguments, kind: type[R], *, job_id: int | None = None
+    ) -> R:
+        """Has it done where the workspace is, or, when the store is enough, where that can be seen.
+
+        With `job_id` on the node of that job: while moving there are two.
+        """
+        return _of(kind, self._done_at_workspace(do, wish, job_id))
+
+    def _done_at_workspace(self, do: str, wish: Arguments, job_id: int | None) -> Result:
+        _require_arguments(ON_NODE[do], wish)
+        settings, environment = self.settings, self.caller.environment
+        verbose = self.caller.verbose
+        needs_scratch = ON_NODE[do].needs_scratch
+        is_login = is_login_host(settings, environment)
+        needs_no_node = is_login and not needs_scratch
+        if needs_no_node or is_here(settings, environment, job_id):
+            return do_here(do, settings, wish, self.emit, wants_items=verbose)
+        _refuse_relative_paths(wish)
+        if is_login:
+            from scratchflow.dispatch.relay import relay
+
+            return relay(settings, do, wish, environment, self.emit, job_id=job_id, verbose=verbose)
+        return self._ask(do, wish, self.emit, on_node=needs_scratch, job_id=job_id)
+
+    def _ask(
+        self, do: str, wish: Arguments, emit: Emit, *, on_node: bool, job_id: int | None = None
+    ) -> Result:
+        import msgspec
+
+        from scratchflow.reach.login import ask_agent, reach_login
+
+        if self._far is None:
+            reaching = reach_login(
+                self.settings, self.caller.environment, self.emit, may_ask=self.caller.may_ask
+            )
+            self._far = self._open_until.enter_context(reaching)
+        data = ask_agent(
+            self._far,
+            self.settings,
+            do,
+            msgspec.to_builtins(wish),
+            emit,
+            on_node=on_node,
+            job_id=job_id,
+            verbose=self.caller.verbose,
+        )
+        return msgspec.convert(data, RESULTS_BY_OP[do])
+
+
+@contextmanager
+def cluster_of(settings: Settings, caller: Caller, emit: Emit) -> Iterator[Cluster]:
+    """The profile's cluster, for as many questions as there are."""
+    with ExitStack() as open_until:
+        yield Cluster(settings, caller, emit, open_until)
+
+
+def at_workspace(do: str, wish: Arguments, caller: Caller, emit: Emit) -> Result:
+    """One thing, done where the workspace is."""
+    settings = caller.settings()
+    if not settings.exists:
+        message = "no configuration file yet; using the built-in profile `local`"
+        emit(Log(level="info", message=message))
+    with cluster_of(settings, caller, emit) as cluster:
+        return cluster.at_workspace(do, wish, RESULTS_BY_OP[do])
+
+
+def on_login(do: str, wish: Arguments, caller: Caller, emit: Emit) -> Result:
+    """One thing, done on the login host."""
+    with cluster_of(caller.settings(), caller, emit) as cluster:
+        return cluster.on_login(do, wish, RESULTS_BY_OP[do])
+
+
+def _of(kind: type[R], done: Result) -> R:
+    if not isinstance(done, kind):
+        raise TypeError(f"{type(done)} instead of {kind}")
+    return done
+
+
+def _require_arguments(served: OnLogin | OnNode, wish: Arguments) -> None:
+    """The same mistake shows wherever it is made, not only where the flow is called directly."""
+    if not isinstance(wish, served.arguments):
+        raise TypeError(f"{type(wish)} instead of {served.arguments}")
+
+
+def _refuse_relative_paths(wish: Arguments) -> None:
+    for field in wish.path_fields:
+        path = getattr(wish, field)
+        if path is not None and not os.path.isabs(path):
+            problem = f"`{path}` would be a path on the node: give it in full"
+            raise UsageInvalid(problem=problem, command="scratchflow")

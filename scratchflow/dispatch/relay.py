@@ -1,0 +1,62 @@
+"""From the login host onto the node: a request, done for the job that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from scratchflow.agent.request import asking
+from scratchflow.cluster.slurm.client import this_slurm
+from scratchflow.cluster.this_host import node_name
+from scratchflow.config.settings import Settings
+from scratchflow.dispatch.operations import do_here
+from scratchflow.model.events import Emit
+from scratchflow.model.profile import to_plain
+from scratchflow.model.requests import Arguments, DryRun, StoreSeen
+from scratchflow.model.results import RESULTS_BY_OP, Result
+from scratchflow.node.same_store import store_seen_here
+from scratchflow.reach.node import way_onto
+from scratchflow.reach.node_agent import ask_node, require_allocation
+from scratchflow.store.directory import find_place, open_place
+from scratchflow.workspace.workspace import expand
+
+
+def relay(
+    settings: Settings,
+    do: str,
+    wish: Arguments,
+    environment: Mapping[str, str],
+    emit: Emit,
+    *,
+    job_id: int | None = None,
+    verbose: bool,
+) -> Result:
+    """Has it done on the node of the profile's allocation; AllocationMissing without one."""
+    slurm = this_slurm(environment)
+    held = require_allocation(slurm, settings.name, job_id)
+    if held.node == node_name(environment):
+        return do_here(do, settings, wish, emit, wants_items=verbose)
+    request = asking(
+        do,
+        msgspec.to_builtins(wish),
+        profile_name=settings.name,
+        profile=to_plain(settings.profile),
+        verbose=verbose,
+    )
+    seen = _store_seen(settings, do, wish, environment)
+    request = msgspec.structs.replace(request, store_seen=seen)
+    way = way_onto(held, settings.name, environment)
+    data = ask_node(way, request, emit, settings, slurm)
+    return msgspec.convert(data, RESULTS_BY_OP[do])
+
+
+def _store_seen(
+    settings: Settings, do: str, wish: Arguments, environment: Mapping[str, str]
+) -> StoreSeen | None:
+    """The store as this host sees it, for the node to compare. What only looks makes no store."""
+    store = expand(settings.profile.store, environment)
+    is_look = do == "check node" or (isinstance(wish, DryRun) and wish.dry_run)
+    find = find_place if is_look else open_place
+    place = find(store, settings.profile.workspace)
+    return store_seen_here(place, str(store), make=not is_look)

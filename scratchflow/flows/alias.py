@@ -1,0 +1,134 @@
+"""The alias, from the flows' side: made to lead to the node that is held, tried, and parked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from scratchflow.config.settings import Settings
+from scratchflow.model.errors import AliasUnused, AliasUnverified
+from scratchflow.model.events import Emit, Warned
+from scratchflow.model.results import AliasShown, NodeHeld, Problem
+from scratchflow.model.text import printable
+from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias
+from scratchflow.ssh.config.alias_text import AliasTarget
+from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.resolve import resolve
+from scratchflow.ssh.keys.known_hosts import remember_node
+
+VERIFY_S = 60.0
+
+
+def places_of(settings: Settings) -> SshPlaces:
+    """Where the profile's ssh files are on this machine."""
+    return SshPlaces.of(settings.profile.ssh_config)
+
+
+def has_alias(settings: Settings) -> bool:
+    """Whether this machine was given the alias; a login host may do without."""
+    return read_alias(places_of(settings), settings.profile.alias) is not None
+
+
+def require_alias(settings: Settings) -> None:
+    """Refuses before a node is taken that nobody could get to."""
+    if not has_alias(settings):
+        raise AliasUnused(alias=settings.profile.alias, login=settings.profile.login)
+
+
+def point_at(settings: Settings, held: NodeHeld, emit: Emit) -> None:
+    """Puts the node's keys on record and makes the alias lead there."""
+    places, profile = places_of(settings), settings.profile
+    if held.host_keys and remember_node(places, settings.name, held.node, held.host_keys):
+        message = f"`{held.node}` has new host keys; the login host vouches for them"
+        emit(Warned(code="host_key.renewed", message=message))
+    point_alias(places, profile.alias, _target(settings, held, places))
+    if not _leads_to(places, profile.alias, held.node):
+        raise AliasUnused(alias=profile.alias, login=profile.login)
+
+
+def _target(settings: Settings, held: NodeHeld, places: SshPlaces) -> AliasTarget:
+    login = settings.profile.login
+    if login == "local":
+        return AliasTarget(settings.name, held.node, held.user, None)
+    config = places.config if places.config.exists() else None
+    way = resolve(login, config=config)
+    return AliasTarget(
+        profile=settings.name,
+        node=held.node,
+        user=held.user,
+        login=login,
+        identity_files=tuple(way.named_identity_files),
+        identities_only=way.identities_only,
+    )
+
+
+def _leads_to(places: SshPlaces, alias: str, node: str) -> bool:
+    """Whether the user's own ssh, with all that his config says, goes there."""
+    config: Path | None = places.config if places.config.exists() else None
+    return resolve(alias, config=config).hostname == node.lower()
+
+
+def verify(settings: Settings, node: str, emit: Emit, *, may_ask: bool) -> None:
+    """A real `ssh ALIAS hostname`, as any program of the user's would run it."""
+    alias = settings.profile.alias
+    asks = may_ask and sys.stdin.isatty() and sys.stderr.isatty()
+    # Where nobody can answer, a question would only be a wait.
+    options = [] if asks else ["-o", "BatchMode=yes"]
+    argv = ["ssh", *places_of(settings).ssh_options, *options, alias, "hostname"]
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=None if asks else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=None if asks else subprocess.PIPE,
+            timeout=VERIFY_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise AliasUnverified(alias=alias, node=node, reason="no answer in time") from None
+    if done.returncode != 0:
+        said = (done.stderr or b"").decode("utf-8", "replace").strip().splitlines()
+        reason = said[-1] if said else f"ssh exited with {done.returncode}"
+        raise AliasUnverified(alias=alias, node=node, reason=reason)
+    name = done.stdout.decode("utf-8", "replace").strip()
+    if name.partition(".")[0].lower() != node.partition(".")[0].lower():
+        message = f"`ssh {alias}` leads to a host that calls itself `{printable(name)}`"
+        emit(Warned(code="alias.hostname", message=message))
+
+
+def park(settings: Settings) -> bool:
+    """Parks the alias, if this machine has it."""
+    if not has_alias(settings):
+        return False
+    park_alias(places_of(settings), settings.profile.alias)
+    return True
+
+
+def show_alias(settings: Settings) -> AliasShown | None:
+    """Where the alias leads on this machine; None where there is none."""
+    found = read_alias(places_of(settings), settings.profile.alias)
+    if found is None:
+        return None
+    target = found if isinstance(found, AliasTarget) else None
+    return AliasShown(
+        name=settings.profile.alias, target=target.node if target else None, parked=target is None
+    )
+
+
+def alias_problem(settings: Settings, shown: AliasShown | None, node: str | None) -> Problem | None:
+    """What does not fit between the alias and the allocation."""
+    alias, login = settings.profile.alias, settings.profile.login
+    if shown is None:
+        if login == "local":
+            return None
+        fix = f"`scratchflow setup {login}` makes it"
+        return Problem(name="alias.missing", detail=f"there is no ssh alias `{alias}`", fix=fix)
+    if node and shown.target != node:
+        where = f"leads to `{shown.target}`" if shown.target else "is parked"
+        detail = f"the node is `{node}`, but `{alias}` {where}"
+        return Problem(name="alias.behind", detail=detail, fix="`scratchflow allocate` mends it")
+    if node is None and shown.target:
+        detail = f"`{alias}` leads to `{shown.target}`, which is not ours any more"
+        return Problem(name="alias.stale", detail=detail, fix="`scratchflow status --fix` parks it")
+    return None

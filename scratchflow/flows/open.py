@@ -1,0 +1,67 @@
+"""The editor on the workspace: the command that opens it, and a link that does the same."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from scratchflow.config.settings import Settings
+from scratchflow.dispatch.cluster import Caller, cluster_of
+from scratchflow.flows.status import seen_on
+from scratchflow.model.errors import AllocationMissing, EditorMissing
+from scratchflow.model.events import Emit
+from scratchflow.model.results import EditorOpened
+
+EDITORS = ("code", "code-insiders", "codium", "cursor")
+_OPEN_S = 10.0
+
+
+def open_workspace(caller: Caller, emit: Emit, *, run: bool) -> EditorOpened:
+    """Opens VS Code on the alias at the workspace; without `run` only says how."""
+    settings = caller.settings()
+    with cluster_of(settings, caller, emit) as cluster:
+        seen = seen_on(cluster)
+    if settings.profile.scheduler == "slurm" and (
+        seen.allocation is None or seen.allocation.state != "running"
+    ):
+        raise AllocationMissing(profile=settings.name)
+    return opened(settings, seen.workspace.path, caller.environment, run=run)
+
+
+def opened(
+    settings: Settings, path: str, environment: Mapping[str, str], *, run: bool
+) -> EditorOpened:
+    """The command and the link; run, if that is wanted."""
+    editor = next(
+        (name for name in EDITORS if shutil.which(name, path=environment.get("PATH"))), EDITORS[0]
+    )
+    remote = settings.profile.scheduler == "slurm"
+    host = f"ssh-remote+{settings.profile.alias}"
+    command = [editor, "--remote", host, path] if remote else [editor, path]
+    where = f"vscode-remote/{host}" if remote else "file"
+    link = f"vscode://{where}{quote(path)}"
+    if run:
+        _run(command, environment)
+    return EditorOpened(path=path, command=command, link=link, opened=run)
+
+
+def _run(command: list[str], environment: Mapping[str, str]) -> None:
+    program = shutil.which(command[0], path=environment.get("PATH"))
+    if program is None:
+        raise EditorMissing(editor=command[0])
+    # Its words are for people: standard output is ours.
+    editor = subprocess.Popen(
+        [program, *command[1:]],
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr,
+        start_new_session=True,
+    )
+    try:
+        failed = editor.wait(_OPEN_S) != 0
+    except subprocess.TimeoutExpired:
+        return  # it stays in the foreground: it is open
+    if failed:
+        raise EditorMissing(editor=command[0])

@@ -1,0 +1,165 @@
+"""`setup --remove`: takes back what `setup` did for one profile, and leaves what other profiles use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
+
+import msgspec
+
+from scratchflow.agent.client import call
+from scratchflow.agent.delivery.install import agent_command, uninstall
+from scratchflow.agent.request import asking
+from scratchflow.config.settings import Asked, Settings, load_settings
+from scratchflow.flows.setup import Confirm, require
+from scratchflow.model.errors import (
+    AgentMismatch,
+    AgentMissing,
+    AllocationHeld,
+    ConnectionLost,
+    SlurmUnreachable,
+)
+from scratchflow.model.events import Emit
+from scratchflow.model.profile import to_plain
+from scratchflow.model.requests import OpenJobs
+from scratchflow.model.results import AllocationShown, JobsShown, SetupRemoved
+from scratchflow.reach.login import reach_login
+from scratchflow.ssh.config import include
+from scratchflow.ssh.config.alias import read_alias, remove_alias, remove_files
+from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.transport.base import Transport
+
+
+class RemoveWish(msgspec.Struct, frozen=True):
+    """Whether to only show it, and whether to pass over what other profiles use."""
+
+    dry_run: bool = False
+    all_profiles: bool = False
+
+
+class _Others(msgspec.Struct, frozen=True):
+    """The other profiles that are set up on this machine, as far as they share something with this one."""
+
+    of_ssh_config: list[str]
+    of_alias: list[str]
+    of_login: list[str]
+
+
+def remove(
+    asked: Asked,
+    environment: Mapping[str, str],
+    emit: Emit,
+    confirm: Confirm,
+    wish: RemoveWish,
+    *,
+    may_ask: bool,
+) -> SetupRemoved:
+    """Takes the alias away, and what no other profile needs: our lines in the ssh config, the agent.
+
+    The store stays as it is.
+    """
+    settings = load_settings(asked, environment)
+    others = _others(asked, settings, environment) if not wish.all_profiles else _Others([], [], [])
+    places = SshPlaces.of(settings.profile.ssh_config)
+    plan = include.plan_remove(places)
+    diff = "" if others.of_ssh_config else plan.diff
+    kept = _kept(settings, others)
+    if wish.dry_run:
+        return SetupRemoved(ssh_config_diff=diff, agent_removed=False, kept=kept, dry_run=True)
+    reached = _Reached(settings, environment, emit, may_ask=may_ask)
+    in_use = reached.require_released() if settings.profile.scheduler == "slurm" else []
+    require(confirm, diff, "the change to your ssh config", "remove the marked lines")
+    if not others.of_alias:
+        remove_alias(places, settings.profile.alias)
+    if not others.of_ssh_config:
+        include.apply(plan)
+        remove_files(places)
+    kept += [_kept_for_job(settings, job) for job in in_use]
+    has_agent = settings.profile.scheduler == "slurm" and not others.of_login and not in_use
+    if has_agent:
+        reached.uninstall()
+    return SetupRemoved(ssh_config_diff=diff, agent_removed=has_agent, kept=kept)
+
+
+class _Reached:
+    """The login host of the profile, for the questions that come before anything is removed."""
+
+    def __init__(
+        self, settings: Settings, environment: Mapping[str, str], emit: Emit, *, may_ask: bool
+    ) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._emit = emit
+        self._may_ask = may_ask
+
+    def require_released(self) -> list[AllocationShown]:
+        """Refuses while the profile holds a node; else the jobs of other profiles of this account.
+
+        Their auto-backups run from the same agent. Where nobody can be asked, by us or at all,
+        there is nothing to refuse for.
+        """
+        with suppress(ConnectionLost, AgentMissing, AgentMismatch, SlurmUnreachable):
+            with self._login() as far:
+                ours = self._jobs(far, OpenJobs())
+                all_jobs = self._jobs(far, OpenJobs(any_profile=True))
+            if ours:
+                node = ours[-1].node or "a place in the queue"
+                raise AllocationHeld(job_id=ours[-1].job_id, node=node)
+            return all_jobs
+        return []
+
+    def uninstall(self) -> None:
+        with self._login() as far:
+            uninstall(far)
+
+    def _login(self) -> AbstractContextManager[Transport]:
+        return reach_login(self._settings, self._environment, self._emit, may_ask=self._may_ask)
+
+    def _jobs(self, far: Transport, wish: OpenJobs) -> list[AllocationShown]:
+        request = asking(
+            "jobs open",
+            msgspec.to_builtins(wish),
+            profile_name=self._settings.name,
+            profile=to_plain(self._settings.profile),
+        )
+        told = call(far, request, self._emit, command=agent_command())
+        return list(msgspec.convert(told, JobsShown).jobs)
+
+
+def _others(asked: Asked, settings: Settings, environment: Mapping[str, str]) -> _Others:
+    profile, found = settings.profile, _Others([], [], [])
+    places = SshPlaces.of(profile.ssh_config)
+    for name in settings.profiles:
+        if name == settings.name:
+            continue
+        other = load_settings(Asked(config=asked.config, profile=name), environment).profile
+        theirs = SshPlaces.of(other.ssh_config)
+        if other.scheduler != "slurm" or read_alias(theirs, other.alias) is None:
+            continue  # not set up on this machine, or not any more
+        if theirs == places:
+            found.of_ssh_config.append(name)
+            if other.alias == profile.alias:
+                found.of_alias.append(name)
+        if other.login == profile.login:
+            found.of_login.append(name)
+    return found
+
+
+def _kept(settings: Settings, others: _Others) -> list[str]:
+    """What stays and for whom, in words."""
+    profile = settings.profile
+    shared = [
+        ("the lines in your ssh config", others.of_ssh_config),
+        (f"the alias `{profile.alias}`", others.of_alias),
+        (f"the agent on `{profile.login}`", others.of_login),
+    ]
+    return [f"{what}: {_named(names)}" for what, names in shared if names]
+
+
+def _named(names: list[str]) -> str:
+    quoted = ", ".join(f"`{name}`" for name in names)
+    return f"profile {quoted} uses it" if len(names) == 1 else f"profiles {quoted} use it"
+
+
+def _kept_for_job(settings: Settings, job: AllocationShown) -> str:
+    return f"the agent on `{settings.profile.login}`: job {job.job_id} of another profile uses it"

@@ -1,0 +1,351 @@
+"""`autobackup on|off|status`, on the login host: the loop on the node started, ended, looked at."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.agent.delivery.install import agent_command, install
+from scratchflow.agent.request import asking, encode
+from scratchflow.cluster.slurm.jobs import job
+from scratchflow.cluster.slurm.lasting_step import (
+    LastingStep,
+    signal_step,
+    start_lasting_step,
+    step_runs,
+)
+from scratchflow.cluster.this_host import node_name
+from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.login.host import LoginHost
+from scratchflow.login.status import Now, autobackup_shown
+from scratchflow.model.allocation import HELD, Allocation
+from scratchflow.model.errors import (
+    AllocationMissing,
+    AutobackupFailed,
+    ScratchflowError,
+    TmuxFailed,
+)
+from scratchflow.model.profile import to_plain
+from scratchflow.model.requests import Autobackup, DryRun
+from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
+from scratchflow.node.autobackup.settings import settings_digest
+from scratchflow.node.same_store import store_seen_here
+from scratchflow.reach.node import NodeSsh, way_onto
+from scratchflow.reach.node_agent import require_allocation, require_running
+from scratchflow.ssh.transport.local import LocalTransport
+from scratchflow.store.directory import Place, find_place, open_place
+from scratchflow.store.heartbeats import Heartbeat, Pulses, current, is_alive, log_path, prepare
+from scratchflow.workspace.workspace import expand
+
+START_S = 60.0
+"""How long the loop may take to give its first sign of life: one of a job before may have to end first."""
+STOP_S = 60.0
+"""How long it may take to end: it finishes a backup that is under way."""
+_LOOK_S = 0.1
+_LOOK_AT_JOB_S = 3.0
+_SIGNAL_S = 20.0
+# The number was read from a file, and is given out again: it has to be an agent's still.
+_SIGNAL = 'tr "\\0" "\\n" < "/proc/$1/cmdline" | grep -qx agent && kill -s "$2" "$1"'
+_GONE = 1
+
+
+def switch_on(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
+    """Makes sure that the loop runs on the node, with the interval of the profile."""
+    held = held_node(login)
+    place = find_place(_store(login), login.profile.workspace)
+    life = _running_on(login, place, held)
+    every_s = login.profile.backup.every.seconds
+    if life is not None and _is_as_wanted(login, life):
+        return _switched(life, held, changed=False)
+    if wish.dry_run:
+        return AutobackupSwitched(
+            enabled=True, changed=True, node=held.node, every_s=every_s, dry_run=True
+        )
+    if life is not None:
+        _stop(login, place, held, life)
+    life = _start(login, held)
+    _show_log(login, place, held)
+    return _switched(life, held, changed=True)
+
+
+def switch_off(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
+    """Ends the loop; a backup that is under way is finished first."""
+    held = held_node(login)
+    place = find_place(_store(login), login.profile.workspace)
+    life = _running_on(login, place, held)
+    every_s = login.profile.backup.every.seconds
+    if life is not None and not wish.dry_run:
+        _stop(login, place, held, life)
+    return AutobackupSwitched(
+        enabled=False,
+        changed=life is not None,
+        node=held.node,
+        every_s=every_s,
+        dry_run=wish.dry_run,
+    )
+
+
+def show(login: LoginHost) -> AutobackupStatus:
+    """What its last sign of life says."""
+    place = find_place(_store(login), login.profile.workspace)
+    try:
+        held: Allocation | None = held_node(login)
+    except AllocationMissing:
+        held = None
+    node = held.node if held else None
+    return AutobackupStatus(
+        node=node,
+        autobackup=autobackup_shown(login.settings, place, held, Now()),
+        log=str(log_path(place, node)) if node else None,
+    )
+
+
+def held_node(login: LoginHost) -> Allocation:
+    """The allocation whose node is to be saved; without a scheduler, this machine."""
+    if login.profile.scheduler == "slurm":
+        return require_allocation(login.slurm, login.settings.name)
+    node = node_name(login.environment)
+    found = none.allocation(login.tmux, login.settings.name, node) if login.has_tmux else None
+    return found or Allocation(job_id=None, name="", state="running", nodes=(node,))
+
+
+def _is_as_wanted(login: LoginHost, life: Heartbeat) -> bool:
+    """Whether it runs with the profile's settings, and is not silent: such a one is started again."""
+    if is_alive(life, time.time()) is False:
+        return False
+    return life.settings in {"", settings_digest(login.profile)} and (
+        life.every_s == login.profile.backup.every.seconds
+    )
+
+
+def _told_on(place: Place, held: Allocation) -> Heartbeat | None:
+    """What the loop of this very job last said, unless that was its end."""
+    return current(place, held.node or "", held.job_id, held.name)
+
+
+def _running_on(login: LoginHost, place: Place, held: Allocation) -> Heartbeat | None:
+    """The loop of this very job, if it runs: Slurm knows the step, or its machine the process.
+
+    Their word counts, not the clocks of two machines; only without one does the age of its last sign.
+    """
+    life = _told_on(place, held)
+    if life is None:
+        return None
+    runs: bool | None
+    if held.job_id is None:
+        runs = _is_a_loop(life.pid)
+    elif life.step_id is not None:
+        runs = step_runs(login.slurm, held.job_id, life.step_id)
+    else:
+        runs = _signal_over_ssh(login, held, life, "0")
+    if runs is None:
+        runs = is_alive(life, time.time()) is not False
+    return life if runs else None
+
+
+def _signal_over_ssh(login: LoginHost, held: Allocation, life: Heartbeat, name: str) -> bool | None:
+    """Sends a signal to a loop that is no step; whether there is one, None when the node does not say."""
+    argv = ["sh", "-c", _SIGNAL, "sh", str(life.pid), name]
+    try:
+        way = NodeSsh(held, login.settings.name, login.environment)
+        code = way.run(argv, timeout_s=_SIGNAL_S).returncode
+    except ScratchflowError:
+        return None
+    return code == 0 if code in {0, _GONE} else None
+
+
+def tell_job_ends(login: LoginHost, held: Allocation) -> None:
+    """What Slurm tells a step when its job is cancelled, told to a loop that is none.
+
+    Before the job goes: afterwards ssh may be refused. One that does not hear it learns it from Slurm.
+    """
+    with suppress(ScratchflowError):
+        life = _told_on(find_place(_store(login), login.profile.workspace), held)
+        if life is not None and life.step_id is None:
+            _signal_over_ssh(login, held, life, "TERM")
+
+
+def _start(login: LoginHost, held: Allocation) -> Heartbeat:
+    place = open_place(_store(login), login.profile.workspace)
+    prepare(place)
+    token = secrets.token_hex(8)
+    wish = Autobackup(token=token, job_name=held.name, end_time=held.end_time)
+    asked = asking(
+        "autobackup run",
+        msgspec.to_builtins(wish),
+        profile_name=login.settings.name,
+        profile=to_plain(login.profile),
+        hold_stdin=False,
+    )
+    seen = store_seen_here(place, str(_store(login)), make=True)
+    request = encode(msgspec.structs.replace(asked, store_seen=seen))
+    log = log_path(place, held.node or "")
+    if held.job_id is None:
+        step: LastingStep = _start_here(request, log)
+    else:
+        _require_agent(login)
+        step = _start_on_node(login, held, request)
+    try:
+        return _first_sign(step, place, held, token, log)
+    except AutobackupFailed as error:
+        if held.job_id is not None:
+            require_running(held, login.slurm, error)
+        raise
+
+
+def _start_on_node(login: LoginHost, held: Allocation, request: bytes) -> LastingStep:
+    way = way_onto(held, login.settings.name, login.environment)
+    argv = way.argv(agent_command())
+    try:
+        return start_lasting_step(argv, stdin=request, environment=way.environment)
+    except OSError as error:
+        raise way.not_started(error) from None
+
+
+def _first_sign(
+    step: LastingStep, place: Place, held: Allocation, token: str, log: Path
+) -> Heartbeat:
+    try:
+        life = _wait_for_sign(step, place, held, token, log)
+    except BaseException:
+        step.give_up()
+        raise
+    step.cut_loose()
+    return life
+
+
+def _wait_for_sign(
+    step: LastingStep, place: Place, held: Allocation, token: str, log: Path
+) -> Heartbeat:
+    until = time.monotonic() + START_S
+    pulses = Pulses()
+    while True:
+        life = _told_on(place, held)
+        # It ends well at once when another start was quicker: that one's life is as good.
+        if life is not None and (
+            life.token == token or (step.has_ended_well() and _beats(pulses, life))
+        ):
+            return life
+        failure = step.failure()
+        if failure or time.monotonic() > until:
+            silent = "it gives no sign of life"
+            reason = f"another one runs there, but {silent}" if step.has_ended_well() else failure
+            reason = reason or silent
+            raise AutobackupFailed(node=held.node, reason=reason, log=log)
+        time.sleep(_LOOK_S)
+
+
+def _beats(pulses: Pulses, life: Heartbeat) -> bool:
+    return pulses.is_alive(life, time.time(), time.monotonic()) is True
+
+
+def _require_agent(login: LoginHost) -> None:
+    """What runs on the node is the agent in the shared home; a command line here may have brought none."""
+    modules = login.profile.environment.modules
+    install(LocalTransport(), profile_name=login.settings.name, modules=modules, emit=login.emit)
+
+
+def _start_here(request: bytes, log: Path) -> LastingStep:
+    """Without a scheduler: a process of this machine, in a session of its own."""
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "scratchflow", "agent"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        )
+    if process.stdin:
+        with suppress(BrokenPipeError):
+            process.stdin.write(request)
+            process.stdin.close()
+    return _HereStep(process)
+
+
+class _HereStep(LastingStep):
+    """A process of this machine is loose from the start."""
+
+    def cut_loose(self) -> None:
+        """Nothing to cut."""
+
+
+def _stop(login: LoginHost, place: Place, held: Allocation, life: Heartbeat) -> None:
+    if held.job_id is not None and life.step_id is not None:
+        signal_step(login.slurm, held.job_id, life.step_id, "USR1")
+    elif held.job_id is not None:
+        if _signal_over_ssh(login, held, life, "USR1") is None and not _is_over(login, held):
+            reason = "it could not be told: the node gives no answer over ssh"
+            raise AutobackupFailed(node=held.node, reason=reason, log=log_path(place, life.node))
+    elif _is_a_loop(life.pid):
+        with suppress(ProcessLookupError):
+            os.kill(life.pid, signal.SIGUSR1)
+    until = time.monotonic() + STOP_S
+    look_at = time.monotonic() + _LOOK_AT_JOB_S
+    while (now := _told_on(place, held)) is not None and now.token == life.token:
+        if time.monotonic() > look_at:
+            if _is_over(login, held) or _running_on(login, place, held) is None:
+                return  # it ended with its job, or was killed, and left no word
+            look_at = time.monotonic() + _LOOK_AT_JOB_S
+        if time.monotonic() > until:
+            raise AutobackupFailed(
+                node=held.node, reason="it does not end", log=log_path(place, held.node or "")
+            )
+        time.sleep(_LOOK_S)
+
+
+def _is_a_loop(pid: int) -> bool:
+    """Whether the number still belongs to an agent of ours: it was read from a file, and is given out again."""
+    if not Path("/proc/self").exists():  # macOS has no such thing; the number is all there is
+        return pid > 1 and _is_process(pid)
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        is_mine = Path(f"/proc/{pid}").stat().st_uid == os.getuid()
+    except OSError:
+        return False
+    return pid > 1 and is_mine and b"agent" in words
+
+
+def _is_process(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _is_over(login: LoginHost, held: Allocation) -> bool:
+    if held.job_id is None:
+        return False
+    return job(login.slurm, held.job_id, held.name).state not in HELD
+
+
+def _show_log(login: LoginHost, place: Place, held: Allocation) -> None:
+    """A window of our session shows what it does; without one it does the same."""
+    if login.has_tmux and not login.session_elsewhere():
+        argv = ["tail", "-n", "+1", "-F", str(log_path(place, held.node or ""))]
+        try:
+            login.tmux.show_beside(login.settings.name, "backup", argv)
+        except TmuxFailed as error:  # two that start at once open the same window
+            login.caution("tmux.failed", str(error))
+
+
+def _switched(life: Heartbeat, held: Allocation, *, changed: bool) -> AutobackupSwitched:
+    return AutobackupSwitched(
+        enabled=True,
+        changed=changed,
+        node=held.node,
+        every_s=life.every_s,
+        next_time=life.next_time,
+    )
+
+
+def _store(login: LoginHost) -> Path:
+    return expand(login.profile.store, login.environment)

@@ -1,0 +1,248 @@
+"""What a login host must have for everything else to work, looked at there."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.cluster.command import command_environment, local_run
+from scratchflow.cluster.logout import logout_kills
+from scratchflow.cluster.slurm.client import this_slurm
+from scratchflow.cluster.slurm.nodes import partitions
+from scratchflow.cluster.slurm.overlap import srun_version
+from scratchflow.cluster.slurm.time_limit import slurm_time, time_limit_s
+from scratchflow.cluster.this_host import job_id, node_name
+from scratchflow.config.settings import Settings
+from scratchflow.model.allocation import Partition
+from scratchflow.model.errors import ScratchflowError, ScratchUnsafe
+from scratchflow.model.results import Check, ChecksDone
+from scratchflow.model.text import printable
+from scratchflow.model.units import format_size
+from scratchflow.node.context import Here
+from scratchflow.node.same_store import require_same_store
+from scratchflow.reach.node import steps_overlap
+from scratchflow.store.directory import find_place
+from scratchflow.store.nodes import read_nodes
+from scratchflow.store.probe import probe_store
+from scratchflow.workspace.notes import read_base, read_restoring
+from scratchflow.workspace.own_scratch import require_own_scratch
+from scratchflow.workspace.workspace import Workspace, expand, find_workspace
+
+
+def check_login(settings: Settings, environment: Mapping[str, str]) -> ChecksDone:
+    """Slurm, tmux and the store, as this host sees them. The scratch is the node's to show."""
+    has_slurm = settings.profile.scheduler == "slurm"
+    checks = [_check_slurm(settings, environment)] if has_slurm else []
+    if has_slurm and checks[0].ok:
+        checks.append(_check_steps(environment))
+    checks += [_check_tmux(settings), _check_store(settings, environment)]
+    if not has_slurm:
+        checks += [_check_scratch(settings, environment), _check_workspace(settings, environment)]
+    elif settings.profile.hold == "tmux":
+        checks.append(_check_logout(environment))
+    return ChecksDone(checks=checks)
+
+
+def check_node(at_node: Here, environment: Mapping[str, str]) -> ChecksDone:
+    """The scratch and the workspace, on the node that has them; the store as it is seen from there."""
+    settings, node = at_node.settings, at_node.node
+    here = Check(name="node", ok=True, detail=f"`{node}` runs what it is asked to")
+    store = _check_same_store(at_node, _check_store(settings, environment))
+    return ChecksDone(
+        checks=[
+            here,
+            msgspec.structs.replace(store, detail=f"{store.detail}, as seen from `{node}`"),
+            _check_scratch(settings, environment),
+            _check_workspace(settings, environment),
+        ]
+    )
+
+
+def _check_same_store(at_node: Here, store: Check) -> Check:
+    """The check of the store, which fails also when it is not the one that it should be."""
+    if not store.ok:
+        return store
+    try:
+        require_same_store(at_node)
+    except ScratchflowError as error:
+        return Check(name="store", ok=False, detail=str(error), fix=error.shown_hint)
+    same = ", the same as on the login host" if at_node.store_seen else ""
+    return msgspec.structs.replace(store, detail=f"{store.detail}{same}")
+
+
+def _check_scratch(settings: Settings, environment: Mapping[str, str]) -> Check:
+    workspace = find_workspace(settings.profile, environment)
+    scratch = workspace.scratch
+    try:
+        require_own_scratch(workspace)
+    except ScratchUnsafe as error:
+        return Check(name="scratch", ok=False, detail=str(error), fix=error.shown_hint)
+    nearest = _nearest(scratch)
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        fix = (
+            "`scratchflow config set scratch PATH` with a directory of yours on the node's own disk"
+        )
+        return Check(name="scratch", ok=False, detail=f"`{nearest}` is not yours to write", fix=fix)
+    free = shutil.disk_usage(nearest).free
+    made = "" if nearest == scratch else " (will be made)"
+    return Check(name="scratch", ok=True, detail=f"{scratch}{made}, {format_size(free)} free")
+
+
+def _check_workspace(settings: Settings, environment: Mapping[str, str]) -> Check:
+    workspace = find_workspace(settings.profile, environment)
+    restoring = read_restoring(workspace)
+    if restoring is not None:
+        detail = f"a restore of {restoring.snapshot} did not finish"
+        return Check(
+            name="workspace",
+            ok=False,
+            detail=detail,
+            fix="`scratchflow restore`, or `scratchflow restore --abandon`",
+        )
+    base = read_base(workspace, expand(settings.profile.store, environment))
+    if not workspace.path.is_dir():
+        return _missing_workspace(settings, environment, workspace, base)
+    equals = f", from snapshot {base}" if base else ", in no snapshot yet"
+    return Check(name="workspace", ok=True, detail=f"{workspace.path}{equals}")
+
+
+def _missing_workspace(
+    settings: Settings, environment: Mapping[str, str], workspace: Workspace, base: str | None
+) -> Check:
+    """Amiss when it was here: our notes beside it say so, or the record of this very job."""
+    was = base or _recorded(settings, environment)
+    if was:
+        detail = f"{workspace.path} is not there any more; it was snapshot {was}"
+        fix = "`scratchflow restore` brings it back"
+        return Check(name="workspace", ok=False, detail=detail, fix=fix)
+    fix = "`scratchflow restore` brings it here, `scratchflow create` makes a new one"
+    return Check(name="workspace", ok=True, detail=f"{workspace.path} is not there yet", fix=fix)
+
+
+def _recorded(settings: Settings, environment: Mapping[str, str]) -> str | None:
+    """The snapshot that this job restored or saved on this node."""
+    job, node = job_id(environment), node_name(environment)
+    if job is None:
+        return None
+    try:
+        store = expand(settings.profile.store, environment)
+        records = read_nodes(find_place(store, settings.profile.workspace))
+    except ScratchflowError:
+        return None
+    return next((one.snapshot for one in records if (one.node, one.job_id) == (node, job)), None)
+
+
+def _check_logout(environment: Mapping[str, str]) -> Check:
+    user = pwd.getpwuid(os.getuid()).pw_name
+    kills = logout_kills(local_run(command_environment(environment)), user)
+    if kills:
+        fix = "`scratchflow config set hold detached`: then the job outlives tmux"
+        detail = "this host ends your tmux when you log out, and the job with it"
+        return Check(name="logout", ok=False, detail=detail, fix=fix)
+    detail = "tmux outlives a logout" if kills is False else "there is no logind to ask"
+    return Check(name="logout", ok=True, detail=detail)
+
+
+def _check_slurm(settings: Settings, environment: Mapping[str, str]) -> Check:
+    try:
+        found = partitions(this_slurm(environment))
+    except ScratchflowError as error:
+        return Check(name="slurm", ok=False, detail=str(error), fix=error.shown_hint)
+    names = [partition.name for partition in found]
+    wanted = settings.profile.slurm.partition
+    if wanted and wanted not in names:
+        fix = f"`scratchflow config set slurm.partition NAME`; there are {', '.join(names)}"
+        return Check(name="slurm", ok=False, detail=f"there is no partition `{wanted}`", fix=fix)
+    too_long = _too_long(settings, found)
+    if too_long:
+        return too_long
+    return Check(name="slurm", ok=True, detail=f"answers; partitions {', '.join(names)}")
+
+
+def _check_steps(environment: Mapping[str, str]) -> Check:
+    """Which way backups and restores go onto the node, and why."""
+    try:
+        overlap = steps_overlap(environment)
+        version = printable(srun_version(this_slurm(environment)))
+    except ScratchflowError as error:
+        return Check(name="steps", ok=False, detail=str(error), fix=error.shown_hint)
+    if overlap:
+        detail = f"onto the node with `srun --overlap` ({version})"
+        return Check(name="steps", ok=True, detail=detail)
+    detail = f"onto the node over ssh: `srun` ({version}) knows no `--overlap`"
+    fix = "`ssh NODE` on the login host has to work without a question"
+    return Check(name="steps", ok=True, detail=detail, fix=fix)
+
+
+def _too_long(settings: Settings, found: list[Partition]) -> Check | None:
+    """A time above the partition's limit is not refused by every Slurm: some let it wait for ever."""
+    options = settings.profile.slurm
+    chosen = [one for one in found if one.name == options.partition or not options.partition]
+    partition = next((one for one in chosen if options.partition or one.default), None)
+    wanted_s = time_limit_s(options.time)
+    if partition is None or partition.max_time_s is None or wanted_s is None:
+        return None
+    if wanted_s <= partition.max_time_s:
+        return None
+    longest = slurm_time(partition.max_time_s)
+    return Check(
+        name="slurm",
+        ok=False,
+        detail=f"partition `{partition.name}` gives {longest} at most, not {options.time}",
+        fix=f"`scratchflow config set slurm.time {longest}`",
+    )
+
+
+def _check_tmux(settings: Settings) -> Check:
+    found = shutil.which("tmux")
+    if found:
+        return Check(name="tmux", ok=True, detail=found)
+    if settings.profile.scheduler == "none":
+        fix = "install tmux; only `allocate` and `attach` need it"
+        return Check(name="tmux", ok=False, detail="not there", fix=fix)
+    if settings.profile.hold == "detached":
+        return Check(name="tmux", ok=True, detail='not there; `hold = "detached"` does without')
+    fix = "`scratchflow config set hold detached` does without"
+    return Check(name="tmux", ok=False, detail="not there", fix=fix)
+
+
+def _check_store(settings: Settings, environment: Mapping[str, str]) -> Check:
+    store = expand(settings.profile.store, environment)
+    try:
+        find_place(store, settings.profile.workspace)
+    except ScratchflowError as error:
+        return Check(name="store", ok=False, detail=str(error), fix=error.shown_hint)
+    nearest = _nearest(store)
+    if os.access(nearest, os.W_OK | os.X_OK):
+        if nearest == store:
+            return _check_abilities(store)
+        return Check(name="store", ok=True, detail=f"{store} (will be made)")
+    fix = "`scratchflow config set store PATH` with a directory of yours on shared storage"
+    return Check(name="store", ok=False, detail=f"`{nearest}` is not yours to write", fix=fix)
+
+
+def _check_abilities(store: Path) -> Check:
+    """What the store's file system lacks. Fails only for what the safety of snapshots needs."""
+    try:
+        found = probe_store(store)
+    except OSError as error:
+        detail = f"`{store}` cannot be written ({error.strerror})"
+        fix = "`scratchflow config set store PATH` with a directory of yours on shared storage"
+        return Check(name="store", ok=False, detail=detail, fix=fix)
+    detail = "; ".join([str(store), *found.lacks()])
+    fix = (
+        ""
+        if found.is_safe
+        else "set `store` to another file system, or never run two backups at once"
+    )
+    return Check(name="store", ok=found.is_safe, detail=detail, fix=fix)
+
+
+def _nearest(path: Path) -> Path:
+    """The path itself, or the closest directory above that exists."""
+    return next(one for one in (path, *path.parents) if one.is_dir())

@@ -1,0 +1,344 @@
+"""Holding a node, on the login host: found again, asked for, waited for; and given back."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+from scratchflow.cluster.command import command_environment
+from scratchflow.cluster.signals import held_back
+from scratchflow.cluster.slurm.jobs import cancel, our_jobs
+from scratchflow.cluster.slurm.nodes import complete_node
+from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
+from scratchflow.cluster.slurm.salloc import DirectHolder, Holder
+from scratchflow.cluster.slurm.submit import Request, Submission, allocate, resume
+from scratchflow.cluster.slurm.wait import Patience
+from scratchflow.cluster.tmux.window import WindowHolder, show_node
+from scratchflow.login.host import LoginHost
+from scratchflow.login.nodes import warm_nodes
+from scratchflow.login.warm import best_warm_node
+from scratchflow.model.allocation import HELD, OPEN, Allocation
+from scratchflow.model.errors import (
+    AllocationElsewhere,
+    AllocationEnded,
+    AllocationMissing,
+    AllocationPending,
+    AllocationRefused,
+    AllocationSuspended,
+    NodeFailed,
+    NodeSilent,
+    ScratchflowError,
+    SshConfigRefused,
+    TmuxFailed,
+    UsageInvalid,
+)
+from scratchflow.model.events import Progress, State
+from scratchflow.model.requests import Hold
+from scratchflow.model.results import NodeHeld
+from scratchflow.model.times import iso_time
+from scratchflow.reach.node import keys_on_login, steps_overlap
+from scratchflow.ssh.keys.known_hosts import remember_node
+from scratchflow.ssh.keys.node_probe import scan_host_keys, wait_for_sshd
+
+WARM_WAIT_S = 20.0
+"""How long a warm node is waited for: any other one costs a full restore, which is minutes at most."""
+
+_SAME_SECOND_S = 1.2
+
+
+def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
+    """The node that the profile holds when this returns: its job runs and its sshd answers."""
+    jobs = our_jobs(login.slurm, login.settings.name)
+    left = next((job.node for job in jobs if job.job_id == wish.beside), None)
+    open_jobs = _open_jobs(login, wish)
+    held = [job for job in open_jobs if job.state in HELD]
+    ask = _Ask(login, wish, left)
+    if wish.dry_run:
+        return _foretold(ask, held)
+    if held or open_jobs:
+        return _held_again(login, wish, (held or open_jobs)[-1])
+    try:
+        got = ask.for_one()
+    except AllocationEnded:
+        # Two that start at once share one window: the later one ends the `salloc` of the earlier.
+        others = _open_jobs(login, wish)
+        if not others:
+            raise
+        login.remark(
+            f"another run asks for a node too, as job {others[-1].job_id}: waiting for that"
+        )
+        return _held_again(login, wish, others[-1])
+    try:
+        return _made_ready(login, wish, got)
+    except NodeFailed as error:
+        if not ask.prefers(got.node):
+            raise
+        login.remark(f"{error}; asking for any other node")
+    return _made_ready(login, wish, msgspec.structs.replace(ask, avoided=got.node or "").for_one())
+
+
+def _open_jobs(login: LoginHost, wish: Hold) -> list[Allocation]:
+    """The profile's jobs that run or wait, without the one that is left, and any other on its node."""
+    jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
+    left = {job.node for job in jobs if job.job_id == wish.beside}
+    return [job for job in jobs if job.job_id != wish.beside and job.node not in left]
+
+
+def _made_ready(login: LoginHost, wish: Hold, got: Allocation) -> NodeHeld:
+    with _given_back_unless_done(login, got):
+        first = _first_granted(login, wish, got)
+        if first.job_id == got.job_id:
+            return _ready(login, got, reused=False)
+    login.remark(f"another run has just got `{first.node}`: giving `{got.node}` back")
+    _give_back(login, got)
+    return _held_again(login, wish, first)
+
+
+def _first_granted(login: LoginHost, wish: Hold, got: Allocation) -> Allocation:
+    """The job to keep when two runs asked at once: whose node was granted first, then the older one.
+
+    Slurm tells whole seconds, so the younger is looked for until the second of our grant is over:
+    whoever is granted later sees us, and gives way.
+    """
+    until = time.monotonic() + _SAME_SECOND_S
+    while True:
+        jobs = our_jobs(login.slurm, login.settings.name)
+        others = [job for job in jobs if job.job_id not in {got.job_id, wish.beside}]
+        if not any(job.state in OPEN for job in others) or time.monotonic() > until:
+            break
+        time.sleep(_SAME_SECOND_S / 2)
+    held = [job for job in others if job.state in HELD and job.node]
+    return min([got, *held], key=lambda job: (job.start_time or 0, job.job_id or 0))
+
+
+def _held_again(login: LoginHost, wish: Hold, found: Allocation) -> NodeHeld:
+    """A job of ours that runs, or waits in the queue since a run that was killed."""
+    if found.state == "suspended":
+        raise AllocationSuspended(job_id=found.job_id, node=found.node)
+    if found.state == "running":
+        got = found
+    else:
+        holder = DirectHolder(command_environment(login.environment))
+        # Whoever asked for it may wait longer than we do: it stays in the queue.
+        patience = Patience(wish.wait_s, keep_waiting=True)
+        got = resume(found.name, login.settings.name, _submission(login, holder, patience))
+    if wish.node and got.node != _complete(login, wish.node):
+        under_way = "`scratchflow hop` without `--node` finishes the move that is under way"
+        next_step = (
+            under_way if wish.beside else f"`scratchflow hop --node {wish.node}` moves there"
+        )
+        raise AllocationElsewhere(
+            node=got.node, wanted=wish.node, job_id=got.job_id, next_step=next_step
+        )
+    try:
+        return _ready(login, got, reused=True)
+    except NodeFailed as error:
+        # The job is not given back: the node may hold work that no snapshot has.
+        reason = error.fields["reason"]
+        raise NodeSilent(node=got.node, job_id=got.job_id, reason=reason) from error
+
+
+class _Ask(msgspec.Struct, frozen=True):
+    """A request for a node; `left` is the one that is held and not wanted again."""
+
+    login: LoginHost
+    wish: Hold
+    left: str | None
+    avoided: str = ""
+
+    def for_one(self) -> Allocation:
+        wish, login = self.wish, self.login
+        wanted = self.node()
+        warm = "" if wanted or not wish.warm else self.warm_choice()
+        if warm:
+            login.remark(f"`{warm}` is warm: asking for it first")
+            with suppress(AllocationPending, AllocationRefused):
+                return self._allocate(warm, Patience(min(WARM_WAIT_S, wish.wait_s)))
+            login.remark(f"`{warm}` was not to be had; any node will do")
+        return self._allocate(wanted, _patience(wish))
+
+    def prefers(self, node: str | None) -> bool:
+        """Whether a node was only taken because it is warm."""
+        return not self.wish.node and node in warm_nodes(
+            self.login.settings, self.login.environment
+        )
+
+    def node(self) -> str:
+        """The node by its full name, if one was asked for."""
+        if not self.wish.node:
+            return ""
+        node = _complete(self.login, self.wish.node)
+        if node == self.left:
+            problem = f"`{node}` is the node that is held already"
+            raise UsageInvalid(problem=problem, command="scratchflow hop")
+        return node
+
+    def warm_choice(self) -> str:
+        """The best warm node that has room, unless the profile has a choice of its own."""
+        options = self.login.profile.slurm
+        if options.nodelist or options.nodes != 1:
+            return ""
+        warm = warm_nodes(self.login.settings, self.login.environment)
+        for unwanted in filter(None, [self.left, self.avoided]):
+            warm.pop(unwanted, None)
+        return best_warm_node(warm, slurm_nodes(self.login.slurm), options) if warm else ""
+
+    def request(self, node: str) -> Request:
+        """What `salloc` is asked."""
+        profile = self.login.profile
+        options = profile.slurm
+        if (self.left or self.avoided) and not node:
+            exclude = ",".join(filter(None, [options.exclude, self.left, self.avoided]))
+            options = msgspec.structs.replace(options, exclude=exclude)
+        return Request(
+            profile=self.login.settings.name,
+            options=options,
+            token=secrets.token_hex(4),
+            detached=self.is_detached,
+            node=node,
+            shell=self.login.shell,
+            overlap=steps_overlap(self.login.environment),  # asked before a node is at stake
+        )
+
+    @property
+    def is_detached(self) -> bool:
+        """While another node is held, our window is that one's."""
+        return self.login.profile.hold == "detached" or self.left is not None
+
+    def _allocate(self, node: str, patience: Patience) -> Allocation:
+        return allocate(self.request(node), _submission(self.login, self._holder(), patience))
+
+    def _holder(self) -> Holder:
+        """In our window, where the user can watch it. A detached one does without tmux too."""
+        login = self.login
+        if self.left or (self.is_detached and not login.has_tmux):
+            return DirectHolder(command_environment(login.environment))
+        return WindowHolder(login.tmux, login.settings.name, login.profile.tmux_session)
+
+
+def _submission(login: LoginHost, holder: Holder, patience: Patience) -> Submission:
+    return Submission(login.slurm, holder, patience, watch=_Watch(login))
+
+
+def _patience(wish: Hold) -> Patience:
+    return Patience(wish.wait_s, wish.keep_waiting)
+
+
+def _complete(login: LoginHost, wanted: str) -> str:
+    return complete_node(wanted, [node.name for node in slurm_nodes(login.slurm)])
+
+
+def _ready(login: LoginHost, got: Allocation, *, reused: bool) -> NodeHeld:
+    node = got.node
+    if node is None:
+        raise AllocationMissing(profile=login.settings.name)
+    wait_for_sshd(node)
+    host_keys = scan_host_keys(node)
+    if host_keys and not steps_overlap(login.environment):  # then ssh is our way, too
+        with suppress(SshConfigRefused):  # a full home costs the record, not the node
+            remember_node(keys_on_login(), login.settings.name, node, host_keys)
+    warm = warm_nodes(login.settings, login.environment)
+    return NodeHeld(
+        job_id=got.job_id,
+        node=node,
+        partition=got.partition,
+        end_time=iso_time(got.end_time),
+        reused=reused,
+        warm=warm.get(node),
+        user=login.user,
+        host_keys=host_keys,
+        session=_show(login, got, reused=reused),
+    )
+
+
+def _show(login: LoginHost, got: Allocation, *, reused: bool) -> str | None:
+    """The session with a shell on the node in it. Without one the node is ours all the same."""
+    if not login.has_tmux or (reused and login.session_elsewhere()):
+        return None
+    try:
+        pane = show_node(
+            login.tmux,
+            login.settings.name,
+            login.profile.tmux_session,
+            got,
+            login.shell,
+            overlap=steps_overlap(login.environment),
+        )
+    except TmuxFailed as error:
+        login.caution("tmux.failed", str(error))
+        return None
+    login.note_session(pane.session)
+    return pane.session
+
+
+@contextmanager
+def _given_back_unless_done(login: LoginHost, got: Allocation) -> Iterator[None]:
+    """A node that was just granted and turns out unusable, or is not wanted any more, is not kept."""
+    try:
+        yield
+    except BaseException:
+        with suppress(ScratchflowError):
+            _give_back(login, got)
+        raise
+
+
+def _give_back(login: LoginHost, got: Allocation) -> None:
+    with held_back(), suppress(AllocationMissing):
+        if got.job_id is not None:
+            cancel(login.slurm, got.job_id, login.settings.name)
+
+
+def _foretold(ask: _Ask, held: list[Allocation]) -> NodeHeld:
+    if held:
+        now = held[-1]
+        return _told(now, f"job {now.job_id} holds `{now.node}` already")
+    node = ask.node() or (ask.warm_choice() if ask.wish.warm else "")
+    return _told(None, shlex.join(ask.request(node).argv()))
+
+
+def _told(held: Allocation | None, command: str) -> NodeHeld:
+    return NodeHeld(
+        job_id=held.job_id if held else None,
+        node=(held.node or "") if held else "",
+        partition=held.partition if held else "",
+        end_time=iso_time(held.end_time) if held else None,
+        reused=held is not None,
+        warm=None,
+        user="",
+        host_keys=[],
+        session=None,
+        command=command,
+        dry_run=True,
+    )
+
+
+class _Watch:
+    """Tells each change of the job as an event, once."""
+
+    def __init__(self, login: LoginHost) -> None:
+        self._login = login
+        self._previous: str | None = None
+        self._told: State | None = None
+
+    def __call__(self, seen: Allocation) -> None:
+        event = State(
+            state=seen.state,
+            previous=self._previous,
+            reason=seen.reason_text or None,
+            job_id=seen.job_id,
+            node=seen.node,
+            deadline=iso_time(seen.end_time),
+            start_estimate=iso_time(seen.start_estimate),
+        )
+        if self._told is None or msgspec.structs.replace(self._told, previous=None) != (
+            msgspec.structs.replace(event, previous=None)
+        ):
+            self._login.emit(event)
+            if seen.state != "running":
+                self._login.emit(Progress(phase="waiting for a node"))
+        self._told, self._previous = event, seen.state

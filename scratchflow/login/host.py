@@ -1,0 +1,111 @@
+"""What a flow that works on the login host has there: Slurm, tmux, the shared home, somebody who listens."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.cluster.command import command_environment, local_run
+from scratchflow.cluster.slurm.client import Slurm, this_slurm
+from scratchflow.cluster.this_host import login_host
+from scratchflow.cluster.tmux.host import (
+    SessionNote,
+    forget_session,
+    note_session,
+    read_session_note,
+)
+from scratchflow.cluster.tmux.server import Tmux
+from scratchflow.config.settings import Settings
+from scratchflow.model.events import Emit, Log, Warned
+from scratchflow.model.profile import Profile
+from scratchflow.ssh.config.names import is_login, is_name
+
+_FALLBACK_SHELL = "/bin/sh"
+
+
+class LoginHost(msgspec.Struct, frozen=True):
+    """This machine, in its role of login host of one profile."""
+
+    settings: Settings
+    environment: Mapping[str, str]
+    emit: Emit
+
+    @property
+    def profile(self) -> Profile:
+        """The profile in force."""
+        return self.settings.profile
+
+    @property
+    def user(self) -> str:
+        """The name of the account here; on the nodes it is the same."""
+        return pwd.getpwuid(os.getuid()).pw_name
+
+    @property
+    def shell(self) -> str:
+        """The user's own shell."""
+        shell = pwd.getpwuid(os.getuid()).pw_shell
+        return shell if os.access(shell, os.X_OK) else _FALLBACK_SHELL
+
+    @property
+    def home(self) -> Path:
+        """The home that login hosts and nodes share."""
+        return Path(self.environment.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
+
+    @property
+    def host(self) -> str:
+        """This one of a pool, by the name the others know it by."""
+        return login_host()
+
+    @property
+    def slurm(self) -> Slurm:
+        """Slurm as this user sees it from here."""
+        return this_slurm(self.environment)
+
+    @property
+    def has_tmux(self) -> bool:
+        """Whether there is a tmux at all."""
+        return shutil.which("tmux", path=self.environment.get("PATH")) is not None
+
+    @property
+    def tmux(self) -> Tmux:
+        """Our own tmux server on this host."""
+        return Tmux(local_run(command_environment(self.environment)), self.host)
+
+    def note_session(self, session: str) -> None:
+        """Remembers that the profile's session lives here. A full home costs the memory, not the node."""
+        note = SessionNote(host=self.host, session=session)
+        try:
+            note_session(self.home, self.settings.name, note)
+        except OSError as error:
+            message = f"`{self.home}` cannot be written ({error.strerror}); another login host will not find the session"
+            self.caution("tmux.not_noted", message)
+
+    def forget_session(self) -> None:
+        """There is no session any more."""
+        try:
+            forget_session(self.home, self.settings.name)
+        except OSError as error:
+            self.caution("tmux.not_noted", f"`{self.home}` cannot be written ({error.strerror})")
+
+    def session_elsewhere(self) -> SessionNote | None:
+        """The profile's session on another login host; None when it is on this one.
+
+        The note lies in the user's home, but its words go to ssh and tmux: only names pass.
+        """
+        note = read_session_note(self.home, self.settings.name)
+        if note is None or note.host == self.host:
+            return None
+        return note if is_login(note.host) and is_name(note.session) else None
+
+    def remark(self, message: str) -> None:
+        """Something worth a line."""
+        self.emit(Log(level="info", message=message))
+
+    def caution(self, code: str, message: str) -> None:
+        """Something the user should know."""
+        self.emit(Warned(code=code, message=message))

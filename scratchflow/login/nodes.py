@@ -1,0 +1,42 @@
+"""`nodes`: what the cluster has, what of it is free, and which nodes are warm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from scratchflow.cluster.slurm.client import this_slurm
+from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
+from scratchflow.config.settings import Settings
+from scratchflow.model.allocation import Node
+from scratchflow.model.errors import SchedulerMissing, StoreUnusable
+from scratchflow.model.results import NodeRow, NodesShown
+from scratchflow.store.directory import find_place
+from scratchflow.store.nodes import read_nodes
+from scratchflow.workspace.workspace import expand
+
+
+def nodes_here(settings: Settings, environment: Mapping[str, str]) -> NodesShown:
+    """The nodes as this login host sees them now."""
+    if settings.profile.scheduler == "none":
+        raise SchedulerMissing(profile=settings.name)
+    warm = warm_nodes(settings, environment)
+    return NodesShown(nodes=[_row(node, warm) for node in slurm_nodes(this_slurm(environment))])
+
+
+def warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:
+    """Which nodes hold a copy, and of which snapshot; none when the store is out of order.
+
+    Warmth saves time. Whoever needs the store itself will be told what is wrong with it.
+    """
+    profile = settings.profile
+    try:
+        place = find_place(expand(profile.store, environment), profile.workspace)
+        return {record.node: record.snapshot for record in read_nodes(place)}
+    except StoreUnusable:
+        return {}
+
+
+def _row(node: Node, warm: Mapping[str, str]) -> NodeRow:
+    return NodeRow(**msgspec.structs.asdict(node), warm=warm.get(node.name))

@@ -1,0 +1,44 @@
+"""`session`, on the login host: our tmux session with a shell on the node, opened again where it was lost."""
+
+from __future__ import annotations
+
+from scratchflow.cluster.this_host import node_name
+from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.cluster.tmux.server import SOCKET
+from scratchflow.cluster.tmux.window import show_node
+from scratchflow.login.host import LoginHost
+from scratchflow.model.errors import AllocationMissing
+from scratchflow.model.results import SessionReady
+from scratchflow.reach.node import steps_overlap
+from scratchflow.reach.node_agent import require_allocation
+
+
+def ready_session(login: LoginHost, *, rebuild: bool = False) -> SessionReady:
+    """The session, and what a terminal on its host runs to show it.
+
+    It may live on another login host of a pool. With `rebuild` it is opened here all the same: that
+    one may be gone, and the session is only a view of the node.
+    """
+    name = login.settings.name
+    elsewhere = None if rebuild else login.session_elsewhere()
+    if elsewhere:
+        argv = ["tmux", "-L", SOCKET, "attach-session", "-t", f"={elsewhere.session}"]
+        return SessionReady(
+            session=elsewhere.session,
+            host=elsewhere.host,
+            is_here=False,
+            argv=argv,
+            user=login.user,
+        )
+    if login.profile.scheduler == "none":
+        if none.allocation(login.tmux, name, node_name(login.environment)) is None:
+            raise AllocationMissing(profile=name)
+    else:
+        held = require_allocation(login.slurm, name)
+        overlap = steps_overlap(login.environment)
+        session = login.profile.tmux_session
+        pane = show_node(login.tmux, name, session, held, login.shell, overlap=overlap)
+        login.note_session(pane.session)
+    argv = login.tmux.attach_argv(name)
+    session = argv[-1].removeprefix("=")
+    return SessionReady(session=session, host=login.host, is_here=True, argv=argv, user=login.user)

@@ -1,0 +1,86 @@
+"""What `status` warns of when it reads the store: lost files, unread files, damaged snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scratchflow.archive.tree.root_sizes import RootSize
+from scratchflow.model.results import AutobackupShown, Problem
+from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import counted
+from scratchflow.store.catalogue import Catalogue
+from scratchflow.store.directory import Place
+from scratchflow.store.marks import Mark, read_marks
+from scratchflow.store.nodes import NodeRecord, read_nodes
+from scratchflow.store.shrink import is_shrunk
+from scratchflow.store.verified import Verification
+
+_NAMED = 3
+
+
+def store_problems(
+    place: Place,
+    catalogue: Catalogue,
+    autobackup: AutobackupShown,
+    verified: Mapping[str, Verification],
+) -> Iterator[Problem]:
+    """Everything that the store says is not as it should be, the gravest first."""
+    yield from _damaged(catalogue, verified)
+    yield from _shrunk(catalogue, read_marks(place))
+    yield from _unsaved(catalogue.newest_readable, autobackup, read_nodes(place))
+
+
+def _damaged(catalogue: Catalogue, verified: Mapping[str, Verification]) -> Iterator[Problem]:
+    for one in catalogue.snapshots:
+        found = verified.get(one.id)
+        if found and found.problem:
+            yield Problem(
+                name="snapshots.damaged",
+                detail=f"snapshot {one.id} is damaged: {found.problem}",
+                fix="`scratchflow backup --full` stores everything that is there now once more;"
+                f" `scratchflow snapshots verify {one.id}` checks it again",
+            )
+
+
+def _shrunk(catalogue: Catalogue, marks: Mapping[str, Mark]) -> Iterator[Problem]:
+    """The newest snapshot that is kept because a smaller one came after it, while that is still so."""
+    latest = catalogue.newest_readable
+    kept = [one for one in catalogue.snapshots if one.id in marks]
+    kept = [one for one in kept if marks[one.id].why == "shrink"]
+    if not kept or latest is None:
+        return
+    before = kept[-1]
+    sizes = RootSize(before.files, before.bytes), RootSize(latest.files, latest.bytes)
+    if not latest.shrunk and not is_shrunk(*sizes):
+        return
+    yield Problem(
+        name="backup.shrunk",
+        detail="the last backup holds far fewer files than one before it:"
+        f" {latest.files:,} instead of {before.files:,}",
+        fix=f"`scratchflow restore {before.id}` brings them back,"
+        f" `scratchflow snapshots unkeep {before.id}` agrees",
+    )
+
+
+def _unsaved(
+    latest: Manifest | None, autobackup: AutobackupShown, records: list[NodeRecord]
+) -> Iterator[Problem]:
+    """What the last backup could not read, as the auto-backup, the node's record or the manifest says.
+
+    A backup that finds nothing else to save takes no snapshot: then only the record knows.
+    """
+    count, paths = autobackup.unsaved, autobackup.unsaved_paths
+    if not (count and autobackup.enabled and autobackup.last_time) and latest is not None:
+        of_latest = [one for one in records if one.snapshot == latest.id]
+        last = max(of_latest, key=lambda one: one.time, default=latest)
+        count, paths = last.unsaved, last.unsaved_paths
+    if not count:
+        return
+    shown = [f"`{path}`" for path in paths[:_NAMED]]
+    more = [f"{count - len(shown):,} more"] if shown and count > len(shown) else []
+    names = f": {', '.join([*shown, *more])}" if shown else ""
+    yield Problem(
+        name="backup.unsaved",
+        detail=f"the last backup could not read {counted(count, 'path')}{names}",
+        fix="make them readable (`chmod`, `chown`), delete them, or exclude them with `backup.exclude`",
+    )

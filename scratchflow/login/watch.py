@@ -1,0 +1,53 @@
+"""`watch`, on the login host: a `status` event whenever something changed, and at least once a minute."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+
+from scratchflow.login.host import LoginHost
+from scratchflow.login.status import look
+from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.events import Status
+from scratchflow.model.requests import Watch
+from scratchflow.model.results import Problem, StatusShown
+from scratchflow.store.heartbeats import Pulses
+
+AT_LEAST_EVERY_S = 60.0
+# These pass by themselves, second by second: they are no news.
+_PASSING = {"seconds_left", "last_age_s", "oldest_check_s", "seen_time"}
+
+
+def watch(login: LoginHost, wish: Watch) -> StatusShown:
+    """Goes on until whoever listens is gone: the end of our input interrupts it."""
+    last: StatusShown | None = None
+    told: Any = None
+    told_at = float("-inf")
+    pulses = Pulses()
+    while True:
+        last = _seen(login, last, pulses)
+        news = _without_passing(msgspec.to_builtins(last))
+        if news != told or time.monotonic() - told_at >= AT_LEAST_EVERY_S:
+            login.emit(Status(data=msgspec.to_builtins(last)))
+            told, told_at = news, time.monotonic()
+        time.sleep(wish.every_s)
+
+
+def _seen(login: LoginHost, last: StatusShown | None, pulses: Pulses) -> StatusShown:
+    """The picture now. A slurmctld that restarts is a problem to show, not the end of the watch."""
+    try:
+        return look(login, pulses)
+    except SlurmUnreachable as error:
+        if last is None:
+            raise
+        problem = Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+        others = [one for one in last.problems if one.name != error.code]
+        return msgspec.structs.replace(last, problems=[*others, problem])
+
+
+def _without_passing(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _without_passing(value) for key, value in data.items() if key not in _PASSING}
+    return data

@@ -1,0 +1,1 @@
+"""What happens where the workspace is: backup, restore, history."""

@@ -1,0 +1,1 @@
+"""The loop on the node that takes a snapshot every so often."""

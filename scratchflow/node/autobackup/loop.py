@@ -1,0 +1,329 @@
+"""`autobackup run`: the loop on the node that takes a snapshot every so often, until its job ends.
+
+It runs as a step of the job, at low priority, and needs nobody: its sign of life is a file on the store.
+Where it had to be started over ssh it is no step, and a guard ends it with the job.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.cluster.slurm.client import this_slurm
+from scratchflow.cluster.slurm.jobs import job, our_jobs
+from scratchflow.cluster.this_host import step_id
+from scratchflow.model.allocation import HELD, OPEN
+from scratchflow.model.errors import (
+    AutobackupFailed,
+    ScratchflowError,
+    SlurmUnreachable,
+    WorkspaceMissing,
+)
+from scratchflow.model.requests import Autobackup
+from scratchflow.model.results import AutobackupEnded, BackupTaken
+from scratchflow.model.snapshot import Purpose
+from scratchflow.model.times import epoch, iso_time
+from scratchflow.node.autobackup.job_guard import JobGuard
+from scratchflow.node.autobackup.one_backup import LoopBackup, after_backup
+from scratchflow.node.autobackup.preload import load_everything
+from scratchflow.node.autobackup.schedule import Moment, Schedule, Timetable
+from scratchflow.node.autobackup.scrub import Scrub
+from scratchflow.node.autobackup.settings import settings_digest
+from scratchflow.node.autobackup.signals import LoopSignals
+from scratchflow.node.context import Here
+from scratchflow.node.same_store import open_store
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import Place
+from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
+
+NICE = 10
+_LOCK = "autobackup.lock"
+_ASK_SLURM_EVERY_S = 60.0
+_TAKE_TURNS_S = 40.0
+_LOOK_S = 0.2
+
+
+def run_autobackup(here: Here, wish: Autobackup, environment: Mapping[str, str]) -> AutobackupEnded:
+    """Goes on until the job ends or somebody switches it off; SIGTERM still gets a last snapshot."""
+    load_everything()  # before the agent that we run from can be removed
+    place = open_store(here)
+    with _only_one(here, place, wish.job_name) as alone:
+        if not alone:
+            return AutobackupEnded(reason="another one runs on this node already", backups=0)
+        prepare(place)
+        _write_to_the_log(log_path(place, here.node))
+        return _Loop(here, place, wish, environment, _lower_priority()).run()
+
+
+class _Loop:
+    def __init__(
+        self,
+        here: Here,
+        place: Place,
+        wish: Autobackup,
+        environment: Mapping[str, str],
+        priority: str,
+    ) -> None:
+        self._here = here
+        self._wish = wish
+        self._environment = environment
+        self._place = place
+        self._end_s = wish.end_time
+        self._asked_at = time.monotonic()
+        self._timetable = self._begin_timetable()
+        self._backups = 0
+        self._backup = LoopBackup(here, place, _say)
+        self._scrub = Scrub(here, place, _say)
+        self._signals = LoopSignals()
+        self._guard = self._guard_of_no_step()
+        self._life = Heartbeat(
+            node=here.node,
+            job_id=here.job_id,
+            step_id=step_id(environment),
+            pid=os.getpid(),
+            token=wish.token,
+            every_s=here.profile.backup.every.seconds,
+            phase="waiting",
+            time="",
+            priority=priority,
+            job_name=wish.job_name,
+            settings=settings_digest(here.profile),
+        )
+
+    def run(self) -> AutobackupEnded:
+        self._require_end()
+        with self._signals.caught(), self._guard.watching() if self._guard else nullcontext():
+            self._beat()
+            way = ", over ssh" if self._guard else ""
+            priority = self._life.priority or "normal priority"
+            _say(f"every {self._life.every_s:g} s, {priority}{way}")
+            try:
+                reason = self._until_the_end()
+            finally:
+                self._scrub.stop()
+            if reason != "switched off":
+                self._back_up("the job ends", "final")
+        self._life = msgspec.structs.replace(self._life, phase="ended", next_time=None)
+        self._beat()
+        _say(f"ended: {reason}")
+        return AutobackupEnded(reason=reason, backups=self._backups)
+
+    def _guard_of_no_step(self) -> JobGuard | None:
+        """A job's process that is no step of it is not ended by Slurm."""
+        job_id, name = self._here.job_id, self._wish.job_name
+        if job_id is None or not name or step_id(self._environment) is not None:
+            return None
+        slurm = this_slurm(self._environment)
+
+        def is_taken() -> bool:
+            jobs = our_jobs(slurm, self._here.settings.name)
+            return any(
+                other.job_id != job_id and other.state in HELD and other.node == self._here.node
+                for other in jobs
+            )
+
+        return JobGuard(lambda: job(slurm, job_id, name), is_taken, self._wish.end_time)
+
+    def _require_end(self) -> None:
+        if self._guard and self._guard.is_over() is None:
+            reason = "neither Slurm, asked on the node, nor a time limit says when its job ends"
+            _say(reason)
+            log = log_path(self._place, self._here.node)
+            raise AutobackupFailed(node=self._here.node, reason=reason, log=log)
+
+    def _until_the_end(self) -> str:
+        while True:
+            if self._signals.stop.is_set():
+                return self._signals.reason
+            if self._job_is_over():
+                return "the job has ended"
+            now = _now()
+            wait_s = self._wait_s(now)
+            if wait_s <= 0:
+                self._take_due(now)
+            else:
+                self._signals.stop.wait(min(wait_s, BEAT_S))
+                self._scrub.tend()
+                self._beat()
+
+    def _take_due(self, now: Moment) -> None:
+        is_final = self._timetable.is_final(now, self._end_s, self._last_duration_s)
+        worked = (
+            self._back_up("the last before the time limit", "final")
+            if is_final
+            else self._back_up("automatic", "auto")
+        )
+        if worked:
+            self._timetable.succeeded(_now(), _chance(), final=is_final)
+        else:
+            self._timetable.failed(_now())
+        self._beat()
+
+    def _begin_timetable(self) -> Timetable:
+        options = self._here.profile.backup
+        schedule = Schedule(options.every.seconds, options.final_before.seconds)
+        latest = read_catalogue(self._place).newest_readable
+        taken_s = epoch(latest.time) if latest else None
+        now = _now()
+        age_s = None if taken_s is None else now.wall_s - taken_s
+        return Timetable(schedule, now, age_s, _chance())
+
+    def _wait_s(self, now: Moment) -> float:
+        return self._timetable.wait_s(now, self._end_s, self._last_duration_s)
+
+    @property
+    def _last_duration_s(self) -> float:
+        return self._life.last_duration_s or 0.0
+
+    def _back_up(self, message: str, purpose: Purpose) -> bool:
+        """Whether there is nothing left to save."""
+        self._life = msgspec.structs.replace(self._life, phase="backing up")
+        self._beat()
+        began = time.monotonic()
+        error: str | None = None
+        taken: BackupTaken | None = None
+        try:
+            with self._signs_of_life():
+                taken = self._backup.take(message, purpose)
+        except WorkspaceMissing as missing:
+            _say(str(missing))  # nothing to lose, so no error: it may come with a restore
+        except ScratchflowError as failed:
+            error = str(failed)
+        except Exception as bug:  # noqa: BLE001 - one bad backup must not end all later ones
+            error = f"internal error: {type(bug).__name__}: {bug}"
+        self._note(taken, error, time.monotonic() - began)
+        if error:
+            _say(f"{message}: failed: {error}")
+        return error is None
+
+    @contextmanager
+    def _signs_of_life(self) -> Iterator[None]:
+        """A backup may take longer than silence is believed: it beats on meanwhile."""
+        done = threading.Event()
+
+        def go_on() -> None:
+            while not done.wait(BEAT_S):
+                self._beat()
+
+        thread = threading.Thread(target=go_on, name="autobackup-heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def _note(self, taken: BackupTaken | None, error: str | None, took_s: float) -> None:
+        if taken:
+            now = iso_time(time.time())
+            self._life = after_backup(self._life, taken, now, self._backup.warnings)
+        self._life = msgspec.structs.replace(
+            self._life, phase="waiting", last_duration_s=round(took_s, 3), last_error=error
+        )
+        self._backups += taken is not None
+
+    def _beat(self) -> None:
+        now = _now()
+        if self._life.phase != "ended":
+            next_s = now.wall_s + self._wait_s(now)
+            self._life = msgspec.structs.replace(self._life, next_time=iso_time(next_s))
+        self._life = msgspec.structs.replace(
+            self._life,
+            time=iso_time(now.wall_s) or "",
+            beats=self._life.beats + 1,
+            workspace_exists=os.path.isdir(self._here.workspace.path),
+            damaged=self._scrub.damaged,
+        )
+        try:
+            beat(self._place, self._life)
+        except ScratchflowError as error:
+            _say(f"no sign of life could be left: {error}")  # the next one may get through
+
+    def _job_is_over(self) -> bool:
+        """Asks Slurm now and then, for the end may have been moved; without an answer nothing changes."""
+        if self._here.job_id is None or not self._wish.job_name:
+            return False
+        if self._guard:  # which asks more often, and ends us with a signal
+            self._end_s = self._guard.end_s
+            return False
+        if time.monotonic() - self._asked_at < _ASK_SLURM_EVERY_S:
+            return False
+        self._asked_at = time.monotonic()
+        with suppress(SlurmUnreachable):
+            found = job(this_slurm(self._environment), self._here.job_id, self._wish.job_name)
+            self._end_s = found.end_time if found.end_time is not None else self._end_s
+            return found.state not in OPEN and found.cause != "forgotten"
+        return False
+
+
+@contextmanager
+def _only_one(here: Here, place: Place, job_name: str) -> Iterator[bool]:
+    """A lock on the node's own disk, which the kernel drops with the process.
+
+    The one of a job that has just ended here may still be saving: its end is waited for.
+    """
+    here.workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(here.workspace.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = time.monotonic() + _TAKE_TURNS_S
+    try:
+        while not (alone := _is_locked_now(descriptor)):
+            if time.monotonic() > until or living(place, here.node, here.job_id, job_name):
+                break
+            time.sleep(_LOOK_S)
+        yield alone
+    finally:
+        os.close(descriptor)
+
+
+def _now() -> Moment:
+    return Moment(wall_s=time.time(), monotonic_s=time.monotonic())
+
+
+def _chance() -> float:
+    return random.random()  # noqa: S311 - spreads load, hides nothing
+
+
+def _is_locked_now(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _write_to_the_log(log: Path) -> None:
+    """From here on our words go there; the `srun` that started us is gone, and its pipes with it."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    os.dup2(descriptor, sys.stderr.fileno())
+    os.close(descriptor)
+
+
+def _lower_priority() -> str:
+    """The user's own work comes first; what was allowed, in words."""
+    told = []
+    with suppress(OSError):
+        told.append(f"nice {os.nice(NICE)}")
+    argv = ["ionice", "-c", "2", "-n", "7", "-p", str(os.getpid())]
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=10)  # noqa: PLW1510 - its refusal is an answer
+        if done.returncode == 0:
+            told.append("ionice 7")
+    return ", ".join(told)
+
+
+def _say(text: str) -> None:
+    """A line for the log beside the heartbeat."""
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+    with suppress(OSError):
+        sys.stderr.write(f"{stamp} {text}\n")
+        sys.stderr.flush()

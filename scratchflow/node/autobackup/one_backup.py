@@ -1,0 +1,111 @@
+"""One backup of the auto-backup's loop: what it saves, what it logs, and what its heartbeat says then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from scratchflow.model.events import Event, Warned
+from scratchflow.model.results import BackupTaken
+from scratchflow.model.snapshot import Purpose
+from scratchflow.model.text import counted, removed_in_words, shown_path
+from scratchflow.model.units import format_took
+from scratchflow.node.backup import backup
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+from scratchflow.node.snapshot import Wish
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import Place
+from scratchflow.store.heartbeats import Heartbeat
+from scratchflow.workspace.notes import read_base
+
+# A log that grows by thousands of lines every half hour fills the store.
+_LOGGED_WARNINGS = 20
+# Snapshots that are taken with the settings of whoever asks for them.
+_SETTINGS_OF_NOW = {"asked", "final", "created", "safety", "restored"}
+
+
+class LoopBackup:
+    """Takes the snapshots of one loop. The settings are those that the loop was started with."""
+
+    def __init__(self, here: Here, place: Place, say: Callable[[str], None]) -> None:
+        self._here = here
+        self._place = place
+        self._say = say
+        self._logged = 0
+        self.warnings = 0
+        self._also: list[str] = []
+        self._exclude: list[str] = list(here.profile.backup.exclude)
+        self._known_base = read_base(here.workspace, here.store)
+
+    def take(self, message: str, purpose: Purpose) -> BackupTaken:
+        """One snapshot. Its warnings are its own: each backup has a teller of its own."""
+        self._logged = self.warnings = 0
+        teller = Teller(self._hear)
+        self._follow_newer_settings()
+        wish = Wish(message=message, purpose=purpose, roots=self._roots())
+        taken = backup(self._with_excludes(), teller, wish)
+        self._known_base = taken.snapshot
+        took = format_took(taken.duration_s)
+        self._say(f"{message}: snapshot {taken.snapshot}, {taken.kind}, in {took}{_news(taken)}")
+        if taken.pruned:
+            self._say(removed_in_words(taken.pruned))
+        return taken
+
+    def _follow_newer_settings(self) -> None:
+        """Saves what the newest snapshot that is not ours saved, when the workspace came from it.
+
+        The profile came with the request that started the loop; its file may be on a laptop. What
+        a person's `backup`, or `clear`, saved since then shows what `also` and `exclude` are now.
+        With the old ones, the snapshot at the job's end would leave out what `clear` has just saved.
+        """
+        base = read_base(self._here.workspace, self._here.store)
+        if base in {None, self._known_base}:
+            return
+        self._known_base = base
+        found = [one for one in read_catalogue(self._place).snapshots if one.id == base]
+        if found and found[0].purpose in _SETTINGS_OF_NOW:
+            self._also, self._exclude = list(found[0].also), list(found[0].exclude)
+
+    def _roots(self) -> Sequence[str]:
+        """The profile's roots, and those that were saved with them since the loop began."""
+        roots = self._here.workspace.roots
+        more = [root for root in self._also if root not in roots]
+        return [*roots, *more] if more else ()
+
+    def _with_excludes(self) -> Here:
+        profile = self._here.profile
+        options = msgspec.structs.replace(profile.backup, exclude=self._exclude)
+        profile = msgspec.structs.replace(profile, backup=options)
+        settings = msgspec.structs.replace(self._here.settings, profile=profile)
+        return msgspec.structs.replace(self._here, settings=settings)
+
+    def _hear(self, event: Event) -> None:
+        """Nobody reads our output, so that a pipe would fill up; warnings go to the log."""
+        if not isinstance(event, Warned):
+            return
+        self.warnings += 1
+        if self._logged < _LOGGED_WARNINGS:
+            self._logged += 1
+            path = shown_path(event.path, event.path_b64)
+            self._say(f"warning: {path + ': ' if path else ''}{event.message}")
+
+
+def _news(taken: BackupTaken) -> str:
+    removed = f"; {counted(taken.removed_files, 'file')} removed" if taken.removed_files else ""
+    unsaved = f"; {counted(taken.unsaved, 'path')} could not be read" if taken.unsaved else ""
+    return removed + unsaved
+
+
+def after_backup(life: Heartbeat, taken: BackupTaken, now: str | None, warnings: int) -> Heartbeat:
+    """The heartbeat with what the last backup says."""
+    return msgspec.structs.replace(
+        life,
+        last_time=now,
+        last_snapshot=taken.snapshot,
+        warnings=warnings,
+        unsaved=taken.unsaved,
+        unsaved_paths=taken.unsaved_paths,
+        shrunk=taken.shrunk,
+    )

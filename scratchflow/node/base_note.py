@@ -1,0 +1,53 @@
+"""Notes, beside the workspace and in the store, which snapshot the workspace equals now."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from scratchflow.archive.scan.cache import ScanCache
+from scratchflow.archive.tree.index import Index
+from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.text import printable
+from scratchflow.node.backup_result import unsaved_fields
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+from scratchflow.store.directory import Place, open_place
+from scratchflow.store.identity import ensure_store_id
+from scratchflow.store.nodes import NodeRecord, is_node_name, record_node
+from scratchflow.workspace.notes import cache_path, write_base
+
+
+def note_equal(
+    here: Here, place: Place, snapshot: str, cache: ScanCache | None, teller: Teller
+) -> None:
+    """Notes what the workspace equals now. The snapshot is safe by then: trouble here is a warning."""
+    try:
+        write_base(here.workspace, here.store, snapshot, ensure_store_id(place))
+        if cache is not None:
+            cache.save(cache_path(here.workspace))
+    except OSError as error:
+        path = os.fsencode(error.filename or here.workspace.state)
+        teller.warn(
+            "notes.failed", path, f"cannot write: {error.strerror}; the next backup takes longer"
+        )
+    if not is_node_name(here.node):
+        return
+    record = NodeRecord(
+        node=here.node,
+        snapshot=snapshot,
+        workspace_path=printable(here.workspace.path),
+        job_id=here.job_id,
+        time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        dirty=False,
+        **unsaved_fields(list(dict.fromkeys(teller.unreadable))),
+    )
+    try:
+        record_node(place, record)
+    except ScratchflowError as error:
+        teller.warn("notes.failed", b"", f"the node is not recorded as warm: {error}")
+
+
+def note_restored(here: Here, teller: Teller, index: Index, cache: ScanCache | None) -> None:
+    """Notes which snapshot the workspace equals; with a cache the next backup is quick."""
+    note_equal(here, open_place(here.store, here.workspace.name), index.id, cache, teller)

@@ -1,0 +1,146 @@
+"""What a flow that works on this machine knows about where it is."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.cluster.this_host import job_id, node_name, role
+from scratchflow.config.settings import Settings
+from scratchflow.model.errors import (
+    SlurmUnreachable,
+    StoreLocked,
+    StoreOverlaps,
+    WorkspaceElsewhere,
+)
+from scratchflow.model.profile import Profile
+from scratchflow.model.requests import StoreSeen
+from scratchflow.store.directory import Place
+from scratchflow.store.lock import StoreLock
+from scratchflow.store.owner import this_process
+from scratchflow.workspace.lock import alone_with
+from scratchflow.workspace.staging import sweep_incoming
+from scratchflow.workspace.workspace import STATE_NAME, Workspace, expand, find_workspace
+
+# A backup that meets another one waits for it: both are wanted.
+LOCK_WAIT_S = 120
+
+
+class Here(msgspec.Struct, frozen=True):
+    """The profile's workspace and store on this machine, and the time and chance flows use."""
+
+    settings: Settings
+    workspace: Workspace
+    store: Path
+    node: str
+    job_id: int | None
+    # What the login host sees, when it is the one that asks.
+    store_seen: StoreSeen | None = None
+    now: Callable[[], datetime] = msgspec.field(default=lambda: datetime.now(timezone.utc))
+    monotonic: Callable[[], float] = time.monotonic
+    token: Callable[[int], str] = lambda size: os.urandom(size).hex()
+    is_job_over: Callable[[int], bool] = lambda _: False
+
+    @property
+    def profile(self) -> Profile:
+        """The profile in force."""
+        return self.settings.profile
+
+    def lock(
+        self,
+        place: Place,
+        doing: str,
+        *,
+        wait_s: float = LOCK_WAIT_S,
+        remark: Callable[[str], None] = lambda _: None,
+    ) -> StoreLock:
+        """The store's lock, taken; a context manager. Having to wait is worth a remark."""
+        lock = StoreLock(
+            place,
+            this_process(),
+            token=self.token(16),
+            doing=doing,
+            job_id=self.job_id,
+            is_job_over=self.is_job_over,
+        )
+        try:
+            return lock.acquired()
+        except StoreLocked as error:
+            if not wait_s:
+                raise
+            remark(f"{error}; waiting for it")
+        return lock.acquired(wait_s=wait_s, remark=remark)
+
+    @contextmanager
+    def alone(self, remark: Callable[[str], None]) -> Iterator[None]:
+        """This machine's scratchflows take turns at the workspace; leftovers go first."""
+        busy = f"another scratchflow is at work on `{self.workspace.path}`; waiting for it"
+        with alone_with(self.workspace, wait_s=LOCK_WAIT_S, on_wait=lambda: remark(busy)):
+            sweep_incoming(self.workspace)
+            yield
+
+
+def here_with(
+    settings: Settings,
+    environment: Mapping[str, str],
+    *,
+    needs_scratch: bool = True,
+    store_seen: StoreSeen | None = None,
+) -> Here:
+    """These settings on this machine; refused when their workspace is needed and lies elsewhere."""
+    workspace = find_workspace(settings.profile, environment)
+    if needs_scratch and not _is_on_this_machine(settings.profile, workspace, environment):
+        raise WorkspaceElsewhere(profile=settings.name, scratch=workspace.scratch)
+    store = expand(settings.profile.store, environment)
+    _refuse_overlap(workspace, store)
+    return Here(
+        settings=settings,
+        workspace=workspace,
+        store=store,
+        node=node_name(environment),
+        job_id=job_id(environment),
+        store_seen=store_seen,
+        is_job_over=_asks_slurm(settings.profile, environment),
+    )
+
+
+def _asks_slurm(profile: Profile, environment: Mapping[str, str]) -> Callable[[int], bool]:
+    """Whether Slurm is sure that a job has ended; without an answer it may go on."""
+
+    def is_over(number: int) -> bool:
+        from scratchflow.cluster.slurm.client import this_slurm
+        from scratchflow.cluster.slurm.jobs import has_ended
+
+        try:
+            return has_ended(this_slurm(environment), number)
+        except SlurmUnreachable:
+            return False
+
+    return is_over if profile.scheduler == "slurm" else lambda _: False
+
+
+def _refuse_overlap(workspace: Workspace, store: Path) -> None:
+    """A store inside what it saves would save itself, again and again."""
+    kept = Path(os.path.realpath(store / workspace.name))
+    for root in [*workspace.roots, STATE_NAME]:
+        path = Path(os.path.realpath(workspace.scratch / root))
+        if kept.is_relative_to(path) or path.is_relative_to(kept):
+            raise StoreOverlaps(store=kept, root=path)
+    for root in workspace.roots:
+        if root.split("/")[0] == STATE_NAME:
+            raise StoreOverlaps(store=STATE_NAME, root=root)
+
+
+def _is_on_this_machine(
+    profile: Profile, workspace: Workspace, environment: Mapping[str, str]
+) -> bool:
+    """A node of a job has its scratch. So has a plain ssh session on one, where Slurm says nothing."""
+    if profile.scheduler == "none" or role(environment) == "node":
+        return True
+    return os.path.isdir(workspace.scratch)

@@ -1,0 +1,235 @@
+"""`snapshots list|show|diff|verify`: what is in the store, and whether it is whole."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from datetime import datetime, timezone
+
+import msgspec
+
+from scratchflow.archive.compare.diff import difference
+from scratchflow.archive.read.borrowed import verify_borrowed
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.read.verify import verify_archive
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK
+from scratchflow.model.errors import PathMissing, ScratchflowError
+from scratchflow.model.events import path_fields
+from scratchflow.model.results import (
+    BadSnapshot,
+    PathChange,
+    PathEntry,
+    SnapshotRow,
+    SnapshotsDiffed,
+    SnapshotShown,
+    SnapshotsListed,
+    SnapshotsVerified,
+)
+from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import printable
+from scratchflow.model.times import iso_time
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
+from scratchflow.store.directory import Place, find_place
+from scratchflow.store.prune import read_decided
+from scratchflow.store.retention import SPECIAL, plan_retention
+from scratchflow.store.verified import Verification, record_verified
+
+_KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
+
+
+def list_snapshots(here: Here, teller: Teller) -> SnapshotsListed:
+    """Every snapshot, oldest first; what cannot be read is a warning."""
+    catalogue = _catalogue(here, teller)
+    children = Counter(one.parent for one in catalogue.snapshots if one.parent)
+    stays = _stays(here, teller, catalogue)
+    return SnapshotsListed(
+        snapshots=[
+            msgspec.structs.replace(
+                _row(one, catalogue.damaged.get(one.id), fork=children[one.parent or ""] > 1),
+                stays=stays.get(one.id, []),
+            )
+            for one in catalogue.snapshots
+        ]
+    )
+
+
+def _stays(here: Here, teller: Teller, catalogue: Catalogue) -> dict[str, list[str]]:
+    """Why snapshots stay that no plain rule keeps."""
+    try:
+        decided = read_decided(find_place(here.store, here.workspace.name), here.now())
+    except ScratchflowError as error:
+        teller.warn("snapshots.marks_unreadable", b"", f"{error}; nothing is pruned")
+        return {}
+    plan = plan_retention(catalogue, here.profile.backup, decided)
+    return {
+        snapshot: [reason for reason in reasons if reason in SPECIAL]
+        for snapshot, reasons in plan.kept.items()
+    }
+
+
+def show_snapshot(here: Here, teller: Teller, wanted: str, path: str | None) -> SnapshotShown:
+    """One snapshot; with a path also what lies there."""
+    place = find_place(here.store, here.workspace.name)
+    catalogue = _catalogue(here, teller)
+    manifest = catalogue.find(wanted)
+    entries: list[PathEntry] = []
+    if path is not None:
+        entries = _entries_at(open_index(place.archive(manifest.id)), path, manifest.id)
+    return SnapshotShown(
+        manifest=manifest, damaged=catalogue.damaged.get(manifest.id), entries=entries
+    )
+
+
+def diff_snapshots(here: Here, teller: Teller, older: str, newer: str) -> SnapshotsDiffed:
+    """Which paths differ between two snapshots."""
+    place = find_place(here.store, here.workspace.name)
+    catalogue = _catalogue(here, teller)
+    first, second = catalogue.find(older), catalogue.find(newer)
+    changes = list(
+        difference(open_index(place.archive(first.id)), open_index(place.archive(second.id)))
+    )
+    counts = Counter(action for action, _ in changes)
+    return SnapshotsDiffed(
+        older=first.id,
+        newer=second.id,
+        added=counts["added"],
+        removed=counts["removed"],
+        changed=counts["changed"],
+        paths=[PathChange(action=action, **path_fields(path)) for action, path in changes],
+    )
+
+
+def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> SnapshotsVerified:
+    """Reads every archive that the wanted snapshots need back from the store, each once.
+
+    A snapshot is bad when its own archive is not as it was written, or when a restore could not read
+    what it needs from others. Damage elsewhere in those archives is no damage of this snapshot.
+    """
+    place = find_place(here.store, here.workspace.name)
+    catalogue = _catalogue(here, teller)
+    chosen = [catalogue.find(one) for one in wanted] or list(catalogue.snapshots)
+    archives = sorted({archive for one in chosen for archive in needed_archives(one)})
+    reasons = _verify_archives(place, archives, catalogue, teller)
+    bad = [
+        BadSnapshot(id=one.snapshot, reason=one.reason) for one in catalogue.skipped if not wanted
+    ]
+    sound = set(archives) - reasons.keys()
+    for one in chosen:
+        known = catalogue.damaged.get(one.id) or reasons.get(one.id)
+        problems = [known] if known else _verify_borrowed(place, one, sound)
+        bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
+    _record(place, chosen, {one.id: one.reason for one in bad})
+    return SnapshotsVerified(checked=len(chosen), bad=bad)
+
+
+def _record(place: Place, chosen: list[Manifest], reasons: dict[str, str]) -> None:
+    now = iso_time(time.time()) or ""
+    record_verified(
+        place,
+        [
+            Verification(snapshot=one.id, time=now, problem=reasons.get(one.id, ""))
+            for one in chosen
+        ],
+    )
+
+
+def _catalogue(here: Here, teller: Teller) -> Catalogue:
+    catalogue = read_catalogue(find_place(here.store, here.workspace.name))
+    for one in catalogue.skipped:
+        teller.warn("snapshots.unreadable", b"", f"{one.snapshot}: {one.reason}")
+    return catalogue
+
+
+def _row(manifest: Manifest, damaged: str | None, *, fork: bool) -> SnapshotRow:
+    return SnapshotRow(
+        id=manifest.id,
+        time=manifest.time,
+        kind=manifest.kind,
+        parent=manifest.parent,
+        node=manifest.node,
+        files=manifest.files,
+        bytes=manifest.bytes,
+        stored_bytes=manifest.archive_bytes,
+        verified=manifest.verified,
+        message=manifest.message,
+        damaged=damaged,
+        fork=fork,
+    )
+
+
+def _entries_at(index: Index, path: str, snapshot: str) -> list[PathEntry]:
+    """The path itself, or for a directory what is in it; the empty path is the top."""
+    wanted = os.fsencode(path.strip("/"))
+    if not wanted:
+        return [_entry(index, entry) for entry in range(index.first[0], index.first[1])]
+    entry = index.find(wanted)
+    if entry is None:
+        raise PathMissing(snapshot=snapshot, path=path)
+    if index.mode[entry] & KIND_MASK != DIRECTORY:
+        return [_entry(index, entry)]
+    group = index.group_at(entry)
+    return [_entry(index, one) for one in range(index.first[group], index.first[group + 1])]
+
+
+def _entry(index: Index, entry: int) -> PathEntry:
+    mode = index.mode[entry]
+    kind = _KINDS.get(mode & KIND_MASK, "file")
+    target = printable(os.fsdecode(index.target(entry))) if kind == "link" else None
+    seconds = index.mtime_ns[entry] // 10**9
+    return PathEntry(
+        kind=kind,  # type: ignore[arg-type]  # one of the three words above
+        mode=f"{mode & 0o7777:04o}",
+        size=index.size[entry],
+        mtime=_time_in_words(seconds),
+        target=target,
+        **path_fields(index.path(entry)),
+    )
+
+
+def _time_in_words(seconds: int) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+    except (ValueError, OverflowError, OSError):  # a year that the calendar does not have
+        return f"@{seconds}"
+
+
+def _verify_archives(
+    place: Place, archives: list[str], catalogue: Catalogue, teller: Teller
+) -> dict[str, str]:
+    """Why archives are not what was written, by id."""
+    manifests = {one.id: one for one in catalogue.snapshots}
+    reasons: dict[str, str] = {}
+    total = sum(_archive_bytes(place, one) for one in archives)
+    done = 0
+    for number, archive in enumerate(archives):
+        teller.progress("verify", number, len(archives), done, total)
+        known = manifests.get(archive)
+        problems = verify_archive(
+            place.archive(archive),
+            sha256=known.archive_sha256 if known else None,
+        )
+        if problems:
+            reasons[archive] = problems[0]
+        done += _archive_bytes(place, archive)
+    teller.progress("verify", len(archives), len(archives), total, total)
+    return reasons
+
+
+def _verify_borrowed(place: Place, manifest: Manifest, sound: set[str]) -> list[str]:
+    """What is wrong with the bytes that a snapshot reads from other archives."""
+    try:
+        index = open_index(place.archive(manifest.id))
+    except ScratchflowError as error:
+        return [str(error)]
+    return verify_borrowed(index, place.archive, verified=sound)
+
+
+def _archive_bytes(place: Place, archive: str) -> int:
+    try:
+        return os.stat(place.archive(archive)).st_size
+    except OSError:
+        return 0

@@ -1,0 +1,1 @@
+"""Brings the workspace, or a part of it, back from a snapshot."""

@@ -1,0 +1,216 @@
+"""`restore` into a workspace that came from a snapshot: only what differs, after saving the rest."""
+
+from __future__ import annotations
+
+import os
+import stat
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from scratchflow.archive.restore import apply_delta as deltas
+from scratchflow.archive.restore.after_delta import cache_after
+from scratchflow.archive.restore.displace import Displacer, Displacing, FirstChange
+from scratchflow.archive.scan.cache import recheck_flags
+from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
+from scratchflow.model.errors import NotSaved
+from scratchflow.model.results import Restored
+from scratchflow.node.base_note import note_restored
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+from scratchflow.node.restore.checks import keep_off_mounts, refuse_foreign
+from scratchflow.node.restore.source import Source, saved_roots
+from scratchflow.node.restore.steps import (
+    held_by,
+    safety_snapshot,
+    save_now,
+    shown_aside,
+    summary,
+    trusted_flags,
+)
+from scratchflow.node.snapshot import (
+    Ahead,
+    Known,
+    Saved,
+    Wish,
+    find_parent,
+    scan_workspace,
+)
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import find_place
+from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring, forget_base
+from scratchflow.workspace.staging import occupied_roots
+
+# What to do about a file that would be replaced and is in no snapshot.
+_READABLE = "move it away or make it readable"
+_INCLUDED = "move it away, or take it out of `backup.exclude` or `.scratchignore` and run `scratchflow backup`"
+_AT_REST = "wait until nothing writes to it"
+
+
+def restore_difference(
+    here: Here, teller: Teller, source: Source, *, resume: bool, dry_run: bool
+) -> tuple[Restored, Known | None]:
+    """Writes only what differs. Until the first file is touched, an error changes nothing.
+
+    The note comes before the safety snapshot: killed in between, the next run still knows which
+    snapshot was wanted, though the newest is another one by then.
+    """
+    if dry_run:
+        return _foretell(here, teller, source), None
+    first_change = FirstChange(lambda: forget_base(here.workspace))
+    moved: list[bytes] = []
+
+    def displacing(saved: Saved | None) -> Displacing:
+        held = held_by(saved, teller) if saved else None
+        return Displacing(held, source.id, teller.warn, moved, first_change, clears=True)
+
+    begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="delta"))
+    try:
+        saved = _save_changes(here, teller, source)
+        scanned, flags = _scanned(here, teller, source, saved)
+        base, cache = (saved.index, saved.cache) if saved else (None, None)
+        delta = deltas.find_delta(scanned, base, cache, source.index, teller.warn)
+        keep_off_mounts(scanned, delta, source, teller)
+        refuse_foreign(scanned, delta, source)
+        _refuse_losses(scanned, delta, source, teller)
+        applied = deltas.apply(
+            delta,
+            scanned,
+            source.index,
+            source.open_archive,
+            displacing=displacing(saved),
+            progress=teller.progress,
+        )
+    except BaseException:
+        if not resume and not first_change.happened:
+            end_restoring(here.workspace)
+        raise
+    cache_now = cache_after(delta, applied.touched, scanned, flags, source.index)
+    note_restored(here, teller, source.index, cache_now)
+    end_restoring(here.workspace)
+    mode = "full" if saved is None else "delta" if delta else "nothing"
+    done = summary(
+        here,
+        source,
+        mode,  # type: ignore[arg-type]  # one of the three words
+        applied.written_files,
+        applied.written_bytes,
+        removed=applied.removed,
+        safety_snapshot=safety_snapshot(saved) if saved else None,
+        moved_aside=shown_aside(here, moved),
+    )
+    return done, Known(source.index, cache_now)
+
+
+def _foretell(here: Here, teller: Teller, source: Source) -> Restored:
+    place = find_place(here.store, here.workspace.name)
+    parent = find_parent(here, place, read_catalogue(place), teller)
+    base, cache = (parent.index, parent.cache) if parent else (source.index, None)
+    scanned = scan_workspace(here, teller, source.roots)
+    delta = deltas.find_delta(scanned, base, cache, source.index, teller.warn)
+    size = sum(source.index.size[entry] for entry in delta.files)
+    return summary(
+        here,
+        source,
+        "delta" if delta else "nothing",
+        len(delta.files),
+        size,
+        removed=len(delta.remove),
+        dry_run=True,
+    )
+
+
+def _save_changes(here: Here, teller: Teller, source: Source) -> Saved | None:
+    """A snapshot of all that the restore may touch, unless one already holds it, or there is nothing."""
+    message = f"before restoring {source.id}"
+    roots = saved_roots(here, source.roots)
+    if not occupied_roots(here.workspace.scratch, roots):
+        return None
+    wish = Wish(
+        allow_shrink=True,
+        message=message,
+        purpose="safety",
+        prune=False,
+        note_unchanged=False,
+        roots=roots,
+    )
+    # A scan that went further, to a root that the snapshot turned out not to have, is of no use.
+    if source.scan is None or source.scan.roots != roots:
+        return save_now(here, teller, wish)
+    return save_now(here, teller, wish, Ahead(source.scan, source.index))
+
+
+def _scanned(
+    here: Here, teller: Teller, source: Source, saved: Saved | None
+) -> tuple[ScannedTree, array[int]]:
+    """What lies where the source will, and what of it cannot be trusted.
+
+    The scan that the safety snapshot was taken from says it, unless it went further: what lies
+    beside the source's own roots must not be taken for something that the source lacks.
+    """
+    if saved and set(saved_roots(here, source.roots)) == set(source.roots):
+        return saved.scanned, trusted_flags(saved)
+    scanned = scan_workspace(here, teller, source.roots)
+    return scanned, recheck_flags(scanned)
+
+
+def _refuse_losses(
+    scanned: ScannedTree, delta: deltas.Delta, source: Source, teller: Teller
+) -> None:
+    """NotSaved for whatever would be replaced or removed though no snapshot could take it."""
+    written = set(delta.files)
+    for unread in teller.unreadable:
+        path = unread.rstrip(b"/")
+        entry = source.index.find(path)
+        if _is_within(path, source.roots) and (entry is None or entry in written):
+            raise _not_saved(source, os.fsdecode(path), "it may not be read", _READABLE)
+    for hidden, reason, remedy in _hidden(scanned, delta, source):
+        raise _not_saved(source, hidden, reason, remedy)
+    for path in deltas.unknown_in_the_way(delta, scanned):
+        reason = "it is excluded from snapshots, and its directory is in the way of a file"
+        raise _not_saved(source, os.fsdecode(path), reason, _INCLUDED)
+    for path in deltas.changed_since_scan(delta, scanned):
+        raise _not_saved(source, os.fsdecode(path), "it was changed just now", _AT_REST)
+
+
+def _not_saved(source: Source, path: object, reason: str, remedy: str) -> NotSaved:
+    return NotSaved(path=path, reason=reason, remedy=remedy, snapshot=source.id)
+
+
+def _is_within(path: bytes, roots: list[str]) -> bool:
+    return any((path + b"/").startswith(os.fsencode(root) + b"/") for root in roots)
+
+
+def _hidden(
+    scanned: ScannedTree, delta: deltas.Delta, source: Source
+) -> Iterator[tuple[Path, str, str]]:
+    """Files in the way that the scan passed over, unless they have the wanted content already."""
+    index = source.index
+    reader = Displacer(Displacing(None, source.id, lambda *_: None))
+    for entry in delta.absent:
+        on_disk = scanned.scratch / os.fsdecode(index.path(entry))
+        try:
+            found = os.lstat(on_disk)
+            with _opened(on_disk.parent) as directory:
+                known = [(index, entry)]
+                same = reader.has_content(directory, os.fsencode(on_disk.name), found, known)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            yield on_disk, f"it cannot be looked at: {error.strerror}", _READABLE
+            continue
+        is_directory = stat.S_ISDIR(found.st_mode)
+        wants_directory = index.mode[entry] & KIND_MASK == DIRECTORY
+        if not same and not (is_directory and wants_directory):
+            yield on_disk, "it is excluded from snapshots now", _INCLUDED
+
+
+@contextmanager
+def _opened(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

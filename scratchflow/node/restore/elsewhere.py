@@ -1,0 +1,52 @@
+"""`restore --to`: into another directory; the workspace and its notes have no part in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from scratchflow.archive.restore.extract import Extracted
+from scratchflow.disk.building import building_beside, sweep_beside
+from scratchflow.disk.trees import is_empty_or_missing, rename_new
+from scratchflow.model.errors import FileTaken
+from scratchflow.model.results import Restored
+from scratchflow.model.text import printable
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+from scratchflow.node.restore.source import RestoreWish, Source
+from scratchflow.node.restore.steps import chosen_part, extract_from, foretell_part, summary
+
+
+def restore_elsewhere(
+    here: Here, teller: Teller, wish: RestoreWish, source: Source, target: Path
+) -> Restored:
+    """All of it into a place that is free or empty, or a part of it into any directory."""
+    select = chosen_part(source, wish)
+    if not wish.paths and not is_empty_or_missing(target):
+        raise FileTaken(path=target)
+    if wish.dry_run:
+        return foretell_part(here, source, select, target)
+    if wish.paths:
+        target.mkdir(parents=True, exist_ok=True)
+        extracted = extract_from(source, target, teller, select, masked=True)
+    else:
+        extracted = _build(source, target, teller, here.token(4))
+    shown = printable(target)
+    return summary(here, source, "full", extracted.files, extracted.bytes, target=shown)
+
+
+def _build(source: Source, target: Path, teller: Teller, token: str) -> Extracted:
+    """Builds beside the target and renames: it is there whole, or not at all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sweep_beside(target.parent)
+    with building_beside(target, token) as building:
+        extracted = extract_from(source, building, teller, existing="none", masked=True)
+        building.chmod(0o777 & ~_umask())
+        rename_new(building, target)
+    return extracted
+
+
+def _umask() -> int:
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask

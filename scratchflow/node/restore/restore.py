@@ -1,0 +1,258 @@
+"""`restore`: bring the workspace, or a part of it, back from a snapshot."""
+
+from __future__ import annotations
+
+import errno
+import time
+from contextlib import nullcontext
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.archive.read.selection import Selection
+from scratchflow.archive.restore.displace import Displacing, FirstChange
+from scratchflow.archive.scan.cache import ScanCache
+from scratchflow.disk.durable import is_there
+from scratchflow.disk.trees import remove_tree
+from scratchflow.model.errors import (
+    NoSpace,
+    RestoreIncomplete,
+    SnapshotDamaged,
+    TargetNotEmpty,
+    WorkspaceFailed,
+)
+from scratchflow.model.results import Restored
+from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import printable
+from scratchflow.node.base_note import note_restored
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+from scratchflow.node.restore.abandon import abandon
+from scratchflow.node.restore.checks import (
+    is_filled_in_place,
+    refuse_mounted_paths,
+    refuse_moving_mounts,
+)
+from scratchflow.node.restore.delta import restore_difference
+from scratchflow.node.restore.elsewhere import restore_elsewhere
+from scratchflow.node.restore.source import (
+    RestoreWish,
+    Source,
+    find_source,
+    is_difference,
+    saved_roots,
+)
+from scratchflow.node.restore.steps import (
+    aside_id,
+    chosen_part,
+    extract_from,
+    foretell_part,
+    held_by,
+    locked_store,
+    safety_snapshot,
+    save_now,
+    shown_aside,
+    summary,
+)
+from scratchflow.node.same_store import open_store
+from scratchflow.node.snapshot import (
+    Known,
+    Saved,
+    Wish,
+    commit_again,
+    refuse_links,
+    scan_workspace,
+    take_snapshot,
+)
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import find_place
+from scratchflow.workspace.notes import (
+    Restoring,
+    begin_restoring,
+    end_restoring,
+    forget_base,
+    read_base,
+    read_restoring,
+)
+from scratchflow.workspace.staging import begin_incoming, occupied_roots, swap_in
+from scratchflow.workspace.workspace import Workspace
+
+
+def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
+    """Chooses the way: elsewhere, a part, only the difference, or everything."""
+    started_s = here.monotonic()
+    touches_nothing_here = wish.source is None and (wish.dry_run or wish.to is not None)
+    try:
+        with nullcontext() if touches_nothing_here else here.alone(teller.remark):
+            restored = _restore(here, teller, wish)
+    except OSError as error:
+        path = error.filename if isinstance(error.filename, str) else here.workspace.scratch
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise NoSpace(path=path, reason=error.strerror) from error
+        raise WorkspaceFailed(path=path, reason=error.strerror) from error
+    took_s = round(here.monotonic() - started_s, 3)
+    return msgspec.structs.replace(restored, duration_s=took_s)
+
+
+def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
+    if wish.abandon:
+        return abandon(here, teller, dry_run=wish.dry_run)
+    place = find_place(here.store, here.workspace.name)
+    catalogue = read_catalogue(place)
+    interrupted = _interrupted(here, wish)
+    with find_source(here, teller, wish, place, catalogue, interrupted) as source:
+        if wish.to is not None:
+            return restore_elsewhere(here, teller, wish, source, wish.to)
+        if wish.paths:
+            if interrupted:
+                raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
+            return _restore_paths(here, teller, wish, source)
+        refuse_links(here.workspace.scratch, source.roots)
+        if source.manifest and (
+            is_difference(here, catalogue, interrupted, source.roots)
+            or _is_filled_in_place(here, source)
+        ):
+            resume = interrupted is not None
+            restored, known = restore_difference(
+                here, teller, source, resume=resume, dry_run=wish.dry_run
+            )
+        else:
+            restored, known = _restore_everything(here, teller, wish, source, interrupted)
+    if source.manifest is None or wish.dry_run:
+        return restored
+    return _make_newest(here, teller, restored, source, source.manifest, known)
+
+
+def _is_filled_in_place(here: Here, source: Source) -> bool:
+    """Whether an empty workspace is a mount point: then everything is a difference from nothing."""
+    scratch = here.workspace.scratch
+    return not occupied_roots(scratch, source.roots) and is_filled_in_place(scratch, source.roots)
+
+
+def _make_newest(
+    here: Here,
+    teller: Teller,
+    restored: Restored,
+    source: Source,
+    manifest: Manifest,
+    known: Known | None,
+) -> Restored:
+    """Going back is a step of history too: what was asked for is what `latest` brings next time."""
+    place = open_store(here)
+    newest = read_catalogue(place).newest_id
+    if newest is None or newest == restored.snapshot:
+        return restored
+    message = f"restored {restored.snapshot}"
+    wish = Wish(allow_shrink=True, message=message, purpose="restored", even_unchanged=True)
+    with locked_store(here, teller) as lock:
+        snapshot = None
+        if known and _covers(source, here.workspace):
+            snapshot = commit_again(here, lock, teller, manifest, known, wish)
+        snapshot = snapshot or take_snapshot(here, lock, teller, wish).snapshot
+    return msgspec.structs.replace(restored, committed_as=snapshot)
+
+
+def _covers(source: Source, workspace: Workspace) -> bool:
+    """Whether nothing else is there that a backup would save."""
+    others = [workspace.scratch / root for root in workspace.roots if root not in source.roots]
+    return not any(map(is_there, others))
+
+
+def _interrupted(here: Here, wish: RestoreWish) -> Restoring | None:
+    """The restore that has still to be finished; one that was noted as done needs only that."""
+    found = read_restoring(here.workspace)
+    if found and found.mode == "full" and read_base(here.workspace, here.store) == found.snapshot:
+        if not wish.dry_run and wish.to is None:
+            end_restoring(here.workspace)
+        return None
+    return found
+
+
+def _restore_everything(
+    here: Here, teller: Teller, wish: RestoreWish, source: Source, interrupted: Restoring | None
+) -> tuple[Restored, Known | None]:
+    """Builds beside the workspace and renames into place."""
+    occupied = occupied_roots(here.workspace.scratch, source.roots)
+    if occupied and not wish.replace and not interrupted:
+        raise TargetNotEmpty(target=here.workspace.scratch / occupied[0])
+    refuse_moving_mounts(here.workspace.scratch, source.roots, source)
+    counts = source.index.counts()
+    if wish.dry_run:
+        return summary(here, source, "full", counts.files, counts.bytes, dry_run=True), None
+    aside = aside_id(here, source)
+    incoming = begin_incoming(here.workspace, here.token(4))
+    try:
+        extracted = extract_from(source, incoming, teller, _roots_only(source), existing="none")
+        if source.manifest and extracted.files != counts.files:
+            reason = f"{extracted.files} files came out instead of {counts.files}"
+            raise SnapshotDamaged(snapshot=source.id, reason=reason)
+        # Nobody knows of the files before they are swapped in: what is written to them later has a
+        # later change time than this.
+        verified_ns = time.time_ns()
+        moved = _swap_in(here, source, incoming, aside)
+        known = _known_now(here, teller, source, verified_ns) if source.manifest else None
+        end_restoring(here.workspace)
+    finally:
+        remove_tree(incoming)
+    aside_paths = list(map(printable, moved))
+    done = summary(here, source, "full", extracted.files, extracted.bytes, moved_aside=aside_paths)
+    return done, known
+
+
+def _swap_in(here: Here, source: Source, incoming: Path, aside: str) -> list[str]:
+    """Takes the workspace's place. When the first rename fails, nothing was touched: no note stays."""
+    first_change = FirstChange()
+    resumed = read_restoring(here.workspace) is not None
+    begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="full"))
+    forget_base(here.workspace)
+    try:
+        return swap_in(incoming, here.workspace.scratch, source.roots, aside, first_change)
+    except OSError:
+        if not resumed and not first_change.happened:
+            end_restoring(here.workspace)
+        raise
+
+
+def _known_now(here: Here, teller: Teller, source: Source, verified_ns: int) -> Known | None:
+    """Notes what the workspace equals now, with a scan of it."""
+    scanned = scan_workspace(here, teller, source.roots)
+    cache = ScanCache.if_equal(scanned, source.index, verified_ns)
+    note_restored(here, teller, source.index, cache)
+    return Known(source.index, cache) if cache else None
+
+
+def _roots_only(source: Source) -> Selection | None:
+    """A foreign file may bring more than the workspace; what is not ours to place stays out."""
+    return None if source.manifest else Selection(source.index, source.roots)
+
+
+def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source) -> Restored:
+    """A part, into the workspace as it is: every chosen file replaced, everything else untouched."""
+    select = chosen_part(source, wish)
+    if wish.dry_run:
+        return foretell_part(here, source, select, here.workspace.path)
+    refuse_links(here.workspace.scratch, source.roots)
+    refuse_mounted_paths(here.workspace.scratch, source, select)
+    saved = _save_before_paths(here, teller, source)
+    held = held_by(saved, teller) if saved else None
+    displacing = Displacing(held, aside_id(here, source), teller.warn)
+    extracted = extract_from(source, here.workspace.scratch, teller, select, existing=displacing)
+    return summary(
+        here,
+        source,
+        "delta",
+        extracted.files,
+        extracted.bytes,
+        safety_snapshot=safety_snapshot(saved) if saved else None,
+        moved_aside=shown_aside(here, displacing.moved),
+    )
+
+
+def _save_before_paths(here: Here, teller: Teller, source: Source) -> Saved | None:
+    """A snapshot of all that may be replaced; None when nothing at all is there."""
+    roots = saved_roots(here, source.roots)
+    if not occupied_roots(here.workspace.scratch, roots):
+        return None
+    message = f"before restoring paths of {source.id}"
+    wish = Wish(allow_shrink=True, message=message, purpose="safety", prune=False, roots=roots)
+    return save_now(here, teller, wish)

@@ -1,0 +1,135 @@
+"""What a restore restores: a snapshot of the store, or a file that is none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.archive.read.reader import OpenArchive, open_index
+from scratchflow.archive.scan.scan import Scan
+from scratchflow.archive.tree.index import Index
+from scratchflow.model.errors import RestoreIncomplete, SnapshotMissing
+from scratchflow.model.snapshot import Manifest
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+from scratchflow.node.snapshot import begin_scan
+from scratchflow.store.catalogue import LATEST, Catalogue
+from scratchflow.store.directory import Place, find_place
+from scratchflow.store.identity import read_store_id
+from scratchflow.store.readers import reading
+from scratchflow.workspace.notes import Restoring, read_base_note
+from scratchflow.workspace.staging import occupied_roots
+
+
+class RestoreWish(msgspec.Struct, frozen=True):
+    """What the user wants back, and where."""
+
+    snapshot: str = LATEST
+    paths: tuple[str, ...] = ()
+    to: Path | None = None
+    source: Path | None = None
+    replace: bool = False
+    abandon: bool = False
+    dry_run: bool = False
+
+
+class Source(msgspec.Struct, frozen=True):
+    """What to restore: a snapshot of the store, or a file that is none."""
+
+    id: str
+    index: Index
+    roots: list[str]  # what it holds, by name beneath scratch
+    open_archive: OpenArchive
+    manifest: Manifest | None = None  # None for a file
+    scan: Scan | None = None  # of the workspace, begun before the index was read
+
+
+@contextmanager
+def find_source(
+    here: Here,
+    teller: Teller,
+    wish: RestoreWish,
+    place: Place,
+    catalogue: Catalogue,
+    interrupted: Restoring | None,
+) -> Iterator[Source]:
+    """What the wish means. A scan of the workspace is begun already if only a difference is needed."""
+    if wish.source is not None:
+        # Imported when a file is named: it brings all that writing archives needs.
+        from scratchflow.node.transfer import opened_file
+
+        with opened_file(here, teller, wish.source, dry_run=wish.dry_run) as (
+            archive,
+            index,
+            roots,
+        ):
+            yield Source(index.id, index, _present(roots, index), lambda _: archive)
+        return
+    manifest = _find_manifest(here, wish, catalogue, interrupted)
+    catalogue.require_whole(manifest)
+    roots = [manifest.workspace, *manifest.also]
+    in_place = wish.to is None and not wish.paths and not wish.dry_run
+    ahead: AbstractContextManager[Scan | None] = nullcontext()
+    if in_place and is_difference(here, catalogue, interrupted, roots):
+        ahead = begin_scan(here, saved_roots(here, roots))
+    held: AbstractContextManager[None] = nullcontext()
+    if not wish.dry_run:
+        needed = [manifest.id, *manifest.needs]
+        held = reading(place, manifest.id, needed, token=here.token(8))
+    with held, ahead as scan:
+        index = open_index(place.archive(manifest.id))
+        present = _present(roots, index)
+        yield Source(manifest.id, index, present, place.archive, manifest, scan)
+
+
+def _find_manifest(
+    here: Here, wish: RestoreWish, catalogue: Catalogue, interrupted: Restoring | None
+) -> Manifest:
+    if catalogue.newest_id is None:
+        next_step = (
+            "the store is empty: `scratchflow create` makes a workspace and its first snapshot"
+        )
+        raise SnapshotMissing(wanted=wish.snapshot, next_step=next_step)
+    if interrupted is None or wish.snapshot != LATEST or wish.to is not None:
+        return catalogue.find(wish.snapshot)
+    # By now the newest may be the safety snapshot: what was begun is what is to be finished.
+    if any(one.id == interrupted.snapshot for one in catalogue.snapshots):
+        return catalogue.find(interrupted.snapshot)
+    raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
+
+
+def _present(roots: list[str], index: Index) -> list[str]:
+    """Those roots that are in it: a directory saved with the workspace need not exist."""
+    return [root for root in roots if index.find(os.fsencode(root)) is not None]
+
+
+def is_difference(
+    here: Here, catalogue: Catalogue, interrupted: Restoring | None, roots: list[str]
+) -> bool:
+    """Whether what is there is near enough to the snapshot to write only what differs."""
+    if interrupted:
+        return interrupted.mode == "delta"
+    return bool(occupied_roots(here.workspace.scratch, roots)) and _is_known(here, catalogue)
+
+
+def saved_roots(here: Here, roots: list[str]) -> list[str]:
+    """What is saved before these roots are written to: they, and what the profile says."""
+    return list(dict.fromkeys([*here.workspace.roots, *roots]))
+
+
+def _is_known(here: Here, catalogue: Catalogue) -> bool:
+    """Whether the workspace came from a snapshot of this store, also from one that was removed since.
+
+    Without that snapshot every file is read and compared; what no snapshot holds is saved first.
+    """
+    base = read_base_note(here.workspace, here.store)
+    if base is None:
+        return False
+    if any(one.id == base.snapshot for one in catalogue.snapshots):
+        return True
+    store_id = read_store_id(find_place(here.store, here.workspace.name))
+    return store_id is not None and store_id == base.store_id

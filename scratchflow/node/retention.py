@@ -1,0 +1,157 @@
+"""`snapshots prune|keep|unkeep`: which snapshots stay and which are removed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from scratchflow.model.errors import LastSnapshot, NoRoomToPrune, NoSpace
+from scratchflow.model.requests import Mark as MarkWish
+from scratchflow.model.requests import Prune
+from scratchflow.model.results import SnapshotsMarked, SnapshotsPruned
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+from scratchflow.store.catalogue import Catalogue, read_catalogue
+from scratchflow.store.directory import Place, find_place, open_place
+from scratchflow.store.lock import StoreLock
+from scratchflow.store.marks import Mark, keep, read_marks, unkeep
+from scratchflow.store.prune import plan_prune, plan_remove, prune, remove
+from scratchflow.store.reserve import ensure_reserve, free_reserve
+from scratchflow.store.retention import Retention, find_spare
+from scratchflow.store.sweep import sweep
+
+
+def prune_snapshots(here: Here, teller: Teller, wish: Prune) -> SnapshotsPruned:
+    """Removes the named snapshots, or else what the profile's `keep_*` do not keep and killed runs left."""
+    if wish.dry_run:
+        place = find_place(here.store, here.workspace.name)
+        plan = _plan(here, place, wish)
+        told = _pruned(plan, _archive_bytes(place, plan), dry_run=True)
+        return told if wish.snapshots else _with_spare(place, plan, told)
+    place = open_place(here.store, here.workspace.name)
+    with _locked(here, teller, place, "prune") as lock:
+        swept = sweep(lock, time.time())
+        freed_bytes = _archive_bytes(place, _plan(here, place, wish)) + swept.freed_bytes
+        if wish.snapshots:
+            plan = remove(lock, _removable(place, wish.snapshots))
+        else:
+            plan = prune(lock, here.profile.backup, here.now())
+        ensure_reserve(place)
+    told = _pruned(plan, freed_bytes, dry_run=False)
+    return told if wish.snapshots else _with_spare(place, plan, told)
+
+
+def keep_snapshots(here: Here, teller: Teller, wish: MarkWish) -> SnapshotsMarked:
+    """Marks snapshots so that no rule removes them."""
+    if wish.dry_run:
+        place = find_place(here.store, here.workspace.name)
+        wanted = _ids(read_catalogue(place), wish.snapshots)
+        return _marked(place, wanted, kept=True, dry_run=True)
+    place = open_place(here.store, here.workspace.name)
+    # Under the lock: a prune at the same time would not see the mark, and remove the snapshot.
+    with _locked(here, teller, place, "keep"):
+        wanted = _ids(read_catalogue(place), wish.snapshots)
+        told = _marked(place, wanted, kept=True)
+        for one in wanted:
+            keep(place, Mark(snapshot=one, why="asked", time=f"{here.now():%Y-%m-%dT%H:%M:%SZ}"))
+    return told
+
+
+def unkeep_snapshots(here: Here, teller: Teller, wish: MarkWish) -> SnapshotsMarked:
+    """Takes marks away, also those that scratchflow set before a backup that shrank."""
+    if wish.dry_run:
+        place = find_place(here.store, here.workspace.name)
+        return _marked(place, _marked_ids(place, wish.snapshots), kept=False, dry_run=True)
+    place = open_place(here.store, here.workspace.name)
+    with _locked(here, teller, place, "unkeep"):
+        wanted = _marked_ids(place, wish.snapshots)
+        told = _marked(place, wanted, kept=False)
+        for one in wanted:
+            unkeep(place, one)
+    return told
+
+
+def _locked(here: Here, teller: Teller, place: Place, verb: str) -> StoreLock:
+    """The store's lock. On a full disk there is room for it once the reserve is given up."""
+    doing = f"scratchflow snapshots {verb}"
+    with suppress(NoSpace):
+        return here.lock(place, doing, remark=teller.remark)
+    free_reserve(place)
+    try:
+        return here.lock(place, doing, remark=teller.remark)
+    except NoSpace as error:
+        reason = error.fields["reason"]
+        raise NoRoomToPrune(path=place.directory, reason=reason) from None
+
+
+def _plan(here: Here, place: Place, wish: Prune) -> Retention:
+    if wish.snapshots:
+        return plan_remove(place, _removable(place, wish.snapshots))
+    return plan_prune(place, here.profile.backup, here.now())
+
+
+def _removable(place: Place, wanted: Sequence[str]) -> list[str]:
+    """The ids that are meant; LastSnapshot when none that can be restored would be left."""
+    catalogue = read_catalogue(place)
+    unwanted = _ids(catalogue, wanted)
+    every = [one.id for one in catalogue.snapshots]
+    whole = [one for one in every if one not in catalogue.damaged]
+    if set(whole or every) <= set(unwanted):
+        raise LastSnapshot(snapshot=(whole or every)[-1])
+    return unwanted
+
+
+def _ids(catalogue: Catalogue, wanted: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(catalogue.find(one).id for one in wanted))
+
+
+def _marked_ids(place: Place, wanted: Sequence[str]) -> list[str]:
+    """A mark may be there for a snapshot that is not, or that cannot be read."""
+    marks, catalogue = read_marks(place), read_catalogue(place)
+    found = (one if one in marks else catalogue.find(one).id for one in wanted)
+    return list(dict.fromkeys(found))
+
+
+def _marked(
+    place: Place, snapshots: list[str], *, kept: bool, dry_run: bool = False
+) -> SnapshotsMarked:
+    marks = read_marks(place)
+    is_kept = {one: one in marks and marks[one].why == "asked" for one in snapshots}
+    changed = [one for one in snapshots if (not is_kept[one] if kept else one in marks)]
+    return SnapshotsMarked(snapshots=snapshots, changed=changed, kept=kept, dry_run=dry_run)
+
+
+def _archive_bytes(place: Place, plan: Retention) -> int:
+    return sum(_size(place, archive) for archive in plan.unneeded_archives)
+
+
+def _size(place: Place, archive: str) -> int:
+    try:
+        return os.stat(place.archive(archive)).st_size
+    except OSError:
+        return 0
+
+
+def _pruned(plan: Retention, freed_bytes: int, *, dry_run: bool) -> SnapshotsPruned:
+    return SnapshotsPruned(
+        kept={snapshot: list(reasons) for snapshot, reasons in plan.kept.items()},
+        removed=list(plan.removed),
+        freed_bytes=freed_bytes,
+        blocked=plan.blocked,
+        dry_run=dry_run,
+    )
+
+
+def _with_spare(place: Place, plan: Retention, told: SnapshotsPruned) -> SnapshotsPruned:
+    """Adds which snapshot a person could give up, when the rules keep them all."""
+    if plan.removed or plan.blocked:
+        return told
+    spare = find_spare(read_catalogue(place), plan)
+    if spare is None:
+        return told
+    freed_bytes = _archive_bytes(place, plan_remove(place, [spare]))
+    return msgspec.structs.replace(told, spare=spare, spare_bytes=freed_bytes)

@@ -1,0 +1,29 @@
+"""Says which of the profile's directories a backup does not find, and which it no longer saves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from scratchflow.model.snapshot import Manifest
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+
+
+def warn_of_roots(
+    here: Here, parent: Manifest | None, roots: Sequence[str], teller: Teller
+) -> None:
+    """A misspelt `backup.also` must not silently drop a directory from all later snapshots."""
+    for root in here.workspace.also:
+        if not os.path.lexists(here.workspace.scratch / root):
+            teller.remark(f"`{root}`, named in `backup.also`, is not in `{here.workspace.scratch}`")
+    for root in parent.also if parent else []:
+        if not _is_within(root, roots) and os.path.lexists(here.workspace.scratch / root):
+            message = (
+                "was in the last snapshot and is not saved any more; `backup.also` does not name it"
+            )
+            teller.warn("backup.root_dropped", os.fsencode(root), message)
+
+
+def _is_within(root: str, roots: Sequence[str]) -> bool:
+    return any(root == one or root.startswith(f"{one}/") for one in roots)

@@ -1,0 +1,54 @@
+"""Whether the store that this machine sees is the one that the login host sees, and the workspace was saved to."""
+
+from __future__ import annotations
+
+import os
+
+from scratchflow.model.errors import StoreNotShared, StoreReplaced
+from scratchflow.model.requests import StoreSeen
+from scratchflow.node.context import Here
+from scratchflow.store.directory import Place, find_place, open_place
+from scratchflow.store.identity import ensure_store_id, has_snapshots, read_store_id
+from scratchflow.workspace.notes import Base, read_base_note
+
+
+def open_store(here: Here) -> Place:
+    """The workspace's place for writing. A store that is not the expected one is refused untouched."""
+    require_same_store(here)
+    place = open_place(here.store, here.workspace.name)
+    ensure_store_id(place)
+    return place
+
+
+def require_same_store(here: Here) -> None:
+    """StoreNotShared or StoreReplaced, when what is saved here would be lost with the node or the mount."""
+    place = find_place(here.store, here.workspace.name)
+    found = read_store_id(place)
+    if here.store_seen is not None and found != here.store_seen.id:
+        raise not_shared(here, here.store_seen)
+    base = read_base_note(here.workspace, here.store)
+    if base is not None and not _is_store_of(place, found, base):
+        raise StoreReplaced(
+            store=here.store, node=here.node, workspace=here.workspace.path, snapshot=base.snapshot
+        )
+
+
+def not_shared(here: Here, seen: StoreSeen) -> StoreNotShared:
+    """The error for a store that this node and the login host do not share."""
+    return StoreNotShared(node=here.node, store=here.store, login=seen.host, other=seen.path)
+
+
+def store_seen_here(place: Place, path: str, *, make: bool) -> StoreSeen | None:
+    """What this login host tells a node to compare with; None when the store has no id yet."""
+    store_id = ensure_store_id(place) if make else read_store_id(place)
+    return StoreSeen(id=store_id, host=os.uname().nodename, path=path) if store_id else None
+
+
+def _is_store_of(place: Place, found: str | None, base: Base) -> bool:
+    """The id decides. A store that holds the snapshot itself is accepted too: it is a copy, or older than ids."""
+    if found is not None and found == base.store_id:
+        return True
+    if place.manifest(base.snapshot).exists():
+        return True
+    # Notes and stores from before there were ids: that snapshot may have been pruned.
+    return not base.store_id and has_snapshots(place)

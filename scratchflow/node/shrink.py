@@ -1,0 +1,65 @@
+"""What a backup does about a workspace that lost most of its files: asks a person, or keeps the parent."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from itertools import islice
+
+import msgspec
+
+from scratchflow.archive.compare.plan import Plan
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.root_sizes import root_sizes
+from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
+from scratchflow.model.snapshot import Manifest, Purpose
+from scratchflow.model.times import iso_time
+from scratchflow.node.progress import Teller
+from scratchflow.store.directory import Place
+from scratchflow.store.marks import Mark, keep
+from scratchflow.store.shrink import Shrink, find_shrink
+
+# How many missing files are looked for on disk, to tell deleted ones from excluded ones.
+_LOOKED_AT = 1000
+# Nobody can answer there. Refusing would leave every later change unsaved; another snapshot loses nothing.
+UNATTENDED: frozenset[Purpose] = frozenset({"auto", "final"})
+
+
+def shrink_since(
+    parent: Manifest, index: Index, planned: Plan, roots: Sequence[str]
+) -> Shrink | None:
+    """How the workspace shrank since its parent. Only roots that both save are compared."""
+    common = [root for root in (parent.workspace, *parent.also) if root in roots]
+    now = root_sizes(planned.scanned, common, planned.dropped)
+    shrink = find_shrink(root_sizes(index, common), now)
+    if shrink is None:
+        return None
+    return msgspec.structs.replace(shrink, still_there=_still_there(index, planned, shrink.root))
+
+
+def _still_there(index: Index, planned: Plan, root: str) -> str | None:
+    """A file of the parent that is on disk though the scan passed over it: it is excluded by now."""
+    scratch, inside = os.fsencode(planned.scanned.scratch), os.fsencode(root) + b"/"
+    gone = (index.path(one) for one in planned.found.gone if _is_file(index, one))
+    for path in islice((one for one in gone if one.startswith(inside)), _LOOKED_AT):
+        on_disk = os.path.join(scratch, path)
+        parent = os.path.dirname(on_disk)
+        # A directory that is a link by now leads elsewhere: what lies there was never saved.
+        if os.path.realpath(parent) == parent and os.path.lexists(on_disk):
+            return os.fsdecode(path)
+    return None
+
+
+def _is_file(index: Index, entry: int) -> bool:
+    return index.mode[entry] & KIND_MASK == REGULAR
+
+
+def keep_parent(place: Place, parent: Manifest, shrink: Shrink, teller: Teller) -> None:
+    """Keeps the parent from retention until a person agrees. Called before the smaller one is committed."""
+    keep(place, Mark(snapshot=parent.id, why="shrink", time=iso_time(time.time()) or ""))
+    message = (
+        f"{shrink.in_words()}; it is saved all the same, and snapshot {parent.id} is kept:"
+        f" `scratchflow restore {parent.id}` brings it back"
+    )
+    teller.warn("backup.shrunk", b"", message)

@@ -1,0 +1,460 @@
+"""Taking one snapshot under the store's lock: what `backup`, `create` and a safety copy share."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from scratchflow import __version__
+from scratchflow.archive.compare.plan import Plan, plan
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.scan.cache import ScanCache, recheck_flags
+from scratchflow.archive.scan.ignore import IgnoreRules
+from scratchflow.archive.scan.scan import Scan, ScannedTree
+from scratchflow.archive.tree.index import RECHECK, Index
+from scratchflow.archive.tree.tree import Counts
+from scratchflow.model.errors import (
+    NoSpace,
+    RestoreIncomplete,
+    ScratchflowError,
+    SnapshotDamaged,
+    WorkspaceFailed,
+    WorkspaceIsLink,
+    WorkspaceMissing,
+)
+from scratchflow.model.results import BackupTaken
+from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, Purpose
+from scratchflow.model.text import removed_in_words
+from scratchflow.node import backup_result as results
+from scratchflow.node.backup_result import Heard
+from scratchflow.node.base_note import note_equal
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+from scratchflow.node.roots import warn_of_roots
+from scratchflow.node.shrink import UNATTENDED, keep_parent, shrink_since
+from scratchflow.store.catalogue import (
+    Catalogue,
+    begun_at,
+    fresh_id,
+    needed_archives,
+    read_catalogue,
+)
+from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.directory import Place
+from scratchflow.store.lineage import lineage_of, newest_full, read_noted
+from scratchflow.store.lock import StoreLock
+from scratchflow.store.prune import prune
+from scratchflow.store.verified import known_damage
+from scratchflow.workspace.notes import Restoring, cache_path, read_base, read_restoring
+
+if TYPE_CHECKING:
+    from scratchflow.archive.write.writer import Written
+
+# A chain of incrementals of which less than this is still in use is not worth keeping.
+MIN_LIVE_SHARE = 0.5
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """How the user wants the snapshot taken."""
+
+    full: bool = False
+    allow_shrink: bool = False
+    message: str = ""
+    purpose: Purpose = "asked"
+    # Also when nothing changed: to make a state that was restored the newest one.
+    even_unchanged: bool = False
+    # Not while a restore is about to read a snapshot that the rules no longer keep.
+    prune: bool = True
+    # Not when whatever is noted will be wrong in a moment; what is noted already is still true.
+    note_unchanged: bool = True
+    # Not even when a full one is due: there was no room for it.
+    never_full: bool = False
+    # The snapshot that is the newest one now stays that: what is saved is a copy that fell behind.
+    keeps_newest: bool = False
+    # What to save, by name beneath scratch; by default what the profile says.
+    roots: Sequence[str] = ()
+
+
+class Parent(msgspec.Struct, frozen=True):
+    """The snapshot that the workspace came from, and what is known about each of its files."""
+
+    manifest: Manifest
+    index: Index
+    cache: ScanCache | None
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """The workspace as it was scanned, and the snapshot that holds it."""
+
+    taken: BackupTaken
+    scanned: ScannedTree
+    flags: array[int]  # of the scan's entries: which of them the scan cannot be trusted with
+    index: Index
+    cache: ScanCache | None  # what is known about the index's entries
+
+
+class Ahead(msgspec.Struct, frozen=True):
+    """What was begun or read before there was a lock: a scan, and an index like the parent's."""
+
+    scan: Scan
+    index: Index
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A snapshot that the workspace has just been made equal to."""
+
+    index: Index
+    cache: ScanCache
+
+
+def require_workspace(here: Here) -> None:
+    """WorkspaceMissing, or WorkspaceIsLink, when there is nothing that could be backed up."""
+    try:
+        refuse_links(here.workspace.scratch, here.workspace.roots)
+        is_there = here.workspace.path.is_dir()
+    except OSError as error:
+        raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
+    if not is_there:
+        raise WorkspaceMissing(path=here.workspace.path)
+
+
+def require_backupable(here: Here) -> None:
+    """A workspace that is not there, or is half of two states, is not backed up."""
+    interrupted = unfinished_restore(here)
+    if interrupted:
+        raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
+    require_workspace(here)
+
+
+def unfinished_restore(here: Here) -> Restoring | None:
+    """The restore that runs, or was interrupted: who has the workspace's lock knows which."""
+    try:
+        return read_restoring(here.workspace)
+    except OSError as error:
+        raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
+
+
+def refuse_links(scratch: Path, roots: Sequence[str]) -> None:
+    """The scan follows no symlink: of a root that is one, only the link would be saved."""
+    for root in roots:
+        path = scratch
+        for part in root.split("/"):
+            path /= part
+            if path.is_symlink():
+                raise WorkspaceIsLink(path=path)
+
+
+def take_snapshot(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> BackupTaken:
+    """One snapshot, committed and noted, or the word that none was needed."""
+    return save_workspace(here, lock, teller, wish).taken
+
+
+def save_workspace(
+    here: Here, lock: StoreLock, teller: Teller, wish: Wish, ahead: Ahead | None = None
+) -> Saved:
+    """The same, with what was found on the way for whoever goes on from there.
+
+    A full snapshot that is only due, and for which the store has no room, is put off.
+    """
+    try:
+        return _save_workspace(here, lock, teller, wish, ahead)
+    except _NoRoomForFull:
+        message = "the store has no room for the full snapshot that is due; what changed is stored"
+        teller.warn("backup.full_put_off", b"", message)
+    return _save_workspace(here, lock, teller, msgspec.structs.replace(wish, never_full=True))
+
+
+class _NoRoomForFull(Exception):
+    """A full snapshot does not fit, and an incremental one would do."""
+
+
+def _save_workspace(
+    here: Here, lock: StoreLock, teller: Teller, wish: Wish, ahead: Ahead | None = None
+) -> Saved:
+    started_s = here.monotonic()
+    heard = Heard.so_far(teller)
+    catalogue = read_catalogue(lock.place)
+    parent, planned = plan_snapshot(here, lock.place, catalogue, teller, wish, ahead)
+    roots = wish.roots or here.workspace.roots
+    warn_of_roots(here, parent.manifest if parent else None, roots, teller)
+    if planned.unchanged and parent is not None and not is_wanted_anyway(wish, parent.manifest):
+        cache = planned.cache_if_unchanged()
+        if wish.note_unchanged:
+            note_equal(here, lock.place, parent.manifest.id, cache, teller)
+        took_s = here.monotonic() - started_s
+        taken = results.unchanged(parent.manifest, took_s, heard.unsaved(teller))
+        flags = cache.flags if cache else recheck_flags(planned.scanned)
+        return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
+    shrunk = _guard_shrink(here, lock.place, parent, planned, wish, teller)
+    snapshot = fresh_id(catalogue, here.now(), here.token(3))
+    try:
+        with NewSnapshot(lock, snapshot) as new:
+            written = _write(planned, new, here, teller)
+            plain = _manifest(here, parent.manifest if parent else None, written, wish, snapshot)
+            plain = msgspec.structs.replace(plain, shrunk=shrunk)
+            manifest = _commit(new, plain, teller, heard, here.monotonic() - started_s)
+    except NoSpace as error:
+        if planned.is_only_due:
+            raise _NoRoomForFull from error
+        raise
+    note_equal(here, lock.place, snapshot, written.cache, teller)
+    if wish.keeps_newest:
+        _keep_newest(here, lock, teller, catalogue)
+    pruned = _prune(lock, here, teller) if wish.prune else ()
+    took_s = here.monotonic() - started_s
+    taken = results.taken(manifest, planned, written, took_s, heard.unsaved(teller))
+    taken = msgspec.structs.replace(taken, pruned=list(pruned))
+    return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
+
+
+def _keep_newest(here: Here, lock: StoreLock, teller: Teller, before: Catalogue) -> None:
+    """Makes the snapshot that was the newest one before the newest one again, under a new id."""
+    newest = before.newest_readable
+    if newest is None or newest.id != before.newest_id or newest.id in before.damaged:
+        message = f"`{before.newest_id}` was the newest snapshot, and cannot be read; restore it by its id"
+        teller.warn("snapshots.unreadable", b"", message)
+        return
+    try:
+        index = open_index(lock.place.archive(newest.id))
+    except SnapshotDamaged as error:
+        teller.warn("snapshots.damaged", b"", f"{error}; it is not the newest snapshot any more")
+        return
+    # Nothing on this disk is known about its files: every one of them would have to be read.
+    cache = ScanCache(newest.id)
+    cache.flags = array("B", bytes([RECHECK]) * len(index))
+    wish = Wish(message=f"the newest one again: {newest.id}", purpose="restored")
+    snapshot = _commit_tree(here, lock, teller, newest, Known(index, cache), wish)[0]
+    teller.remark(
+        f"`{here.workspace.path}` is an old copy; `{snapshot}` is the newest snapshot again"
+    )
+
+
+def is_wanted_anyway(wish: Wish, parent: Manifest) -> bool:
+    """Whether a snapshot is taken though nothing changed: a name that a person gives must not be lost."""
+    has_name = parent.purpose == "asked" and parent.message == wish.message
+    gets_name = wish.purpose == "asked" and wish.message != "" and not has_name
+    return wish.even_unchanged or gets_name
+
+
+def commit_again(
+    here: Here, lock: StoreLock, teller: Teller, source: Manifest, known: Known, wish: Wish
+) -> str | None:
+    """The state of `source`, which the workspace is known to equal, as a new and newest snapshot.
+
+    Stores no content and looks at no file. None when `source` is gone from the store meanwhile.
+    """
+    catalogue = read_catalogue(lock.place)
+    if all(one.id != source.id for one in catalogue.snapshots) or source.id in catalogue.damaged:
+        return None
+    snapshot, cache = _commit_tree(here, lock, teller, source, known, wish)
+    note_equal(here, lock.place, snapshot, cache, teller)
+    if pruned := _prune(lock, here, teller):
+        teller.remark(removed_in_words(pruned))
+    return snapshot
+
+
+def _commit_tree(
+    here: Here, lock: StoreLock, teller: Teller, source: Manifest, known: Known, wish: Wish
+) -> tuple[str, ScanCache]:
+    """The tree of `source` under a new id, with the cache for it. Stores no content."""
+    started_s = here.monotonic()
+    heard = Heard.so_far(teller)
+    snapshot = fresh_id(read_catalogue(lock.place), here.now(), here.token(3))
+    with NewSnapshot(lock, snapshot) as new:
+        from scratchflow.archive.write.writer import write_again
+
+        written = write_again(known.index, known.cache, new.file, archive_id=snapshot)
+        plain = _manifest(here, source, written, wish, snapshot)
+        # What it holds is what `source` holds, whatever the profile saves by now.
+        plain = msgspec.structs.replace(plain, also=source.also)
+        _commit(new, plain, teller, heard, here.monotonic() - started_s)
+    return snapshot, written.cache
+
+
+def _guard_shrink(
+    here: Here, place: Place, parent: Parent | None, planned: Plan, wish: Wish, teller: Teller
+) -> bool:
+    """Whether most of the parent's files are gone and nobody was there to agree to that."""
+    if parent is None or wish.allow_shrink:
+        return False
+    roots = wish.roots or here.workspace.roots
+    shrink = shrink_since(parent.manifest, parent.index, planned, roots)
+    if shrink is None:
+        return False
+    if wish.purpose not in UNATTENDED:
+        raise shrink.refusal(parent.manifest.id)
+    keep_parent(place, parent.manifest, shrink, teller)
+    return True
+
+
+def _commit(
+    new: NewSnapshot, plain: Manifest, teller: Teller, heard: Heard, took_s: float
+) -> Manifest:
+    teller.phase("verify")
+    told = msgspec.structs.replace(
+        plain,
+        warnings=teller.warnings - heard.warnings,
+        **results.unsaved_fields(heard.unsaved(teller)),
+        duration_s=round(took_s, 3),
+    )
+    return new.commit(told)
+
+
+def find_parent(
+    here: Here, place: Place, catalogue: Catalogue, teller: Teller, like: Index | None = None
+) -> Parent | None:
+    """The workspace's base if the store still has it, else the newest whole snapshot.
+
+    A wrong guess costs nothing but room: every file is compared before it is believed.
+    """
+    base = read_base(here.workspace, here.store)
+    known = {one.id: one for one in catalogue.snapshots if one.id not in catalogue.damaged}
+    manifest = known.get(base or "") or catalogue.latest_whole
+    if manifest is None:
+        return None
+    try:
+        index = open_index(place.archive(manifest.id), like)
+    except SnapshotDamaged as error:
+        teller.warn("snapshots.damaged", b"", f"{error}; storing everything anew")
+        return None
+    return Parent(manifest, index, ScanCache.load(cache_path(here.workspace), index))
+
+
+def plan_snapshot(
+    here: Here,
+    place: Place,
+    catalogue: Catalogue,
+    teller: Teller,
+    wish: Wish,
+    ahead: Ahead | None = None,
+) -> tuple[Parent | None, Plan]:
+    """Scans the workspace and decides what has to be stored; reads the parent's index meanwhile."""
+    teller.phase("scan")
+    with ahead.scan if ahead else begin_scan(here, wish.roots or None) as scan:
+        parent = find_parent(here, place, catalogue, teller, ahead.index if ahead else None)
+        if parent is None:  # everything will be stored: what does that is loaded meanwhile
+            import scratchflow.archive.write.writer  # noqa: F401
+        scanned = scan.finish(teller.warn, parent.index if parent else None)
+    if parent is None:
+        return None, plan(scanned, None, warn=teller.warn)
+    full = wish.full or _is_on_damaged(place, parent, teller)
+    planned = plan(scanned, parent.index, parent.cache, warn=teller.warn, full=full)
+    # Asked only now: an unchanged workspace is the common case and should cost no more than a look.
+    if planned.full or planned.unchanged or wish.never_full:
+        return parent, planned
+    if not _is_due_for_full(here, place, catalogue, parent):
+        return parent, planned
+    return parent, planned.in_full()
+
+
+def _is_on_damaged(place: Place, parent: Parent, teller: Teller) -> bool:
+    """Whether the parent needs an archive that is known to be damaged: it does not hold its files."""
+    damaged = known_damage(place, needed_archives(parent.manifest))
+    if damaged is not None:
+        message = f"snapshot {damaged} is damaged; everything is stored anew"
+        teller.warn("snapshots.damaged", b"", message)
+    return damaged is not None
+
+
+def scan_workspace(here: Here, teller: Teller, roots: Sequence[str] | None = None) -> ScannedTree:
+    """The workspace and what is saved with it, or the given roots, as they are on disk now."""
+    with begin_scan(here, roots) as scan:
+        return scan.finish(teller.warn)
+
+
+def begin_scan(here: Here, roots: Sequence[str] | None) -> Scan:
+    """The same scan while the caller does something else."""
+    rules = IgnoreRules(here.profile.backup.exclude)
+    wanted = here.workspace.roots if roots is None else roots
+    return Scan(here.workspace.scratch, wanted, rules)
+
+
+def _is_due_for_full(here: Here, place: Place, catalogue: Catalogue, parent: Parent) -> bool:
+    """Whether the line has no full snapshot of the last `full_every`, or most of its bytes are dead."""
+    whole = [one for one in catalogue.snapshots if one.id not in catalogue.damaged]
+    fulls = {one.id for one in whole if one.kind == "full"}
+    lineage = lineage_of(catalogue.snapshots, read_noted(place))
+    full = newest_full(parent.manifest.id, lineage, fulls)
+    full_every = timedelta(seconds=here.profile.backup.full_every.seconds)
+    if full is None or here.now() - begun_at(full) >= full_every:
+        return True
+    uses = parent.index.uses()
+    stored = sum(use.stored_bytes for use in uses)
+    return sum(use.live_bytes for use in uses) < stored * MIN_LIVE_SHARE
+
+
+def _write(planned: Plan, new: NewSnapshot, here: Here, teller: Teller) -> Written:
+    # Imported when there is something to write: most backups find nothing.
+    from scratchflow.archive.write.writer import write
+
+    return write(
+        planned,
+        new.file,
+        archive_id=new.snapshot,
+        level=here.profile.backup.level,
+        warn=teller.warn,
+        progress=teller.progress,
+        item=teller.item if teller.wants_items else None,
+    )
+
+
+def _manifest(
+    here: Here, parent: Manifest | None, written: Written, wish: Wish, snapshot: str
+) -> Manifest:
+    plain = plain_manifest(here, snapshot, written.counts, written.archive_bytes, written.sha256)
+    return msgspec.structs.replace(
+        plain,
+        kind="full" if written.full else "incremental",
+        parent=parent.id if parent else None,
+        needs=written.needs,
+        also=[root for root in wish.roots or here.workspace.roots if root != here.workspace.name],
+        message=wish.message,
+        purpose=wish.purpose,
+        exclude=list(here.profile.backup.exclude),
+    )
+
+
+def plain_manifest(
+    here: Here, snapshot: str, counts: Counts, archive_bytes: int, sha256: str
+) -> Manifest:
+    """The manifest of a full snapshot taken here, with nothing special about it."""
+    return Manifest(
+        schema=MANIFEST_SCHEMA,
+        id=snapshot,
+        time=f"{begun_at(snapshot):%Y-%m-%dT%H:%M:%SZ}",
+        kind="full",
+        parent=None,
+        needs=[],
+        workspace=here.workspace.name,
+        also=[],
+        node=here.node,
+        job_id=here.job_id,
+        host=os.uname().nodename,
+        tool_version=__version__,
+        files=counts.files,
+        dirs=counts.dirs,
+        links=counts.links,
+        bytes=counts.bytes,
+        archive_bytes=archive_bytes,
+        archive_sha256=sha256,
+        warnings=0,
+        verified=False,
+    )
+
+
+def _prune(lock: StoreLock, here: Here, teller: Teller) -> tuple[str, ...]:
+    """What was removed. The new snapshot is committed by then: trouble with old ones is a warning."""
+    try:
+        plan = prune(lock, here.profile.backup, here.now())
+    except ScratchflowError as error:
+        teller.warn("snapshots.not_pruned", b"", f"old snapshots stay: {error}")
+        return ()
+    if plan.blocked:
+        teller.remark(f"no old snapshot was removed: {plan.blocked}")
+    return plan.removed

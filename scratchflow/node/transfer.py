@@ -1,0 +1,296 @@
+"""`snapshots export|import` and `restore --from`: snapshots in and out of the store as plain files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.archive.files.holes import hole_allowance
+from scratchflow.archive.foreign.importer import (
+    Imported,
+    import_archive,
+    member_names,
+    write_complete,
+)
+from scratchflow.archive.format.container import FOOTER_WORD
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.write.frame_sink import Out
+from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, publish_new
+from scratchflow.disk.trees import remove_tree
+from scratchflow.model.errors import (
+    FileFailed,
+    FileIncomplete,
+    FileTaken,
+    SnapshotDamaged,
+    UnsafeMember,
+)
+from scratchflow.model.results import SnapshotExported, SnapshotImported
+from scratchflow.model.snapshot import Manifest, snapshot_id
+from scratchflow.model.text import printable
+from scratchflow.node.backup import leave_rescue
+from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
+from scratchflow.node.same_store import open_store
+from scratchflow.node.snapshot import plain_manifest
+from scratchflow.node.transfer_roots import Landing, landing_of_foreign, landing_of_own
+from scratchflow.store.catalogue import fresh_id, read_catalogue
+from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.directory import Place, find_place
+from scratchflow.store.sweep import sweep
+from scratchflow.workspace.staging import begin_incoming
+
+
+def export_snapshot(
+    here: Here, teller: Teller, wanted: str, file: Path, *, dry_run: bool
+) -> SnapshotExported:
+    """One plain full `.tar.lz4`. A full snapshot is one already; of others one is written.
+
+    Every byte is checked on the way: SnapshotDamaged when one differs, and no file is left.
+    """
+    place = find_place(here.store, here.workspace.name)
+    catalogue = read_catalogue(place)
+    manifest = catalogue.find(wanted)
+    catalogue.require_whole(manifest)
+    target = _free(file)
+    size = manifest.archive_bytes if not manifest.needs else manifest.bytes
+    if not dry_run:
+        size = _export(here, place, manifest, target, teller)
+    shown = printable(target)
+    return SnapshotExported(snapshot=manifest.id, path=shown, bytes=size, dry_run=dry_run)
+
+
+def _export(here: Here, place: Place, manifest: Manifest, target: Path, teller: Teller) -> int:
+    with _new_file(target, here.token(4)) as descriptor:
+        if manifest.needs:
+            write_complete(
+                open_index(place.archive(manifest.id)),
+                place.archive,
+                descriptor,
+                archive_id=manifest.id,
+                roots=[manifest.workspace, *manifest.also],
+                level=here.profile.backup.level,
+                progress=teller.progress,
+            )
+        else:
+            _copy(place.archive(manifest.id), descriptor, manifest)
+        return os.fstat(descriptor).st_size
+
+
+def _free(file: Path) -> Path:
+    try:
+        target = file.absolute()
+        if not is_there(target):
+            return target
+    except OSError as error:
+        raise FileFailed(path=file, reason=error.strerror) from None
+    raise FileTaken(path=target)
+
+
+def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) -> SnapshotImported:
+    """Any `.tar.lz4` as a snapshot of the workspace."""
+    coming = _coming(here, _readable(file))
+    source = coming.path
+    if dry_run:
+        with open(os.devnull, "wb") as nowhere:
+            tried = _import(here, teller, coming, nowhere.fileno())
+        return SnapshotImported(
+            snapshot=None,
+            source=printable(source),
+            files=tried.counts.files,
+            bytes=tried.counts.bytes,
+            dry_run=True,
+            previous=read_catalogue(find_place(here.store, here.workspace.name)).newest_id,
+        )
+    place = open_store(here)
+    with here.lock(place, "scratchflow snapshots import", remark=teller.remark) as lock:
+        sweep(lock, time.time())
+        catalogue = read_catalogue(place)
+        snapshot = fresh_id(catalogue, here.now(), here.token(3))
+        with NewSnapshot(lock, snapshot) as new:
+            imported = _import(here, teller, coming, new.file, snapshot)
+            manifest = plain_manifest(
+                here, snapshot, imported.counts, imported.archive_bytes, imported.sha256
+            )
+            message = f"imported from {printable(source.name)}"
+            new.commit(
+                msgspec.structs.replace(
+                    manifest,
+                    also=_also(coming.landing, imported.index, here.workspace.name),
+                    warnings=teller.warnings,
+                    message=message,
+                    purpose="imported",
+                )
+            )
+        leave_rescue(place, teller)
+    counts = imported.counts
+    return SnapshotImported(
+        snapshot=snapshot,
+        source=printable(source),
+        files=counts.files,
+        bytes=counts.bytes,
+        previous=catalogue.newest_id,
+    )
+
+
+class _Coming(msgspec.Struct, frozen=True):
+    """An archive from outside, and where its names go."""
+
+    path: Path
+    index: Index | None  # None for one that scratchflow did not write
+    landing: Landing
+
+
+def _coming(here: Here, source: Path) -> _Coming:
+    index = _own_index(source)
+    if index is None:
+        landing = landing_of_foreign(member_names(source), here.workspace)
+    else:
+        landing = landing_of_own(index, here.workspace)
+    return _Coming(source, index, landing)
+
+
+def _import(
+    here: Here, teller: Teller, coming: _Coming, out: Out | int, snapshot: str | None = None
+) -> Imported:
+    archive_id = snapshot or snapshot_id(here.now(), here.token(3))
+    level = here.profile.backup.level
+    if coming.index is not None:
+        return write_complete(
+            coming.index,
+            lambda _: coming.path,
+            out,
+            archive_id=archive_id,
+            roots=coming.landing.roots,
+            where=coming.landing.path,
+            level=level,
+            progress=teller.progress,
+        )
+    return import_archive(
+        coming.path,
+        out,
+        archive_id=archive_id,
+        where=coming.landing.path,
+        level=level,
+        warn=teller.warn,
+        progress=teller.progress,
+    )
+
+
+def _also(landing: Landing, index: Index, workspace: str) -> list[str]:
+    """The roots beside the workspace that really came."""
+    others = (root for root in landing.roots if root != workspace)
+    return [root for root in others if index.find(os.fsencode(root)) is not None]
+
+
+@contextmanager
+def opened_file(
+    here: Here, teller: Teller, file: Path, *, dry_run: bool
+) -> Iterator[tuple[Path, Index, list[str]]]:
+    """Any `.tar.lz4` as an archive with an index, and its roots.
+
+    A foreign one, or one whose names have to change, is written anew on scratch first.
+    """
+    coming = _coming(here, _readable(file))
+    roots = coming.landing.roots
+    if coming.index is not None and coming.landing.changes_nothing:
+        yield coming.path, coming.index, roots
+        return
+    if dry_run:
+        with open(os.devnull, "wb") as nowhere:
+            yield coming.path, _import(here, teller, coming, nowhere.fileno()).index, roots
+        return
+    incoming = begin_incoming(here.workspace, here.token(4))
+    archive = incoming / "imported.tar.lz4"
+    try:
+        with _new_file(archive, here.token(4)) as descriptor:
+            imported = _import(here, teller, coming, descriptor)
+        yield archive, imported.index, roots
+    finally:
+        remove_tree(incoming)
+
+
+def _own_index(file: Path) -> Index | None:
+    """The index of a complete archive that scratchflow wrote; None for a foreign one.
+
+    One of ours with a damaged index is not read as a foreign one: of an incremental archive the tar
+    stream is only a part.
+    """
+    try:
+        index = open_index(file)
+    except SnapshotDamaged:
+        if _ends_as_ours(file):
+            raise
+        return None
+    if index.needs:
+        raise FileIncomplete(path=file)
+    _refuse_holes(index, file)
+    return index
+
+
+def _refuse_holes(index: Index, file: Path) -> None:
+    """Refuses a file of our format whose holes would take hours to digest."""
+    files = [entry for entry in index.sparse if entry not in index.hardlinks]
+    holes = sum(index.size[entry] - index.stored_size(entry) for entry in files)
+    if holes > hole_allowance(file.stat().st_size):
+        most = max(files, key=index.size.__getitem__)
+        reason = "its holes add up to more than an archive of this size may have"
+        raise UnsafeMember(archive=file, member=os.fsdecode(index.path(most)), reason=reason)
+
+
+def _ends_as_ours(file: Path) -> bool:
+    with file.open("rb") as source:
+        source.seek(0, os.SEEK_END)
+        source.seek(max(0, source.tell() - 1024))
+        return FOOTER_WORD in source.read()
+
+
+def _readable(file: Path) -> Path:
+    try:
+        source = file.absolute()
+        with source.open("rb"):
+            return source
+    except OSError as error:
+        raise FileFailed(path=file, reason=error.strerror) from None
+
+
+@contextmanager
+def _new_file(target: Path, token: str) -> Iterator[int]:
+    """A descriptor whose bytes appear under the target's name whole, or not at all."""
+    temp = target.with_name(f"{TEMP_PREFIX}{token}")
+    try:
+        descriptor = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise FileFailed(path=target, reason=error.strerror) from error
+    try:
+        try:
+            yield descriptor
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        publish_new(temp, target)
+        fsync_directory(target.parent)
+    except FileExistsError:
+        raise FileTaken(path=target) from None
+    except OSError as error:
+        raise FileFailed(path=target, reason=error.strerror) from error
+    finally:
+        temp.unlink(missing_ok=True)
+
+
+def _copy(archive: Path, descriptor: int, manifest: Manifest) -> None:
+    """Copies the archive; SnapshotDamaged when the bytes that were copied are not the manifest's."""
+    digest = hashlib.sha256()
+    with archive.open("rb") as source, open(descriptor, "wb", closefd=False) as target:
+        while piece := source.read(4 << 20):
+            digest.update(piece)
+            target.write(piece)
+    if digest.hexdigest() != manifest.archive_sha256:
+        reason = "its archive does not match the SHA-256 in its manifest"
+        raise SnapshotDamaged(snapshot=manifest.id, reason=reason)

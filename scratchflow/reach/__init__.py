@@ -1,0 +1,1 @@
+"""How one machine gets to the next: laptop to login host, login host to node."""

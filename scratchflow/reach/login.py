@@ -1,0 +1,69 @@
+"""Asking the cluster: the agent on the login host, brought there or healed when it has to be."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from scratchflow.agent.client import call_healed
+from scratchflow.agent.delivery.install import agent_command, install
+from scratchflow.agent.request import asking
+from scratchflow.config.settings import Settings
+from scratchflow.model.events import Emit, Log
+from scratchflow.model.profile import to_plain
+from scratchflow.ssh.transport.base import Transport
+from scratchflow.ssh.transport.choose import Means, open_transport
+
+
+@contextmanager
+def reach_login(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, *, may_ask: bool
+) -> Iterator[Transport]:
+    """A connection to the profile's login host. Only with `may_ask` may ssh use the terminal."""
+    profile = settings.profile
+    config = Path(os.path.expanduser(profile.ssh_config))
+    means = Means(environment, has_terminal=may_ask and sys.stdin.isatty() and sys.stderr.isatty())
+    transport = open_transport(
+        profile.login,
+        means,
+        setting=profile.transport,
+        config=config if config.exists() else None,
+    )
+    with transport:
+        emit(Log(level="debug", message=transport.describe()))
+        yield transport
+
+
+def ask_agent(
+    far: Transport,
+    settings: Settings,
+    do: str,
+    arguments: dict[str, Any],
+    emit: Emit,
+    *,
+    on_node: bool = False,
+    job_id: int | None = None,
+    verbose: bool = False,
+) -> dict[str, Any]:
+    """What the agent there answers. A missing or other agent is replaced by ours first."""
+    profile = settings.profile
+
+    def heal(_: Exception) -> list[str]:
+        modules = profile.environment.modules
+        install(far, profile_name=settings.name, modules=modules, emit=emit)
+        return agent_command()
+
+    request = asking(
+        do,
+        arguments,
+        profile_name=settings.name,
+        profile=to_plain(profile),
+        on_node=on_node,
+        job_id=job_id,
+        verbose=verbose,
+    )
+    return call_healed(far, request, emit, command=agent_command(), heal=heal)

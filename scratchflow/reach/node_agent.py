@@ -1,0 +1,110 @@
+"""The agent on the node: one request to it, for the job that holds the node."""
+
+from __future__ import annotations
+
+import time
+
+from scratchflow.agent.client import call
+from scratchflow.agent.delivery.install import agent_command, install
+from scratchflow.agent.request import Request
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.jobs import job, our_jobs
+from scratchflow.cluster.slurm.step_refused import is_refused
+from scratchflow.cluster.slurm.wait import ended_error
+from scratchflow.config.settings import Settings
+from scratchflow.model.allocation import HELD, Allocation
+from scratchflow.model.errors import (
+    AgentMissing,
+    AllocationMissing,
+    ConnectionLost,
+    EndedBySignal,
+    NodeSilent,
+    ScratchflowError,
+)
+from scratchflow.model.events import Emit
+from scratchflow.reach.node import Way
+from scratchflow.reach.node_watch import NodeWatch
+from scratchflow.ssh.transport.local import LocalTransport
+
+STEP_WAIT_S = 20.0
+_AGAIN_S = 2.0
+
+
+def require_allocation(slurm: Slurm, profile: str, job_id: int | None = None) -> Allocation:
+    """The profile's running allocation; the newest, should there be several, or just this one."""
+    running = [
+        found
+        for found in our_jobs(slurm, profile)
+        if found.state == "running" and job_id in {None, found.job_id}
+    ]
+    if not running or running[-1].node is None:
+        raise AllocationMissing(profile=profile)
+    return running[-1]
+
+
+def ask_node(
+    way: Way, request: Request, emit: Emit, settings: Settings, slurm: Slurm
+) -> dict[str, object]:
+    """What the agent on the node answers; says that the job has ended when that is why nothing comes.
+
+    Where there is no agent yet it is installed first: homes are shared with the nodes.
+    """
+    try:
+        return _call(way, request, emit, slurm)
+    except AgentMissing as error:
+        require_running(way.held, slurm, error)
+    except EndedBySignal as error:
+        # Slurm ends its steps with one; whoever asked was sent none.
+        require_running(way.held, slurm, error)
+        raise
+    except ConnectionLost as error:
+        require_running(way.held, slurm, error)
+        raise _silent(way, error) from error
+    modules = settings.profile.environment.modules
+    install(LocalTransport(), profile_name=settings.name, modules=modules, emit=emit)
+    try:
+        return _call(way, request, emit, slurm)
+    except AgentMissing as error:
+        require_running(way.held, slurm, error)
+        raise _silent(way, error) from error
+
+
+def _call(way: Way, request: Request, emit: Emit, slurm: Slurm) -> dict[str, object]:
+    """Asks again while Slurm gives the running job no step: it does not yet, right after its start."""
+    until = time.monotonic() + STEP_WAIT_S
+    while True:
+        watch = NodeWatch(way, lambda: _as_it_is(way.held, slurm))
+        try:
+            return call(watch, request, emit, command=agent_command(), meet=watch.meet)
+        except ConnectionLost as error:
+            _require_waited(watch, way, slurm, error)
+            raise
+        except AgentMissing as error:
+            _require_waited(watch, way, slurm, error)
+            if not is_refused(error.fields["reason"]) or time.monotonic() > until:
+                raise
+            require_running(way.held, slurm, error)
+        time.sleep(_AGAIN_S)
+
+
+def _require_waited(watch: NodeWatch, way: Way, slurm: Slurm, error: ScratchflowError) -> None:
+    """Says why the node was given up, when it was not the agent that ended."""
+    if watch.given_up:
+        require_running(way.held, slurm, error)
+        raise NodeSilent(node=way.host, job_id=way.held.job_id, reason=watch.given_up) from error
+
+
+def _silent(way: Way, error: ScratchflowError) -> NodeSilent:
+    reason = error.fields.get("reason", error)
+    return NodeSilent(node=way.host, job_id=way.held.job_id, reason=reason)
+
+
+def _as_it_is(held: Allocation, slurm: Slurm) -> Allocation:
+    return job(slurm, held.job_id or 0, held.name)
+
+
+def require_running(held: Allocation, slurm: Slurm, error: ScratchflowError) -> None:
+    """Says that the job has ended, when that is why nobody answers."""
+    now = _as_it_is(held, slurm)
+    if now.state not in HELD:
+        raise ended_error(now) from error

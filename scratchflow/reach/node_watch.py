@@ -1,0 +1,144 @@
+"""Notices that nothing more will come from the node, though what carries it still waits.
+
+A node that crashes says no goodbye. `srun` may then wait for ever, above all when the node is back
+before Slurm has missed it; and ssh waits for as long as its connection seems to live.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from scratchflow.model.allocation import HELD, Allocation
+from scratchflow.model.errors import ScratchflowError, SlurmUnreachable
+from scratchflow.model.events import Hello
+from scratchflow.reach.node import Way
+from scratchflow.ssh.transport.child import ChildStream
+
+SILENT_S = 20.0
+"""An agent that is silent for so long is looked after, and again every so often."""
+PROBE_S = 30.0
+# Looking after it may fail because the network pauses: only so many times in a row mean something.
+_ENOUGH = 4
+# Before its first word there is nothing to look after, and a step may have to wait, or Python to be
+# read from a slow disk.
+_ENOUGH_AT_FIRST = 12
+_FAREWELL_S = 1.0
+# Says it in words: an exit code may be that of what carries the question.
+_LOOK = ["sh", "-c", 'if [ -d "/proc/$1" ]; then echo there; else echo gone; fi', "sh"]
+_SEEN = {b"there": "", b"gone": "what was started there is gone"}
+
+
+class NodeWatch:
+    """The node, for one request; its stream ends when whoever should answer cannot any more.
+
+    `ask` says how the job is, or raises SlurmUnreachable.
+    """
+
+    def __init__(
+        self,
+        way: Way,
+        ask: Callable[[], Allocation],
+        *,
+        silent_s: float = SILENT_S,
+        probe_s: float = PROBE_S,
+    ) -> None:
+        self.host = way.host
+        self.run = way.run
+        self._way = way
+        self._ask = ask
+        self._silent_s = silent_s
+        self._probe_s = probe_s
+        self._agent: int | None = None  # its process on the node
+        self.given_up: str | None = None
+        """Why, when the stream was ended from here."""
+
+    def meet(self, hello: Hello) -> None:
+        """The agent has said who it is."""
+        self._agent = hello.pid
+
+    def stream(
+        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+    ) -> WatchedStream:
+        """Starts a command and gives its stdout line by line."""
+        stream = self._way.stream(argv, stdin=stdin, hold_stdin=hold_stdin)
+        try:
+            return WatchedStream(stream, self._watch)
+        except BaseException:  # no thread to be had, or interrupted: nobody else will end it
+            stream.close()
+            raise
+
+    def _watch(self, stream: WatchedStream) -> None:
+        in_vain, was_lost = 0, False
+        while stream.wait_for_silence(self._silent_s):
+            lost = self._lost()
+            in_vain = in_vain + 1 if lost is None else 0
+            enough = _ENOUGH_AT_FIRST if self._agent is None else _ENOUGH
+            # Twice in a row: an agent that has just ended may have its last words on their way.
+            if (lost and was_lost) or in_vain >= enough:
+                self.given_up = lost or "nobody there answers"
+                stream.give_up()
+                return
+            was_lost = bool(lost)
+
+    def _lost(self) -> str | None:
+        """Why nothing will come any more, "" when all is well, None when nobody can say."""
+        try:
+            state = self._ask().state
+        except SlurmUnreachable:
+            return ""  # Slurm may be gone for hours: what runs on the node does not need it
+        if state not in HELD:
+            return "its job has ended"
+        if state == "suspended":
+            return ""  # nothing there moves until it goes on
+        if self._agent is None:
+            return None
+        try:
+            done = self._way.run([*_LOOK, str(self._agent)], timeout_s=self._probe_s)
+        except ScratchflowError:
+            return None
+        return _SEEN.get(done.stdout.strip())
+
+
+class WatchedStream:
+    """A stream, and a thread that knows how long it has been silent."""
+
+    def __init__(self, stream: ChildStream, watch: Callable[[WatchedStream], None]) -> None:
+        self._stream = stream
+        self._heard_s = time.monotonic()
+        self._done = threading.Event()
+        self.give_up = stream.give_up
+        self._thread = threading.Thread(target=watch, args=(self,), name="node-watch", daemon=True)
+        self._thread.start()
+
+    @property
+    def returncode(self) -> int | None:
+        """As soon as it has ended."""
+        return self._stream.returncode
+
+    @property
+    def stderr_tail(self) -> bytes:
+        """The end of what it said besides."""
+        return self._stream.stderr_tail
+
+    def __iter__(self) -> Iterator[bytes]:
+        for line in self._stream:
+            self._heard_s = time.monotonic()
+            yield line
+
+    def wait_for_silence(self, silent_s: float) -> bool:
+        """Returns when nothing was heard for so long, or since the last time; False at the end."""
+        begun_s = time.monotonic()
+        while not self._done.is_set():
+            left_s = max(self._heard_s, begun_s) + silent_s - time.monotonic()
+            if left_s <= 0:
+                return True
+            self._done.wait(left_s)
+        return False
+
+    def close(self) -> None:
+        """Lets go of everything; harmless when repeated."""
+        self._done.set()
+        self._stream.close()
+        self._thread.join(_FAREWELL_S)  # it may be looking after the node

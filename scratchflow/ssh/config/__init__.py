@@ -1,0 +1,1 @@
+"""The ssh configuration: what ssh would do, the alias, the one edit of the user's file."""

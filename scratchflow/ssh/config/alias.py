@@ -1,0 +1,163 @@
+"""The alias: the one ssh host name that always leads to the current node, or says why it does not.
+
+Only files of our own are written here. Each is complete and was read by ssh before it gets its
+name, since one bad line in an included file stops ssh for every host.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, write_new
+from scratchflow.model.errors import SshConfigRefused, SshUnusable
+from scratchflow.ssh.config.alias_text import (
+    HEADER,
+    PARKED_COMMAND,
+    AliasTarget,
+    Parked,
+    fault_in,
+    parked_text,
+    parse_alias,
+    target_text,
+)
+from scratchflow.ssh.config.names import is_name
+from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.resolve import ResolvedHost, resolve
+from scratchflow.ssh.config.user_file import drop_needless_backup
+
+_PLAIN_NAMES = "names are letters, digits, `.`, `_` and `-`; correct it in the profile"
+_REPORT = "this is a bug in scratchflow, or an ssh that it does not know: please report `ssh -V`"
+
+
+def point_alias(places: SshPlaces, alias: str, target: AliasTarget) -> None:
+    """Makes the alias lead to a node: a reader sees the old place or the new one, never a mix."""
+    file = _file_of(places, alias)
+    if fault := fault_in(alias, target):
+        raise _refusal(file, fault)
+    make_private_directory(places.directory)
+    make_private_directory(places.host_keys_file(target.key_alias).parent)
+    text = target_text(alias, target, places)
+    _replace_checked(file, text, alias, lambda found: _leads_to(found, target))
+
+
+def park_alias(places: SshPlaces, alias: str) -> None:
+    """Makes `ssh` to the alias fail at once and say what to run."""
+    file = _file_of(places, alias)
+    _replace_checked(
+        file, parked_text(alias), alias, lambda found: found.proxy_command == PARKED_COMMAND
+    )
+
+
+def read_alias(places: SshPlaces, alias: str) -> AliasTarget | Parked | None:
+    """Where the alias leads by our own file; None when there is none, or we would not write it so.
+
+    Says nothing of what the user's config makes of it: `resolve` does.
+    """
+    try:
+        content = _file_of(places, alias).read_bytes()
+    except OSError:
+        return None
+    return parse_alias(content.decode("utf-8", "replace"), alias)
+
+
+def remove_alias(places: SshPlaces, alias: str) -> None:
+    """Takes one alias away; a missing one is fine."""
+    _file_of(places, alias).unlink(missing_ok=True)
+
+
+def remove_files(places: SshPlaces) -> None:
+    """Takes away everything that is ours, after the user's config no longer includes it.
+
+    A directory in which somebody else put something stays, with that in it.
+    """
+    drop_needless_backup(places)
+    keys = places.directory / "known_hosts.d"
+    aliases = [file for file in places.directory.glob("*.conf") if _is_ours(file)]
+    temps = places.directory.glob(f"{TEMP_PREFIX}*")
+    with contextlib.suppress(OSError):
+        for file in [*aliases, *temps, *keys.glob("*")]:
+            file.unlink(missing_ok=True)
+        keys.rmdir()
+    with contextlib.suppress(OSError):
+        places.directory.rmdir()
+
+
+def make_private_directory(directory: Path) -> None:
+    """Makes the directory readable by nobody else, whatever the umask; those above stay as is."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = directory.stat()
+        if status.st_uid == os.geteuid():
+            if stat.S_IMODE(status.st_mode) != 0o700:
+                directory.chmod(0o700)
+            return
+        reason = "it belongs to somebody else"
+    except OSError as error:
+        reason = _words(error)
+    raise _refusal(directory, reason, f"`ls -ld {directory}` shows what it is; move it away")
+
+
+def _replace_checked(
+    file: Path, text: str, alias: str, is_right: Callable[[ResolvedHost], bool]
+) -> None:
+    """Replaces one of our files after ssh itself read the candidate as meant.
+
+    The candidate's name starts with a dot, so no ssh includes it; a killed run leaves it behind.
+    """
+    make_private_directory(file.parent)
+    temp = file.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}-{file.name}")
+    try:
+        write_new(temp, text.encode("utf-8", "surrogateescape"), mode=0o600)
+        if not is_right(resolve(alias, config=temp)):
+            raise _refusal(file, "ssh reads it in another way than was meant", _REPORT)
+        os.replace(temp, file)
+        fsync_directory(file.parent)
+    except SshUnusable as error:
+        raise _refusal(file, str(error), error.shown_hint) from None
+    except OSError as error:
+        raise _refusal(file, _words(error), "check permissions and free space") from None
+    finally:
+        with contextlib.suppress(OSError):
+            temp.unlink(missing_ok=True)
+
+
+def _leads_to(found: ResolvedHost, target: AliasTarget) -> bool:
+    return (
+        found.hostname == target.node.lower()
+        and found.user == target.user
+        and found.port == target.port
+        # ssh prints a login host that looks like an address in brackets.
+        and re.sub(r"[\[\]]", "", found.proxy_jump or "") == (target.login or "")
+        and found.proxy_command is None
+        and (found.host_key_alias or "").lower() == target.key_alias.lower()
+        and found.strict_host_key_checking == "accept-new"
+        and found.control_path is None
+        and found.control_master in {"false", "no"}
+    )
+
+
+def _file_of(places: SshPlaces, alias: str) -> Path:
+    if not is_name(alias):
+        raise _refusal(places.directory, f"`{alias}` cannot be the name of an alias")
+    return places.alias_file(alias)
+
+
+def _is_ours(file: Path) -> bool:
+    try:
+        return file.read_bytes().startswith(HEADER.encode())
+    except OSError:
+        return False
+
+
+def _refusal(path: Path, reason: str, remedy: str = _PLAIN_NAMES) -> SshConfigRefused:
+    return SshConfigRefused(path=path, reason=reason, remedy=remedy)
+
+
+def _words(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()

@@ -1,0 +1,162 @@
+"""The text of an alias's file: made from checked values, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from scratchflow.ssh.config.names import is_login, is_name, is_node, is_port, is_quotable, is_user
+from scratchflow.ssh.config.paths import SshPlaces
+
+HEADER = "# Written by scratchflow, which overwrites it; your own settings belong elsewhere.\n"
+
+# No value of anybody's is in here: ssh hands it to the user's shell. Single quotes and a plain
+# `sh` mean the same to sh, zsh, fish and csh, which differ on `>&2`.
+_PARKED_BEGINNING = "sh -c 'echo \"scratchflow: this host is parked"
+PARKED_COMMAND = f"{_PARKED_BEGINNING}, there is no allocation. Run: scratchflow up\" >&2; exit 1'"
+
+
+class AliasTarget(msgspec.Struct, frozen=True):
+    """Where the alias leads: a node, behind a login host unless this machine is the login host.
+
+    `identity_files` are those that the user's config names for the login host (see
+    `ResolvedHost.named_identity_files`): a key given to `Host login` alone opens the node too.
+    """
+
+    profile: str
+    node: str
+    user: str
+    login: str | None
+    port: int = 22
+    identity_files: tuple[str, ...] = ()
+    identities_only: bool = False
+
+    @property
+    def key_alias(self) -> str:
+        """The name that the node's host key is on record under: clusters share node names."""
+        return f"{self.profile}-{self.node}"
+
+
+class Parked(msgspec.Struct, frozen=True):
+    """The alias leads nowhere."""
+
+
+PARKED = Parked()
+
+
+def fault_in(alias: str, target: AliasTarget) -> str | None:
+    """Why these values must not be written into an ssh config; None when they may."""
+    return next(_faults(alias, target), None)
+
+
+def _faults(alias: str, target: AliasTarget) -> Iterator[str]:
+    if not is_name(alias):
+        yield f"`{alias}` cannot be the name of an alias"
+    if not is_name(target.profile):
+        yield f"`{target.profile}` cannot be the name of a profile"
+    if not is_node(target.node):
+        yield f"`{target.node}` is not a node name that ssh could be given safely"
+    if not is_user(target.user):
+        yield f"`{target.user}` is not a user name that ssh could be given safely"
+    if not is_port(target.port):
+        yield f"{target.port} is not a port"
+    yield from _login_faults(alias, target)
+    for file in target.identity_files:
+        if not is_quotable(file):
+            yield f"the path of the key `{file}` has characters that ssh would not take literally"
+
+
+def _login_faults(alias: str, target: AliasTarget) -> Iterator[str]:
+    if target.login is not None and not is_login(target.login):
+        yield f"`{target.login}` is not a login host that ssh could be given safely"
+    login = (target.login or "").rpartition("@")[2].lower()
+    if login == alias.lower():
+        yield f"`{alias}` is the login host itself"
+    if login == target.node.lower():
+        # ssh calls that a loop. A node that is the login host has no login host before it.
+        yield f"the node `{target.node}` has the name of the login host"
+
+
+def target_text(alias: str, target: AliasTarget, places: SshPlaces) -> str:
+    """The alias's file; only for values in which `fault_in` finds no fault."""
+    options = [
+        f"HostName {target.node}",
+        f"User {target.user}",
+        f"Port {target.port}",
+        f"ProxyJump {target.login or 'none'}",
+        *(f'IdentityFile "{file}"' for file in target.identity_files),
+        *(["IdentitiesOnly yes"] if target.identities_only else []),
+        # Nodes change beneath one alias: each has its own key on record, and is still verified.
+        # `no` instead of `accept-new` would also switch port forwarding off.
+        f"HostKeyAlias {target.key_alias}",
+        "StrictHostKeyChecking accept-new",
+        f"UserKnownHostsFile {places.quoted(places.host_keys_file(target.key_alias))}",
+        "HashKnownHosts no",
+        "UpdateHostKeys no",
+        "CheckHostIP no",
+        # A shared connection would go on leading to the node before.
+        "ControlMaster no",
+        "ControlPath none",
+        "ForwardAgent no",
+        "ConnectTimeout 15",
+        "ServerAliveInterval 15",
+        "ServerAliveCountMax 3",
+    ]
+    return _host_text(alias, options)
+
+
+def parked_text(alias: str) -> str:
+    """The file of a parked alias. The name under `.invalid` never resolves, by its definition."""
+    return _host_text(
+        alias,
+        [
+            "HostName parked.invalid",
+            "ProxyJump none",
+            f"ProxyCommand {PARKED_COMMAND}",
+            "ControlMaster no",
+            "ControlPath none",
+            # ssh would add two lines about a closed connection, which is not the news.
+            "LogLevel QUIET",
+        ],
+    )
+
+
+def parse_alias(text: str, alias: str) -> AliasTarget | Parked | None:
+    """What such a text says; None for anything we would not have written."""
+    options: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        key, _, value = line.strip().partition(" ")
+        if key and not key.startswith("#"):
+            options.setdefault(key.lower(), []).append(value.strip())
+    if options.get("host") != [alias] or "match" in options or "include" in options:
+        return None
+    if "proxycommand" in options:
+        # Only its beginning: what to run was worded otherwise in other versions.
+        parked = options["proxycommand"][0].startswith(_PARKED_BEGINNING)
+        return PARKED if parked else None
+    return _target_in(options, alias)
+
+
+def _target_in(options: dict[str, list[str]], alias: str) -> AliasTarget | None:
+    try:
+        node, user, login, port, key_alias = (
+            options[key][0] for key in ("hostname", "user", "proxyjump", "port", "hostkeyalias")
+        )
+        target = AliasTarget(
+            profile=key_alias.removesuffix(f"-{node}"),
+            node=node,
+            user=user,
+            login=None if login == "none" else login,
+            port=int(port),
+            identity_files=tuple(file.strip('"') for file in options.get("identityfile", [])),
+            identities_only=options.get("identitiesonly") == ["yes"],
+        )
+    except (KeyError, ValueError):
+        return None
+    return None if fault_in(alias, target) or target.key_alias != key_alias else target
+
+
+def _host_text(alias: str, options: list[str]) -> str:
+    lines = [f"Host {alias}", *(f"  {option}" for option in options)]
+    return HEADER + "\n".join(lines) + "\n"

@@ -1,0 +1,164 @@
+"""Which transport for which host, and why: paramiko where it can do the job, else the system's ssh."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from scratchflow.model.errors import AuthNeeded, HostKeyUnknown, SshUnusable
+from scratchflow.ssh.config.resolve import ResolvedHost, resolve_chain
+from scratchflow.ssh.keys.key_files import key_files_of
+from scratchflow.ssh.keys.known_hosts import has_authority
+from scratchflow.ssh.transport.base import Transport
+from scratchflow.ssh.transport.local import LocalTransport
+from scratchflow.ssh.transport.openssh import KEEP_S, OpenSshTransport
+from scratchflow.ssh.transport.paramiko_login import Ask, agent_socket
+from scratchflow.ssh.transport.paramiko_transport import ParamikoTransport
+from scratchflow.ssh.transport.shared_connection import live_master_of_user, our_master
+
+Setting = Literal["auto", "paramiko", "openssh"]
+LOCAL = "local"
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A transport, and the reason in words."""
+
+    kind: Literal["paramiko", "openssh"]
+    reason: str
+
+
+class Means(msgspec.Struct, frozen=True):
+    """What there is to log in with: the environment, a terminal, somebody to ask."""
+
+    environment: Mapping[str, str]
+    ask: Ask | None = None
+    has_terminal: bool = False
+
+
+def open_transport(
+    host: str,
+    means: Means,
+    *,
+    setting: Setting = "auto",
+    config: Path | None = None,
+    own_known_hosts: Sequence[Path] = (),
+    keep_s: int = KEEP_S,
+) -> Transport:
+    """Connects to a host and logs in; `local` is this machine.
+
+    With `auto`, what paramiko turns out not to manage is handed to the system's ssh, which can
+    ask on the terminal, a new host's fingerprint included, and keeps the login for later.
+    """
+    if host == LOCAL:
+        return LocalTransport()
+    chain = resolve_chain(host, config=config)
+    choice = choose(setting, chain, means.environment)
+
+    def openssh(reason: str) -> Transport:
+        transport = OpenSshTransport(
+            chain,
+            environment=means.environment,
+            interactive=means.has_terminal,
+            keep_s=keep_s,
+            reason=reason,
+        )
+        transport.connect()
+        return transport
+
+    if choice.kind == "openssh":
+        return openssh(choice.reason)
+    # Where there is a terminal, whatever has to be asked is asked by ssh, which keeps the login.
+    asks_by_itself = setting == "paramiko" or not means.has_terminal
+    transport = ParamikoTransport(
+        chain,
+        environment=means.environment,
+        ask=means.ask if asks_by_itself else None,
+        own_known_hosts=own_known_hosts,
+        reason=choice.reason,
+    )
+    try:
+        transport.connect()
+    except (AuthNeeded, HostKeyUnknown, SshUnusable) as error:
+        if setting != "auto" or (isinstance(error, HostKeyUnknown) and not means.has_terminal):
+            raise
+        try:
+            return openssh(f"paramiko did not manage: {error}")
+        except AuthNeeded:
+            # Nobody was asked: what paramiko found (a locked key, say) is the better reason.
+            if means.has_terminal:
+                raise
+            raise error from None
+    return transport
+
+
+def choose(
+    setting: Setting, chain: Sequence[ResolvedHost], environment: Mapping[str, str]
+) -> Choice:
+    """What the profile says; with `auto`, paramiko unless something needs the system's ssh."""
+    if setting != "auto":
+        return Choice(setting, "the profile says so")
+    for host in chain:
+        for reason in _needs_of(host, environment):
+            return Choice("openssh", reason)
+    ours = our_master(chain, environment)
+    if ours and Path(ours.path).exists() and ours.is_alive(chain[-1]):
+        return Choice("openssh", "a shared connection of ours is alive")
+    return Choice("paramiko", "nothing in the ssh config needs more")
+
+
+def _needs_of(host: ResolvedHost, environment: Mapping[str, str]) -> Iterator[str]:
+    """The reasons why this host needs the system's ssh; cheap ones first."""
+    name = f"`{host.name}`"
+    known_hosts = [*host.user_known_hosts, *host.global_known_hosts]
+    if host.proxy_command:
+        yield f"{name} is reached with a ProxyCommand"
+    if host.pkcs11_provider:
+        yield f"{name} takes a key on a smart card (PKCS#11)"
+    if host.known_hosts_command or has_authority(known_hosts):
+        yield f"the host key of {name} may be vouched for in a way that only ssh knows"
+    if host.strict_host_key_checking in {"no", "off", "false"}:
+        yield f"host key checks are switched off for {name}, which only ssh does"
+    if host.gssapi and _has_kerberos_ticket(environment):
+        yield f"{name} may take your Kerberos ticket"
+    if host.certificate_files or any(file.has_certificate for file in key_files_of(host)):
+        yield f"{name} has a certificate configured"
+    if _only_tokens(host, environment):
+        yield f"the keys for {name} are on a security token (FIDO)"
+    if live_master_of_user(host):
+        yield f"a shared connection of yours to {name} is alive"
+
+
+def _has_kerberos_ticket(environment: Mapping[str, str]) -> bool:
+    """Debian switches GSSAPI on for every host: only with a ticket does it matter."""
+    return "KRB5CCNAME" in environment or Path(f"/tmp/krb5cc_{os.getuid()}").exists()  # noqa: S108 - Kerberos' own place
+
+
+def _only_tokens(host: ResolvedHost, environment: Mapping[str, str]) -> bool:
+    kinds = [file.kind for file in key_files_of(host)]
+    if any(kind and not kind.startswith("sk-") for kind in kinds):
+        return False
+    kinds += _kinds_in_agent(agent_socket(host, environment), environment)
+    return bool(kinds) and all(kind.startswith("sk-") for kind in kinds)
+
+
+def _kinds_in_agent(path: str | None, environment: Mapping[str, str]) -> list[str]:
+    if path is None:
+        return []
+    try:
+        done = subprocess.run(
+            ["ssh-add", "-L"],
+            env={**environment, "SSH_AUTH_SOCK": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    lines = done.stdout.decode("utf-8", "replace").splitlines() if done.returncode == 0 else []
+    return [line.split()[0] for line in lines if line.split()]

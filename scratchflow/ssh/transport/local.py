@@ -1,0 +1,65 @@
+"""The transport for this machine: no ssh, the same promises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scratchflow.model.errors import CommandTimedOut
+from scratchflow.ssh.transport.base import Completed, Stream, Transport, local_argv, shown_command
+from scratchflow.ssh.transport.child import ChildStream, ChildTimedOut, run_child
+
+
+class LocalTransport(Transport):
+    """Runs commands here; a command given up on is ended, with everything it started."""
+
+    def __init__(self, host: str = "local", reason: str = "this machine is the host") -> None:
+        self.host = host
+        self.reason = reason
+
+    def connect(self) -> None:
+        """We are there."""
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
+    ) -> Completed:
+        try:
+            return run_child(local_argv(argv), stdin=stdin, timeout_s=timeout_s)
+        except ChildTimedOut:
+            raise CommandTimedOut(
+                command=shown_command(argv), host=self.host, seconds=f"{timeout_s:g}"
+            ) from None
+        except OSError as error:
+            return _not_started(argv, error)
+
+    def stream(
+        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+    ) -> Stream:
+        try:
+            return ChildStream(local_argv(argv), stdin=stdin, hold_stdin=hold_stdin)
+        except OSError as error:
+            return _NothingStarted(_not_started(argv, error))
+
+    def describe(self) -> str:
+        return f"local ({self.reason})"
+
+    def close(self) -> None:
+        """Nothing is held between commands."""
+
+
+class _NothingStarted(Stream):
+    def __init__(self, completed: Completed) -> None:
+        self.returncode = completed.returncode
+        self.stderr_tail = completed.stderr
+
+    def __next__(self) -> bytes:
+        raise StopIteration
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+
+def _not_started(argv: Sequence[str], error: OSError) -> Completed:
+    """What a shell would say."""
+    said = f"{argv[0]}: {(error.strerror or 'cannot be started').lower()}\n"
+    missing = isinstance(error, FileNotFoundError)
+    return Completed(127 if missing else 126, b"", said.encode("utf-8", "surrogateescape"))

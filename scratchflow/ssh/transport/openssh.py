@@ -1,0 +1,197 @@
+"""The transport that uses the system's ssh: whatever ssh can do, FIDO keys and Kerberos included."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from scratchflow.model.errors import CommandTimedOut
+from scratchflow.ssh.config.resolve import ResolvedHost
+from scratchflow.ssh.transport.base import (
+    ALIVE_COUNT,
+    ALIVE_INTERVAL_S,
+    CONNECT_TIMEOUT_S,
+    ENDED_BY_SIGNAL,
+    Completed,
+    Stream,
+    Transport,
+    far_command,
+    shown_command,
+)
+from scratchflow.ssh.transport.child import ChildStream, ChildTimedOut, run_child
+from scratchflow.ssh.transport.openssh_login import log_in
+from scratchflow.ssh.transport.openssh_words import failure, got_through, told_signal, told_status
+from scratchflow.ssh.transport.shared_connection import Master, live_master_of_user, our_master
+
+KEEP_S = 8 * 3600
+
+
+class OpenSshTransport(Transport):
+    """Runs `ssh` for each command, over one shared connection that logs in once.
+
+    The shared connection outlives this object by `keep_s` of idleness, so that a second factor
+    is asked for once a day; with 0 it ends on `close`. With `interactive` ssh may ask on the
+    terminal while it logs in; otherwise nothing ever asks.
+    """
+
+    def __init__(
+        self,
+        chain: Sequence[ResolvedHost],
+        *,
+        environment: Mapping[str, str],
+        interactive: bool = False,
+        keep_s: int = KEEP_S,
+        reason: str = "",
+    ) -> None:
+        self._target = chain[-1]
+        self.host = self._target.name
+        self.reason = reason or "as set"
+        self._environment = ssh_environment(environment)
+        self._fallback = our_master(chain, environment)
+        self._interactive = interactive
+        self._keep_s = keep_s
+        self._master = live_master_of_user(self._target) or self._fallback
+
+    def connect(self) -> None:
+        """Logs in, unless a shared connection lives."""
+        if self._lives_on():
+            return
+        self._master = self._fallback  # one of the user's that ended is theirs to start again
+        if self._master is None or self._master.is_alive(self._target):
+            return
+        log_in(
+            self._options(batch=not self._interactive),
+            _master_options(self._master, self._keep_s or 60),
+            self._target,
+            self._environment,
+            interactive=self._interactive,
+        )
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
+    ) -> Completed:
+        command = far_command(argv)
+        self.connect()
+        with _log_file() as log:
+            try:
+                done = run_child(
+                    self._argv(command, log),
+                    stdin=stdin,
+                    timeout_s=timeout_s,
+                    environment=self._environment,
+                )
+            except ChildTimedOut:
+                raise CommandTimedOut(
+                    command=shown_command(argv), host=self.host, seconds=f"{timeout_s:g}"
+                ) from None
+            code = self._meaning(done.returncode, done.stderr, log)
+        return Completed(code, done.stdout, done.stderr)
+
+    def stream(
+        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+    ) -> Stream:
+        command = far_command(argv)
+        self.connect()
+        resources = contextlib.ExitStack()
+        log = resources.enter_context(_log_file())
+        return ChildStream(
+            self._argv(command, log),
+            stdin=stdin,
+            hold_stdin=hold_stdin,
+            environment=self._environment,
+            at_end=lambda code, stderr: self._meaning(code, stderr, log),
+            at_close=resources.close,
+        )
+
+    def describe(self) -> str:
+        shared = ""
+        if self._master:
+            shared = f", over {'a' if self._master.is_ours else 'your'} shared connection"
+        return f"openssh to {self.host}{shared} ({self.reason})"
+
+    def close(self) -> None:
+        if self._keep_s == 0:
+            self.end_master()
+
+    def end_master(self) -> None:
+        """Ends the shared connection, and with it whatever runs over it; never the user's own."""
+        if self._master:
+            self._master.end(self._target)
+
+    def _argv(self, command: bytes, log: Path) -> list[str | bytes]:
+        # DEBUG2 is where ssh says whether the far command ended, or only the connection.
+        about = ["-E", str(log), "-o", "LogLevel=DEBUG2"]
+        share = self._master.options if self._master else ["-o", "ControlPath=none"]
+        return [
+            "ssh",
+            *self._options(batch=True),
+            *about,
+            "-o",
+            "ControlMaster=no",
+            *share,
+            "--",
+            self.host,
+            command,
+        ]
+
+    def _options(self, *, batch: bool) -> list[str]:
+        config = self._target.config_file
+        settings = [
+            f"BatchMode={'yes' if batch else 'no'}",
+            f"ConnectTimeout={CONNECT_TIMEOUT_S}",
+            f"ServerAliveInterval={ALIVE_INTERVAL_S}",
+            f"ServerAliveCountMax={ALIVE_COUNT}",
+            # What a config may ask for an interactive login, and what would break a plain command.
+            "RequestTTY=no",
+            "RemoteCommand=none",
+            "PermitLocalCommand=no",
+            "ClearAllForwardings=yes",
+            "ForwardX11=no",
+        ]
+        options = [word for setting in settings for word in ("-o", setting)]
+        return [*(["-F", str(config)] if config else []), "-T", *options]
+
+    def _meaning(self, code: int, stderr: bytes, log: Path) -> int:
+        """The far command's own return code; raises when it is ssh that failed."""
+        if code != 255:
+            return code
+        said = log.read_text("utf-8", "replace")
+        if told_status(said):
+            return code
+        # Over a shared connection nobody reports a signal: the connection living on is the sign.
+        if told_signal(said) or ("mux_client" in said and self._lives_on()):
+            return ENDED_BY_SIGNAL
+        # Once a command runs, stderr is its own, and could say anything.
+        hops = "" if got_through(said) else stderr.decode("utf-8", "replace")
+        raise failure(self._target, said, hops)
+
+    def _lives_on(self) -> bool:
+        return self._master is not None and self._master.is_alive(self._target)
+
+
+def ssh_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment for ssh: nothing in it can make ssh open a window to ask.
+
+    The hops of a ProxyJump do not inherit BatchMode. Without a terminal, which a child of ours
+    has not, and without these, they cannot ask either.
+    """
+    asking = {"DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS"}
+    kept = {name: value for name, value in environment.items() if name not in asking}
+    return {**kept, "SSH_ASKPASS_REQUIRE": "never"}
+
+
+def _master_options(master: Master, keep_s: int) -> list[str]:
+    return ["-o", "ControlMaster=auto", "-o", f"ControlPersist={keep_s}", *master.options]
+
+
+@contextlib.contextmanager
+def _log_file() -> Iterator[Path]:
+    descriptor, name = tempfile.mkstemp(prefix="scratchflow-ssh-")
+    os.close(descriptor)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -1,0 +1,71 @@
+"""What ssh's own words mean when it fails: the only place that reads them.
+
+ssh is not translated, so its words are the same under every locale. They are read from its log,
+which the far side cannot write to; only a failed hop speaks on stderr.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scratchflow.model.errors import (
+    AuthNeeded,
+    ConnectionLost,
+    HostKeyChanged,
+    HostKeyUnknown,
+    ScratchflowError,
+)
+from scratchflow.ssh.config.resolve import ResolvedHost
+from scratchflow.ssh.transport.base import LOGIN_COMMAND
+
+_DEBUG = re.compile(r"debug\d: ")
+_CHANGED = re.compile(
+    r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key for (\S+) has changed|REVOKED HOST KEY"
+)
+_UNKNOWN = re.compile(r"Host key verification failed|host key is known for .* strict checking")
+_AUTH = re.compile(
+    r"Permission denied|Too many authentication failures|[Nn]o more authentication methods"
+    r"|Authentication failed|authentication methods available"
+)
+_TOLD_STATUS = re.compile(r"rtype exit-status|Received exit status from master")
+_TOLD_SIGNAL = re.compile(r"rtype exit-signal")
+_GOT_THROUGH = re.compile(r"Sending command:|master session id:")
+_NAMED_KEY = re.compile(r"Host key for (\S+) has changed")
+# Closing remarks that follow the reason.
+_NOISE = re.compile(r"^(Connection closed by UNKNOWN|kex_exchange_identification|banner exchange)")
+
+
+def told_status(log: str) -> bool:
+    """Whether the far command itself ended with a status, 255 included."""
+    return bool(_TOLD_STATUS.search(log))
+
+
+def told_signal(log: str) -> bool:
+    """Whether ssh was told that a signal ended the far command."""
+    return bool(_TOLD_SIGNAL.search(log))
+
+
+def got_through(log: str) -> bool:
+    """Whether the command was handed to the host."""
+    return bool(_GOT_THROUGH.search(log))
+
+
+def failure(host: ResolvedHost, log: str, stderr: str) -> ScratchflowError:
+    """Why ssh itself gave up."""
+    lines = [line.strip() for line in f"{stderr}\n{log}".splitlines() if not _DEBUG.match(line)]
+    said = "\n".join(lines)
+    if _CHANGED.search(said):
+        named = _NAMED_KEY.search(said)
+        return HostKeyChanged(host=named.group(1) if named else host.lookup_name)
+    if _UNKNOWN.search(said):
+        return HostKeyUnknown(host=host.name, command=f"ssh {host.name}")
+    if _AUTH.search(said):
+        reason = next(line for line in lines if _AUTH.search(line))
+        return AuthNeeded(host=host.name, reason=reason, command=LOGIN_COMMAND)
+    return ConnectionLost(host=host.name, reason=_reason(lines))
+
+
+def _reason(lines: list[str]) -> str:
+    spoken = [line.removeprefix("ssh: ") for line in lines if line]
+    telling = [line for line in spoken if not _NOISE.match(line)] or spoken
+    return telling[0] if telling else "it was closed"

@@ -1,0 +1,55 @@
+"""One at a time: a backup, a restore or an export has the workspace's notes to itself."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from scratchflow.model.errors import WorkspaceBusy, WorkspaceFailed
+from scratchflow.workspace.own_scratch import make_own_scratch
+from scratchflow.workspace.workspace import Workspace
+
+_POLL_S = 0.2
+
+
+@contextmanager
+def alone_with(
+    workspace: Workspace, *, wait_s: float, on_wait: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """Holds off other scratchflows on this machine; WorkspaceBusy when one does not finish in time.
+
+    A lock on a directory of scratch, which is a disk of this machine: there `flock` does exclude,
+    and the kernel drops it with the process, however that ends.
+    """
+    try:
+        make_own_scratch(workspace)
+        descriptor = os.open(workspace.state, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise WorkspaceFailed(path=workspace.scratch, reason=error.strerror) from None
+    try:
+        _lock(descriptor, workspace, wait_s, on_wait)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(
+    descriptor: int, workspace: Workspace, wait_s: float, on_wait: Callable[[], None]
+) -> None:
+    deadline = time.monotonic() + wait_s
+    told = False
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise WorkspaceBusy(path=workspace.path) from None
+        else:
+            return
+        if not told:
+            on_wait()
+            told = True
+        time.sleep(_POLL_S)
