@@ -60,7 +60,8 @@ def list_snapshots(here: Here, teller: Teller) -> SnapshotsListed:
 def _stays(here: Here, teller: Teller, catalogue: Catalogue) -> dict[str, list[str]]:
     """Why snapshots stay that no plain rule keeps."""
     try:
-        decided = read_decided(find_place(here.store, here.workspace.name), here.now())
+        place = find_place(here.store, here.workspace.name)
+        decided = read_decided(place, catalogue.snapshots, here.now())
     except ScratchflowError as error:
         teller.warn("snapshots.marks_unreadable", b"", f"{error}; nothing is pruned")
         return {}

@@ -23,6 +23,7 @@ from scratchflow.store.prune import plan_prune, plan_remove, prune, remove
 from scratchflow.store.reserve import ensure_reserve, free_reserve
 from scratchflow.store.retention import Retention, find_spare
 from scratchflow.store.sweep import sweep
+from scratchflow.store.verified import known_damaged
 
 
 def prune_snapshots(here: Here, teller: Teller, wish: Prune) -> SnapshotsPruned:
@@ -99,7 +100,8 @@ def _removable(place: Place, wanted: Sequence[str]) -> list[str]:
     catalogue = read_catalogue(place)
     unwanted = _ids(catalogue, wanted)
     every = [one.id for one in catalogue.snapshots]
-    whole = [one for one in every if one not in catalogue.damaged]
+    damaged = {*catalogue.damaged, *known_damaged(place, catalogue.snapshots)}
+    whole = [one for one in every if one not in damaged]
     if set(whole or every) <= set(unwanted):
         raise LastSnapshot(snapshot=(whole or every)[-1])
     return unwanted

@@ -247,10 +247,13 @@ def commit_again(
 ) -> str | None:
     """The state of `source`, which the workspace is known to equal, as a new and newest snapshot.
 
-    Stores no content and looks at no file. None when `source` is gone from the store meanwhile.
+    Stores no content and looks at no file. None when `source` is gone from the store meanwhile, or
+    needs an archive that is damaged: then the files themselves have to be stored.
     """
     catalogue = read_catalogue(lock.place)
     if all(one.id != source.id for one in catalogue.snapshots) or source.id in catalogue.damaged:
+        return None
+    if known_damage(lock.place, needed_archives(source)) is not None:
         return None
     snapshot, cache = _commit_tree(here, lock, teller, source, known, wish)
     note_equal(here, lock.place, snapshot, cache, teller)

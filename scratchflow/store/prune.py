@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import datetime, timezone
 
@@ -11,6 +11,7 @@ import msgspec
 
 from scratchflow.disk.durable import fsync_directory
 from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import Place
 from scratchflow.store.failures import store_errors
@@ -25,6 +26,7 @@ from scratchflow.store.retention import (
     plan_removal,
     plan_retention,
 )
+from scratchflow.store.verified import known_damaged
 
 
 def prune(lock: StoreLock, rules: KeepRules, now: datetime | None = None) -> Retention:
@@ -40,13 +42,19 @@ def prune(lock: StoreLock, rules: KeepRules, now: datetime | None = None) -> Ret
 
 def plan_prune(place: Place, rules: KeepRules, now: datetime | None = None) -> Retention:
     """What `prune` would do now."""
-    return plan_retention(read_catalogue(place), rules, read_decided(place, now))
+    catalogue = read_catalogue(place)
+    return plan_retention(catalogue, rules, read_decided(place, catalogue.snapshots, now))
 
 
-def read_decided(place: Place, now: datetime | None = None) -> Decided:
+def read_decided(
+    place: Place, snapshots: Iterable[Manifest], now: datetime | None = None
+) -> Decided:
     """What retention has to know beside the manifests."""
     return Decided(
-        marks=read_marks(place), noted=read_noted(place), now=now or datetime.now(timezone.utc)
+        marks=read_marks(place),
+        damaged=known_damaged(place, snapshots),
+        noted=read_noted(place),
+        now=now or datetime.now(timezone.utc),
     )
 
 

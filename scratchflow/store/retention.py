@@ -4,7 +4,8 @@ Invariants, each with a test:
 - the newest snapshot stays, and the three newest verified ones;
 - nothing goes unless a newer snapshot is verified and whole: a run of bad backups deletes nothing;
 - a damaged or unverified snapshot never takes the place of a good one: the rules are applied to
-  all snapshots and once more to the good ones alone, and what either keeps stays;
+  all snapshots and once more to the good ones alone, and what either keeps stays. Damage that a
+  verification found counts, also in an archive that the snapshot only reads from;
 - an archive goes only if no manifest that stays needs it. A snapshot that goes may leave its
   archive behind: it is no longer listed, and the archive lives until the last snapshot that
   needs it goes. So an archive without a manifest is garbage only if no manifest needs it;
@@ -62,9 +63,11 @@ class KeepRules(Protocol):
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """What is known beside the manifests: marks, and what removed snapshots came from."""
+    """What is known beside the manifests: marks, damage, and what removed snapshots came from."""
 
     marks: Mapping[str, Mark] = {}
+    # Snapshots that a verification found to be damaged.
+    damaged: Collection[str] = ()
     noted: Mapping[str, str] = {}
     now: datetime = datetime.max.replace(tzinfo=timezone.utc)
 
@@ -143,12 +146,14 @@ def keep(
     so a month without work ages nothing away; hours and ISO weeks likewise.
     """
     ordered = sorted(manifests, key=lambda one: one.id, reverse=True)
-    good = [one for one in ordered if one.verified and one.id not in damaged]
+    bad = {*damaged, *decided.damaged}
+    good = [one for one in ordered if one.verified and one.id not in bad]
     reasons: dict[str, list[str]] = {one.id: [] for one in ordered}
     for one in ordered[:1]:
         reasons[one.id].append("newest")
-    for one in good[:KEPT_VERIFIED]:
-        reasons[one.id].append("verified")
+    backups = [one for one in good if one.purpose not in PASSING]
+    for snapshot in {one.id for one in [*good[:KEPT_VERIFIED], *backups[:KEPT_VERIFIED]]}:
+        reasons[snapshot].append("verified")
     for newest_first in (ordered, good):
         _apply_rules(newest_first, rules, reasons)
         _apply_rules([one for one in newest_first if one.purpose not in PASSING], rules, reasons)
@@ -248,6 +253,7 @@ def find_spare(catalogue: Catalogue, plan: Retention) -> str | None:
     """
     needed = Counter(each for one in catalogue.snapshots for each in needed_archives(one))
     last = {one.id for one in (catalogue.newest_readable, catalogue.latest_whole) if one}
+    last.update([one for one, reasons in plan.kept.items() if "verified" in reasons][-1:])
     for one in catalogue.snapshots:
         is_special = not _WANTED.isdisjoint(plan.kept.get(one.id, ()))
         if one.id not in last and not is_special and needed[one.id] == 1:

@@ -56,6 +56,24 @@ def read_verified(place: Place) -> dict[str, Verification]:
     return {one.snapshot: one for one in found if one is not None}
 
 
+def known_damaged(place: Place, snapshots: Iterable[Manifest]) -> frozenset[str]:
+    """Those of these snapshots that are known to be damaged.
+
+    A snapshot that reads from a damaged one's archive is damaged too, unless it was found to be
+    sound at the same time or later.
+    """
+    known = read_verified(place)
+    bad = {one.snapshot: one.time for one in known.values() if one.problem}
+    return frozenset(one.id for one in snapshots if _is_damaged(one, known.get(one.id), bad))
+
+
+def _is_damaged(manifest: Manifest, own: Verification | None, bad: Mapping[str, str]) -> bool:
+    found = [bad[one] for one in {manifest.id, *manifest.needs} if one in bad]
+    if own is None or own.problem:
+        return bool(found)
+    return any(time > own.time for time in found)
+
+
 def known_damage(place: Place, snapshots: Iterable[str]) -> str | None:
     """The first of these snapshots whose last verification found damage."""
     found = (_read(place, one) for one in sorted(snapshots) if is_snapshot_id(one))

@@ -130,6 +130,13 @@ def test_restores_and_safety_snapshots_push_no_backup_out(tmp_path: Path) -> Non
     assert set(backups) <= set(desk.ids)
 
 
+def test_a_restore_takes_no_place_among_the_three_newest_verified_backups(aging: Desk) -> None:
+    backups = [save(aging, number) for number in range(3)]
+    for number in range(4):
+        aging.restore(backups[number % 2])
+    assert set(backups) <= set(aging.ids)
+
+
 def test_a_marked_snapshot_stays_until_the_mark_is_taken_away(aging: Desk, clock: Clock) -> None:
     marked = save(aging, "marked")
     shrunk = save(aging, "before it shrank")
@@ -176,13 +183,15 @@ def test_a_backup_says_what_it_removed(aging: Desk, clock: Clock) -> None:
     assert any("removed 1 old snapshot " in line for line in _shown(taken))
 
 
-def test_a_restore_says_what_it_removed(aging: Desk, clock: Clock) -> None:
-    work_on(aging, clock)
+def test_a_restore_says_what_it_removed(aging: Desk) -> None:
+    for number in range(5):
+        save(aging, number, prune=False)
     before = set(aging.ids)
     aging.restore(aging.ids[-2])
     lines = [event.message for event in aging.events if isinstance(event, Log)]
-    assert before - set(aging.ids)
-    assert any("removed 1 old snapshot " in line for line in lines)
+    removed = before - set(aging.ids)
+    assert removed
+    assert any(f"removed {len(removed)} old snapshot" in line for line in lines)
 
 
 def test_one_backup_with_a_wrong_clock_ages_nothing_away(aging: Desk, clock: Clock) -> None:
