@@ -29,19 +29,19 @@ class Promise(NamedTuple):
 PROMISES = (
     Promise(
         "A snapshot brings back what was there when it was taken: bytes, modes, times, `user.*` attributes, links, holes.",
-        ("tests/oracle/test_oracle.py", "tests/unit/archive/test_archive_roundtrip.py"),
+        ("tests/oracle/test_oracle.py", "tests/unit/archive/write/test_writer.py"),
         "{restores compared} restores compared with what was there",
         "Owners, ACLs, other attributes and access times are not kept (docs/format.md).",
     ),
     Promise(
         "A restore removes nothing that no snapshot holds. It stays under `<name>.before-<id>`, or the restore is refused.",
-        ("tests/oracle/test_oracle.py", "tests/unit/flows/test_nothing_is_lost.py"),
+        ("tests/oracle/test_oracle.py", "tests/unit/node/restore/test_restore_loses_nothing.py"),
         "{restore} restores in place, {restore --path} of single paths, {restore --from} from files",
         "A program that writes while a restore runs may write into a file that has just been moved aside.",
     ),
     Promise(
         "A command that is killed at any moment costs no snapshot and no file, and the next command goes on.",
-        ("tests/oracle/test_oracle.py", "tests/crash/test_killed_at_random.py"),
+        ("tests/oracle/test_oracle.py", "tests/crash/node/test_backup_killed_at_random.py"),
         "{kills} kills at system calls",
         "After a power cut, what the disk had not yet written of the workspace itself is the file system's business.",
     ),
@@ -53,7 +53,7 @@ PROMISES = (
     ),
     Promise(
         "Retention removes only what no `keep_*` rule keeps.",
-        ("tests/oracle/test_oracle.py", "tests/unit/store/test_store_retention.py"),
+        ("tests/oracle/test_oracle.py", "tests/unit/store/test_retention.py"),
         "{prune} runs of `prune`, and one after each of {snapshots} snapshots",
         "What the rules let go is gone.",
     ),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from .laptop import SETUP, Laptop
-from .login import LoginHost, install
-from .minicluster import Minicluster, retry_until, run
+from tests.cluster.laptop import SETUP, Laptop
+from tests.cluster.login import LoginHost, install
+from tests.cluster.minicluster import Minicluster, retry_until, run
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .minicluster import Minicluster
+from tests.cluster.minicluster import Minicluster
 
 SETUP = ("setup", "login", "--name", "mini", "--store", "/fsx/$USER/store", "--partition", "debug")
 # The minicluster's partition gives ten minutes at most.

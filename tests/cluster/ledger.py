@@ -17,11 +17,10 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import Place
 from scratchflow.store.heartbeats import Heartbeat, read_heartbeat
+from tests.cluster.login import APP, ENVIRONMENT
+from tests.cluster.minicluster import Minicluster
 from tests.oracle.photograph import Node, Photograph, differences, photograph
 from tests.oracle.promises import beneath, equal_in_place, may_stay, patterns_of, saved_paths
-
-from .login import APP, ENVIRONMENT
-from .minicluster import Minicluster
 
 STORE = "/fsx/alice/store"
 BACK = "/fsx/alice/brought-back"

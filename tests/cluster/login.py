@@ -22,8 +22,7 @@ from scratchflow.cluster.command import CommandTimedOut, Completed
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import all_errors
-
-from .minicluster import Minicluster, retry_until
+from tests.cluster.minicluster import Minicluster, retry_until
 
 ROOT = Path(__file__).resolve().parents[2]
 APP = "/fsx/app"

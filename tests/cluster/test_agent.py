@@ -14,9 +14,8 @@ from scratchflow.agent.delivery.install import Installed, agent_command, install
 from scratchflow.agent.request import asking, encode
 from scratchflow.model.errors import AgentMissing, ConnectionLost
 from scratchflow.model.events import Event, Progress
+from tests.cluster.minicluster import Minicluster, retry_until
 from tests.process_transport import ProcessStream, ProcessTransport
-
-from .minicluster import Minicluster, retry_until
 
 VERSION = asking("version", {}, profile_name="aws", profile={})
 PROFILE = {"scratch": "/scratch/$USER", "store": "/fsx/users/$USER/scratchflow"}

@@ -16,9 +16,8 @@ from scratchflow.model.errors import (
     NodeFailed,
     ScratchflowError,
 )
-
-from .login import LoginHost, lines, result
-from .minicluster import retry_until
+from tests.cluster.login import LoginHost, lines, result
+from tests.cluster.minicluster import retry_until
 
 OPTIONS = {"time": "5:00", "exclusive": True}
 

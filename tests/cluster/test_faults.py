@@ -13,9 +13,9 @@ import time
 
 import pytest
 
-from .laptop import Laptop
-from .minicluster import Minicluster, retry_until
-from .story import WORK, Faults, Story
+from tests.cluster.laptop import Laptop
+from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.story import WORK, Faults, Story
 
 MOMENTS = int(os.environ.get("SCRATCHFLOW_FAULTS", "0"))
 # A crash of the login host takes slurmctld with it here, which may fall once more after that: not every time.

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from .laptop import Laptop
-from .minicluster import Minicluster, retry_until
+from tests.cluster.laptop import Laptop
+from tests.cluster.minicluster import Minicluster, retry_until
 
 WORK = "/scratch/alice/work"
 

@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from .laptop import Laptop
-from .minicluster import Minicluster, retry_until
+from tests.cluster.laptop import Laptop
+from tests.cluster.minicluster import Minicluster, retry_until
 
 INTERRUPTS = int(os.environ.get("SCRATCHFLOW_INTERRUPTS", "6"))
 WITHDRAWN_WITHIN_S = 5

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from .laptop import SETUP, Laptop
-from .minicluster import Minicluster, retry_until, run
+from tests.cluster.laptop import SETUP, Laptop
+from tests.cluster.minicluster import Minicluster, retry_until, run
 
 NODES = int(os.environ.get("SCRATCHFLOW_ALONE", "0"))
 EVERY_S, LIMIT_S, SLACK_S = 10, 180, 5

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .minicluster import Minicluster, retry_until, run
+from tests.cluster.minicluster import Minicluster, retry_until, run
 
 NODES = ["node-1", "node-2", "node-3"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from .laptop import Laptop
-from .minicluster import Minicluster, retry_until
+from tests.cluster.laptop import Laptop
+from tests.cluster.minicluster import Minicluster, retry_until
 
 
 def test_the_alias_leads_to_the_node_that_slurm_gave_and_is_parked_after(

@@ -13,13 +13,13 @@ import time
 
 import pytest
 
-from .laptop import Laptop
-from .ledger import Ledger
-from .login import APP, ROOT
-from .minicluster import Minicluster
-from .steps import steps
-from .story import Story
-from .walk import Walk
+from tests.cluster.laptop import Laptop
+from tests.cluster.ledger import Ledger
+from tests.cluster.login import APP, ROOT
+from tests.cluster.minicluster import Minicluster
+from tests.cluster.steps import steps
+from tests.cluster.story import Story
+from tests.cluster.walk import Walk
 
 STEPS = int(os.environ.get("SCRATCHFLOW_ORACLE_STEPS", "30"))
 SEED = os.environ.get("SCRATCHFLOW_ORACLE_SEED", "1")

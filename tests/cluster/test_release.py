@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from .laptop import Laptop
-from .minicluster import Minicluster
+from tests.cluster.laptop import Laptop
+from tests.cluster.minicluster import Minicluster
 
 WORK = "/scratch/alice/work"
 

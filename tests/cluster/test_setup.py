@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from .laptop import SETUP, SHORT, Laptop
-from .minicluster import Minicluster
+from tests.cluster.laptop import SETUP, SHORT, Laptop
+from tests.cluster.minicluster import Minicluster
 
 
 @pytest.fixture

@@ -2,9 +2,8 @@
 
 import pytest
 
+from tests.cluster.login import LoginHost
 from tests.contract.slurm_contract import SlurmContract
-
-from .login import LoginHost
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from .laptop import SETUP, Laptop
-from .minicluster import Minicluster, retry_until
+from tests.cluster.laptop import SETUP, Laptop
+from tests.cluster.minicluster import Minicluster, retry_until
 
 
 def problems(status: dict[str, Any]) -> list[str]:

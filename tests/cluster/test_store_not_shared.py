@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from .laptop import SHORT, Laptop
-from .minicluster import Minicluster
+from tests.cluster.laptop import SHORT, Laptop
+from tests.cluster.minicluster import Minicluster
 
 # Each host of the cluster has a `/tmp` of its own, under the same name.
 STORE = "/tmp/store-of-alice"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from .laptop import Laptop
-from .minicluster import Minicluster, retry_until
+from tests.cluster.laptop import Laptop
+from tests.cluster.minicluster import Minicluster, retry_until
 
 WORK = "/scratch/alice/work"
 QUIET = ("--set", "backup.every=1h")

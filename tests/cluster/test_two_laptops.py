@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from .laptop import SETUP, Laptop
-from .minicluster import Minicluster
+from tests.cluster.laptop import SETUP, Laptop
+from tests.cluster.minicluster import Minicluster
 
 
 def test_two_laptops_that_start_at_once_get_one_node(

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.cluster.ledger import NODES, Broken, Ledger, Photographs
+from tests.cluster.story import PASSES, Story
 from tests.oracle.changes import Tree
 from tests.oracle.photograph import Photograph
-
-from .ledger import NODES, Broken, Ledger, Photographs
-from .story import PASSES, Story
 
 # What a user may be told on a cluster that is well, each with a way on in its hint.
 _REFUSALS = {

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from functools import partial
 
 from scratchflow.model.times import epoch
+from tests.cluster.ledger import NODES, Broken
+from tests.cluster.minicluster import retry_until
+from tests.cluster.steps import VERBS, Step
+from tests.cluster.story import Faults
+from tests.cluster.user import Ended, User
 from tests.oracle.changes import Change, Tree
-
-from .ledger import NODES, Broken
-from .minicluster import retry_until
-from .steps import VERBS, Step
-from .story import Faults
-from .user import Ended, User
 
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
 FAULTS = ("scancel", "node", "link", "login", "slurmctld")

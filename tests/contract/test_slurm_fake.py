@@ -13,8 +13,7 @@ from scratchflow.model.allocation import Allocation
 from scratchflow.model.profile import SlurmOptions
 from scratchflow.testing.salloc import FakeSalloc
 from scratchflow.testing.slurm import FakeSlurm
-
-from .slurm_contract import SlurmContract
+from tests.contract.slurm_contract import SlurmContract
 
 
 class FakeWorld:

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from .conftest import Machine
+from tests.root.conftest import Machine
 
 
 def test_a_foreign_directory_whose_file_differs_is_refused_before_anything_changes(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Machine
+from tests.root.conftest import Machine
 
 
 @pytest.fixture

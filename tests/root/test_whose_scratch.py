@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from .conftest import NOBODY, Machine
+from tests.root.conftest import NOBODY, Machine
 
 SOMEBODY = 12345
 

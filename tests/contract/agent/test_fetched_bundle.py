@@ -22,7 +22,7 @@ from scratchflow.agent.delivery.target import Target
 from scratchflow.agent.request import asking
 from scratchflow.model.errors import BundleFailed
 from tests.process_transport import ProcessTransport, bare_environment
-from tests.unit.agent.this_machine import this_target
+from tests.unit.agent.delivery.this_machine import this_target
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 ELF_MACHINES = {"x86_64": 62, "aarch64": 183}

@@ -27,7 +27,7 @@ from scratchflow.agent.delivery.source import agent_name
 from scratchflow.agent.request import asking
 from scratchflow.model.errors import AgentMissing, InstallFailed, NoSpace
 from tests.process_transport import Done, ProcessTransport, bare_environment
-from tests.unit.agent.this_machine import send_only_the_least, this_host, this_python
+from tests.unit.agent.delivery.this_machine import send_only_the_least, this_host, this_python
 
 AGENTS = ".local/share/scratchflow/agent"
 VERSION = asking("version", {}, profile_name="aws", profile={})

@@ -22,7 +22,7 @@ from scratchflow.model.requests import Autobackup
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from tests.process_transport import ProcessTransport, bare_environment
-from tests.unit.agent.this_machine import this_host
+from tests.unit.agent.delivery.this_machine import this_host
 
 DEADLINE_S = 60.0
 

@@ -18,7 +18,7 @@ from scratchflow.store.owner import Process, this_process
 from scratchflow.store.probe import probe_store
 from scratchflow.testing.dying import run_and_die
 from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_archive
-from tests.crash.store.test_store_lock_contended import in_children
+from tests.crash.store.test_lock_contended import in_children
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 

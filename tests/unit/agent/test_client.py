@@ -21,8 +21,15 @@ from scratchflow.model.errors import (
     StoreLocked,
 )
 from scratchflow.model.events import Event, Item, Log, Progress, State, Warned
-
-from .scripted import ScriptedFar, ScriptedStream, a_request, failure, hello, said, summary
+from tests.unit.agent.scripted import (
+    ScriptedFar,
+    ScriptedStream,
+    a_request,
+    failure,
+    hello,
+    said,
+    summary,
+)
 
 PROGRESS = {"type": "progress", "phase": "read", "files_done": 1, "bytes_done": 2}
 

@@ -1,0 +1,230 @@
+"""The loop of the auto-backup, with a backup that takes long."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.model.requests import Autobackup
+from scratchflow.model.times import epoch
+from scratchflow.node.autobackup import loop as autobackup_loop
+from scratchflow.node.autobackup import one_backup as loop_backup
+from scratchflow.node.autobackup.loop import run_autobackup
+from scratchflow.node.backup import backup
+from scratchflow.node.context import Here
+from scratchflow.node.snapshot import Wish
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import open_place
+from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat
+from tests.unit.conftest import Desk, make_desk
+
+
+@pytest.fixture(autouse=True)
+def nothing_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the priority nor the stderr of the test's own process."""
+    monkeypatch.setattr(autobackup_loop, "_lower_priority", lambda: "")
+    monkeypatch.setattr(autobackup_loop, "_write_to_the_log", lambda _: None)
+
+
+def test_it_beats_while_a_backup_takes_long(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    beats: list[Heartbeat] = []
+
+    def slow(*_: object) -> None:
+        while len([life for life in beats if life.phase == "backing up"]) < 4:
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(autobackup_loop, "BEAT_S", 0.01)
+    monkeypatch.setattr(autobackup_loop, "beat", lambda _, life: beats.append(life))
+    monkeypatch.setattr(loop_backup, "backup", slow)
+    with pytest.raises(KeyboardInterrupt):
+        run_autobackup(desk.here, Autobackup(token="t", end_time=time.time()), {})  # noqa: S106 - no secret
+    assert threading.active_count() == 1
+
+
+def test_a_second_one_for_the_same_job_ends_at_once(desk: Desk) -> None:
+    place = open_place(desk.here.store, desk.here.workspace.name)
+    life = Heartbeat(
+        node=desk.here.node,
+        job_id=desk.here.job_id,
+        step_id=None,
+        pid=1,
+        token="first",  # noqa: S106 - no secret
+        every_s=1,
+        phase="waiting",
+        time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )
+    with autobackup_loop._only_one(desk.here, place, "") as first:
+        assert first
+        beat(place, life)
+        began = time.monotonic()
+        ended = run_autobackup(desk.here, Autobackup(token="second"), {})  # noqa: S106 - no secret
+        assert time.monotonic() - began < 5
+    assert (ended.reason, ended.backups) == ("another one runs on this node already", 0)
+    told = read_heartbeat(place, desk.here.node)
+    assert told is not None
+    assert told.token == life.token
+
+
+def test_one_of_a_job_before_is_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = open_place(desk.here.store, desk.here.workspace.name)
+    before = autobackup_loop._only_one(desk.here, place, "")
+    assert before.__enter__()
+    monkeypatch.setattr(autobackup_loop, "_LOOK_S", 0.01)
+    ends = threading.Timer(0.1, before.__exit__, (None, None, None))
+    ends.start()
+    with autobackup_loop._only_one(desk.here, place, "") as alone:
+        assert alone
+
+
+class Loop:
+    """A loop that is run to its first rest, or to any number of them; what it said in between."""
+
+    def __init__(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.desk = desk
+        self.lines: list[str] = []
+        self.beats: list[Heartbeat] = []
+        self._patch = monkeypatch
+        monkeypatch.setattr(autobackup_loop, "_say", self.lines.append)
+
+    def run(self, backups: int, between: Callable[[], None] = lambda: None) -> None:
+        """Ends, as if switched off, when so many backups were tried; `between` two of them."""
+        tried = 0
+
+        def heard(_: object, life: Heartbeat) -> None:
+            nonlocal tried
+            self.beats.append(life)
+            if len(self.beats) > 1 and self.beats[-2].phase == "backing up" != life.phase:
+                tried += 1
+                if tried < backups:
+                    between()
+            if tried >= backups and life.phase == "waiting":
+                os.kill(os.getpid(), signal.SIGUSR1)
+
+        self._patch.setattr(autobackup_loop, "beat", heard)
+        run_autobackup(self.desk.here, Autobackup(token="t"), {})  # noqa: S106 - no secret
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loop:
+    """A loop that saves every second."""
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nevery = "1s"\n')
+    for number in range(10):
+        desk.write(f"work/{number}")
+    return Loop(desk, monkeypatch)
+
+
+def test_make_clean_does_not_stop_it(quick: Loop) -> None:
+    def make_clean() -> None:
+        for path in quick.desk.work.iterdir():
+            path.unlink()
+
+    quick.run(2, make_clean)
+    last = read_catalogue(quick.desk.place).snapshots[-1]
+    assert (last.files, last.shrunk, quick.beats[-1].last_error) == (0, True, None)
+    assert quick.beats[-1].shrunk
+    assert any("`work` holds 0 files" in line for line in quick.lines)
+
+
+def test_what_it_cannot_read_is_in_log_heartbeat_and_each_manifest_alone(quick: Loop) -> None:
+    closed = quick.desk.write("work/closed")
+    closed.chmod(0)
+    quick.run(2, lambda: void(quick.desk.write("work/more")))
+    assert [one.unsaved for one in read_catalogue(quick.desk.place).snapshots] == [1, 1]
+    assert [one.warnings for one in read_catalogue(quick.desk.place).snapshots] == [1, 1]
+    life = quick.beats[-1]
+    assert (life.unsaved, life.unsaved_paths, life.warnings) == (1, ["work/closed"], 1)
+    assert len([line for line in quick.lines if "work/closed" in line]) == 2
+
+
+def test_a_directory_that_a_person_adds_meanwhile_stays_saved(quick: Loop) -> None:
+    """`config set backup.also '["env"]'` and `backup`, while the loop has the settings of its start."""
+    desk = quick.desk
+    for number in range(100):
+        desk.write(f"env/{number}", "x" * 1000)
+
+    def somebody_backs_up() -> None:
+        workspace = msgspec.structs.replace(desk.here.workspace, also=("env",))
+        backup(msgspec.structs.replace(desk.here, workspace=workspace), desk.teller, Wish())
+        desk.write("work/more")
+
+    quick.run(2, somebody_backs_up)
+    last = read_catalogue(desk.place).snapshots[-1]
+    assert (quick.beats[-1].last_error, last.also, last.files) == (None, ["env"], 111)
+
+
+def without_excludes(here: Here) -> Here:
+    options = msgspec.structs.replace(here.profile.backup, exclude=[])
+    profile = msgspec.structs.replace(here.profile, backup=options)
+    settings = msgspec.structs.replace(here.settings, profile=profile)
+    return msgspec.structs.replace(here, settings=settings)
+
+
+def test_what_clear_saves_with_newer_excludes_stays_in_the_last_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`config set backup.exclude '[]'` and `clear`, while the loop has the settings of its start."""
+    excluded = make_desk(tmp_path, '[profiles.test.backup]\nevery = "1s"\nexclude = ["data"]\n')
+    excluded.write("work/data/precious")
+    excluded.write("work/source")
+
+    def clear_saves() -> None:
+        everything = without_excludes(excluded.here)
+        backup(everything, excluded.teller, Wish(message="before clear", purpose="final"))
+        excluded.write("work/more")
+
+    Loop(excluded, monkeypatch).run(2, clear_saves)
+    last = read_catalogue(excluded.place).snapshots[-1]
+    assert (last.purpose, last.exclude, last.files) == ("auto", [], 3)
+
+
+def test_its_last_one_keeps_what_the_snapshot_before_held(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env"]\n')
+    desk.write("work/file")
+    desk.write("env/file")
+    desk.backup()
+    desk.write("env/file", "changed")
+    workspace = msgspec.structs.replace(desk.here.workspace, also=())
+    here = msgspec.structs.replace(desk.here, workspace=workspace)
+    taken = backup(here, desk.teller, Wish(purpose="final"))
+    assert (taken.kind, taken.files) == ("incremental", 2)
+
+
+def test_it_says_whether_the_workspace_is_there(quick: Loop) -> None:
+    quick.run(1)
+    assert quick.beats[-1].workspace_exists is True
+    quick.beats.clear()
+    shutil.rmtree(quick.desk.work)
+    quick.run(1)
+    assert quick.beats[-1].workspace_exists is False
+
+
+def test_a_snapshot_from_the_future_does_not_delay_the_next(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead = datetime.now(timezone.utc) + timedelta(hours=5)
+    backup(msgspec.structs.replace(desk.here, now=lambda: ahead), desk.teller, Wish())
+    beats: list[Heartbeat] = []
+
+    def heard(_: object, life: Heartbeat) -> None:
+        beats.append(life)
+        if len(beats) == 1:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    monkeypatch.setattr(autobackup_loop, "beat", heard)
+    run_autobackup(desk.here, Autobackup(token="t"), {})  # noqa: S106 - no secret
+    assert (epoch(beats[0].next_time) or 0) <= time.time() + 1800
+    assert [life.beats for life in beats] == list(range(1, len(beats) + 1))
+
+
+def void(_: object) -> None:
+    """For what is done for its effect alone."""

@@ -1,0 +1,170 @@
+"""A restore that fails or is given up leaves a workspace that can be backed up again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.archive.restore import apply_delta as deltas
+from scratchflow.archive.restore.displace import Displacing
+from scratchflow.config.settings import Asked, load_settings
+from scratchflow.model.errors import NothingUnfinished, RestoreIncomplete
+from scratchflow.node.backup import backup
+from scratchflow.node.context import here_with
+from scratchflow.node.restore.restore import restore
+from scratchflow.node.restore.source import RestoreWish
+from scratchflow.node.snapshot import Wish
+from scratchflow.store import readers
+from scratchflow.store.prune import prune
+from scratchflow.store.sweep import sweep
+from scratchflow.workspace.notes import Restoring, begin_restoring, read_base, read_restoring
+from tests.unit.conftest import Desk, make_desk
+
+
+class PowerCut(BaseException):
+    """The process ends here."""
+
+
+def interrupt(desk: Desk, snapshot: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restore that dies right after its first change was announced."""
+
+    def die(*_: object, displacing: Displacing, **__: object) -> None:
+        displacing.before_change()
+        raise PowerCut
+
+    with monkeypatch.context() as patched:
+        patched.setattr(deltas, "apply", die)
+        with pytest.raises(PowerCut):
+            desk.restore(snapshot)
+
+
+def test_an_abandoned_restore_is_saved_and_over(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "second")
+    desk.backup()
+    interrupt(desk, first, monkeypatch)
+    desk.write("work/README", "half of two states")
+    with pytest.raises(RestoreIncomplete) as caught:
+        desk.backup()
+    assert "restore --abandon" in caught.value.shown_hint
+    assert "`scratchflow restore`" in caught.value.shown_hint
+    abandoned = desk.restore(abandon=True)
+    assert read_restoring(desk.here.workspace) is None
+    assert (desk.work / "README").read_text() == "half of two states"
+    assert abandoned.abandoned == first
+    desk.restore(str(abandoned.safety_snapshot), to=tmp_path / "x")
+    assert (tmp_path / "x/work/README").read_text() == "half of two states"
+    assert desk.backup().kind == "unchanged"
+
+
+def test_an_abandoned_restore_gives_back_what_was_moved_aside(desk: Desk) -> None:
+    taken = str(desk.backup().snapshot)
+    before = desk.content()
+    begin_restoring(desk.here.workspace, Restoring(snapshot=taken, mode="full"))
+    (desk.here.workspace.state / "base.json").unlink()
+    desk.work.rename(desk.scratch / f"work.before-{taken}")
+    desk.restore(abandon=True)
+    assert desk.content() == before
+    assert desk.backup().kind == "unchanged"
+
+
+def test_abandoning_asks_for_something_to_abandon(desk: Desk) -> None:
+    desk.backup()
+    with pytest.raises(NothingUnfinished):
+        desk.restore(abandon=True)
+
+
+def test_a_failure_before_the_first_change_costs_no_note_and_no_base(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "second")
+    second = desk.backup().snapshot
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(deltas, "apply", fail)
+        with pytest.raises(Exception, match="Input/output"):
+            desk.restore(first)
+    assert read_restoring(desk.here.workspace) is None
+    assert read_base(desk.here.workspace, desk.here.store) == second
+    assert desk.backup().kind == "unchanged"
+
+
+def test_scratch_may_be_a_symlink(tmp_path: Path) -> None:
+    make_desk(tmp_path)
+    (tmp_path / "scratch").rename(tmp_path / "disk")
+    (tmp_path / "scratch").symlink_to(tmp_path / "disk")
+    environment = {"USER": "u", "HOME": "/h"}
+    config = str(tmp_path / "config.toml")
+    desk = Desk(here_with(load_settings(Asked(config=config), environment), environment))
+    desk.write("work/README", "hello")
+    first = backup(desk.here, desk.teller, Wish())
+    desk.write("work/README", "second")
+    desk.backup()
+    restored = restore(desk.here, desk.teller, RestoreWish(str(first.snapshot)))
+    assert restored.mode == "delta"
+    assert (tmp_path / "scratch/work/README").read_text() == "hello"
+    assert (tmp_path / "scratch").is_symlink()
+
+
+NOTHING_KEPT = "keep_last = 1\nkeep_hourly = 0\nkeep_daily = 0\nkeep_weekly = 0\n"
+
+
+def test_what_a_restore_reads_is_not_pruned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = make_desk(tmp_path, f"[profiles.test.backup]\n{NOTHING_KEPT}")
+    for number in range(6):
+        desk.write("work/file", str(number))
+        desk.backup(full=True, prune=False, message="", purpose="auto")
+    oldest = desk.ids[0]
+    apply = deltas.apply
+    pruned: list[list[str]] = []
+
+    def with_company(*arguments: object, **more: object) -> object:
+        with desk.here.lock(desk.place, "prune") as lock:
+            prune(lock, desk.here.profile.backup)
+            sweep(lock, 1 << 40)
+        pruned.append(desk.ids)
+        return apply(*arguments, **more)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(deltas, "apply", with_company)
+    desk.restore(oldest)
+    assert (desk.work / "file").read_text() == "0"
+    assert oldest in pruned[0]
+    assert len(pruned[0]) < 6
+    assert readers.held_archives(desk.place, desk.here.now().timestamp()) == set()
+
+
+def test_a_reader_that_died_keeps_nothing(desk: Desk) -> None:
+    taken = str(desk.backup().snapshot)
+    now = desk.here.now().timestamp()
+    with readers.reading(desk.place, taken, [taken], token=desk.here.token(4)):
+        assert readers.held_archives(desk.place, now) == {taken}
+        assert readers.held_archives(desk.place, now + 3 * 86400) == set()
+        (file,) = (desk.place.directory / "readers").iterdir()
+        note = msgspec.json.decode(file.read_bytes())
+        note["owner"]["start_ticks"] = 1
+        file.write_bytes(msgspec.json.encode(note))
+        assert readers.held_archives(desk.place, now) == set()
+    assert os.listdir(desk.place.directory / "readers") == []
+
+
+def test_what_a_killed_reader_left_is_swept_away(desk: Desk) -> None:
+    taken = str(desk.backup().snapshot)
+    now = desk.here.now().timestamp()
+    with readers.reading(desk.place, taken, [taken], token=desk.here.token(4)):
+        with desk.here.lock(desk.place, "test") as lock:
+            sweep(lock, now)
+        assert len(os.listdir(desk.place.directory / "readers")) == 1
+        with desk.here.lock(desk.place, "test") as lock:
+            sweep(lock, now + 3 * 86400)
+        assert os.listdir(desk.place.directory / "readers") == []

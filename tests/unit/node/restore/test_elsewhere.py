@@ -1,0 +1,95 @@
+"""`restore --to`: never wider than the umask, and nothing left for ever by a run that was killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scratchflow.disk.building import PREFIX, building_beside, sweep_beside
+from tests.unit.conftest import Desk
+
+
+@pytest.fixture(params=[0o022, 0o027, 0o077])
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+def test_elsewhere_nothing_is_wider_than_the_umask(desk: Desk, tmp_path: Path, umask: int) -> None:
+    desk.write("work/tool", "x").chmod(0o777)
+    desk.work.chmod(0o777)
+    (desk.work / "src").chmod(0o775)
+    desk.backup()
+    desk.restore(to=tmp_path / "all")
+    desk.restore(to=tmp_path / "some", paths=("work/tool", "work/src"))
+    made = [*tmp_path.glob("all/**/*"), *tmp_path.glob("some/**/*"), tmp_path / "all"]
+    assert len(made) > 8
+    assert [path for path in made if path.stat().st_mode & umask] == []
+    assert (tmp_path / "all/work/tool").stat().st_mode & 0o777 == 0o777 & ~umask
+
+
+def test_in_the_workspace_modes_come_back_as_they_were(desk: Desk, umask: int) -> None:
+    desk.write("work/tool", "x").chmod(0o777)
+    taken = desk.backup()
+    (desk.work / "tool").unlink()
+    desk.restore(str(taken.snapshot))
+    assert (desk.work / "tool").stat().st_mode & 0o777 == 0o777, oct(umask)
+
+
+HOLD = """
+import pathlib, sys, time
+from scratchflow.disk.building import building_beside
+with building_beside(pathlib.Path(sys.argv[1]), "feedbeef") as tree:
+    (tree / "half").write_text("half")
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_what_a_killed_restore_left_beside_the_target_goes_with_the_next_one(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.backup()
+    out = tmp_path / "out"
+    out.mkdir()
+    command = [sys.executable, "-c", HOLD, str(out / "x")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        (left,) = out.iterdir()
+        desk.restore(to=out / "y")
+        assert left.is_dir(), "somebody is still at work there"
+        process.send_signal(signal.SIGKILL)
+    desk.restore(to=out / "z")
+    assert sorted(path.name for path in out.iterdir()) == ["y", "z"]
+
+
+def test_a_directory_of_the_user_with_such_a_name_stays(desk: Desk, tmp_path: Path) -> None:
+    desk.backup()
+    names = [f"{PREFIX}12345678", ".tmp-12345678-x", f"{PREFIX}mine"]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "precious").write_text("mine")
+    desk.restore(to=tmp_path / "x")
+    assert all((tmp_path / name / "precious").exists() for name in names)
+
+
+def test_another_host_is_given_a_week(tmp_path: Path) -> None:
+    with building_beside(tmp_path / "x", "feedbeef") as tree:
+        outer = tree.parent
+        note = (outer / "restoring.json").read_text()
+        outer.rename(tmp_path / "kept")
+    (tmp_path / "kept").rename(outer)
+    (outer / "restoring.json").write_text(note.replace(os.uname().nodename, "elsewhere"))
+    sweep_beside(tmp_path, time.time())
+    assert outer.is_dir()
+    sweep_beside(tmp_path, time.time() + 8 * 86400)
+    assert not outer.exists()

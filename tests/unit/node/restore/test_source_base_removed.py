@@ -1,0 +1,122 @@
+"""A copy whose snapshot retention has removed is still ours: it is saved, and the newest comes."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.archive.compare.plan import Plan
+from scratchflow.model.errors import NoSpace, RestoreIncomplete
+from scratchflow.node import snapshot as snapshotting
+from scratchflow.node.snapshot import Wish
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.prune import remove
+from scratchflow.testing.store import make_lock
+from scratchflow.workspace.lock import alone_with
+from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring
+from tests.unit.conftest import Desk
+
+NEWER = "a day of work, longer than before"
+
+
+def fallen_behind(desk: Desk) -> str:
+    """The workspace of an old node: its base is gone from the store, work went on elsewhere."""
+    base = str(desk.backup().snapshot)
+    desk.write("work/README", NEWER)
+    newest = str(desk.backup().snapshot)
+    elsewhere = msgspec.structs.replace(desk.here.workspace, scratch=desk.scratch.parent / "old")
+    old = Desk(msgspec.structs.replace(desk.here, workspace=elsewhere))
+    old.restore(base)
+    with make_lock(desk.place).acquired() as lock:
+        remove(lock, [one for one in desk.ids if one != newest])
+    desk.here = old.here
+    return newest
+
+
+def test_the_newest_snapshot_comes_and_the_copy_is_saved(desk: Desk) -> None:
+    newest = fallen_behind(desk)
+    desk.write("work/notes", "only here")
+    done = desk.restore("latest")
+    assert done.snapshot == newest
+    assert (desk.work / "README").read_text() == NEWER
+    assert done.safety_snapshot is not None
+    desk.restore(done.safety_snapshot, to=desk.scratch / "again")
+    assert (desk.scratch / "again/work/notes").read_text() == "only here"
+
+
+def test_a_full_snapshot_that_does_not_fit_is_put_off(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.backup()
+    desk.write("work/more", "what changed")
+    monkeypatch.setattr(snapshotting, "_is_due_for_full", lambda *_: True)
+    write = snapshotting._write
+
+    def full_disk(planned: Plan, *rest: object) -> object:
+        if planned.full:
+            raise NoSpace(path=desk.here.store, reason="No space left on device")
+        return write(planned, *rest)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(snapshotting, "_write", full_disk)
+    assert desk.backup().kind == "incremental"
+    assert "backup.full_put_off" in desk.warnings
+    desk.write("work/more", "again")
+    with pytest.raises(NoSpace):
+        desk.backup(full=True)
+    assert len(read_catalogue(desk.place).snapshots) == 2
+
+
+def test_a_restore_that_runs_is_waited_for_and_not_called_unfinished(desk: Desk) -> None:
+    snapshot = str(desk.backup().snapshot)
+    desk.write("work/more")
+    workspace = desk.here.workspace
+    with alone_with(workspace, wait_s=0):
+        begin_restoring(workspace, Restoring(snapshot=snapshot, mode="delta"))
+        waiting = threading.Event()
+        taken: list[str] = []
+
+        def back_up() -> None:
+            here = msgspec.structs.replace(desk.here)
+            teller = desk.teller
+            waiting.set()
+            taken.append(str(snapshotting_backup(here, teller)))
+
+        thread = threading.Thread(target=back_up)
+        thread.start()
+        waiting.wait()
+        end_restoring(workspace)
+    thread.join()
+    assert taken == [desk.ids[-1]]
+    begin_restoring(workspace, Restoring(snapshot=snapshot, mode="delta"))
+    with pytest.raises(RestoreIncomplete):
+        desk.backup()
+
+
+def snapshotting_backup(here: object, teller: object) -> str | None:
+    from scratchflow.node.backup import backup
+
+    return backup(here, teller, Wish()).snapshot  # type: ignore[arg-type]  # as they came
+
+
+def test_a_workspace_that_a_killed_restore_left_away_is_not_called_missing(desk: Desk) -> None:
+    snapshot = str(desk.backup().snapshot)
+    begin_restoring(desk.here.workspace, Restoring(snapshot=snapshot, mode="full"))
+    desk.work.rename(desk.scratch / "work.before-it")
+    with pytest.raises(RestoreIncomplete):
+        desk.backup()
+
+
+def test_no_room_on_scratch_is_told_as_that(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = str(desk.backup().snapshot)
+    desk.write("work/README", "changed")
+    desk.backup()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", str(Path("/scratch")))
+
+    monkeypatch.setattr("scratchflow.node.restore.delta.begin_restoring", full)
+    with pytest.raises(NoSpace):
+        desk.restore(first)

@@ -1,0 +1,145 @@
+"""`snapshots prune ID`, `keep` and `unkeep`, as a person uses them."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from scratchflow.cli import snapshots as cli
+from scratchflow.model.errors import LastSnapshot, NoSpace, SnapshotMissing
+from scratchflow.model.events import Log
+from scratchflow.model.requests import Mark as MarkWish
+from scratchflow.model.requests import Prune
+from scratchflow.node.history import list_snapshots, verify_snapshots
+from scratchflow.node.retention import keep_snapshots, prune_snapshots, unkeep_snapshots
+from scratchflow.store.marks import Mark, keep, read_marks
+from tests.unit.conftest import Desk
+
+
+def save(desk: Desk, content: str, **wish: object) -> str:
+    desk.write("work/README", content)
+    return desk.backup(**wish).snapshot or ""
+
+
+def test_a_snapshot_is_removed_by_its_id_whatever_keeps_it(desk: Desk) -> None:
+    named = save(desk, "one", message="submitted")
+    last = save(desk, "two")
+    keep(desk.place, Mark(snapshot=named, why="asked", time=""))
+    foretold = prune_snapshots(desk.here, desk.teller, Prune(snapshots=(named,), dry_run=True))
+    assert foretold.removed == [named]
+    assert named in desk.ids
+    done = prune_snapshots(desk.here, desk.teller, Prune(snapshots=(named,)))
+    assert done.removed == [named]
+    assert desk.ids == [last]
+    assert read_marks(desk.place) == {}
+    assert verify_snapshots(desk.here, desk.teller, []).bad == []
+    assert desk.restore(last, to=desk.scratch / "out").files == 3
+
+
+def test_the_last_snapshot_that_can_be_restored_is_not_removed(desk: Desk) -> None:
+    first, second = save(desk, "one"), save(desk, "two", full=True)
+    desk.place.archive(first).write_bytes(b"damaged")
+    with pytest.raises(LastSnapshot):
+        prune_snapshots(desk.here, desk.teller, Prune(snapshots=(second,)))
+    with pytest.raises(LastSnapshot):
+        prune_snapshots(desk.here, desk.teller, Prune(snapshots=(first, second), dry_run=True))
+    desk.place.archive(second).write_bytes(b"damaged")
+    with pytest.raises(LastSnapshot):
+        prune_snapshots(desk.here, desk.teller, Prune(snapshots=(first, second)))
+    assert desk.ids == [first, second]
+
+
+def test_an_unknown_id_removes_nothing(desk: Desk) -> None:
+    first = save(desk, "one")
+    save(desk, "two")
+    with pytest.raises(SnapshotMissing):
+        prune_snapshots(desk.here, desk.teller, Prune(snapshots=(first, "20200101T000000Z-abcdef")))
+    assert first in desk.ids
+
+
+def test_nothing_is_removed_by_id_while_a_manifest_cannot_be_read(desk: Desk) -> None:
+    first, second = save(desk, "one"), save(desk, "two")
+    save(desk, "three")
+    desk.place.manifest(second).write_bytes(b"{")
+    done = prune_snapshots(desk.here, desk.teller, Prune(snapshots=(first,)))
+    assert done.removed == []
+    assert second in (done.blocked or "")
+    assert first in desk.ids
+    save(desk, "four")
+    lines = [event.message for event in desk.events if isinstance(event, Log)]
+    assert any("no old snapshot was removed" in line and second in line for line in lines)
+
+
+def test_keep_and_unkeep_set_and_take_the_mark(desk: Desk) -> None:
+    first = save(desk, "one")
+    wish = MarkWish(snapshots=(first,))
+    dry = MarkWish(snapshots=(first,), dry_run=True)
+    assert keep_snapshots(desk.here, desk.teller, dry).changed == [first]
+    assert read_marks(desk.place) == {}
+    assert keep_snapshots(desk.here, desk.teller, wish).changed == [first]
+    assert keep_snapshots(desk.here, desk.teller, wish).changed == []
+    assert read_marks(desk.place)[first].why == "asked"
+    assert unkeep_snapshots(desk.here, desk.teller, dry).changed == [first]
+    assert unkeep_snapshots(desk.here, desk.teller, wish).changed == [first]
+    assert unkeep_snapshots(desk.here, desk.teller, wish).changed == []
+    assert read_marks(desk.place) == {}
+
+
+def test_unkeep_agrees_to_a_backup_that_shrank(desk: Desk) -> None:
+    first = save(desk, "one")
+    keep(desk.place, Mark(snapshot=first, why="shrink", time=""))
+    assert unkeep_snapshots(desk.here, desk.teller, MarkWish(snapshots=(first,))).changed == [first]
+
+
+def test_the_list_says_why_a_snapshot_stays(desk: Desk) -> None:
+    named = save(desk, "one", message="submitted")
+    kept = save(desk, "two")
+    keep_snapshots(desk.here, desk.teller, MarkWish(snapshots=(kept,)))
+    desk.write("work/precious", "p")
+    safety = desk.restore(named).safety_snapshot or ""
+    listed = list_snapshots(desk.here, desk.teller)
+    stays = {one.id: one.stays for one in listed.snapshots}
+    assert "named" in stays[named]
+    assert stays[kept] == ["kept"]
+    assert set(stays[safety]) >= {"safety", "fork"}
+    lines = list(cli._listed(listed))
+    assert any(kept in line and "[kept]" in line for line in lines)
+
+
+def test_the_list_works_while_marks_cannot_be_read(desk: Desk) -> None:
+    save(desk, "one")
+    (desk.place.directory / "kept").write_text("not a directory")
+    assert len(list_snapshots(desk.here, desk.teller).snapshots) == 1
+    assert "snapshots.marks_unreadable" in desk.warnings
+
+
+def test_a_prune_that_removes_nothing_names_a_snapshot_that_would_free_space(desk: Desk) -> None:
+    save(desk, "one", message="submitted", full=True)
+    desk.write("work/data/big.bin", random.Random(2).randbytes(1_100_000))  # noqa: S311 - data
+    plain = save(desk, "two", full=True)
+    save(desk, "three", full=True)
+    for dry_run in (True, False):
+        done = prune_snapshots(desk.here, desk.teller, Prune(dry_run=dry_run))
+        assert (done.removed, done.spare) == ([], plain)
+        said = list(cli._pruned(done))[-1]
+        assert "every snapshot is kept by a rule" in said
+        assert f"{plain}, would free about" in said
+    assert done.spare_bytes > 1_100_000
+    removed = prune_snapshots(desk.here, desk.teller, Prune(snapshots=(plain,)))
+    assert (removed.freed_bytes, removed.spare) == (done.spare_bytes, None)
+
+
+def test_no_snapshot_is_suggested_that_frees_nothing_or_is_the_last(desk: Desk) -> None:
+    save(desk, "one")
+    assert prune_snapshots(desk.here, desk.teller, Prune()).spare is None
+    save(desk, "two")  # reads the unchanged files from the first
+    done = prune_snapshots(desk.here, desk.teller, Prune())
+    assert (done.removed, done.spare) == ([], None)
+    assert list(cli._pruned(done))[-1].endswith(
+        "`scratchflow snapshots prune ID` removes one all the same"
+    )
+
+
+def test_the_hint_for_a_full_disk_names_prune_by_id() -> None:
+    assert "`scratchflow snapshots prune ID`" in NoSpace(path="/s", reason="full").shown_hint

@@ -1,0 +1,139 @@
+"""A store that is not the one it should be: lost mounts, and directories that only look shared."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.model.errors import StoreNotShared, StoreReplaced
+from scratchflow.store.directory import STORE_NAME
+from scratchflow.workspace.notes import Base
+from tests.unit.conftest import Desk
+
+
+def lose_the_mount(desk: Desk) -> Path:
+    """The store's mount is gone; what is left is the empty, writable directory below it."""
+    away = desk.here.store.with_name("mounted-before")
+    desk.here.store.rename(away)
+    desk.here.store.mkdir()
+    return away
+
+
+def everything_below(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+def test_a_lost_mount_does_not_start_a_new_store(desk: Desk) -> None:
+    snapshot = desk.backup().snapshot
+    lose_the_mount(desk)
+    desk.write("work/README", "changed")
+    with pytest.raises(StoreReplaced) as caught:
+        desk.backup()
+    assert caught.value.exit_code == 10
+    assert str(snapshot) in str(caught.value)
+    assert str(desk.here.store) in str(caught.value)
+    assert "mount" in caught.value.shown_hint
+    assert everything_below(desk.here.store) == []
+
+
+def test_the_next_backup_works_when_the_mount_is_back(desk: Desk) -> None:
+    first = desk.backup()
+    away = lose_the_mount(desk)
+    desk.write("work/README", "changed")
+    with pytest.raises(StoreReplaced):
+        desk.backup()
+    desk.here.store.rmdir()
+    away.rename(desk.here.store)
+    assert desk.backup().parent == first.snapshot
+
+
+def test_a_store_with_another_id_is_refused(desk: Desk) -> None:
+    desk.backup()
+    lose_the_mount(desk)
+    workspace_notes = desk.here.workspace.state
+    shutil.copytree(workspace_notes, workspace_notes.with_name("kept"))
+    shutil.rmtree(workspace_notes)
+    desk.backup()  # what somebody else's workspace of that name does
+    shutil.rmtree(workspace_notes)
+    workspace_notes.with_name("kept").rename(workspace_notes)
+    desk.write("work/README", "changed")
+    with pytest.raises(StoreReplaced):
+        desk.backup()
+
+
+def test_a_note_from_before_stores_had_ids_still_refuses_an_empty_store(desk: Desk) -> None:
+    snapshot = desk.backup().snapshot or ""
+    note = desk.here.workspace.state / "base.json"
+    note.write_bytes(msgspec.json.encode({"snapshot": snapshot, "store": str(desk.here.store)}))
+    lose_the_mount(desk)
+    with pytest.raises(StoreReplaced):
+        desk.backup()
+
+
+def test_a_store_from_before_ids_gets_one_and_goes_on(desk: Desk) -> None:
+    first = desk.backup()
+    (desk.place.directory / STORE_NAME).unlink()
+    desk.write("work/README", "changed")
+    assert desk.backup().parent == first.snapshot
+    assert (desk.place.directory / STORE_NAME).exists()
+
+
+def test_a_copied_store_that_has_the_snapshot_goes_on(desk: Desk) -> None:
+    first = desk.backup()
+    away = lose_the_mount(desk)
+    desk.here.store.rmdir()
+    shutil.copytree(away, desk.here.store)
+    (desk.place.directory / STORE_NAME).write_text('{"id": "00000000000000000000000000000000"}')
+    desk.write("work/README", "changed")
+    assert desk.backup().parent == first.snapshot
+
+
+def test_the_id_is_noted_with_the_snapshot(desk: Desk) -> None:
+    desk.backup()
+    told = msgspec.json.decode((desk.here.workspace.state / "base.json").read_bytes(), type=Base)
+    kept = msgspec.json.decode((desk.place.directory / STORE_NAME).read_bytes())
+    assert told.store_id == kept["id"]
+
+
+def seen_by_login(desk: Desk, store_id: str) -> Desk:
+    from scratchflow.model.requests import StoreSeen
+
+    seen = StoreSeen(id=store_id, host="login-1", path="/fsx/u/store")
+    return Desk(msgspec.structs.replace(desk.here, store_seen=seen))
+
+
+def test_a_node_that_sees_another_store_than_the_login_host_saves_nothing_there(desk: Desk) -> None:
+    node = seen_by_login(desk, "0" * 32)
+    with pytest.raises(StoreNotShared) as caught:
+        node.backup()
+    for word in ("login-1", desk.here.node, str(desk.here.store), "/fsx/u/store"):
+        assert word in str(caught.value)
+    assert caught.value.exit_code == 10
+    assert not desk.here.store.exists()
+
+
+def test_a_node_local_directory_of_the_same_name_is_told_apart(desk: Desk) -> None:
+    desk.backup()
+    node = seen_by_login(desk, "0" * 32)
+    with pytest.raises(StoreNotShared):
+        node.backup()
+
+
+def test_a_node_that_sees_the_same_store_saves_there(desk: Desk) -> None:
+    desk.backup()
+    kept = msgspec.json.decode((desk.place.directory / STORE_NAME).read_bytes())
+    desk.write("work/README", "changed")
+    assert seen_by_login(desk, kept["id"]).backup().kind == "incremental"
+
+
+def test_the_id_file_is_closed_to_others_under_any_umask(desk: Desk) -> None:
+    before = os.umask(0)
+    try:
+        desk.backup()
+    finally:
+        os.umask(before)
+    assert os.stat(desk.place.directory / STORE_NAME).st_mode & 0o777 == 0o600

@@ -1,0 +1,179 @@
+"""The last backup of a node: everything of ours on it is in a snapshot, or it is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.flows.clear import require_saved
+from scratchflow.model.errors import NodeNotSaved
+from scratchflow.model.requests import SaveNode
+from scratchflow.model.results import NodeSaved
+from scratchflow.node.save_node import save_node
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import find_place
+from scratchflow.workspace.notes import forget_base
+from tests.unit.conftest import Desk, make_desk
+
+
+def save(desk: Desk) -> NodeSaved:
+    return save_node(desk.here, desk.teller, SaveNode(message="before clear"))
+
+
+def renamed(desk: Desk, name: str) -> Desk:
+    """The same machine after `config set workspace`."""
+    profile = msgspec.structs.replace(desk.here.profile, workspace=name)
+    settings = msgspec.structs.replace(desk.here.settings, profile=profile)
+    workspace = msgspec.structs.replace(desk.here.workspace, name=name)
+    return Desk(msgspec.structs.replace(desk.here, settings=settings, workspace=workspace))
+
+
+def test_a_file_that_cannot_be_read_is_named_each_time(desk: Desk) -> None:
+    desk.write("work/closed").chmod(0)
+    closed = desk.scratch / "work/shut"
+    closed.mkdir()
+    (closed / "inside").write_text("x")
+    closed.chmod(0)
+    for _ in range(2):
+        saved = save(desk)
+        assert saved.snapshot == desk.ids[-1]
+        assert (saved.unsaved, sorted(saved.unsaved_paths)) == (2, ["work/closed", "work/shut"])
+    closed.chmod(0o700)
+    (desk.work / "closed").chmod(0o600)
+    assert save(desk).unsaved == 0
+
+
+def test_an_excluded_file_that_cannot_be_read_is_no_matter(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nexclude = ["*.o", "build/"]\n')
+    desk.write("work/file")
+    desk.write("work/closed.o").chmod(0)
+    desk.write("work/build/x")
+    (desk.work / "build").chmod(0)
+    assert save(desk).unsaved == 0
+    (desk.work / "build").chmod(0o700)
+
+
+def test_a_workspace_that_was_renamed_in_the_configuration_is_saved_too(desk: Desk) -> None:
+    desk.backup(message="by hand")
+    desk.write("work/since", "in no snapshot yet")
+    other = renamed(desk, "work2")
+    saved = save(other)
+    assert (saved.snapshot, saved.unsaved) == (None, 0)
+    assert saved.others == {"work": desk.ids[-1]}
+    last = read_catalogue(find_place(desk.here.store, "work")).snapshots[-1]
+    assert (last.files, last.purpose) == (4, "final")
+    other.write("work2/file")
+    again = save(other)
+    assert (again.others, again.snapshot) == (saved.others, other.ids[-1])
+
+
+def test_with_its_directories_and_excludes_as_its_last_snapshot_had_them(tmp_path: Path) -> None:
+    more = '[profiles.test.backup]\nalso = ["env"]\nexclude = ["*.o"]\n'
+    desk = make_desk(tmp_path, more)
+    desk.write("work/file")
+    desk.write("env/file")
+    desk.write("work/big.o")
+    desk.backup()
+    desk.write("env/since")
+    plain = msgspec.structs.replace(desk.here.profile.backup, also=[], exclude=[])
+    profile = msgspec.structs.replace(desk.here.profile, backup=plain, workspace="work2")
+    settings = msgspec.structs.replace(desk.here.settings, profile=profile)
+    workspace = msgspec.structs.replace(desk.here.workspace, name="work2", also=())
+    save(Desk(msgspec.structs.replace(desk.here, settings=settings, workspace=workspace)))
+    last = read_catalogue(find_place(desk.here.store, "work")).snapshots[-1]
+    assert (last.files, last.also, last.exclude) == (3, ["env"], ["*.o"])
+
+
+def test_a_renamed_workspace_that_cannot_be_saved_is_named(desk: Desk) -> None:
+    desk.backup()
+    other = renamed(desk, "work2")
+    desk.here.store.rename(desk.here.store.with_name("elsewhere"))
+    saved = save(other)
+    assert saved.unsaved == 1
+    assert saved.unsaved_paths[0].startswith("work (")
+    assert not desk.here.store.exists(), "no new store is made at the old place"
+
+
+def test_a_directory_that_is_left_without_its_workspace_is_named(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env"]\n')
+    desk.write("work/file")
+    desk.write("env/file")
+    desk.backup()
+    (desk.work / "file").unlink()
+    desk.work.rmdir()
+    assert save(desk).unsaved_paths == ["env (`work` beside it is gone)"]
+
+
+def test_what_a_restore_moved_aside_is_named(desk: Desk) -> None:
+    desk.backup()
+    desk.write("work.before-20200101T000000Z-abcdef/file")
+    saved = save(desk)
+    assert saved.unsaved == 1
+    assert "work.before-20200101T000000Z-abcdef" in saved.unsaved_paths[0]
+
+
+def test_the_refusal_names_what_is_missing_and_both_ways_on() -> None:
+    paths = [f"work/{number}" for number in range(7)]
+    saved = NodeSaved(snapshot=None, unsaved=7, unsaved_paths=paths)
+    with pytest.raises(NodeNotSaved) as caught:
+        require_saved("node-1", saved, verb="clear", leave_behind=False)
+    assert "7 paths on it: `work/0`, `work/1`" in str(caught.value)
+    assert "`scratchflow clear --leave-behind`" in caught.value.shown_hint
+    assert "chmod" in caught.value.shown_hint
+    require_saved("node-1", saved, verb="clear", leave_behind=True)
+
+
+def of_job(desk: Desk, job_id: int) -> Desk:
+    """The same machine as the node of a job."""
+    return Desk(msgspec.structs.replace(desk.here, node="node-1", job_id=job_id))
+
+
+def test_a_copy_that_an_earlier_job_left_is_saved_but_does_not_become_the_newest(
+    desk: Desk,
+) -> None:
+    first = of_job(desk, 1)
+    first.backup()
+    elsewhere = of_job(desk, 2)
+    elsewhere.write("work/paper", "a day of work")
+    newest = str(elsewhere.backup().snapshot)
+    first.restore(desk.ids[0])  # as the disk of the first node still is
+    (desk.here.store / "work" / f"{desk.ids[-1]}.json").unlink()
+    desk.write("work/notes", "left by an old process")
+    later = of_job(desk, 3)
+    saved = save(later)
+    names = [path.name for path in (desk.scratch / "work").iterdir()]
+    assert "paper" not in names
+    assert saved.snapshot != desk.ids[-1]
+    desk.restore("latest", to=desk.scratch / "again")
+    assert (desk.scratch / "again/work/paper").read_text() == "a day of work"
+    assert not (desk.scratch / "again/work/notes").exists()
+    desk.restore(str(saved.snapshot), to=desk.scratch / "old")
+    assert (desk.scratch / "old/work/notes").read_text() == "left by an old process"
+    assert newest in read_catalogue(desk.place).snapshots[-1].message
+
+
+def test_the_present_work_of_a_job_becomes_the_newest(desk: Desk) -> None:
+    node = of_job(desk, 1)
+    node.backup()
+    node.write("work/paper", "present")
+    saved = save(node)
+    assert saved.snapshot == desk.ids[-1]
+
+
+def test_work_that_was_never_saved_is_no_old_copy(desk: Desk) -> None:
+    of_job(desk, 1).backup()
+    forget_base(desk.here.workspace)
+    desk.write("work/own", "made by hand on a new node")
+    saved = save(of_job(desk, 2))
+    assert saved.snapshot == desk.ids[-1]
+
+
+def test_a_directory_to_save_beneath_a_file_is_no_error(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["lib/inner"]\n')
+    desk.write("work/file")
+    desk.write("lib")
+    taken = desk.backup()
+    desk.restore(str(taken.snapshot), to=tmp_path / "again")
+    assert desk.content(tmp_path / "again/work") == desk.content()

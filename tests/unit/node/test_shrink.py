@@ -1,0 +1,139 @@
+"""A workspace that lost most of its files: who is asked, and what is saved all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.model.errors import ShrinkGuard
+from scratchflow.model.snapshot import Purpose
+from scratchflow.node.backup import foretell_backup
+from scratchflow.node.snapshot import Wish
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.marks import read_marks
+from tests.unit.conftest import Desk, make_desk
+
+
+def make_clean(desk: Desk) -> None:
+    for path in (desk.work / "src/main.py", desk.work / "data/big.bin"):
+        path.unlink()
+
+
+def with_also(desk: Desk, *also: str) -> Desk:
+    """The same desk after `config set backup.also`."""
+    profile = desk.here.profile
+    backup = msgspec.structs.replace(profile.backup, also=also)
+    profile = msgspec.structs.replace(profile, backup=backup)
+    settings = msgspec.structs.replace(desk.here.settings, profile=profile)
+    workspace = msgspec.structs.replace(desk.here.workspace, also=also)
+    return Desk(msgspec.structs.replace(desk.here, settings=settings, workspace=workspace))
+
+
+@pytest.mark.parametrize("purpose", ["auto", "final"])
+def test_an_unattended_backup_is_taken_flagged_and_its_parent_kept(
+    desk: Desk, purpose: Purpose
+) -> None:
+    before = desk.backup().snapshot
+    make_clean(desk)
+    taken = desk.backup(purpose=purpose)
+    assert (taken.shrunk, taken.files, taken.removed_files) == (True, 1, 2)
+    assert read_catalogue(desk.place).snapshots[-1].shrunk
+    assert [(mark.snapshot, mark.why) for mark in read_marks(desk.place).values()] == [
+        (before, "shrink")
+    ]
+    assert desk.warnings == ["backup.shrunk"]
+    desk.write("work/another")
+    assert not desk.backup(purpose=purpose).shrunk
+
+
+def test_the_parent_is_kept_before_the_smaller_one_is_committed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = desk.backup().snapshot
+    make_clean(desk)
+
+    def cut_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NewSnapshot, "commit", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        desk.backup(purpose="auto")
+    assert list(read_marks(desk.place)) == [before]
+
+
+def test_a_person_is_asked_and_told_the_way_back_first(desk: Desk) -> None:
+    before = desk.backup().snapshot
+    make_clean(desk)
+    with pytest.raises(ShrinkGuard) as caught:
+        desk.backup()
+    hint = caught.value.shown_hint
+    assert f"`scratchflow restore {before}`" in hint
+    assert hint.index("restore") < hint.index("--allow-shrink")
+    agreed = desk.backup(allow_shrink=True)
+    assert (agreed.shrunk, read_marks(desk.place)) == (False, {})
+
+
+def test_files_that_are_excluded_now_are_not_called_deleted(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    desk.write("work/README")
+    for number in range(20):
+        desk.write(f"work/data/{number}")
+    desk.backup()
+    desk.write("work/.scratchignore", "data/\n")
+    with pytest.raises(ShrinkGuard, match=r"`work/data/\d+`, are still there but are excluded now"):
+        desk.backup()
+    (desk.work / "data").rename(tmp_path / "moved")
+    (desk.work / "data").symlink_to(tmp_path / "moved")
+    with pytest.raises(ShrinkGuard) as caught:
+        desk.backup()
+    assert "excluded now" not in str(caught.value)
+    assert "undoes every other change since" in caught.value.shown_hint
+
+
+def test_a_directory_that_is_no_longer_saved_is_no_loss_of_the_others(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    desk.write("work/README")
+    for number in range(20):
+        desk.write(f"env/lib/{number}", "x" * 10_000)
+    with_also(desk, "env").backup()
+    desk.write("work/main.py")
+    taken = desk.backup()
+    assert (taken.files, taken.removed_files, taken.shrunk) == (2, 20, False)
+
+
+def test_a_large_directory_beside_it_does_not_hide_an_emptied_workspace(tmp_path: Path) -> None:
+    desk = with_also(make_desk(tmp_path), "env", "lib/inner")
+    for number in range(20):
+        desk.write(f"work/{number}")
+        desk.write(f"env/{number}", "x" * 100_000)
+        desk.write(f"lib/inner/{number}")
+    desk.backup()
+    for number in range(19):
+        (desk.work / str(number)).unlink()
+    with pytest.raises(ShrinkGuard, match=r"`work` shrank from 20 files .* to 1 file"):
+        foretell_backup(desk.here, desk.teller, Wish())
+    desk.write("work/more")
+    for number in range(18):
+        desk.write(f"work/{number}")
+        (desk.scratch / f"lib/inner/{number}").unlink()
+    with pytest.raises(ShrinkGuard, match="`lib/inner` shrank"):
+        desk.backup()
+
+
+def test_a_hard_link_into_another_directory_counts_in_both(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    file = desk.write("work/model", "x" * 1_000_000)
+    desk.backup()
+    (desk.scratch / "env").mkdir()
+    (desk.scratch / "env/model").hardlink_to(file)
+    assert with_also(desk, "env").backup().files == 2
+
+
+def test_a_renamed_file_is_not_told_as_removed(desk: Desk) -> None:
+    desk.backup()
+    (desk.work / "data/big.bin").rename(desk.work / "data/renamed.bin")
+    (desk.work / "src/main.py").unlink()
+    assert desk.backup().removed_files == 1

@@ -1,0 +1,313 @@
+"""The store restores itself: `rescue.py` with the standard library and `lz4` alone."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from scratchflow.agent.delivery.source import package_files
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.names import PackedNames
+from scratchflow.store import rescue_files
+from scratchflow.store.catalogue import read_catalogue
+from tests.unit.conftest import Desk, make_desk, unpack_plainly
+from tests.unit.node.test_transfer import ALSO, _made, _put_index, _step, fill, settle, steps, tree
+
+Rescue = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Desk:
+    """A full snapshot, three incrementals, and one that went back."""
+    desk = make_desk(_made(tmp_path / "here"), ALSO)
+    fill(desk)
+    first = desk.backup()
+    desk.write("work/README", "changed")
+    desk.write("work/large", os.urandom(9 << 20))
+    desk.backup()
+    desk.write("env/lib/new", "new").chmod(0o400)
+    (desk.work / "third").hardlink_to(desk.work / "large")
+    (desk.scratch / "env/lib").chmod(0o700)
+    settle(desk.scratch)
+    desk.backup()
+    desk.restore(str(first.snapshot))
+    desk.write("work/after", "x")
+    desk.backup()
+    return desk
+
+
+def run(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`rescue.py` of a copy of the store, from an empty directory, without any installed package."""
+    empty = store.parent / "empty"
+    empty.mkdir(exist_ok=True)
+    return subprocess.run(
+        [sys.executable, "-I", "-S", str(store / "rescue.py"), *arguments],
+        cwd=empty,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def copied(desk: Desk, to: Path) -> Path:
+    shutil.copytree(desk.place.directory, to)
+    return to
+
+
+def test_our_package_is_out_of_reach_where_rescue_runs(tmp_path: Path) -> None:
+    code = "import lz4, xxhash, msgspec, scratchflow"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], cwd=tmp_path, check=False)
+    assert done.returncode == 1
+
+
+def test_every_snapshot_comes_back_as_from_scratchflow_itself(
+    history: Desk, tmp_path: Path
+) -> None:
+    store = copied(history, tmp_path / "copy")
+    assert {one.kind for one in read_catalogue(history.place).snapshots} == {"full", "incremental"}
+    for number, snapshot in enumerate(history.ids):
+        history.restore(snapshot, to=tmp_path / f"ours-{number}")
+        done = run(store, "restore", snapshot, "--to", str(tmp_path / f"theirs-{number}"))
+        assert done.returncode == 0, done.stderr
+        assert tree(tmp_path / f"theirs-{number}") == tree(tmp_path / f"ours-{number}")
+    done = run(store, "restore", "latest", "--to", str(tmp_path / "latest"))
+    assert done.returncode == 0
+    assert tree(tmp_path / "latest") == tree(tmp_path / f"ours-{number}")
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps)
+def test_any_history_comes_back_as_from_scratchflow_itself(
+    tmp_path_factory: pytest.TempPathFactory, todo: list[tuple[object, ...]]
+) -> None:
+    home = tmp_path_factory.mktemp("any")
+    desk = make_desk(_made(home / "here"), ALSO)
+    desk.write("work/keep", "at least one")
+    for step in todo:
+        _step(desk, *step)  # type: ignore[arg-type]  # as drawn
+    desk.backup(allow_shrink=True)
+    store = copied(desk, home / "copy")
+    for snapshot in desk.ids[-2:]:
+        desk.restore(snapshot, to=home / f"ours-{snapshot}")
+        done = run(store, "restore", snapshot, "--to", str(home / f"theirs-{snapshot}"))
+        assert done.returncode == 0, done.stderr
+        assert tree(home / f"theirs-{snapshot}") == tree(home / f"ours-{snapshot}")
+
+
+def test_a_part_comes_back_alone(history: Desk, tmp_path: Path) -> None:
+    store = copied(history, tmp_path / "copy")
+    done = run(
+        store,
+        "restore",
+        "latest",
+        "--to",
+        str(tmp_path / "x"),
+        "--path",
+        "env/bin",
+        "--path",
+        "work/second",
+    )
+    assert done.returncode == 0, done.stderr
+    assert history.content(tmp_path / "x") == {"env/bin/python": b"#!", "work/second": b"hello"}
+    assert (
+        run(store, "restore", "latest", "--to", str(tmp_path / "y"), "--path", "no").returncode == 1
+    )
+    assert not (tmp_path / "y").exists()
+
+
+def test_list_and_verify_tell_what_is_there(history: Desk, tmp_path: Path) -> None:
+    store = copied(history, tmp_path / "copy")
+    listed = run(store, "list").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == history.ids
+    assert run(store, "verify").returncode == 0
+    archive = store / f"{history.ids[0]}.tar.lz4"
+    flip(archive, archive.stat().st_size // 2)
+    done = run(store, "verify", history.ids[-1])
+    assert done.returncode == 1
+    assert history.ids[0] in done.stdout
+
+
+def flip(file: Path, at: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[at] ^= 4
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("suffix", [".tar.lz4", ".json"])
+def test_damage_anywhere_is_found_before_anything_is_written(
+    history: Desk, tmp_path: Path, suffix: str
+) -> None:
+    newest = history.place.directory / f"{history.ids[-1]}{suffix}"
+    size = newest.stat().st_size
+    for number, at in enumerate({0, 1, *range(0, size, -(-size // 20)), size - 1}):
+        store = copied(history, tmp_path / f"copy-{number}")
+        flip(store / newest.name, at)
+        done = run(store, "restore", "latest", "--to", str(tmp_path / "x"))
+        assert done.returncode == 1, (at, done.stdout)
+        assert "error:" in done.stderr
+        assert not (tmp_path / "x").exists()
+        assert not (tmp_path / "x.unfinished").exists()
+
+
+def test_without_the_first_check_a_damaged_frame_is_still_found(
+    history: Desk, tmp_path: Path
+) -> None:
+    store = copied(history, tmp_path / "copy")
+    flip(store / f"{history.ids[0]}.tar.lz4", 60)
+    done = run(store, "restore", history.ids[0], "--no-check", "--to", str(tmp_path / "x"))
+    assert done.returncode == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_latest_is_never_silently_an_older_one(history: Desk, tmp_path: Path) -> None:
+    store = copied(history, tmp_path / "copy")
+    (store / f"{history.ids[-1]}.json").write_text("{}")
+    done = run(store, "restore", "latest", "--to", str(tmp_path / "x"))
+    assert done.returncode == 1
+    assert history.ids[-1] in done.stderr
+
+
+def test_what_exists_is_not_touched(history: Desk, tmp_path: Path) -> None:
+    store = copied(history, tmp_path / "copy")
+    (_made(tmp_path / "x") / "mine").write_text("mine")
+    (tmp_path / "link").symlink_to(_made(tmp_path / "elsewhere"))
+    for target in (tmp_path / "x", tmp_path / "x/mine", tmp_path / "link"):
+        assert run(store, "restore", "latest", "--to", str(target)).returncode == 1
+    assert (tmp_path / "x/mine").read_text() == "mine"
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def _renamed(old: bytes, new: bytes) -> Callable[[Index], None]:
+    def change(index: Index) -> None:
+        index.names = PackedNames([new if name == old else name for name in index.names])
+
+    return change
+
+
+def _position(index: Index) -> None:
+    index.position[len(index) - 1] = 1 << 50
+
+
+def _endless(index: Index) -> None:
+    entry = index.find(b"work/README")
+    assert entry is not None
+    index.size[entry], index.sparse[entry] = 1 << 62, []
+
+
+def _archive_name(index: Index) -> None:
+    index.archives[0].id = "../../../etc/passwd"
+
+
+def _through_link(index: Index) -> None:
+    """A symlink in the place of a directory: its content would go where it leads."""
+    entry = index.find(b"work/env/bin")
+    assert entry is not None
+    index.mode[entry] = 0o120777
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _renamed(b"README", b"../../outside"),
+        _renamed(b"README", b".."),
+        _renamed(b"README", b"/tmp/outside"),
+        _renamed(b"env", b".."),
+        _position,
+        _endless,
+        _archive_name,
+        _through_link,
+    ],
+)
+def test_a_hostile_index_writes_nothing_outside(
+    desk: Desk, tmp_path: Path, change: Callable[[Index], None]
+) -> None:
+    desk.write("work/env/bin/x", "x")
+    fill(desk)
+    store = desk.place.directory
+    archive = desk.place.archive(str(desk.backup().snapshot))
+    index = open_index(archive)
+    change(index)
+    _put_index(archive, index)
+    jail = _made(tmp_path / "jail")
+    before = sorted(os.listdir(tmp_path))
+    done = run(store, "restore", "latest", "--no-check", "--to", str(jail / "x"))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert list(jail.iterdir()) == []
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_by_hand_the_full_snapshots_are_found_as_the_guide_says(
+    history: Desk, tmp_path: Path
+) -> None:
+    directory = history.place.directory
+    manifests = sorted(path for path in directory.glob("*.json"))
+    command = ["grep", "-l", '"kind": "full"', *map(str, manifests)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    full = [one.id for one in read_catalogue(history.place).snapshots if one.kind == "full"]
+    assert [Path(line).stem for line in found] == full
+    assert command[2] in (directory / "HOW-TO-RESTORE.txt").read_text()
+    unpack_plainly(history.place.archive(full[-1]), _made(tmp_path / "plain"))
+    history.restore(full[-1], to=tmp_path / "ours")
+    assert history.content(tmp_path / "plain") == history.content(tmp_path / "ours")
+
+
+def test_a_backup_puts_the_rescue_into_the_store_and_keeps_it_current(desk: Desk) -> None:
+    desk.backup()
+    directory = desk.place.directory
+    files = [directory / name for name in (rescue_files.RESCUE_NAME, rescue_files.GUIDE_NAME)]
+    ours = [path.read_bytes() for path in files]
+    assert [path.stat().st_mode & 0o777 for path in files] == [0o600, 0o600]
+    before = [path.stat().st_ino for path in files]
+    desk.backup()
+    assert [path.stat().st_ino for path in files] == before
+    files[0].write_bytes(b"# scratchflow rescue, version 0\n")
+    files[1].unlink()
+    desk.backup()
+    assert [path.read_bytes() for path in files] == ours
+    newer = b"# scratchflow rescue, version 99\n"
+    files[0].write_bytes(newer)
+    desk.backup()
+    assert files[0].read_bytes() == newer
+
+
+def test_a_backup_counts_though_the_rescue_cannot_be_written(desk: Desk) -> None:
+    desk.backup()
+    path = desk.place.directory / rescue_files.RESCUE_NAME
+    path.unlink()
+    (path / "in the way").mkdir(parents=True)
+    desk.write("work/new", "new")
+    assert desk.backup().kind == "incremental"
+    assert desk.warnings == ["rescue.failed"]
+
+
+def test_the_rescue_goes_onto_every_cluster_and_runs_on_old_pythons() -> None:
+    source = package_files()["scratchflow/store/rescue/rescue.py"]
+    assert "scratchflow/store/rescue/HOW-TO-RESTORE.txt" in package_files()
+    ast.parse(source, feature_version=(3, 6))
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_the_manifest_of_a_needed_archive_may_be_gone_or_damaged(
+    history: Desk, tmp_path: Path, damaged: bool
+) -> None:
+    store = copied(history, tmp_path / "copy")
+    newest = history.ids[-1]
+    needs = msgspec.json.decode((store / f"{newest}.json").read_bytes())["needs"]
+    for snapshot in needs:
+        (store / f"{snapshot}.json").unlink()
+        if damaged:
+            (store / f"{snapshot}.json").write_text("{")
+    assert run(store, "restore", newest, "--to", str(tmp_path / "x")).returncode == 0
+    assert history.content(tmp_path / "x/work") == history.content()
