@@ -15,6 +15,7 @@ from scratchflow.node.progress import Teller
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
+from scratchflow.store.fresh import forget_old_listing
 from scratchflow.workspace.environment import ENV_NAME, EnvironmentWish, make_environment
 from scratchflow.workspace.own_scratch import make_own_scratch
 
@@ -27,7 +28,10 @@ def create(
     Refused when the store already has snapshots: then the workspace is to be restored, and an
     empty one must not take its place. Where it is there, an environment can still be added.
     """
-    known = read_catalogue(find_place(here.store, here.workspace.name)).newest_id
+    place = find_place(here.store, here.workspace.name)
+    if not wish.dry_run:
+        forget_old_listing(place)
+    known = read_catalogue(place).newest_id
     adds_environment = wish.env != "none" and here.workspace.path.is_dir()
     if known is not None and not adds_environment:
         raise WorkspaceKnown(workspace=here.workspace.name, snapshot=known)

@@ -15,6 +15,7 @@ from scratchflow.node.restore.source import RestoreWish
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
 from scratchflow.store.directory import Place, find_place
+from scratchflow.store.fresh import forget_old_listing
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import read_base, read_restoring
 
@@ -22,6 +23,8 @@ from scratchflow.workspace.notes import read_base, read_restoring
 def settle(here: Here, teller: Teller, wish: Settle) -> Settled:
     """Finishes a restore, restores, creates, or leaves the workspace as it is."""
     place = find_place(here.store, here.workspace.name)
+    if not wish.dry_run:
+        forget_old_listing(place)  # another node may have saved its work a second ago
     catalogue = read_catalogue(place)
     path = printable(here.workspace.path)
     if catalogue.newest_id is None:

@@ -66,6 +66,7 @@ from scratchflow.node.snapshot import (
 )
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
+from scratchflow.store.fresh import forget_old_listing
 from scratchflow.workspace.notes import (
     Restoring,
     begin_restoring,
@@ -98,6 +99,8 @@ def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
     if wish.abandon:
         return abandon(here, teller, dry_run=wish.dry_run)
     place = find_place(here.store, here.workspace.name)
+    if not wish.dry_run:
+        forget_old_listing(place)  # `latest` may have been saved by another host a second ago
     catalogue = read_catalogue(place)
     interrupted = _interrupted(here, wish)
     with find_source(here, teller, wish, place, catalogue, interrupted) as source:

@@ -9,7 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scratchflow.config.settings import Asked, load_settings
 from scratchflow.model.errors import StoreLocked
+from scratchflow.node.backup import backup
+from scratchflow.node.context import Here, here_with
+from scratchflow.node.progress import Teller
+from scratchflow.node.restore.restore import restore
+from scratchflow.node.restore.source import RestoreWish
+from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import Place, open_place
 from scratchflow.store.identity import ensure_store_id, read_store_id
@@ -101,6 +108,39 @@ def test_a_writer_killed_on_one_mount_is_taken_over_on_the_other(places: list[Pl
     listed = read_catalogue(places[1])
     assert {kept.id, make_id(2)} <= {one.id for one in listed.snapshots}
     assert (listed.skipped, listed.damaged) == ((), {})
+
+
+def test_whoever_holds_the_lock_sees_what_the_other_mount_committed(places: list[Place]) -> None:
+    """Otherwise `prune` would remove an archive that the unseen snapshot needs."""
+    for number in range(4):
+        writer, reader = places if number % 2 else reversed(places)
+        read_catalogue(reader)  # which the file system may remember
+        with make_lock(writer).acquired(wait_s=WAIT_S) as lock:
+            kept = commit_bytes(lock, make_id(number), b"seen at once")
+        with make_lock(reader).acquired(wait_s=WAIT_S):
+            assert read_catalogue(reader).newest_id == kept.id
+
+
+def node(mount: Path, scratch: Path) -> Here:
+    """A host that has this mount, and a scratch of its own."""
+    scratch.mkdir()
+    config = scratch / "config.toml"
+    text = f'[profiles.test]\nscheduler = "none"\nscratch = "{scratch}"\nstore = "{mount}/nodes"\n'
+    config.write_text(text)
+    environment = {"USER": "u", "HOME": str(scratch)}
+    return here_with(load_settings(Asked(config=str(config)), environment), environment)
+
+
+def test_a_restore_brings_what_was_saved_over_the_other_mount_a_moment_ago(tmp_path: Path) -> None:
+    teller = Teller(lambda _: None)
+    one, two = (node(mount, tmp_path / f"{number}") for number, mount in enumerate(mounts()))
+    file = one.workspace.path / "file"
+    file.parent.mkdir()
+    for content in ("first", "second", "third"):
+        file.write_text(content)
+        saved = backup(one, teller, Wish())
+        assert restore(two, teller, RestoreWish()).snapshot == saved.snapshot
+        assert (two.workspace.path / "file").read_text() == content
 
 
 def test_both_mounts_show_the_same_id(places: list[Place]) -> None:
