@@ -1,4 +1,4 @@
-"""The store's suites on other file systems than this machine's own, as an ordinary user. Needs root to mount."""
+"""The store's suites and the oracle on other file systems than this machine's own, as an ordinary user. Needs root to mount."""
 
 from __future__ import annotations
 
@@ -24,20 +24,49 @@ SUITES = {
     "gluster": [TWO_MOUNTS, *STORE, f"{CRASH[0]}::{COMMIT}"],
     "sshfs": [TWO_MOUNTS],
 }
-IN_PLACE = 'set -- $MOUNTS "$@"; mount=$1; shift 2; exec "$@" --basetemp="$mount/base"'
+ORACLE = "tests/oracle/test_oracle.py::test_nothing_is_lost_whatever_is_done"
+SHIFT = 'set -- $MOUNTS "$@"; mount=$1; shift 2; '
+IN_PLACE = SHIFT + 'exec "$@" --basetemp="$mount/base"'
 ANYWHERE = 'exec "$@"'
+# The stores stay where they are, and show that they were on the mount.
+WITH_STORES = SHIFT + (
+    'mkdir "$mount/stores"; SCRATCHFLOW_ORACLE_STORES=$mount/stores "$@" && [ -n "$(ls "$mount/stores")" ]'
+)
+WITH_EVERYTHING = SHIFT + 'mkdir "$mount/all"; TMPDIR=$mount/all exec "$@"'
 
 
-@pytest.mark.parametrize("filesystem", sorted(SUITES))
-def test_the_store_keeps_its_promises_on(filesystem: str) -> None:
-    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *SUITES[filesystem]]
-    script = ANYWHERE if filesystem == "sshfs" else IN_PLACE
+def run_on(filesystem: str, script: str, *pytest_arguments: str, examples: int = 0) -> None:
+    """Runs pytest there as an ordinary user; it must pass."""
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *pytest_arguments]
     ran = subprocess.run(
         [str(ON), filesystem, USER, "sh", "-c", script, "sh", *argv],
         cwd=ROOT,
+        env={**os.environ, "SCRATCHFLOW_ORACLE_EXAMPLES": str(examples)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("filesystem", sorted(SUITES))
+def test_the_store_keeps_its_promises_on(filesystem: str) -> None:
+    run_on(filesystem, ANYWHERE if filesystem == "sshfs" else IN_PLACE, *SUITES[filesystem])
+
+
+# Each with a seed of its own. The first example of a seed is always a small one.
+@pytest.mark.parametrize(
+    ("filesystem", "seed", "examples"),
+    [("xfs", 0, 10), ("btrfs", 1, 10), ("gluster", 2, 6), ("sshfs", 3, 6)],
+)
+def test_nothing_is_lost_with_the_store_on(filesystem: str, seed: int, examples: int) -> None:
+    run_on(filesystem, WITH_STORES, f"{ORACLE}[{seed}]", examples=examples)
+
+
+# Nobody's scratch is over FUSE: sshfs has no extended attributes, and a write through a mapping gets its mtime late.
+@pytest.mark.parametrize(("filesystem", "seed", "examples"), [("xfs", 1, 6), ("btrfs", 2, 6)])
+def test_nothing_is_lost_with_workspace_and_store_on(
+    filesystem: str, seed: int, examples: int
+) -> None:
+    run_on(filesystem, WITH_EVERYTHING, f"{ORACLE}[{seed}]", examples=examples)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -21,6 +22,9 @@ class Desk:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        # Stores may lie on another file system than the workspaces.
+        stores = os.environ.get("SCRATCHFLOW_ORACLE_STORES")
+        self.store = Path(stores) / directory.name if stores else directory / "store"
         self.scratch = directory / "scratch"
         self.work = self.scratch / "work"
         self.work.mkdir(parents=True)
@@ -34,7 +38,7 @@ class Desk:
         config = self.directory / "config.toml"
         config.write_text(
             '[profiles.test]\nscheduler = "none"\n'
-            f'scratch = "{self.scratch}"\nstore = "{self.directory}/store"\n'
+            f'scratch = "{self.scratch}"\nstore = "{self.store}"\n'
         )
         environment = {"USER": "u", "HOME": str(self.directory)}
         return here_with(load_settings(Asked(config=str(config)), environment), environment)
