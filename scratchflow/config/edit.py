@@ -6,7 +6,7 @@ import difflib
 import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +100,9 @@ def _alone_in(directory: Path, path: Path) -> Iterator[None]:
     except OSError as error:
         raise ConfigUnwritable(path=path, reason=error.strerror) from None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # On a file system without locks two changes in the same instant are one.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)

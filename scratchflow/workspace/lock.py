@@ -13,6 +13,7 @@ from scratchflow.workspace.own_scratch import make_own_scratch
 from scratchflow.workspace.workspace import Workspace
 
 _POLL_S = 0.2
+NO_LOCKS = "its file system has no file locks (flock), which keep two commands off one workspace"
 
 
 @contextmanager
@@ -47,6 +48,9 @@ def _lock(
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise WorkspaceBusy(path=workspace.path) from None
+        except OSError as error:
+            reason = f"{NO_LOCKS} ({error.strerror})"
+            raise WorkspaceFailed(path=workspace.scratch, reason=reason) from None
         else:
             return
         if not told:

@@ -27,6 +27,7 @@ from scratchflow.model.errors import (
     AutobackupFailed,
     ScratchflowError,
     SlurmUnreachable,
+    WorkspaceFailed,
     WorkspaceMissing,
 )
 from scratchflow.model.requests import Autobackup
@@ -45,6 +46,7 @@ from scratchflow.node.same_store import open_store
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import Place
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
+from scratchflow.workspace.lock import NO_LOCKS
 
 NICE = 10
 _LOCK = "autobackup.lock"
@@ -276,7 +278,7 @@ def _only_one(here: Here, place: Place, job_name: str) -> Iterator[bool]:
     descriptor = os.open(here.workspace.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     until = time.monotonic() + _TAKE_TURNS_S
     try:
-        while not (alone := _is_locked_now(descriptor)):
+        while not (alone := _is_locked_now(descriptor, here.workspace.scratch)):
             if time.monotonic() > until or living(place, here.node, here.job_id, job_name):
                 break
             time.sleep(_LOOK_S)
@@ -293,11 +295,13 @@ def _chance() -> float:
     return random.random()  # noqa: S311 - spreads load, hides nothing
 
 
-def _is_locked_now(descriptor: int) -> bool:
+def _is_locked_now(descriptor: int, scratch: Path) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        raise WorkspaceFailed(path=scratch, reason=f"{NO_LOCKS} ({error.strerror})") from None
     return True
 
 
