@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 import msgspec
 
@@ -19,6 +20,7 @@ from scratchflow.node.same_store import store_seen_here
 from scratchflow.reach.node import way_onto
 from scratchflow.reach.node_agent import ask_node, require_allocation
 from scratchflow.store.directory import find_place, open_place
+from scratchflow.store.freshness import growing
 from scratchflow.workspace.workspace import expand
 
 
@@ -45,9 +47,12 @@ def relay(
         verbose=verbose,
     )
     seen = _store_seen(settings, do, wish, environment)
-    request = msgspec.structs.replace(request, store_seen=seen)
     way = way_onto(held, settings.name, environment)
-    data = ask_node(way, request, emit, settings, slurm)
+    with _growing_for(settings, do, environment) as name:
+        if seen is not None:
+            seen = msgspec.structs.replace(seen, grows=name)
+        request = msgspec.structs.replace(request, store_seen=seen)
+        data = ask_node(way, request, emit, settings, slurm)
     return msgspec.convert(data, RESULTS_BY_OP[do])
 
 
@@ -60,3 +65,13 @@ def _store_seen(
     find = find_place if is_look else open_place
     place = find(store, settings.profile.workspace)
     return store_seen_here(place, str(store), make=not is_look)
+
+
+def _growing_for(
+    settings: Settings, do: str, environment: Mapping[str, str]
+) -> AbstractContextManager[str]:
+    """The file by which `check node` finds out how late the node sees what this host writes."""
+    if do != "check node":
+        return nullcontext("")
+    store = expand(settings.profile.store, environment)
+    return growing(find_place(store, settings.profile.workspace))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -27,10 +27,12 @@ from scratchflow.node.context import Here
 from scratchflow.node.same_store import require_same_store
 from scratchflow.reach.node import steps_overlap
 from scratchflow.store.directory import find_place
+from scratchflow.store.freshness import watch
 from scratchflow.store.nodes import read_nodes
 from scratchflow.store.probe import probe_store
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.own_scratch import require_own_scratch
+from scratchflow.workspace.probe import probe_scratch
 from scratchflow.workspace.workspace import Workspace, expand, find_workspace
 
 
@@ -40,9 +42,10 @@ def check_login(settings: Settings, environment: Mapping[str, str]) -> ChecksDon
     checks = [_check_slurm(settings, environment)] if has_slurm else []
     if has_slurm and checks[0].ok:
         checks.append(_check_steps(environment))
-    checks += [_check_tmux(settings), _check_store(settings, environment)]
+    checks += [_check_tmux(settings), *_check_store(settings, environment)]
     if not has_slurm:
-        checks += [_check_scratch(settings, environment), _check_workspace(settings, environment)]
+        checks += _check_scratch(settings, environment)
+        checks.append(_check_workspace(settings, environment))
     elif settings.profile.hold == "tmux":
         checks.append(_check_logout(environment))
     return ChecksDone(checks=checks)
@@ -52,15 +55,32 @@ def check_node(at_node: Here, environment: Mapping[str, str]) -> ChecksDone:
     """The scratch and the workspace, on the node that has them; the store as it is seen from there."""
     settings, node = at_node.settings, at_node.node
     here = Check(name="node", ok=True, detail=f"`{node}` runs what it is asked to")
-    store = _check_same_store(at_node, _check_store(settings, environment))
+    store, *limits = _check_store(settings, environment)
+    store = _check_same_store(at_node, store)
     return ChecksDone(
         checks=[
             here,
             msgspec.structs.replace(store, detail=f"{store.detail}, as seen from `{node}`"),
-            _check_scratch(settings, environment),
+            *limits,
+            *(_check_freshness(at_node) if store.ok else []),
+            *_check_scratch(settings, environment),
             _check_workspace(settings, environment),
         ]
     )
+
+
+def _check_freshness(at_node: Here) -> list[Check]:
+    """Nothing, when the node sees at once what the login host writes, or when that was not tried."""
+    seen = at_node.store_seen
+    if seen is None or not seen.grows or os.path.basename(seen.grows) != seen.grows:
+        return []
+    place = find_place(at_node.store, at_node.workspace.name)
+    return _limits(place.directory, watch(place.directory / seen.grows).limits(seen.host))
+
+
+def _limits(path: Path, told: Sequence[str]) -> list[Check]:
+    """One line for each thing that the file system there lacks."""
+    return [Check(name="limits", ok=True, detail=f"{path}: {words}") for words in told]
 
 
 def _check_same_store(at_node: Here, store: Check) -> Check:
@@ -75,22 +95,31 @@ def _check_same_store(at_node: Here, store: Check) -> Check:
     return msgspec.structs.replace(store, detail=f"{store.detail}{same}")
 
 
-def _check_scratch(settings: Settings, environment: Mapping[str, str]) -> Check:
+def _check_scratch(settings: Settings, environment: Mapping[str, str]) -> list[Check]:
     workspace = find_workspace(settings.profile, environment)
     scratch = workspace.scratch
     try:
         require_own_scratch(workspace)
     except ScratchUnsafe as error:
-        return Check(name="scratch", ok=False, detail=str(error), fix=error.shown_hint)
+        return [Check(name="scratch", ok=False, detail=str(error), fix=error.shown_hint)]
     nearest = _nearest(scratch)
+    fix = "`scratchflow config set scratch PATH` with a directory of yours on the node's own disk"
     if not os.access(nearest, os.W_OK | os.X_OK):
-        fix = (
-            "`scratchflow config set scratch PATH` with a directory of yours on the node's own disk"
-        )
-        return Check(name="scratch", ok=False, detail=f"`{nearest}` is not yours to write", fix=fix)
+        detail = f"`{nearest}` is not yours to write"
+        return [Check(name="scratch", ok=False, detail=detail, fix=fix)]
+    try:
+        found = probe_scratch(nearest)
+    except OSError as error:
+        detail = f"`{nearest}` cannot be written ({error.strerror})"
+        return [Check(name="scratch", ok=False, detail=detail, fix=fix)]
+    limits = _limits(nearest, found.limits())
+    if dangers := found.dangers():
+        detail = "; ".join([str(scratch), *dangers])
+        return [Check(name="scratch", ok=False, detail=detail, fix=fix), *limits]
     free = shutil.disk_usage(nearest).free
     made = "" if nearest == scratch else " (will be made)"
-    return Check(name="scratch", ok=True, detail=f"{scratch}{made}, {format_size(free)} free")
+    detail = f"{scratch}{made}, {format_size(free)} free"
+    return [Check(name="scratch", ok=True, detail=detail), *limits]
 
 
 def _check_workspace(settings: Settings, environment: Mapping[str, str]) -> Check:
@@ -211,36 +240,38 @@ def _check_tmux(settings: Settings) -> Check:
     return Check(name="tmux", ok=False, detail="not there", fix=fix)
 
 
-def _check_store(settings: Settings, environment: Mapping[str, str]) -> Check:
+def _check_store(settings: Settings, environment: Mapping[str, str]) -> list[Check]:
+    """The store, and a line for each thing that its file system lacks."""
     store = expand(settings.profile.store, environment)
     try:
         find_place(store, settings.profile.workspace)
     except ScratchflowError as error:
-        return Check(name="store", ok=False, detail=str(error), fix=error.shown_hint)
+        return [Check(name="store", ok=False, detail=str(error), fix=error.shown_hint)]
     nearest = _nearest(store)
     if os.access(nearest, os.W_OK | os.X_OK):
         if nearest == store:
             return _check_abilities(store)
-        return Check(name="store", ok=True, detail=f"{store} (will be made)")
+        return [Check(name="store", ok=True, detail=f"{store} (will be made)")]
     fix = "`scratchflow config set store PATH` with a directory of yours on shared storage"
-    return Check(name="store", ok=False, detail=f"`{nearest}` is not yours to write", fix=fix)
+    return [Check(name="store", ok=False, detail=f"`{nearest}` is not yours to write", fix=fix)]
 
 
-def _check_abilities(store: Path) -> Check:
+def _check_abilities(store: Path) -> list[Check]:
     """What the store's file system lacks. Fails only for what the safety of snapshots needs."""
     try:
         found = probe_store(store)
     except OSError as error:
         detail = f"`{store}` cannot be written ({error.strerror})"
         fix = "`scratchflow config set store PATH` with a directory of yours on shared storage"
-        return Check(name="store", ok=False, detail=detail, fix=fix)
-    detail = "; ".join([str(store), *found.lacks()])
+        return [Check(name="store", ok=False, detail=detail, fix=fix)]
+    limits = _limits(store, found.limits())
+    detail = "; ".join([str(store), *found.dangers()])
     fix = (
         ""
         if found.is_safe
         else "set `store` to another file system, or never run two backups at once"
     )
-    return Check(name="store", ok=found.is_safe, detail=detail, fix=fix)
+    return [Check(name="store", ok=found.is_safe, detail=detail, fix=fix), *limits]
 
 
 def _nearest(path: Path) -> Path:

@@ -17,6 +17,8 @@ class StoreSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     host: str
     path: str
+    # A file in the workspace's directory of the store that grows while the request is answered.
+    grows: str = ""
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -5,42 +5,59 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
+from scratchflow.disk.direct import aligned_buffer, set_direct
 from scratchflow.disk.durable import TEMP_PREFIX
 
 _DIRECT_BYTES = 4096
+# How often a file is replaced under a reader's eyes.
+_REPLACED = 20
 
 
 class Abilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What works there. `lacks` says what each missing one means for the user."""
+    """What works there. `dangers` and `limits` say what each missing one means for the user."""
 
     hard_links: bool
     exclusive_create: bool
     refuses_full_directory: bool
     replaces_by_rename: bool
+    replaces_at_once: bool
     syncs_directories: bool
     direct_io: bool
 
     @property
     def is_safe(self) -> bool:
         """Whether the lock and the commit can be relied on."""
-        return self.exclusive_create and self.refuses_full_directory and self.replaces_by_rename
+        return not self.dangers()
 
-    def lacks(self) -> list[str]:
-        """What is missing, the worst first, in words."""
-        told = {
-            "exclusive_create": "no exclusive creation of files: two backups at once may both hold the store",
-            "refuses_full_directory": "rename replaces a directory that is not empty: two backups at once may both hold the store",
-            "replaces_by_rename": "rename does not replace a file: notes beside the snapshots cannot be updated",
-            "hard_links": "no hard links: two commands that take over a dead backup's lock in the same instant may both hold the store",
-            "syncs_directories": "directories cannot be synced: the newest snapshot may be missing after a power cut of the file server",
-            "direct_io": "no O_DIRECT: archives go through the page cache, so a backup takes more processor time, and reading back may read memory instead of the disk",
-        }
+    def dangers(self) -> list[str]:
+        """What is missing and cannot be made up for."""
+        return self._missing(_DANGERS)
+
+    def limits(self) -> list[str]:
+        """What is missing, and what scratchflow does instead; the worst first."""
+        return self._missing(_LIMITS)
+
+    def _missing(self, told: dict[str, str]) -> list[str]:
         return [words for name, words in told.items() if not getattr(self, name)]
+
+
+_DANGERS = {
+    "exclusive_create": "no exclusive creation of files: two backups at once may both hold the store",
+    "refuses_full_directory": "rename replaces a directory that is not empty: two backups at once may both hold the store",
+    "replaces_by_rename": "rename does not replace a file: notes beside the snapshots cannot be updated",
+}
+_LIMITS = {
+    "hard_links": "no hard links: names are looked at before they are taken, so two commands that take over a dead backup's lock in the same instant may both hold the store",
+    "syncs_directories": "directories cannot be synced: the newest snapshot may be missing after a power cut of the file server",
+    "replaces_at_once": "rename leaves a moment without the file: `status` may miss a note; the next look shows it",
+    "direct_io": "no O_DIRECT: archives go through the page cache, so a backup takes more processor time, and reading back may read memory instead of the disk",
+}
 
 
 def probe_store(directory: Path) -> Abilities:
@@ -54,8 +71,9 @@ def probe_store(directory: Path) -> Abilities:
             exclusive_create=_refuses(lambda: _create(top / "file"), {errno.EEXIST}),
             refuses_full_directory=_refuses_full_directory(top),
             replaces_by_rename=_replaces_by_rename(top),
+            replaces_at_once=_replaces_at_once(top),
             syncs_directories=_works(lambda: _sync(top)),
-            direct_io=_works(lambda: _write_direct(top / "direct")),
+            direct_io=_works(lambda: _go_direct(top / "direct")),
         )
     finally:
         shutil.rmtree(top, ignore_errors=True)
@@ -108,12 +126,40 @@ def _sync(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _write_direct(path: Path) -> None:
-    import mmap
+def _replaces_at_once(top: Path) -> bool:
+    """Whether a reader always meets the file, old or new, while it is replaced again and again."""
+    note, missed, ended = top / "note", [], threading.Event()
+    note.write_bytes(b"0")
 
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_DIRECT, 0o600)
+    def read() -> None:
+        while not ended.is_set():
+            try:
+                missed.extend([] if note.read_bytes() else ["empty"])
+            except OSError as error:
+                missed.append(str(error))
+
+    reader = threading.Thread(target=read)
+    reader.start()
     try:
-        with mmap.mmap(-1, _DIRECT_BYTES) as page:  # aligned, as O_DIRECT wants it
-            os.write(descriptor, page)
+        for number in range(_REPLACED):
+            (top / "next").write_bytes(str(number).encode())
+            os.replace(top / "next", note)
+    except OSError:
+        return False
+    finally:
+        ended.set()
+        reader.join()
+    return not missed
+
+
+def _go_direct(path: Path) -> None:
+    """Writes and reads as archives are written and read; OSError where that goes through the cache."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    try:
+        if not set_direct(descriptor, on=True):
+            raise OSError(errno.EINVAL, "O_DIRECT is refused")
+        page = aligned_buffer(_DIRECT_BYTES)
+        os.write(descriptor, page)
+        os.preadv(descriptor, [page], 0)
     finally:
         os.close(descriptor)

@@ -19,13 +19,16 @@ from scratchflow.node.restore.source import RestoreWish
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import Place, open_place
+from scratchflow.store.freshness import growing, watch
 from scratchflow.store.identity import ensure_store_id, read_store_id
 from scratchflow.store.lock import LockTiming
 from scratchflow.store.owner import Process, this_process
 from scratchflow.store.probe import probe_store
 from scratchflow.testing.dying import run_and_die
 from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_archive
+from scratchflow.workspace.probe import probe_scratch
 from tests.crash.store.test_lock_contended import in_children
+from tests.crash.store.test_store_lock_contended import in_children
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
@@ -147,8 +150,26 @@ def test_both_mounts_show_the_same_id(places: list[Place]) -> None:
     assert ensure_store_id(places[0]) == ensure_store_id(places[1]) == read_store_id(places[0])
 
 
-def test_the_probe_finds_no_lack_that_makes_the_lock_unsafe(places: list[Place]) -> None:
+def test_the_probe_finds_no_danger_and_names_what_is_missing(places: list[Place]) -> None:
     found = probe_store(places[0].directory)
-    assert found.refuses_full_directory
-    assert found.exclusive_create
+    assert found.dangers() == []
+    assert found.replaces_at_once
+    assert found.hard_links
     assert os.listdir(places[0].directory) == []
+
+
+def test_a_mount_that_sees_the_other_one_late_is_found_out(places: list[Place]) -> None:
+    """sshfs remembers attributes for twenty seconds, GlusterFS for one; a disk remembers nothing."""
+    with growing(places[0]) as name:
+        seen = watch(places[1].directory / name)
+    kind = os.environ["FILESYSTEM"]
+    assert bool(seen.limits("login")) == (kind == "sshfs"), seen
+
+
+def test_scratch_there_has_locks(request: pytest.FixtureRequest) -> None:
+    top = mounts()[0] / request.node.name
+    top.mkdir()
+    assert probe_scratch(top).dangers() == []
+    swaps = {"xfs": True, "btrfs": True, "sshfs": False}
+    kind = os.environ["FILESYSTEM"]
+    assert probe_scratch(top).exchanges_names == swaps.get(kind, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_no_hard_links_is_told_and_not_unsafe(
     monkeypatch.setattr(os, "link", refuse(errno.EPERM))
     found = probe_store(tmp_path)
     assert found.is_safe
-    assert any("no hard links" in words for words in found.lacks())
+    assert any("no hard links" in words for words in found.limits())
 
 
 def test_a_rename_that_moves_a_full_directory_away_is_unsafe(
@@ -48,14 +49,30 @@ def test_a_rename_that_moves_a_full_directory_away_is_unsafe(
     monkeypatch.setattr(os, "rename", overwrite)
     found = probe_store(tmp_path)
     assert not found.is_safe
-    assert "two backups at once" in found.lacks()[0]
+    assert "two backups at once" in found.dangers()[0]
+
+
+def test_a_rename_that_leaves_a_moment_without_the_file_is_told_and_not_unsafe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def unlink_first(source: Path, target: Path) -> None:
+        os.unlink(target)
+        time.sleep(0.01)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", unlink_first)
+    found = probe_store(tmp_path)
+    assert found.is_safe
+    assert any("a moment without the file" in words for words in found.limits())
 
 
 def test_directories_that_cannot_be_synced_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "fsync", refuse(errno.EINVAL))
-    assert any("power cut" in words for words in probe_store(tmp_path).lacks())
+    assert any("power cut" in words for words in probe_store(tmp_path).limits())
 
 
 def test_a_directory_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
