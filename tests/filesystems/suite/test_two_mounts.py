@@ -28,7 +28,6 @@ from scratchflow.testing.dying import run_and_die
 from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_archive
 from scratchflow.workspace.probe import probe_scratch
 from tests.crash.store.test_lock_contended import in_children
-from tests.crash.store.test_store_lock_contended import in_children
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
