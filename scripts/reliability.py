@@ -42,7 +42,7 @@ PROMISES = (
     Promise(
         "A command that is killed at any moment costs no snapshot and no file, and the next command goes on.",
         ("tests/oracle/test_oracle.py", "tests/crash/node/test_backup_killed_at_random.py"),
-        "{kills} kills at system calls",
+        "{kills} kills at system calls, {program kills} of them of the real program by `strace`",
         "After a power cut, what the disk had not yet written of the workspace itself is the file system's business.",
     ),
     Promise(
@@ -81,7 +81,8 @@ def page(result: dict[str, Any]) -> str:
         ),
         (
             f"{figures['steps']:,} steps, {result['contents']:,} contents tracked, {figures['snapshots']:,} snapshots, "
-            f"{figures['restores compared']:,} restores compared, {figures['kills']:,} kills: "
+            f"{figures['restores compared']:,} restores compared, {figures['kills']:,} kills, "
+            f"{figures['program commands']:,} commands by the real program: "
             f"{len(result['defects'])} promises broken."
         ),
         "",

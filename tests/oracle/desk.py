@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import msgspec
@@ -13,14 +13,13 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import Here, here_with
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import Place, find_place
-
-EPOCH = datetime(2026, 11, 15, 9, 30, tzinfo=timezone.utc)
+from tests.oracle.clocks import SteppingClock, WallClock
 
 
 class Desk:
-    """Where the flows are called from."""
+    """Where the commands are given."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, clock: SteppingClock | WallClock) -> None:
         self.directory = directory
         # Stores may lie on another file system than the workspaces.
         stores = os.environ.get("SCRATCHFLOW_ORACLE_STORES")
@@ -28,24 +27,39 @@ class Desk:
         self.scratch = directory / "scratch"
         self.work = self.scratch / "work"
         self.work.mkdir(parents=True)
+        self.config = directory / "config.toml"
         self.exclude: list[str] = []
         self.also: list[str] = []
         self.keep = {"keep_last": 10, "keep_hourly": 24, "keep_daily": 7, "keep_weekly": 4}
-        self.clock = EPOCH
+        self.clock = clock
+        self.write_config()
         self._plain = self._here()
 
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"USER": "u", "HOME": str(self.directory)}
+
+    def write_config(self) -> None:
+        """The settings of this moment, as the program reads them."""
+        lines = [
+            "[profiles.test]",
+            'scheduler = "none"',
+            f'scratch = "{self.scratch}"',
+            f'store = "{self.store}"',
+            "[profiles.test.backup]",
+            f"exclude = {json.dumps(self.exclude)}",
+            f"also = {json.dumps(self.also)}",
+            *(f"{key} = {count}" for key, count in self.keep.items()),
+        ]
+        self.config.write_text("\n".join(lines) + "\n")
+
     def _here(self) -> Here:
-        config = self.directory / "config.toml"
-        config.write_text(
-            '[profiles.test]\nscheduler = "none"\n'
-            f'scratch = "{self.scratch}"\nstore = "{self.store}"\n'
-        )
-        environment = {"USER": "u", "HOME": str(self.directory)}
-        return here_with(load_settings(Asked(config=str(config)), environment), environment)
+        settings = load_settings(Asked(config=str(self.config)), self.environment)
+        return here_with(settings, self.environment)
 
     @property
     def here(self) -> Here:
-        """With the settings of this moment; each call is a second later."""
+        """With the settings of this moment."""
         replace = msgspec.structs.replace
         plain = self._plain
         options = replace(plain.profile.backup, exclude=self.exclude, also=self.also, **self.keep)
@@ -54,13 +68,8 @@ class Desk:
             plain,
             settings=replace(plain.settings, profile=profile),
             workspace=replace(plain.workspace, also=tuple(self.also)),
-            now=self.now,
+            now=self.clock.look,
         )
-
-    def now(self) -> datetime:
-        """The clock that the product sees."""
-        self.clock += timedelta(seconds=1)
-        return self.clock
 
     @property
     def place(self) -> Place:

@@ -1,4 +1,4 @@
-"""Runs something in a process of its own that may be killed at one of its system calls."""
+"""Runs something in a process of its own that may be killed at one of Python's calls that change a disk."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from scratchflow.testing.dying import DIED, Moment, _Countdown
 
 REFUSED = 3
 Outcome = Literal["done", "refused", "killed"]
+Wait = Callable[[], Outcome]
 
 
 class ChildFailed(AssertionError):
     """The child ended with something that is no error of ours."""
 
 
-def in_a_child(
-    action: Callable[[], object], at_call: int = 0, moment: Moment = "before"
-) -> Callable[[], Outcome]:
+def in_a_child(action: Callable[[], object], at_call: int = 0, moment: Moment = "before") -> Wait:
     """Starts the action in a child; the result waits for it. `at_call` 0 kills nothing."""
     child = os.fork()
     if child == 0:
@@ -50,14 +49,14 @@ def _become(action: Callable[[], object], at_call: int, moment: Moment) -> None:
 
 def _outcome(child: int) -> Outcome:
     _, status = os.waitpid(child, 0)
-    _end_helpers(child)
+    end_helpers(child)
     code = os.waitstatus_to_exitcode(status)
     if code not in {0, DIED, REFUSED}:
         raise ChildFailed(f"the command failed with exit code {code}")
     return "done" if code == 0 else "killed" if code == DIED else "refused"
 
 
-def _end_helpers(group: int) -> None:
+def end_helpers(group: int) -> None:
     """What the child had forked goes with it, as with the power."""
     deadline = time.monotonic() + 30
     with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 import time
-from datetime import timedelta
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import RestoreIncomplete
 from tests.oracle.changes import HABITS, NAMES, SIZES, Change, Tree
+from tests.oracle.system_calls import SYSTEM_CALLS, SystemCall
 from tests.oracle.world import COUNTS, World
 
 NUMBER = st.integers(0, 40)
@@ -30,16 +30,19 @@ CHANGE = st.builds(
     size=SIZE,
 )
 PATTERNS = st.lists(st.sampled_from(["*.o", "skip", "a", "b/"]), max_size=2, unique=True)
+CALL = st.sampled_from(SYSTEM_CALLS)
 JUMPS = st.sampled_from([60, 3600, 86_400, 40 * 86_400, -3600, -3 * 86_400])
 
 
 class Oracle(RuleBasedStateMachine):
     """A person at work, and a product that promises to lose nothing."""
 
+    by_program = False
+
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="oracle-"))
-        self.world = World(self.directory)
+        self.world = World(self.directory, by_program=self.by_program)
         self.tree = Tree(self.world.scratch)
 
     def teardown(self) -> None:
@@ -110,7 +113,7 @@ class Oracle(RuleBasedStateMachine):
     @rule(seconds=JUMPS)
     def jump(self, seconds: int) -> None:
         COUNTS["steps"] += 1
-        self.world.clock += timedelta(seconds=seconds)
+        self.world.clock.jump(seconds)
 
     @rule()
     def lose_notes(self) -> None:
@@ -193,19 +196,26 @@ class Oracle(RuleBasedStateMachine):
         COUNTS["steps"] += 1
         self.world.two_backups()
 
-    @rule(command=st.sampled_from(["backup", "full", "prune"]), at_call=st.integers(1, 150))
-    def kill(self, command: str, at_call: int) -> None:
+    @rule(
+        command=st.sampled_from(["backup", "full", "prune"]),
+        at_call=st.integers(1, 150),
+        call=CALL,
+    )
+    def kill(self, command: str, at_call: int, call: SystemCall) -> None:
         COUNTS["steps"] += 1
-        self.world.killed(command, at_call)
+        self.world.killed(command, at_call, call=call)
 
     @precondition(lambda self: bool(self.world.ids))
     @rule(
-        command=st.sampled_from(["restore", "replace"]), at_call=st.integers(1, 250), number=NUMBER
+        command=st.sampled_from(["restore", "replace"]),
+        at_call=st.integers(1, 250),
+        number=NUMBER,
+        call=CALL,
     )
-    def kill_restore(self, command: str, at_call: int, number: int) -> None:
+    def kill_restore(self, command: str, at_call: int, number: int, call: SystemCall) -> None:
         snapshot = self._snapshot(number)
         assert snapshot
-        self.world.killed(command, at_call, snapshot)
+        self.world.killed(command, at_call, snapshot, call)
 
     def _go_on(self) -> None:
         """Whatever the restore did, the next backup works or says what does."""
@@ -213,6 +223,12 @@ class Oracle(RuleBasedStateMachine):
             self.world.backup()
         except RestoreIncomplete:
             self.world.usable()
+
+
+class ProgramOracle(Oracle):
+    """The same with the real program, which is killed at its system calls."""
+
+    by_program = True
 
 
 def _open_all(top: Path) -> None:

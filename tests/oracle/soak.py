@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from scratchflow import __version__
-from tests.oracle.machine import Oracle
+from tests.oracle.machine import Oracle, ProgramOracle
+from tests.oracle.system_calls import why_not
 from tests.oracle.world import COUNTS, SEEN
 
 SETTINGS = settings(
@@ -39,13 +40,14 @@ _SHRINKING_S = 300
 def main(arguments: list[str]) -> int:
     """Exit code 1 when a promise was broken."""
     asked = _parse(arguments)
+    if asked.program and why_not():
+        sys.stderr.write(f"without the real program: {why_not()}\n")
+        asked.program = 0
     started_s = time.monotonic()
     until_s = started_s + asked.hours * 3600 + asked.minutes * 60
     queue: multiprocessing.Queue[dict[str, Any]] = multiprocessing.Queue()
     workers = [
-        multiprocessing.Process(
-            target=_work, args=(queue, asked.seed, number, asked.workers, until_s)
-        )
+        multiprocessing.Process(target=_work, args=(queue, asked, number, until_s))
         for number in range(asked.workers)
     ]
     for worker in workers:
@@ -66,6 +68,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--program",
+        type=int,
+        default=4,
+        metavar="N",
+        help="every N-th seed by the real program; 0: none",
+    )
     asked = parser.parse_args(arguments)
     if not asked.hours and not asked.minutes:
         asked.minutes = 10
@@ -74,30 +83,34 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def _work(
     queue: multiprocessing.Queue[dict[str, Any]],
-    first: int,
+    asked: argparse.Namespace,
     number: int,
-    workers: int,
     until_s: float,
 ) -> None:
     defects: dict[str, dict[str, Any]] = {}
-    this = first + number
+    this = asked.seed + number
+    tried = 0
     while time.monotonic() < until_s:
-        defect = _try(this, shrink=until_s - time.monotonic() > _SHRINKING_S)
+        tried += 1
+        by_program = bool(asked.program) and tried % asked.program == 0
+        machine = ProgramOracle if by_program else Oracle
+        defect = _try(machine, this, shrink=until_s - time.monotonic() > _SHRINKING_S)
         if defect and defect["what"] not in defects:
             defects[defect["what"]] = defect
             sys.stderr.write(f"\nseed {this}: {defect['what']}\n{defect['how']}\n")
         COUNTS["runs"] += 1
-        this += workers
+        COUNTS["runs by the program"] += by_program
+        this += asked.workers
     queue.put({"counts": dict(COUNTS), "contents": len(SEEN), "defects": list(defects.values())})
 
 
-def _try(number: int, *, shrink: bool) -> dict[str, Any] | None:
+def _try(machine: type[Oracle], number: int, *, shrink: bool) -> dict[str, Any] | None:
     """One seed; what it broke, with the shortest way there that was found."""
     phases = [Phase.generate, *([Phase.shrink] if shrink else [])]
     with contextlib.redirect_stdout(io.StringIO()):
         try:
             run_state_machine_as_test(
-                seed(number)(Oracle), settings=settings(SETTINGS, phases=phases)
+                seed(number)(machine), settings=settings(SETTINGS, phases=phases)
             )
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
             last: BaseException = error
@@ -138,6 +151,7 @@ def _say(result: dict[str, Any]) -> None:
         f"{result['minutes']} min, {result['workers']} workers: {counts['steps']} steps, "
         f"{result['contents']} contents tracked, {counts['snapshots']} snapshots, "
         f"{counts['restores compared']} restores compared, {counts['kills']} kills, "
+        f"{counts['program commands']} commands by the program, "
         f"{len(result['defects'])} defects\n"
     )
 

@@ -7,25 +7,26 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import RestoreIncomplete, ScratchflowError
-from scratchflow.model.requests import Prune
-from scratchflow.model.results import BackupTaken, Restored
+from scratchflow.model.requests import Arguments, Backup, Export, Import, Prune, Restore, Verify
+from scratchflow.model.results import (
+    BackupTaken,
+    Restored,
+    SnapshotExported,
+    SnapshotImported,
+    SnapshotsPruned,
+    SnapshotsVerified,
+)
 from scratchflow.model.snapshot import Manifest
-from scratchflow.node.backup import backup
-from scratchflow.node.history import verify_snapshots
-from scratchflow.node.progress import Teller
-from scratchflow.node.restore.restore import restore
-from scratchflow.node.restore.source import RestoreWish
-from scratchflow.node.retention import prune_snapshots
-from scratchflow.node.snapshot import Wish
-from scratchflow.node.transfer import export_snapshot, import_snapshot
+from tests.oracle.clocks import SteppingClock, WallClock
+from tests.oracle.commands import commands_of
 from tests.oracle.desk import Desk
-from tests.oracle.killing import Outcome, in_a_child
+from tests.oracle.killing import Outcome
 from tests.oracle.photograph import Photograph, differences, photograph
 from tests.oracle.promises import (
     beneath,
@@ -35,6 +36,7 @@ from tests.oracle.promises import (
     saved_paths,
     wrongly_removed,
 )
+from tests.oracle.system_calls import SystemCall
 
 T = TypeVar("T")
 # What a run counted, over all worlds of this process.
@@ -53,8 +55,9 @@ class Broken(AssertionError):
 class World(Desk):
     """One user's workspace and store, and what the oracle knows about them."""
 
-    def __init__(self, directory: Path) -> None:
-        super().__init__(directory)
+    def __init__(self, directory: Path, *, by_program: bool = False) -> None:
+        super().__init__(directory, WallClock() if by_program else SteppingClock())
+        self.commands = commands_of(self, _count)
         self.expected: dict[str, Photograph] = {}
         self._unreadable: dict[str, set[bytes]] = {}
         self._manifests: dict[str, Manifest] = {}
@@ -66,9 +69,9 @@ class World(Desk):
 
     def backup(self, *, full: bool = False, message: str = "") -> BackupTaken:
         """`backup`: what is there now is in the snapshot that it names."""
-        wish = Wish(full=full, message=message, allow_shrink=True)
+        wish = Backup(full=full, message=message, allow_shrink=True)
         before = self._photo()
-        taken = self._run("backup", before, lambda: backup(self.here, _teller(), wish))
+        taken = self._run("backup", before, lambda: self.commands.do(wish, BackupTaken))
         assert taken.snapshot
         if taken.kind == "unchanged":
             self._require_equals(taken.snapshot, before)
@@ -77,9 +80,9 @@ class World(Desk):
     def restore(self, snapshot: str = "latest", *, replace: bool = False) -> Restored | None:
         """`restore` in place. None when it was refused, which must have changed nothing for good."""
         before = self._photo()
-        wish = RestoreWish(snapshot, replace=replace)
+        wish = Restore(snapshot=snapshot, replace=replace)
         try:
-            done = self._run("restore", before, lambda: restore(self.here, _teller(), wish))
+            done = self._run("restore", before, lambda: self.commands.do(wish, Restored))
         except ScratchflowError as error:
             self._after_refusal(error)
             return None
@@ -89,9 +92,9 @@ class World(Desk):
     def restore_path(self, snapshot: str, path: bytes) -> Restored | None:
         """`restore --path`: that path and what is beneath is as it was; all else is as it is."""
         before = self._photo()
-        wish = RestoreWish(snapshot, paths=(os.fsdecode(path),))
+        wish = Restore(snapshot=snapshot, paths=(os.fsdecode(path),))
         try:
-            done = self._run("restore --path", before, lambda: restore(self.here, _teller(), wish))
+            done = self._run("restore --path", before, lambda: self.commands.do(wish, Restored))
         except ScratchflowError as error:
             self._after_refusal(error)
             return None
@@ -106,8 +109,7 @@ class World(Desk):
     def restore_to(self, snapshot: str) -> None:
         """`restore --to`: byte for byte what was there when the snapshot was taken."""
         target = self._fresh("to")
-        wish = RestoreWish(snapshot, to=target)
-        restore(self.here, _teller(), wish)
+        self.commands.do(Restore(snapshot=snapshot, to=str(target)), Restored)
         found = photograph(target)
         self._require_same(snapshot, found)
         COUNTS["restores compared"] += 1
@@ -116,8 +118,8 @@ class World(Desk):
     def restore_file(self, file: Path, snapshot: str) -> None:
         """`restore --from FILE --replace`: the file's content, and what was there aside."""
         before = self._photo()
-        wish = RestoreWish(source=file, replace=True)
-        done = self._run("restore --from", before, lambda: restore(self.here, _teller(), wish))
+        wish = Restore(source=str(file), replace=True)
+        done = self._run("restore --from", before, lambda: self.commands.do(wish, Restored))
         after = self._photo()
         roots = ["work", *self.also]
         wanted = self.expected[snapshot]
@@ -131,15 +133,15 @@ class World(Desk):
         """`export`: one plain file."""
         file = self._fresh("file.tar.lz4")
         before = self._photo()
-        export = lambda: export_snapshot(self.here, _teller(), snapshot, file, dry_run=False)  # noqa: E731
-        self._run("export", before, export)
+        wish = Export(file=str(file), snapshot=snapshot)
+        self._run("export", before, lambda: self.commands.do(wish, SnapshotExported))
         return file
 
     def import_file(self, file: Path, snapshot: str) -> None:
         """`import`: a snapshot that equals the one that was exported."""
         before = self._photo()
         wanted = self.expected[snapshot], self._unreadable[snapshot]
-        call = lambda: import_snapshot(self.here, _teller(), file, dry_run=False)  # noqa: E731
+        call = partial(self.commands.do, Import(file=str(file)), SnapshotImported)
         done = self._run("import", before, call, imported=wanted)
         assert done.snapshot
         self.restore_to(done.snapshot)
@@ -147,12 +149,12 @@ class World(Desk):
     def prune(self) -> None:
         """`prune`: only what no rule keeps."""
         before = self._photo()
-        self._run("prune", before, lambda: prune_snapshots(self.here, _teller(), Prune()))
+        self._run("prune", before, lambda: self.commands.do(Prune(), SnapshotsPruned))
 
     def verify(self) -> None:
         """`verify`: no false alarm."""
         COUNTS["verify"] += 1
-        bad = verify_snapshots(self.here, _teller(), []).bad
+        bad = self.commands.do(Verify(), SnapshotsVerified).bad
         if bad:
             raise Broken(f"verify: {bad[0].id} is called damaged: {bad[0].reason}")
 
@@ -161,7 +163,7 @@ class World(Desk):
         content = bytearray(archive.read_bytes())
         content[at % len(content)] ^= 1
         self._overwrite(archive, bytes(content))
-        bad = verify_snapshots(self.here, _teller(), []).bad
+        bad = self.commands.do(Verify(), SnapshotsVerified).bad
         content[at % len(content)] ^= 1
         self._overwrite(archive, bytes(content))
         COUNTS["bits flipped"] += 1
@@ -171,29 +173,31 @@ class World(Desk):
     def two_backups(self) -> None:
         """Two at once: both end well, and every snapshot is whole."""
         before = self._photo()
-        wish = Wish(allow_shrink=True)
-        other = in_a_child(lambda: backup(self.here, _teller(), wish))
+        wish = Backup(allow_shrink=True)
+        other = self.commands.start(wish)
         try:
-            self.clock += timedelta(seconds=1)
-            self._run("backup", before, lambda: backup(self.here, _teller(), wish))
+            self.clock.go_on(1)
+            self._run("backup", before, lambda: self.commands.do(wish, BackupTaken))
         finally:
             outcome = other()
         self._learn(before, self._photo(), None)
         if outcome != "done":
             raise Broken(f"a backup beside another one was {outcome}")
 
-    def killed(self, command: str, at_call: int, snapshot: str = "latest") -> Outcome:
+    def killed(
+        self, command: str, at_call: int, snapshot: str = "latest", call: SystemCall = "write"
+    ) -> Outcome:
         """A command that dies at one of its calls: nothing is lost, and the next one goes on."""
         before = self._photo()
-        actions: dict[str, Callable[[], object]] = {
-            "backup": lambda: backup(self.here, _teller(), Wish(allow_shrink=True)),
-            "full": lambda: backup(self.here, _teller(), Wish(full=True, allow_shrink=True)),
-            "restore": lambda: restore(self.here, _teller(), RestoreWish(snapshot)),
-            "replace": lambda: restore(self.here, _teller(), RestoreWish(snapshot, replace=True)),
-            "prune": lambda: prune_snapshots(self.here, _teller(), Prune()),
+        wishes: dict[str, Arguments] = {
+            "backup": Backup(allow_shrink=True),
+            "full": Backup(full=True, allow_shrink=True),
+            "restore": Restore(snapshot=snapshot),
+            "replace": Restore(snapshot=snapshot, replace=True),
+            "prune": Prune(),
         }
-        outcome = in_a_child(actions[command], at_call)()
-        self.clock += timedelta(seconds=10)
+        outcome = self.commands.kill(wishes[command], at_call, call)
+        self.clock.go_on(10)
         COUNTS["kills"] += outcome == "killed"
         COUNTS[f"killed {command}"] += outcome == "killed"
         after = self._photo()
@@ -220,8 +224,8 @@ class World(Desk):
         if finished is None:
             COUNTS["restores abandoned"] += 1
             before = self._photo()
-            wish = RestoreWish(abandon=True)
-            self._run("abandon", before, lambda: restore(self.here, _teller(), wish))
+            wish = Restore(abandon=True)
+            self._run("abandon", before, lambda: self.commands.do(wish, Restored))
 
     # -- what is remembered, and compared
 
@@ -282,7 +286,7 @@ class World(Desk):
             self.expected[one.id] = seen.only(saved - optional)
             self._unreadable[one.id] = optional
         everything = [*known.values(), *(one for one in listed if one.id not in known)]
-        wrong = wrongly_removed(everything, ids, self.keep, self.clock)
+        wrong = wrongly_removed(everything, ids, self.keep, self.clock.time)
         if wrong and "retention" not in PASSED_OVER:
             raise Broken(f"removed though a rule keeps it: {'; '.join(wrong)}")
         self._listed_before = listed
@@ -365,8 +369,9 @@ class World(Desk):
     def close(self) -> None:
         """Every snapshot that is listed restores, for the last time."""
         for one in self.ids:
-            self.restore_to(one)
+            if one in self.expected:  # all, but after a failure
+                self.restore_to(one)
 
 
-def _teller() -> Teller:
-    return Teller(lambda _: None)
+def _count(what: str) -> None:
+    COUNTS[what] += 1

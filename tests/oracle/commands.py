@@ -1,0 +1,204 @@
+"""Two ways to give a command: the flow within this process, or the real program in one of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from scratchflow.dispatch.operations import ON_NODE
+from scratchflow.model import requests as wishes
+from scratchflow.model.errors import InternalBug, ScratchflowError, told_error
+from scratchflow.model.requests import Arguments
+from scratchflow.model.results import Result
+from scratchflow.node.progress import Teller
+from tests.oracle.clocks import WallClock, forget_clock_of
+from tests.oracle.desk import Desk
+from tests.oracle.killing import ChildFailed, Outcome, Wait, end_helpers, in_a_child
+from tests.oracle.system_calls import SystemCall, killed_at
+
+R = TypeVar("R", bound=Result)
+ROOT = Path(__file__).resolve().parents[2]
+# No command here has that much to do.
+_HANGS_AFTER_S = 120
+
+_OPS: dict[type[Arguments], str] = {
+    wishes.Backup: "backup",
+    wishes.Restore: "restore",
+    wishes.Verify: "snapshots verify",
+    wishes.Prune: "snapshots prune",
+    wishes.Export: "snapshots export",
+    wishes.Import: "snapshots import",
+}
+
+
+class Commands(Protocol):
+    """What the oracle asks of the product."""
+
+    def do(self, wish: Arguments, kind: type[R]) -> R:
+        """Gives the command and waits; raises the error that it ends with."""
+
+    def start(self, wish: Arguments) -> Wait:
+        """Gives the command beside whatever comes next."""
+
+    def kill(self, wish: Arguments, at_call: int, call: SystemCall) -> Outcome:
+        """Gives the command and kills it at one of its calls, if it makes that many."""
+
+
+class InProcess:
+    """The flows, called from here: many commands in a second."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def do(self, wish: Arguments, kind: type[R]) -> R:
+        done = ON_NODE[_OPS[type(wish)]].flow(self._desk.here, Teller(lambda _: None), wish)
+        assert isinstance(done, kind)
+        return done
+
+    def start(self, wish: Arguments) -> Wait:
+        return in_a_child(lambda: self.do(wish, Result))
+
+    def kill(self, wish: Arguments, at_call: int, call: SystemCall) -> Outcome:  # noqa: ARG002 - it counts all of them
+        return in_a_child(lambda: self.do(wish, Result), at_call)()
+
+
+class Program:
+    """`scratchflow --json` as people start it, with a home, a config file and a clock of its own."""
+
+    def __init__(self, desk: Desk, clock: WallClock, count: Callable[[str], None]) -> None:
+        self._desk = desk
+        self._clock = clock
+        self._count = count
+        self._started = 0
+
+    def do(self, wish: Arguments, kind: type[R]) -> R:
+        running = self._run(wish)
+        code = running.wait()
+        if code < 0:
+            raise ChildFailed(f"the program ended by signal {-code}")
+        return msgspec.convert(running.summary(code), kind)
+
+    def start(self, wish: Arguments) -> Wait:
+        running = self._run(wish)
+        return running.outcome
+
+    def kill(self, wish: Arguments, at_call: int, call: SystemCall) -> Outcome:
+        outcome = self._run(wish, killed_at(call, at_call)).outcome()
+        if outcome == "killed":
+            self._count("program kills")
+        return outcome
+
+    def _run(self, wish: Arguments, before: tuple[str, ...] = ()) -> _Running:
+        self._desk.write_config()
+        self._count("program commands")
+        self._started += 1
+        argv = [*before, sys.executable, "-m", "scratchflow"]
+        argv += ["--config", str(self._desk.config), "--json", *_arguments(wish)]
+        environment = {**self._desk.environment, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+        environment |= self._clock.environment
+        return _Running(argv, environment, self._desk.directory / f"said-{self._started}")
+
+
+class _Running:
+    """The program at work; what it says goes to files, which no helper of it can keep open."""
+
+    def __init__(self, argv: list[str], environment: dict[str, str], said: Path) -> None:
+        self._said = said
+        self._errors = said.with_suffix(".err")
+        with self._said.open("wb") as out, self._errors.open("wb") as errors:
+            self._process = subprocess.Popen(
+                argv,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=errors,
+                start_new_session=True,
+            )
+
+    def wait(self) -> int:
+        """The exit code; all that it had started ends with it."""
+        try:
+            return self._process.wait(_HANGS_AFTER_S)
+        except subprocess.TimeoutExpired:
+            raise ChildFailed(f"{self._process.args!r} hangs") from None
+        finally:
+            end_helpers(self._process.pid)
+            self._process.wait()
+            forget_clock_of(self._process.pid)
+
+    def outcome(self) -> Outcome:
+        code = self.wait()
+        if code < 0:
+            self._forget()
+            return "killed"
+        try:
+            self.summary(code)
+        except ScratchflowError:
+            return "refused"
+        return "done"
+
+    def summary(self, code: int) -> dict[str, Any]:
+        """The data of the last line, or the error that it tells."""
+        errors = self._errors.read_text(errors="replace")
+        lines = self._said.read_bytes().splitlines()
+        self._forget()
+        if "Traceback" in errors or not lines:
+            raise ChildFailed(f"the program ended with exit code {code}: {errors}")
+        last: dict[str, Any] = json.loads(lines[-1])
+        if last["exit_code"] != code:
+            raise ChildFailed(f"exit code {code}, but it says {last}")
+        if last["type"] == "summary":
+            data: dict[str, Any] = last["data"]
+            return data
+        told = {key: last[key] for key in ("code", "message", "hint", "retryable", "exit_code")}
+        error = told_error(**told)
+        if isinstance(error, InternalBug):
+            raise ChildFailed(f"{error}\n{errors}")
+        raise error
+
+    def _forget(self) -> None:
+        self._said.unlink()
+        self._errors.unlink()
+
+
+def _arguments(wish: Arguments) -> list[str]:
+    """The command line that means this wish."""
+    verb = _OPS[type(wish)].split()
+    if isinstance(wish, wishes.Backup):
+        return [*verb, *_flags(wish, "full", "allow_shrink"), *_option("--message", wish.message)]
+    if isinstance(wish, wishes.Restore):
+        return [*verb, *_restored(wish)]
+    if isinstance(wish, wishes.Export):
+        return [*verb, wish.file, wish.snapshot]
+    if isinstance(wish, wishes.Import):
+        return [*verb, wish.file]
+    return verb
+
+
+def _restored(wish: wishes.Restore) -> list[str]:
+    snapshot = [] if wish.snapshot == "latest" else [wish.snapshot]
+    paths = [word for path in wish.paths for word in ("--path", path)]
+    places = [*_option("--to", wish.to), *_option("--from", wish.source)]
+    return [*snapshot, *paths, *places, *_flags(wish, "replace", "abandon")]
+
+
+def _flags(wish: Arguments, *names: str) -> list[str]:
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(wish, name)]
+
+
+def _option(flag: str, value: str | None) -> list[str]:
+    return [flag, value] if value else []
+
+
+def commands_of(desk: Desk, count: Callable[[str], None]) -> Commands:
+    """The program where the clock is the machine's, else the flows."""
+    clock = desk.clock
+    return Program(desk, clock, count) if isinstance(clock, WallClock) else InProcess(desk)
