@@ -58,6 +58,12 @@ PROMISES = (
         "What the rules let go is gone.",
     ),
     Promise(
+        "What is mounted into the workspace, and what lies behind it, is not changed and not saved.",
+        ("tests/oracle/test_oracle.py", "tests/root/test_restore_mounts.py"),
+        "{mounts} bind mounts, {beside mounts} commands beside one",
+        "A workspace that is a mount point itself is saved.",
+    ),
+    Promise(
         "`export` and `import` bring a snapshot back as it was.",
         ("tests/oracle/test_oracle.py",),
         "{export} exports, {import} imports",

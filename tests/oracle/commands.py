@@ -18,10 +18,10 @@ from scratchflow.model.errors import InternalBug, ScratchflowError, told_error
 from scratchflow.model.requests import Arguments
 from scratchflow.model.results import Result
 from scratchflow.node.progress import Teller
-from tests.oracle.clocks import WallClock, forget_clock_of
+from tests.oracle.clocks import WallClock, forget_clock_of, why_no_clock
 from tests.oracle.desk import Desk
 from tests.oracle.killing import ChildFailed, Outcome, Wait, end_helpers, in_a_child
-from tests.oracle.system_calls import SystemCall, killed_at
+from tests.oracle.system_calls import SystemCall, killed_at, why_no_kills
 
 R = TypeVar("R", bound=Result)
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +90,9 @@ class Program:
         return running.outcome
 
     def kill(self, wish: Arguments, at_call: int, call: SystemCall) -> Outcome:
-        outcome = self._run(wish, killed_at(call, at_call)).outcome()
+        # A restore takes snapshots before and after.
+        longer = 3 if isinstance(wish, wishes.Restore) else 1
+        outcome = self._run(wish, killed_at(call, at_call, longer=longer)).outcome()
         if outcome == "killed":
             self._count("program kills")
         return outcome
@@ -196,6 +198,11 @@ def _flags(wish: Arguments, *names: str) -> list[str]:
 
 def _option(flag: str, value: str | None) -> list[str]:
     return [flag, value] if value else []
+
+
+def why_no_program() -> str:
+    """Why the program cannot be tried here in all ways; empty when it can."""
+    return why_no_kills() or why_no_clock()
 
 
 def commands_of(desk: Desk, count: Callable[[str], None]) -> Commands:

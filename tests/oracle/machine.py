@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -14,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import RestoreIncomplete
 from tests.oracle.changes import HABITS, NAMES, SIZES, Change, Tree
+from tests.oracle.mounting import can_mount
 from tests.oracle.system_calls import SYSTEM_CALLS, SystemCall
 from tests.oracle.world import COUNTS, World
 
@@ -50,6 +52,7 @@ class Oracle(RuleBasedStateMachine):
             self.world.close()
         finally:
             self.tree.close()
+            self.world.outside.clear()
             _open_all(self.directory)
             remove_tree(self.directory)
 
@@ -119,6 +122,21 @@ class Oracle(RuleBasedStateMachine):
     def lose_notes(self) -> None:
         COUNTS["steps"] += 1
         self.world.lose_notes()
+
+    @precondition(lambda _: can_mount())
+    @rule(which=NUMBER)
+    def mount(self, which: int) -> None:
+        """A home, or one file of it, over something in the workspace."""
+        COUNTS["steps"] += 1
+        self.tree.close()  # what is written into an open mapping would change behind the mount
+        with contextlib.suppress(OSError):
+            COUNTS["mounts"] += self.world.outside.mount(self.tree.inside(which))
+
+    @precondition(lambda _: can_mount())
+    @rule(which=NUMBER)
+    def unmount(self, which: int) -> None:
+        COUNTS["steps"] += 1
+        self.world.outside.unmount(which)
 
     # -- commands
 

@@ -6,13 +6,13 @@ import hashlib
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["file", "directory", "link"]
+Kind = Literal["file", "directory", "link", "mount"]
 STATE = b".scratchflow"
 IGNORE_FILE = b".scratchignore"
 
@@ -42,11 +42,19 @@ class Photograph:
     # Paths that an ordinary backup cannot read, or cannot reach.
     unreadable: set[bytes] = field(default_factory=set)
     ignored: dict[bytes, bytes] = field(default_factory=dict)  # `.scratchignore` by root
+    mounts: set[bytes] = field(
+        default_factory=set
+    )  # where something is mounted, which is not looked at
+    linked: bool = False  # whether a file has a further name, here or elsewhere
 
     @property
     def digests(self) -> set[str]:
         """Every content in it."""
         return {node.digest for node in self.nodes.values() if node.kind == "file"}
+
+    def is_covered(self, path: bytes) -> bool:
+        """Whether something is mounted over this path, or above it."""
+        return any(path == point or path.startswith(point + b"/") for point in self.mounts)
 
     def only(self, wanted: set[bytes]) -> Photograph:
         """These paths alone; what is a further name of a file follows from them."""
@@ -57,9 +65,9 @@ class Photograph:
         return Photograph(kept, self.unreadable & wanted)
 
 
-def photograph(top: Path) -> Photograph:
-    """Looks at everything beneath, also at what its owner made unreadable."""
-    taken = Photograph()
+def photograph(top: Path, mounts: Collection[bytes] = ()) -> Photograph:
+    """Looks at everything beneath, also at what its owner made unreadable, but not into `mounts`."""
+    taken = Photograph(mounts=set(mounts))
     inodes: dict[tuple[int, int], list[bytes]] = defaultdict(list)
     _look(os.fsencode(top), b"", taken, inodes, readable=True)
     for path, node in taken.nodes.items():
@@ -85,6 +93,10 @@ def _look(
         path = os.path.join(inside, name)
         if path == STATE:
             continue
+        if path in taken.mounts:
+            taken.nodes[path] = Node("mount")
+            taken.unreadable.add(path)
+            continue
         full = os.path.join(directory, name)
         found = os.lstat(full)
         mode = stat.S_IMODE(found.st_mode)
@@ -98,6 +110,7 @@ def _look(
                 _look(top, path, taken, inodes, readable=may_enter)
         else:
             inodes[found.st_dev, found.st_ino].append(path)
+            taken.linked = taken.linked or found.st_nlink > 1
             with _opened(full, found, 0o400):
                 taken.nodes[path] = _file(full, found)
             readable_file = readable and mode & 0o400

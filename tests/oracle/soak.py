@@ -20,8 +20,9 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from scratchflow import __version__
+from tests.oracle.commands import why_no_program
 from tests.oracle.machine import Oracle, ProgramOracle
-from tests.oracle.system_calls import why_not
+from tests.oracle.mounting import enter_namespace
 from tests.oracle.world import COUNTS, SEEN
 
 SETTINGS = settings(
@@ -40,8 +41,8 @@ _SHRINKING_S = 300
 def main(arguments: list[str]) -> int:
     """Exit code 1 when a promise was broken."""
     asked = _parse(arguments)
-    if asked.program and why_not():
-        sys.stderr.write(f"without the real program: {why_not()}\n")
+    if asked.program and why_no_program():
+        sys.stderr.write(f"without the real program: {why_no_program()}\n")
         asked.program = 0
     started_s = time.monotonic()
     until_s = started_s + asked.hours * 3600 + asked.minutes * 60
@@ -88,6 +89,10 @@ def _work(
     until_s: float,
 ) -> None:
     defects: dict[str, dict[str, Any]] = {}
+    try:
+        enter_namespace()
+    except OSError as error:
+        sys.stderr.write(f"without mounts: {error}\n")
     this = asked.seed + number
     tried = 0
     while time.monotonic() < until_s:

@@ -32,13 +32,14 @@ SYSTEM_CALLS: tuple[SystemCall, ...] = tuple(_CALLS)
 _OPENED_AT_START = 290
 
 
-def killed_at(call: SystemCall, number: int) -> tuple[str, ...]:
+def killed_at(call: SystemCall, number: int, *, longer: int = 1) -> tuple[str, ...]:
     """Words before a command: whichever process of it makes this call for the n-th time dies before it.
 
-    The names of a call count apart. A number that is too high for a command begins again at 1.
+    The names of a call count apart. A number that is too high for a small backup begins again at 1;
+    `longer`: how much more than that the command does.
     """
     names, most = _CALLS[call]
-    when = (number - 1) % most + 1 + (_OPENED_AT_START if call == "open" else 0)
+    when = (number - 1) % (most * longer) + 1 + (_OPENED_AT_START if call == "open" else 0)
     inject = f"inject={names}:signal=SIGKILL:when={when}"
     tracing = ("-e", f"trace={names}", "-e", inject)
     # Not with --seccomp-bpf, which would be quicker: strace 6.1 then forgets the signal.
@@ -46,7 +47,7 @@ def killed_at(call: SystemCall, number: int) -> tuple[str, ...]:
 
 
 @functools.cache
-def why_not() -> str:
+def why_no_kills() -> str:
     """Why nothing can be killed at a system call here; empty when it can."""
     if not shutil.which("strace"):
         return "strace is not installed"

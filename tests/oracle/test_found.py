@@ -65,3 +65,17 @@ def test_a_path_is_restored_over_an_unreadable_file_without_losing_it(state: Ora
     state.backup(full=False, message="")
     state.changes(changes=[Change("rewrite", fill=80), Change("chmod", other=4)])
     state.world.restore_path(state.world.ids[0], b"work/t0")
+
+
+def test_an_excluded_file_that_a_restored_snapshot_holds_comes_back_with_it(state: Oracle) -> None:
+    state.begin(first=0, size=1)
+    state.change_and_back_up(change=Change("create", name=b"a", size=10))
+    state.change_and_back_up(change=Change("create", name=b"c", size=10))
+    state.exclude(patterns=["a"])
+    done = state.world.restore(state.world.ids[0])
+    assert done
+    assert done.committed_as
+    state.exclude(patterns=[])
+    state.lose_notes()
+    state.world.restore(done.committed_as, replace=True)
+    assert (state.world.work / "a").read_bytes() == b"A" * 10

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors import RestoreIncomplete, ScratchflowError
+from scratchflow.model.errors import MountInTheWay, RestoreIncomplete, ScratchflowError
 from scratchflow.model.requests import Arguments, Backup, Export, Import, Prune, Restore, Verify
 from scratchflow.model.results import (
     BackupTaken,
@@ -27,8 +27,10 @@ from tests.oracle.clocks import SteppingClock, WallClock
 from tests.oracle.commands import commands_of
 from tests.oracle.desk import Desk
 from tests.oracle.killing import Outcome
+from tests.oracle.outside import Outside
 from tests.oracle.photograph import Photograph, differences, photograph
 from tests.oracle.promises import (
+    Broken,
     beneath,
     equal_in_place,
     may_stay,
@@ -48,10 +50,6 @@ PASSED_OVER = set(os.environ.get("SCRATCHFLOW_ORACLE_PASS_OVER", "").split(","))
 os.fsync = lambda fd: None  # noqa: ARG005 - its name is part of the call
 
 
-class Broken(AssertionError):
-    """A promise was not kept."""
-
-
 class World(Desk):
     """One user's workspace and store, and what the oracle knows about them."""
 
@@ -64,6 +62,7 @@ class World(Desk):
         self._listed_before: Sequence[Manifest] = ()
         self._finishing = False
         self._made = 0
+        self.outside = Outside(directory / "home", self.scratch)
 
     # -- commands, each held to its promises
 
@@ -100,7 +99,8 @@ class World(Desk):
             return None
         after = self._photo()
         for inside, node in self.expected[done.snapshot].nodes.items():
-            if (inside == path or inside.startswith(path + b"/")) and inside in after.nodes:
+            wanted = inside == path or inside.startswith(path + b"/")
+            if wanted and inside in after.nodes and not after.is_covered(inside):
                 found = after.nodes[inside]
                 if (found.kind, found.digest) != (node.kind, node.digest):
                     raise Broken(f"restore --path {path!r} left {inside!r} otherwise: {found}")
@@ -119,11 +119,15 @@ class World(Desk):
         """`restore --from FILE --replace`: the file's content, and what was there aside."""
         before = self._photo()
         wish = Restore(source=str(file), replace=True)
-        done = self._run("restore --from", before, lambda: self.commands.do(wish, Restored))
+        try:
+            done = self._run("restore --from", before, lambda: self.commands.do(wish, Restored))
+        except MountInTheWay as error:
+            self._after_refusal(error)
+            return
         after = self._photo()
         roots = ["work", *self.also]
         wanted = self.expected[snapshot]
-        placed = beneath(wanted, roots)
+        placed = {path for path in beneath(wanted, roots) if not after.is_covered(path)}
         wanted, after = wanted.only(placed), after.only(placed)
         for path in placed:
             if not equal_in_place(wanted.nodes[path], after.nodes.get(path)):
@@ -196,6 +200,7 @@ class World(Desk):
             "replace": Restore(snapshot=snapshot, replace=True),
             "prune": Prune(),
         }
+        self.outside.look()
         outcome = self.commands.kill(wishes[command], at_call, call)
         self.clock.go_on(10)
         COUNTS["kills"] += outcome == "killed"
@@ -203,6 +208,7 @@ class World(Desk):
         after = self._photo()
         self._learn(before, after, None)
         self._require_nothing_lost(before, after)
+        self.outside.require_same()
         self._clear_half_made_lock()
         self.usable()
         return outcome
@@ -237,6 +243,8 @@ class World(Desk):
         imported: tuple[Photograph, set[bytes]] | None = None,
     ) -> T:
         COUNTS[verb] += 1
+        COUNTS["beside mounts"] += bool(before.mounts)
+        self.outside.look()
         started_s = time.monotonic()
         try:
             return action()
@@ -244,13 +252,14 @@ class World(Desk):
             after = self._photo()
             self._learn(before, after, imported)
             self._require_nothing_lost(before, after)
+            self.outside.require_same()
             if not verb.startswith(("restore", "abandon")) and before.nodes != after.nodes:
                 raise Broken(f"`{verb}` changed the workspace: {differences(before, after, set())}")
             if time.monotonic() - started_s > 30:
                 raise Broken(f"`{verb}` took {time.monotonic() - started_s:.0f} s")
 
     def _photo(self) -> Photograph:
-        taken = photograph(self.scratch)
+        taken = self.outside.photograph()
         SEEN.update(taken.digests)
         return taken
 
@@ -326,7 +335,7 @@ class World(Desk):
         told = [
             f"{path!r} is {found.get(path)} instead of {node}"
             for path, node in wanted.nodes.items()
-            if not equal_in_place(node, found.get(path))
+            if not (equal_in_place(node, found.get(path)) or after.is_covered(path))
         ]
         if told:
             raise Broken(f"restore of {snapshot} ended well, but {'; '.join(told)}")
@@ -336,7 +345,7 @@ class World(Desk):
             for root in (manifest.workspace, *manifest.also)
             if os.fsencode(root) in wanted.nodes
         ]
-        for path in beneath(after, roots) - set(wanted.nodes):
+        for path in beneath(after, roots) - set(wanted.nodes) - self._unreadable[snapshot]:
             if not may_stay(path, before, after, self.exclude):
                 raise Broken(f"restore of {snapshot} left {path!r}, which it does not hold")
 
