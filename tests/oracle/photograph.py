@@ -72,12 +72,17 @@ def photograph(top: Path, mounts: Collection[bytes] = ()) -> Photograph:
     _look(os.fsencode(top), b"", taken, inodes, readable=True)
     for path, node in taken.nodes.items():
         root, _, inside = path.partition(b"/")
-        if inside == IGNORE_FILE and node.kind == "file" and path not in taken.unreadable:
+        if inside == IGNORE_FILE and _has_rules(top / os.fsdecode(path), node):
             taken.ignored[root] = (top / os.fsdecode(path)).read_bytes()
     for names in inodes.values():
         for name in names if len(names) > 1 else ():
             taken.nodes[name] = replace(taken.nodes[name], names=tuple(sorted(names)))
     return taken
+
+
+def _has_rules(file: Path, node: Node) -> bool:
+    """A file that can be read; the rules of one that is mounted there count as well."""
+    return node.kind in {"file", "mount"} and file.is_file() and os.access(file, os.R_OK)
 
 
 def _look(
