@@ -203,6 +203,16 @@ class Oracle(RuleBasedStateMachine):
         if self._snapshot(0):
             self.world.verify()
 
+    @rule(changes=st.lists(CHANGE, min_size=4, max_size=7))
+    def many_backups_of_which_one_stays(self, changes: list[Change]) -> None:
+        """Each takes from those before, and archives go that no later one needs any more."""
+        self.keep(1, 0, 0)
+        for change in changes:
+            self.changes([change])
+            self.world.backup()
+        self.world.prune()
+        self.verify()
+
     @rule(number=NUMBER, at=st.integers(0, 1 << 20))
     def damage(self, number: int, at: int) -> None:
         snapshot = self._snapshot(number)
