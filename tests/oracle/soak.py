@@ -14,7 +14,8 @@ import time
 import traceback
 from collections import Counter
 from datetime import datetime, timezone
-from typing import Any
+from queue import Empty
+from typing import Any, TypeAlias
 
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -34,6 +35,8 @@ SETTINGS = settings(
     suppress_health_check=list(HealthCheck),
 )
 
+# Each worker tells, after every seed, its number and all that it has tried so far.
+Reports: TypeAlias = "multiprocessing.Queue[tuple[int, dict[str, Any]]]"
 # How long hypothesis may look for a shorter way to a failure.
 _SHRINKING_S = 300
 
@@ -46,21 +49,36 @@ def main(arguments: list[str]) -> int:
         asked.program = 0
     started_s = time.monotonic()
     until_s = started_s + asked.hours * 3600 + asked.minutes * 60
-    queue: multiprocessing.Queue[dict[str, Any]] = multiprocessing.Queue()
+    queue: Reports = multiprocessing.Queue()
     workers = [
         multiprocessing.Process(target=_work, args=(queue, asked, number, until_s))
         for number in range(asked.workers)
     ]
     for worker in workers:
         worker.start()
-    found = [queue.get() for _ in workers]
-    for worker in workers:
-        worker.join()
+    found = _collect(queue, workers)
     result = _together(found, asked.seed, time.monotonic() - started_s)
     json.dump(result, sys.stdout, indent=2)
     sys.stdout.write("\n")
     _say(result)
     return 1 if result["defects"] else 0
+
+
+def _collect(queue: Reports, workers: list[multiprocessing.Process]) -> list[dict[str, Any]]:
+    """The last report of each worker. One that was killed counts as a defect, with what it had tried."""
+    last: dict[int, dict[str, Any]] = {}
+    while any(worker.is_alive() for worker in workers) or not queue.empty():
+        with contextlib.suppress(Empty):
+            number, report = queue.get(timeout=1)
+            last[number] = report
+    for number, worker in enumerate(workers):
+        worker.join()
+        if worker.exitcode != 0:
+            report = last.setdefault(number, {"counts": {}, "contents": 0, "defects": []})
+            what = f"worker {number} ended with exit code {worker.exitcode}"
+            report["defects"].append({"seed": 0, "what": what, "how": "", "where": ""})
+            sys.stderr.write(f"{what}\n")
+    return list(last.values())
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -83,7 +101,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _work(
-    queue: multiprocessing.Queue[dict[str, Any]],
+    queue: Reports,
     asked: argparse.Namespace,
     number: int,
     until_s: float,
@@ -106,7 +124,8 @@ def _work(
         COUNTS["runs"] += 1
         COUNTS["runs by the program"] += by_program
         this += asked.workers
-    queue.put({"counts": dict(COUNTS), "contents": len(SEEN), "defects": list(defects.values())})
+        report = {"counts": dict(COUNTS), "contents": len(SEEN), "defects": [*defects.values()]}
+        queue.put((number, report))
 
 
 def _try(machine: type[Oracle], number: int, *, shrink: bool) -> dict[str, Any] | None:
