@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -40,7 +41,7 @@ from scratchflow.node.autobackup.preload import load_everything
 from scratchflow.node.autobackup.schedule import Moment, Schedule, Timetable
 from scratchflow.node.autobackup.scrub import Scrub
 from scratchflow.node.autobackup.settings import settings_digest
-from scratchflow.node.autobackup.signals import LoopSignals
+from scratchflow.node.autobackup.signals import LoopSignals, is_agent
 from scratchflow.node.context import Here
 from scratchflow.node.same_store import open_store
 from scratchflow.store.catalogue import read_catalogue
@@ -50,6 +51,7 @@ from scratchflow.workspace.lock import NO_LOCKS
 
 NICE = 10
 _LOCK = "autobackup.lock"
+_MOST_BYTES = 8192
 _ASK_SLURM_EVERY_S = 60.0
 _TAKE_TURNS_S = 40.0
 _LOOK_S = 0.2
@@ -272,19 +274,47 @@ class _Loop:
 def _only_one(here: Here, place: Place, job_name: str) -> Iterator[bool]:
     """A lock on the node's own disk, which the kernel drops with the process.
 
-    The one of a job that has just ended here may still be saving: its end is waited for.
+    The one of a job that has just ended here may still be saving: its end is waited for. One that saves to
+    another store, because the profile was changed since it started, is told to end.
     """
     here.workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(here.workspace.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     until = time.monotonic() + _TAKE_TURNS_S
+    own = _Holder(pid=os.getpid(), store=str(place.directory))
     try:
         while not (alone := _is_locked_now(descriptor, here.workspace.scratch)):
+            _end_other_store(descriptor, own)
             if time.monotonic() > until or living(place, here.node, here.job_id, job_name):
                 break
             time.sleep(_LOOK_S)
-        yield alone
+        if alone:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, msgspec.json.encode(own), 0)
+        try:
+            yield alone
+        finally:
+            if alone:
+                os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)
+
+
+class _Holder(msgspec.Struct, frozen=True):
+    """The loop that holds the lock, as it wrote into it."""
+
+    pid: int
+    store: str
+
+
+def _end_other_store(descriptor: int, own: _Holder) -> None:
+    """Ends the holder of the lock, as `autobackup off` would, if it saves to another store."""
+    try:
+        holder = msgspec.json.decode(os.pread(descriptor, _MOST_BYTES, 0), type=_Holder)
+    except msgspec.DecodeError:  # of a version that wrote nothing, or just starting
+        return
+    if holder.store != own.store and is_agent(holder.pid):
+        with suppress(OSError):
+            os.kill(holder.pid, signal.SIGUSR1)
 
 
 def _now() -> Moment:

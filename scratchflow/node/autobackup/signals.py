@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 _ENDS = {
@@ -13,6 +15,16 @@ _ENDS = {
     signal.SIGINT: "interrupted",
     signal.SIGUSR1: "switched off",
 }
+
+
+def is_agent(pid: int) -> bool:
+    """Whether the number, which was read from a file, still belongs to an agent of this user."""
+    process = Path(f"/proc/{pid}")
+    try:
+        words = (process / "cmdline").read_bytes().split(b"\0")
+        return pid > 1 and process.stat().st_uid == os.getuid() and b"agent" in words
+    except OSError:
+        return False
 
 
 class LoopSignals:

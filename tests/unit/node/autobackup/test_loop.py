@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -73,6 +75,38 @@ def test_a_second_one_for_the_same_job_ends_at_once(desk: Desk) -> None:
     told = read_heartbeat(place, desk.here.node)
     assert told is not None
     assert told.token == life.token
+
+
+# Holds the lock as a loop does, and ends when it is told to.
+_HOLDER = """
+import fcntl, json, os, signal, sys
+lock = open(sys.argv[1], "w+")
+fcntl.flock(lock, fcntl.LOCK_EX)
+json.dump({"pid": os.getpid(), "store": sys.argv[2]}, lock)
+lock.flush()
+signal.signal(signal.SIGUSR1, lambda *_: sys.exit(7))
+print("holds it", flush=True)
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize(("store", "code"), [("other", 7), ("own", None)])
+def test_one_that_saves_to_another_store_is_ended_and_no_other(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, store: str, code: int | None
+) -> None:
+    place = open_place(desk.here.store, desk.here.workspace.name)
+    desk.here.workspace.state.mkdir(parents=True, exist_ok=True)
+    monkeypatch.setattr(autobackup_loop, "_TAKE_TURNS_S", 20.0 if code else 0.5)
+    lock = desk.here.workspace.state / "autobackup.lock"
+    directory = str(place.directory) if store == "own" else "/another/store/work"
+    command = [sys.executable, "-c", _HOLDER, str(lock), directory, "agent"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout
+        holder.stdout.readline()
+        with autobackup_loop._only_one(desk.here, place, "") as alone:
+            assert alone is (code is not None)
+        assert holder.poll() == code
+        holder.kill()
 
 
 def test_one_of_a_job_before_is_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
