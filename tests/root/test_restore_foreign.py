@@ -36,3 +36,28 @@ def test_a_foreign_directory_that_is_as_wanted_is_no_obstacle(others: Machine, m
     assert ended.exit_code in {0, 100}, ended.last
     assert (others.work / "README").read_text() == "hello"
     assert others.run("backup").exit_code in {0, 100}
+
+
+def test_a_name_that_cannot_be_linked_to_a_foreign_file_gets_a_file_of_its_own(
+    others: Machine,
+) -> None:
+    """As a container leaves it: ours to read, somebody else's, and of three names two are gone."""
+    file = others.write("work/file", "three names")
+    links = [others.work / "link", others.work / "link2"]
+    for link in links:
+        link.hardlink_to(file)
+    first = others.backup()
+    os.chown(file, 0, 0)
+    for link in links:
+        link.unlink()
+    others.write("work/README", "second")
+    others.backup()
+    ended = others.run("restore", first)
+    assert ended.exit_code == 0, ended.last
+    warned = [line["path"] for line in ended.lines if line.get("code") == "files.not_linked"]
+    assert warned == ["work/link", "work/link2"]
+    assert links[0].read_text() == "three names"
+    assert links[0].samefile(links[1])
+    assert (others.work / "README").read_text() == "hello"
+    assert others.run("backup").exit_code == 0
+    assert others.run("snapshots", "verify").exit_code == 0

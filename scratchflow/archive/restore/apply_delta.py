@@ -20,6 +20,7 @@ from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.read.reader import Archives, OpenArchive
 from scratchflow.archive.restore.displace import Displacer, Displacing
 from scratchflow.archive.restore.file_restorer import FileRestorer
+from scratchflow.archive.restore.link_files import place_links, write_refused
 from scratchflow.archive.restore.placer import Placer, Placing, translated
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.scan import ScannedTree, Warn, clamped_ns
@@ -214,8 +215,8 @@ class _Application:
                 placer.directory(entry)
             restorer.restore(delta.files)
             self._fix_files(placer)
-            for entry in delta.hardlinks:
-                placer.hardlink(entry, wanted.hardlinks[entry])
+            refused = place_links(((e, wanted.hardlinks[e]) for e in delta.hardlinks), placer)
+            copied_bytes = write_refused(refused, placer, self.archives, placing)
             for entry in delta.symlinks:
                 placer.symlink(entry)
             with DirectoryHandles(self.scanned, self.scratch) as on_disk:
@@ -228,7 +229,7 @@ class _Application:
         touched = frozenset(
             (*delta.files, *delta.metadata, *delta.symlinks, *self._links(), *fixed)
         )
-        return Applied(written, restorer.bytes, self.removed, touched)
+        return Applied(written, restorer.bytes + copied_bytes, self.removed, touched)
 
     def _links(self) -> Iterator[int]:
         """Further names of files, and the files: a link more is a change time more."""

@@ -14,6 +14,7 @@ from scratchflow.archive.read.reader import Archives, OpenArchive
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.displace import Displacing
 from scratchflow.archive.restore.file_restorer import FileRestorer, HelperLost
+from scratchflow.archive.restore.link_files import Link, place_links, write_refused
 from scratchflow.archive.restore.placer import Placer, Placing, translated
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index
@@ -98,35 +99,38 @@ class _Extraction(msgspec.Struct, frozen=True):
             )
             placer = placing.placer()
             try:
-                links = _place_all(index, self.chosen, placer, restorer)
+                links, copied_bytes = self._place_all(placing, placer, restorer)
             except OSError as error:
                 raise translated(error, target) from error
             finally:
                 placer.close()
-        return Extracted(restorer.files + links, restorer.bytes)
+        return Extracted(restorer.files + links, restorer.bytes + copied_bytes)
 
+    def _place_all(
+        self, placing: Placing, placer: Placer, restorer: FileRestorer
+    ) -> tuple[int, int]:
+        """Places everything in the order that is safe.
 
-def _place_all(index: Index, chosen: bytearray, placer: Placer, restorer: FileRestorer) -> int:
-    """Places everything in the order that is safe; returns how many hardlinks there were."""
-    made = [entry for entry in _chosen(index, chosen, DIRECTORY) if placer.directory(entry)]
-    files, links = _files_and_links(index, chosen)
-    late_links: list[tuple[int, int]] = []
+        Returns how many hardlinks there were, and the bytes of those that had to become files.
+        """
+        index, chosen = self.archives.index, self.chosen
+        made = [entry for entry in _chosen(index, chosen, DIRECTORY) if placer.directory(entry)]
+        files, links = _files_and_links(index, chosen)
+        late: list[Link] = []
+        refused: list[Link] = []
 
-    def link_small(large: set[int]) -> None:
-        for entry, first in links:
-            if first in large:
-                late_links.append((entry, first))
-            else:
-                placer.hardlink(entry, first)
+        def link_small(large: set[int]) -> None:
+            late.extend(link for link in links if link[1] in large)
+            refused.extend(place_links((link for link in links if link[1] not in large), placer))
 
-    restorer.restore(files, link_small)
-    for entry, first in late_links:
-        placer.hardlink(entry, first)
-    for entry in _chosen(index, chosen, SYMLINK):
-        placer.symlink(entry)
-    for entry in reversed(made):
-        placer.directory_metadata(entry)
-    return len(links)
+        restorer.restore(files, link_small)
+        refused += place_links(late, placer)
+        copied_bytes = write_refused(refused, placer, self.archives, placing)
+        for entry in _chosen(index, chosen, SYMLINK):
+            placer.symlink(entry)
+        for entry in reversed(made):
+            placer.directory_metadata(entry)
+        return len(links), copied_bytes
 
 
 class _Target:
@@ -150,13 +154,13 @@ def _chosen(index: Index, chosen: bytearray, kind: int) -> array[int]:
     return array("I", [entry for entry in index.of_kind(kind) if chosen[entry]])
 
 
-def _files_and_links(index: Index, chosen: bytearray) -> tuple[array[int], list[tuple[int, int]]]:
+def _files_and_links(index: Index, chosen: bytearray) -> tuple[array[int], list[Link]]:
     """The files whose content is to be restored, and the further names of some of them.
 
     When only the second name of a file was chosen, it is restored as the file.
     """
     files = array("I")
-    links: list[tuple[int, int]] = []
+    links: list[Link] = []
     stand_ins: dict[int, int] = {}
     for entry in _chosen(index, chosen, REGULAR):
         first = index.hardlinks.get(entry)

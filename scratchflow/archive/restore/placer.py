@@ -24,6 +24,9 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors import NoSpace, ScratchflowError, TargetNotEmpty
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# To a file of somebody else that we may not write to (`fs.protected_hardlinks`), to one that has too many
+# names, and on file systems that know no hard links, or none across directories.
+_LINK_REFUSALS = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EXDEV, errno.ENOTSUP, errno.ENOSYS}
 _PERMISSIONS = 0o777  # of a file: set-uid and set-gid are never given back
 _DIRECTORY_PERMISSIONS = 0o3777  # of a directory: set-gid and sticky only say who shares it
 
@@ -237,19 +240,31 @@ class Placer:
         if self._displacing:
             self._displacing.before_change()
 
-    def hardlink(self, entry: int, first: int) -> None:
-        """A second name for a file that this restore has put in place."""
+    def hardlink(self, entry: int, first: int) -> bool:
+        """A second name for a file that is in place; False, with a warning, if the system refuses that."""
         source, name = self.handles.get(self.index.group_of(first)), self.index.names[entry]
         target = self.directory_of(entry)
         created = temporary_name() if self._displacer else name
-        os.link(
-            self.index.names[first],
-            created,
-            src_dir_fd=source,
-            dst_dir_fd=target,
-            follow_symlinks=False,
-        )
+        try:
+            os.link(
+                self.index.names[first],
+                created,
+                src_dir_fd=source,
+                dst_dir_fd=target,
+                follow_symlinks=False,
+            )
+        except OSError as error:
+            if error.errno not in _LINK_REFUSALS:
+                raise
+            self._warn_of_refused_link(entry, first, error)
+            return False
         self._put(entry, created)
+        return True
+
+    def _warn_of_refused_link(self, entry: int, first: int, error: OSError) -> None:
+        other = os.fsdecode(self.index.path(first))
+        text = f"has the same content as `{other}`, but no hard link to it: {error.strerror}"
+        self._warn("files.not_linked", self.index.path(entry), text)
 
     def symlink(self, entry: int) -> None:
         """A symlink, verbatim. Made last, so that nothing is ever written through one."""
