@@ -84,6 +84,16 @@ def is_there(path: Path) -> bool:
     return True
 
 
+def may_be_there(path: Path) -> bool:
+    """Whether something has this name, or nobody can tell: what cannot be looked at is not taken for gone."""
+    try:
+        return is_there(path)
+    except NotADirectoryError:
+        return False
+    except OSError:
+        return True
+
+
 def _is_same_file(one: Path, other: Path) -> bool:
     return os.path.samestat(os.lstat(one), os.lstat(other))
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import msgspec
 
+from scratchflow.disk.durable import may_be_there
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.results import BackupTaken
 from scratchflow.node.backup_result import Heard, removed_files, unsaved_fields
 from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
 from scratchflow.node.same_store import open_store
-from scratchflow.node.shrink import UNATTENDED, shrink_since
+from scratchflow.node.shrink import UNATTENDED
 from scratchflow.node.snapshot import (
     Wish,
     is_wanted_anyway,
     plan_snapshot,
+    refuse_shrink,
     require_backupable,
     require_workspace,
     take_snapshot,
@@ -70,7 +71,7 @@ def _with_known_roots(here: Here, place: Place, wish: Wish) -> Wish:
     roots = list(wish.roots or here.workspace.roots)
     known = [one for one in read_catalogue(place).snapshots if one.id == base]
     more = [root for one in known for root in one.also if root not in roots]
-    there = [root for root in more if os.path.lexists(here.workspace.scratch / root)]
+    there = [root for root in more if may_be_there(here.workspace.scratch / root)]
     return msgspec.structs.replace(wish, roots=[*roots, *there]) if there else wish
 
 
@@ -84,9 +85,7 @@ def foretell_backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:
     counts = planned.scanned.counts()
     if parent and not wish.allow_shrink and wish.purpose not in UNATTENDED:
         roots = wish.roots or here.workspace.roots
-        shrink = shrink_since(parent.manifest, parent.index, planned, roots)
-        if shrink:
-            raise shrink.refusal(parent.manifest.id)
+        refuse_shrink(parent, planned, roots, heard.unsaved(teller))
     unchanged = planned.unchanged and parent is not None
     if parent is not None and is_wanted_anyway(wish, parent.manifest):
         unchanged = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from scratchflow.disk.durable import may_be_there
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
@@ -15,10 +16,10 @@ def warn_of_roots(
 ) -> None:
     """A misspelt `backup.also` must not silently drop a directory from all later snapshots."""
     for root in here.workspace.also:
-        if not os.path.lexists(here.workspace.scratch / root):
+        if not may_be_there(here.workspace.scratch / root):
             teller.remark(f"`{root}`, named in `backup.also`, is not in `{here.workspace.scratch}`")
     for root in parent.also if parent else []:
-        if not _is_within(root, roots) and os.path.lexists(here.workspace.scratch / root):
+        if not _is_within(root, roots) and may_be_there(here.workspace.scratch / root):
             message = (
                 "was in the last snapshot and is not saved any more; `backup.also` does not name it"
             )

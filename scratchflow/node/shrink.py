@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import msgspec
 
 from scratchflow.archive.compare.plan import Plan
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.root_sizes import root_sizes
+from scratchflow.archive.tree.root_sizes import files_at, root_sizes
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 from scratchflow.model.snapshot import Manifest, Purpose
 from scratchflow.model.times import iso_time
@@ -27,12 +27,20 @@ UNATTENDED: frozenset[Purpose] = frozenset({"auto", "final"})
 
 
 def shrink_since(
-    parent: Manifest, index: Index, planned: Plan, roots: Sequence[str]
+    parent: Manifest,
+    index: Index,
+    planned: Plan,
+    roots: Sequence[str],
+    unreadable: Iterable[bytes] = (),
 ) -> Shrink | None:
-    """How the workspace shrank since its parent. Only roots that both save are compared."""
+    """How the workspace shrank since its parent. Only roots that both save are compared.
+
+    What the parent holds of the `unreadable` paths does not count as missing.
+    """
     common = [root for root in (parent.workspace, *parent.also) if root in roots]
     now = root_sizes(planned.scanned, common, planned.dropped)
-    shrink = find_shrink(root_sizes(index, common), now)
+    hidden = files_at(index, (path.rstrip(b"/") for path in unreadable))
+    shrink = find_shrink(root_sizes(index, common, hidden), now)
     if shrink is None:
         return None
     return msgspec.structs.replace(shrink, still_there=_still_there(index, planned, shrink.root))

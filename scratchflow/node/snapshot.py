@@ -119,7 +119,8 @@ def require_workspace(here: Here) -> None:
         refuse_links(here.workspace.scratch, here.workspace.roots)
         is_there = here.workspace.path.is_dir()
     except OSError as error:
-        raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
+        path = error.filename or here.workspace.path
+        raise WorkspaceFailed(path=path, reason=error.strerror) from None
     if not is_there:
         raise WorkspaceMissing(path=here.workspace.path)
 
@@ -141,12 +142,19 @@ def unfinished_restore(here: Here) -> Restoring | None:
 
 
 def refuse_links(scratch: Path, roots: Sequence[str]) -> None:
-    """The scan follows no symlink: of a root that is one, only the link would be saved."""
+    """The scan follows no symlink: of a root that is one, only the link would be saved.
+
+    What lies in a directory that may not be read is left for the scan to warn of.
+    """
     for root in roots:
         path = scratch
         for part in root.split("/"):
             path /= part
-            if path.is_symlink():
+            try:
+                is_link = path.is_symlink()
+            except PermissionError:
+                break
+            if is_link:
                 raise WorkspaceIsLink(path=path)
 
 
@@ -191,7 +199,7 @@ def _save_workspace(
         taken = results.unchanged(parent.manifest, took_s, heard.unsaved(teller))
         flags = cache.flags if cache else recheck_flags(planned.scanned)
         return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
-    shrunk = _guard_shrink(here, lock.place, parent, planned, wish, teller)
+    shrunk = _guard_shrink(here, lock.place, parent, planned, wish, teller, heard)
     snapshot = fresh_id(catalogue, here.now(), here.token(3))
     try:
         with NewSnapshot(lock, snapshot) as new:
@@ -281,9 +289,18 @@ def _commit_tree(
 
 
 def _guard_shrink(
-    here: Here, place: Place, parent: Parent | None, planned: Plan, wish: Wish, teller: Teller
+    here: Here,
+    place: Place,
+    parent: Parent | None,
+    planned: Plan,
+    wish: Wish,
+    teller: Teller,
+    heard: Heard,
 ) -> bool:
-    """Whether most of the parent's files are gone and nobody was there to agree to that."""
+    """Whether most of the parent's files are missing and nobody was there, or had, to agree to that.
+
+    What only cannot be read was not deleted: the rest is saved, and the parent is kept.
+    """
     if parent is None or wish.allow_shrink:
         return False
     roots = wish.roots or here.workspace.roots
@@ -291,9 +308,18 @@ def _guard_shrink(
     if shrink is None:
         return False
     if wish.purpose not in UNATTENDED:
-        raise shrink.refusal(parent.manifest.id)
+        refuse_shrink(parent, planned, roots, heard.unsaved(teller))
     keep_parent(place, parent.manifest, shrink, teller)
     return True
+
+
+def refuse_shrink(
+    parent: Parent, planned: Plan, roots: Sequence[str], unreadable: list[bytes]
+) -> None:
+    """ShrinkGuard when most of the parent's files are gone, and not only unreadable."""
+    shrink = shrink_since(parent.manifest, parent.index, planned, roots, unreadable)
+    if shrink:
+        raise shrink.refusal(parent.manifest.id)
 
 
 def _commit(

@@ -27,6 +27,21 @@ def root_sizes(
     return {root: _size_of(tree, root, left_out) for root in roots}
 
 
+def files_at(tree: Tree, paths: Iterable[bytes]) -> set[int]:
+    """The entries of the files that have one of these paths, or lie beneath it."""
+    found: set[int] = set()
+    for path in paths:
+        entry = tree.find(path)
+        if entry is None:
+            continue
+        inside = range(entry, entry + 1)
+        if tree.mode[entry] & KIND_MASK == DIRECTORY:
+            group = tree.group_at(entry)
+            inside = range(tree.first[group], tree.first[_end_group(tree, group)])
+        found.update(one for one in inside if tree.mode[one] & KIND_MASK == REGULAR)
+    return found
+
+
 def _size_of(tree: Tree, root: str, left_out: Collection[int]) -> RootSize:
     entry = tree.find(os.fsencode(root))
     if entry is None or entry in left_out:

@@ -12,7 +12,7 @@ import msgspec
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.displace import Displacing, FirstChange
 from scratchflow.archive.scan.cache import ScanCache
-from scratchflow.disk.durable import is_there
+from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import (
     NoSpace,
@@ -158,7 +158,7 @@ def _make_newest(
 def _covers(source: Source, workspace: Workspace) -> bool:
     """Whether nothing else is there that a backup would save."""
     others = [workspace.scratch / root for root in workspace.roots if root not in source.roots]
-    return not any(map(is_there, others))
+    return not any(map(may_be_there, others))
 
 
 def _interrupted(here: Here, wish: RestoreWish) -> Restoring | None:
