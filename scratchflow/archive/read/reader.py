@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,15 +41,27 @@ def open_index(path: Path, like: Index | None = None) -> Index:
     """
     name = path.name.removesuffix(".tar.lz4")
     try:
-        with path.open("rb", buffering=0) as file:
-            footer = read_footer(file.fileno())
-            region = read_exactly(file.fileno(), footer.index_bytes, footer.index_offset)
+        descriptor = open_regular(path)
+        try:
+            footer = read_footer(descriptor)
+            region = read_exactly(descriptor, footer.index_bytes, footer.index_offset)
+        finally:
+            os.close(descriptor)
         return load_index(region, footer.index_sha256, like)
     except UnsafeName as error:
         reason, member = error.args
         raise UnsafeMember(archive=path, member=os.fsdecode(member), reason=reason) from None
     except (Malformed, OSError) as error:
         raise SnapshotDamaged(snapshot=name, reason=error) from error
+
+
+def open_regular(path: Path) -> int:
+    """The descriptor of an archive; Malformed for a directory, or a FIFO that nobody may ever write to."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise Malformed("it is not a file")
 
 
 def read_footer(descriptor: int) -> Footer:
@@ -119,7 +132,7 @@ class Archives:
         with self._lock:
             if number not in self._descriptors:
                 path = self._open_archive(self.index.archives[number].id)
-                self._descriptors[number] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                self._descriptors[number] = open_regular(path)
             return self._descriptors[number]
 
     def frame(self, number: int, frame: int) -> bytes:

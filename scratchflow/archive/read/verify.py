@@ -21,6 +21,7 @@ from scratchflow.archive.read.reader import (
     Archives,
     OpenArchive,
     open_index,
+    open_regular,
     read_footer,
     with_holes,
 )
@@ -48,7 +49,9 @@ def verify_archive(
     file. With `open_archive` also what the snapshot reads from other archives, see `borrowed`.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_regular(path)
+    except Malformed as error:
+        return [str(error)]
     except OSError as error:
         return [f"it cannot be opened: {error.strerror}"]
     try:
@@ -56,6 +59,8 @@ def verify_archive(
             hashing = hasher.submit(_hash_file, descriptor)
             problems = _verify_content(path, descriptor, open_archive, threads or usable_cores())
             problems += _compare_hashes(descriptor, hashing.result(), sha256)
+    except OSError as error:  # the disk gives no answer where its bytes should be
+        return [f"it cannot be read: {error.strerror}"]
     finally:
         os.close(descriptor)
     return problems[:_MAX_PROBLEMS]

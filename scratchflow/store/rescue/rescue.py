@@ -12,6 +12,7 @@ It only reads the store. It writes beneath DIR alone, which must not exist or mu
 """
 
 import argparse
+import errno
 import hashlib
 import json
 import os
@@ -58,6 +59,15 @@ class Trouble(Exception):
 # The store: manifests and archives
 
 
+def open_file(path):
+    """A file to read from; OSError for anything else, like a FIFO that nobody may ever write to."""
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise OSError(errno.EINVAL, "it is not a file")
+
+
 class Store:
     """The directory that holds `<id>.json` and `<id>.tar.lz4`."""
 
@@ -78,7 +88,7 @@ class Store:
         """The manifest as a dict, after its checksum was compared."""
         path = os.path.join(self.directory, snapshot + ".json")
         try:
-            with open(path, "rb") as file:
+            with open_file(path) as file:
                 content = file.read()
         except OSError as error:
             raise Trouble(
@@ -121,7 +131,7 @@ def check_archive(store, snapshot):
     """Trouble unless the archive is what was written, by its SHA-256."""
     path = store.archive(snapshot)
     try:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             footer = read_footer(file, snapshot)
             file.seek(0)
@@ -205,7 +215,7 @@ class Index:
     def _frames(self, store, snapshot):
         """The contents of the index frames, after the SHA-256 of all was compared."""
         try:
-            with open(store.archive(snapshot), "rb") as file:
+            with open_file(store.archive(snapshot)) as file:
                 offset, sha256, _ = read_footer(file, snapshot)
                 file.seek(offset)
                 region = file.read(os.fstat(file.fileno()).st_size - FOOTER.size - offset)
@@ -698,7 +708,7 @@ class Restore:
                 )
             )
         try:
-            source = open(self.store.archive(archive_id), "rb")
+            source = open_file(self.store.archive(archive_id))
         except OSError as error:
             raise Trouble("archive %s: it cannot be read: %s" % (archive_id, error.strerror))
         with source:

@@ -14,7 +14,7 @@ from scratchflow.model.requests import Prune
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.verified import known_damaged
+from scratchflow.store.verified import known_damaged, read_verified
 from tests.unit.conftest import Desk, make_desk
 
 KEEP_ONE = "backup = { keep_last = 1, keep_hourly = 0, keep_daily = 0, keep_weekly = 0 }\n"
@@ -106,3 +106,17 @@ def test_restoring_a_damaged_snapshot_whose_files_are_still_there_stores_them_an
     assert restored.committed_as is not None
     assert desk.content() == content
     assert verify_snapshots(desk.here, desk.teller, [restored.committed_as]).bad == []
+
+
+def test_a_directory_in_the_place_of_an_archive_keeps_no_other_snapshot_from_being_verified(
+    desk: Desk,
+) -> None:
+    bad = str(desk.backup(full=True).snapshot)
+    desk.write("work/more")
+    good = str(desk.backup(full=True).snapshot)
+    desk.place.archive(bad).unlink()
+    desk.place.archive(bad).mkdir()
+    found = verify_snapshots(desk.here, desk.teller, [])
+    assert (found.checked, [one.id for one in found.bad]) == (2, [bad])
+    assert "not a file" in found.bad[0].reason
+    assert not read_verified(desk.place)[good].problem

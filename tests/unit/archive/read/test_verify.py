@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import random
+import stat
 from pathlib import Path
 
 import pytest
@@ -113,3 +115,37 @@ def test_what_is_no_archive_says_so(tmp_path: Path) -> None:
     path.write_bytes(b"not an archive, but long enough to hold a footer" * 10)
     with pytest.raises(ScratchflowError, match="not one of ours"):
         reader.open_index(path)
+
+
+def _put_in_place(path: Path, what: str) -> None:
+    if what == "directory":
+        path.mkdir()
+    elif what == "fifo":
+        os.mkfifo(path)
+    else:
+        os.mknod(path, stat.S_IFSOCK | 0o600)
+
+
+@pytest.mark.parametrize("what", ["directory", "fifo", "socket"])
+def test_something_else_in_the_place_of_an_archive_is_damage(bench: Bench, what: str) -> None:
+    path = _archive(bench)
+    index = reader.open_index(path)
+    path.unlink()
+    _put_in_place(path, what)
+    assert verify.verify_archive(path)
+    with pytest.raises(SnapshotDamaged):
+        reader.open_index(path)
+    with pytest.raises(SnapshotDamaged):
+        bench.restore(index)
+
+
+def test_bytes_that_the_disk_does_not_give_are_damage(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _archive(bench)
+
+    def broken(*_: object) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "preadv", broken)
+    assert "Input/output error" in verify.verify_archive(path)[0]

@@ -57,6 +57,7 @@ def run(store: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
+        timeout=300,
     )
 
 
@@ -136,6 +137,21 @@ def test_list_and_verify_tell_what_is_there(history: Desk, tmp_path: Path) -> No
     done = run(store, "verify", history.ids[-1])
     assert done.returncode == 1
     assert history.ids[0] in done.stdout
+
+
+@pytest.mark.parametrize("suffix", [".tar.lz4", ".json"])
+def test_verify_goes_on_after_something_that_is_no_file(
+    history: Desk, tmp_path: Path, suffix: str
+) -> None:
+    """Nobody ever writes to the FIFO: whoever waits for that waits for good."""
+    store = copied(history, tmp_path / "copy")
+    first = store / f"{history.ids[0]}{suffix}"
+    first.unlink()
+    os.mkfifo(first)
+    done = run(store, "verify")
+    assert done.returncode == 1
+    assert f"{history.ids[0]}  DAMAGED" in done.stdout
+    assert len(done.stdout.splitlines()) == len(history.ids)
 
 
 def flip(file: Path, at: int) -> None:
