@@ -13,6 +13,7 @@ from scratchflow.archive.compare.around_mounts import (
     mount_in_the_way,
     spare_mounts,
 )
+from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.scan.scan import ScannedTree
@@ -62,17 +63,32 @@ def refuse_foreign(scanned: ScannedTree, delta: deltas.Delta, source: Source) ->
     """RestoreNotPermitted for a directory that has to be written to, and that we may not open up."""
     if os.geteuid() == 0:
         return
-    for group in sorted(deltas.directories_written(delta, scanned, source.index)):
-        directory = scanned.scratch / os.fsdecode(scanned.group_path(group))
+    groups = sorted(deltas.directories_written(delta, scanned, source.index))
+    with scanned.handles() as handles:
+        for group in groups:
+            owner = _owner_who_keeps_us_out(scanned, group, handles)
+            if owner is not None:
+                directory = scanned.scratch / os.fsdecode(scanned.group_path(group))
+                raise RestoreNotPermitted(path=directory, owner=_name_of(owner), snapshot=source.id)
+
+
+def _owner_who_keeps_us_out(
+    scanned: ScannedTree, group: int, handles: DirectoryHandles
+) -> int | None:
+    """Who owns a directory of the scan that is not ours and that we may not write to."""
+    name, above = b".", handles.get(0)
+    if group:
+        entry = scanned.entry_of[group]
         try:
-            found = os.lstat(directory)
+            name, above = scanned.names[entry], handles.get(scanned.group_of(entry))
         except FileNotFoundError:
-            continue
-        may_write = os.access(directory, os.W_OK | os.X_OK, effective_ids=True)
-        if found.st_uid != os.geteuid() and not may_write:
-            raise RestoreNotPermitted(
-                path=directory, owner=_name_of(found.st_uid), snapshot=source.id
-            )
+            return None
+    try:
+        found = os.stat(name, dir_fd=above, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    may_write = os.access(name, os.W_OK | os.X_OK, dir_fd=above, effective_ids=True)
+    return None if found.st_uid == os.geteuid() or may_write else found.st_uid
 
 
 def _mounts_in(scratch: Path, roots: Sequence[str]) -> list[bytes]:

@@ -6,9 +6,9 @@ import os
 import stat
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.restore.after_delta import cache_after
 from scratchflow.archive.restore.displace import Displacer, Displacing, FirstChange
@@ -189,28 +189,21 @@ def _hidden(
     """Files in the way that the scan passed over, unless they have the wanted content already."""
     index = source.index
     reader = Displacer(Displacing(None, source.id, lambda *_: None))
-    for entry in delta.absent:
-        on_disk = scanned.scratch / os.fsdecode(index.path(entry))
-        try:
-            found = os.lstat(on_disk)
-            with _opened(on_disk.parent) as directory:
-                known = [(index, entry)]
-                same = reader.has_content(directory, os.fsencode(on_disk.name), found, known)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:
-            yield on_disk, f"it cannot be looked at: {error.strerror}", _READABLE
-            continue
-        is_directory = stat.S_ISDIR(found.st_mode)
-        wants_directory = index.mode[entry] & KIND_MASK == DIRECTORY
-        if not same and not (is_directory and wants_directory):
-            yield on_disk, "it is excluded from snapshots now", _INCLUDED
-
-
-@contextmanager
-def _opened(directory: Path) -> Iterator[int]:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+    # Step by step from scratch down: a path may be longer than the system takes at once.
+    with DirectoryHandles(index, os.fsencode(scanned.scratch)) as handles:
+        for entry in delta.absent:
+            on_disk = scanned.scratch / os.fsdecode(index.path(entry))
+            name = index.names[entry]
+            try:
+                directory = handles.get(index.group_of(entry))
+                found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                same = reader.has_content(directory, name, found, [(index, entry)])
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                yield on_disk, f"it cannot be looked at: {error.strerror}", _READABLE
+                continue
+            is_directory = stat.S_ISDIR(found.st_mode)
+            wants_directory = index.mode[entry] & KIND_MASK == DIRECTORY
+            if not same and not (is_directory and wants_directory):
+                yield on_disk, "it is excluded from snapshots now", _INCLUDED
