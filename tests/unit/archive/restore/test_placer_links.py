@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from tests.unit.conftest import Bench, tree_state
+from tests.unit.archive.conftest import Bench, tree_state
 
 
 def _refuse(*_: object, **__: object) -> None:
