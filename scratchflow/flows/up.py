@@ -6,7 +6,7 @@ from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.allocate import allocate_on, session_here
 from scratchflow.flows.open import opened
 from scratchflow.flows.status import seen_on
-from scratchflow.model.events import Emit, Log, Progress
+from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import DryRun, Hold, Settle
 from scratchflow.model.results import (
     Allocated,
@@ -62,6 +62,12 @@ def _say(settled: Settled, emit: Emit) -> None:
         "nothing": f"the workspace `{settled.path}` is there",
     }
     emit(Log(level="info", message=texts[settled.action]))
+    if settled.newer:
+        message = (
+            f"the workspace does not continue the newest snapshot, {settled.newer}, which was saved"
+            " elsewhere; `scratchflow restore` brings that one, and saves first what is there"
+        )
+        emit(Warned(code="workspace.behind", message=message))
 
 
 def _held(

@@ -31,7 +31,7 @@ from scratchflow.model.results import (
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.node.autobackup.settings import settings_digest
-from scratchflow.store.catalogue import Catalogue, read_catalogue
+from scratchflow.store.catalogue import Catalogue, newer_elsewhere, read_catalogue
 from scratchflow.store.directory import Place, find_place
 from scratchflow.store.heartbeats import (
     Heartbeat,
@@ -118,6 +118,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
                 *_half_restored(settings, environment),
                 *_unreadable(catalogue),
                 *_workspace_gone(workspace, held),
+                *_workspace_behind(workspace, catalogue),
                 *store_problems(place, catalogue, autobackup, verified),
             ),
         )
@@ -233,6 +234,19 @@ def _workspace_gone(workspace: WorkspaceShown, held: Allocation | None) -> Itera
             name="workspace.missing",
             detail=f"`{workspace.path}` is not on `{held.node}` any more",
             fix="`scratchflow restore` brings it back",
+        )
+
+
+def _workspace_behind(workspace: WorkspaceShown, catalogue: Catalogue) -> Iterator[Problem]:
+    """A copy that an earlier job left, or one beside which work went on on another node."""
+    base = workspace.base_snapshot
+    newer = newer_elsewhere(catalogue, base) if base else None
+    if newer:
+        yield Problem(
+            name="workspace.behind",
+            detail=f"the workspace came from snapshot {base} and does not continue the newest one, {newer}",
+            fix="`scratchflow restore` brings the newest one, and saves first what is there;"
+            " the next backup makes what is there the newest",
         )
 
 

@@ -467,6 +467,8 @@ class Settled(Result, frozen=True):
     path: str
     snapshot: str | None
     restored: Restored | None = None
+    newer: str | None = None
+    """The newest snapshot, when what was left in place does not continue it."""
 
 
 class EditorOpened(Result, frozen=True):

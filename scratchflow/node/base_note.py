@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 
+import msgspec
+
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors import ScratchflowError
@@ -14,14 +16,24 @@ from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
 from scratchflow.store.directory import Place, open_place
 from scratchflow.store.identity import ensure_store_id
-from scratchflow.store.nodes import NodeRecord, is_node_name, record_node
+from scratchflow.store.nodes import NodeRecord, is_node_name, read_nodes, record_node
 from scratchflow.workspace.notes import cache_path, write_base
 
 
 def note_equal(
-    here: Here, place: Place, snapshot: str, cache: ScanCache | None, teller: Teller
+    here: Here,
+    place: Place,
+    snapshot: str,
+    cache: ScanCache | None,
+    teller: Teller,
+    *,
+    is_own: bool = True,
 ) -> None:
-    """Notes what the workspace equals now. The snapshot is safe by then: trouble here is a warning."""
+    """Notes what the workspace equals now. The snapshot is safe by then: trouble here is a warning.
+
+    With `is_own` the copy is from now on the work of this job. Without it somebody only looked at the
+    copy, or saved one that fell behind: it stays the work of the job that it was.
+    """
     try:
         write_base(here.workspace, here.store, snapshot, ensure_store_id(place))
         if cache is not None:
@@ -33,19 +45,40 @@ def note_equal(
         )
     if not is_node_name(here.node):
         return
-    record = NodeRecord(
-        node=here.node,
-        snapshot=snapshot,
-        workspace_path=printable(here.workspace.path),
-        job_id=here.job_id,
-        time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        dirty=False,
-        **unsaved_fields(list(dict.fromkeys(teller.unreadable))),
-    )
     try:
+        record = NodeRecord(
+            node=here.node,
+            snapshot=snapshot,
+            workspace_path=printable(here.workspace.path),
+            job_id=here.job_id if is_own else _job_of_copy(here, place),
+            time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            dirty=False,
+            **unsaved_fields(list(dict.fromkeys(teller.unreadable))),
+        )
         record_node(place, record)
     except ScratchflowError as error:
         teller.warn("notes.failed", b"", f"the node is not recorded as warm: {error}")
+
+
+def note_taken_up(here: Here, place: Place, teller: Teller) -> None:
+    """Notes that this job goes on with the copy that is there: it is the newest work, as if restored."""
+    record = _record_of(here, place)
+    if record is None or record.job_id == here.job_id:
+        return
+    try:
+        record_node(place, msgspec.structs.replace(record, job_id=here.job_id))
+    except ScratchflowError as error:
+        teller.warn("notes.failed", b"", f"the workspace is not recorded as this job's: {error}")
+
+
+def _job_of_copy(here: Here, place: Place) -> int | None:
+    """The job that restored the copy on this node, or stored something of it."""
+    record = _record_of(here, place)
+    return record.job_id if record else None
+
+
+def _record_of(here: Here, place: Place) -> NodeRecord | None:
+    return next((one for one in read_nodes(place) if one.node == here.node), None)
 
 
 def note_restored(here: Here, teller: Teller, index: Index, cache: ScanCache | None) -> None:

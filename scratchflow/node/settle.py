@@ -7,13 +7,14 @@ from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results import Settled
 from scratchflow.model.text import printable
 from scratchflow.node.backup import foretell_backup
+from scratchflow.node.base_note import note_taken_up
 from scratchflow.node.context import Here
 from scratchflow.node.create import create
 from scratchflow.node.progress import Teller
 from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreWish
 from scratchflow.node.snapshot import Wish
-from scratchflow.store.catalogue import LATEST, Catalogue, read_catalogue
+from scratchflow.store.catalogue import LATEST, Catalogue, newer_elsewhere, read_catalogue
 from scratchflow.store.directory import Place, find_place
 from scratchflow.store.fresh import forget_old_listing
 from scratchflow.store.nodes import read_nodes
@@ -32,7 +33,10 @@ def settle(here: Here, teller: Teller, wish: Settle) -> Settled:
         return Settled(action="created", path=path, snapshot=created.snapshot)
     base = present_base(here, place)
     if base is not None and _is_enough(here, catalogue, base, wish, teller):
-        return Settled(action="nothing", path=path, snapshot=base)
+        if not wish.dry_run and base == catalogue.newest_id:
+            note_taken_up(here, place, teller)
+        newer = newer_elsewhere(catalogue, base)
+        return Settled(action="nothing", path=path, snapshot=base, newer=newer)
     wanted = RestoreWish(snapshot=wish.snapshot or catalogue.find(LATEST).id, dry_run=wish.dry_run)
     restored = restore(here, teller, wanted)
     # Going back over other work is a snapshot of its own; that is what is there now.
@@ -43,9 +47,9 @@ def settle(here: Here, teller: Teller, wish: Settle) -> Settled:
 def present_base(here: Here, place: Place) -> str | None:
     """The snapshot that the present work came from; None when what is there is not the present.
 
-    What this very job restored or saved is the present, whatever the store got meanwhile. A copy from
-    an earlier job may be behind, because work went on elsewhere: it is the present only while no
-    snapshot is newer.
+    What this very job restored, or stored something of, is the present, whatever the store got meanwhile.
+    A copy from an earlier job may be behind, because work went on elsewhere: it is the present only
+    while no snapshot is newer. A command that only looked at it changes nothing about that.
     """
     base = read_base(here.workspace, here.store)
     if base is None or not here.workspace.path.is_dir() or read_restoring(here.workspace):

@@ -194,7 +194,7 @@ def _save_workspace(
     if planned.unchanged and parent is not None and not is_wanted_anyway(wish, parent.manifest):
         cache = planned.cache_if_unchanged()
         if wish.note_unchanged:
-            note_equal(here, lock.place, parent.manifest.id, cache, teller)
+            note_equal(here, lock.place, parent.manifest.id, cache, teller, is_own=False)
         took_s = here.monotonic() - started_s
         taken = results.unchanged(parent.manifest, took_s, heard.unsaved(teller))
         flags = cache.flags if cache else recheck_flags(planned.scanned)
@@ -211,7 +211,8 @@ def _save_workspace(
         if planned.is_only_due:
             raise _NoRoomForFull from error
         raise
-    note_equal(here, lock.place, snapshot, written.cache, teller)
+    is_own = not wish.keeps_newest
+    note_equal(here, lock.place, snapshot, written.cache, teller, is_own=is_own)
     if wish.keeps_newest:
         _keep_newest(here, lock, teller, catalogue)
     pruned = _prune(lock, here, teller) if wish.prune else ()

@@ -517,6 +517,7 @@ export interface Settled {
   path: string;
   snapshot: string | null;
   restored?: Restored | null;
+  newer?: string | null;
 }
 
 /** `setup --remove`. */

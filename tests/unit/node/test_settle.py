@@ -1,0 +1,132 @@
+"""`settle`: which copy on a node counts as the present work, and what is said of one that does not."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scratchflow.flows import up
+from scratchflow.model.events import Warned
+from scratchflow.model.requests import SaveNode, Settle
+from scratchflow.model.results import Settled
+from scratchflow.node.save_node import save_node
+from scratchflow.node.settle import settle
+from scratchflow.store.catalogue import newer_elsewhere, read_catalogue
+from tests.unit.conftest import Desk
+from tests.unit.login.test_status import Login
+
+
+def in_job(desk: Desk, job_id: int, node: str = "node-1") -> Desk:
+    """The same scratch and store, as a job on a node sees them."""
+    return Desk(msgspec.structs.replace(desk.here, node=node, job_id=job_id))
+
+
+def settled(desk: Desk, *, dry_run: bool = False) -> Settled:
+    return settle(desk.here, desk.teller, Settle(dry_run=dry_run))
+
+
+@pytest.fixture
+def elsewhere(desk: Desk) -> Desk:
+    """Another node with the same store. Yesterday's job left a copy on `node-1`; work went on here."""
+    in_job(desk, 1).backup()
+    scratch = desk.scratch.with_name("scratch-2")
+    workspace = msgspec.structs.replace(desk.here.workspace, scratch=scratch)
+    other = Desk(msgspec.structs.replace(desk.here, workspace=workspace, node="node-2", job_id=2))
+    other.restore()
+    other.write("work/chapter2", "new work")
+    other.backup()
+    return other
+
+
+def test_a_look_does_not_make_yesterdays_copy_the_present_work(desk: Desk, elsewhere: Desk) -> None:
+    here = in_job(desk, 3)
+    assert here.backup().kind == "unchanged"
+    assert settled(here, dry_run=True).action == "restored"
+    assert settled(here).action == "restored"
+    assert here.content() == elsewhere.content()
+
+
+def test_nor_does_a_refused_clear_that_saved_what_was_changed_in_it(
+    desk: Desk, elsewhere: Desk
+) -> None:
+    here = in_job(desk, 3)
+    here.write("work/README", "changed in the old copy")
+    here.write("work/closed").chmod(0)
+    saved = save_node(here.here, here.teller, SaveNode(message="before clear"))
+    assert saved.unsaved == 1
+    (here.work / "closed").unlink()
+    assert settled(here).action == "restored"
+    assert here.content() == elsewhere.content()
+    here.restore(saved.snapshot or "")
+    assert here.content()["README"] == b"changed in the old copy"
+
+
+def test_what_this_job_restored_or_stored_stays_whatever_the_store_gets(
+    desk: Desk, elsewhere: Desk
+) -> None:
+    here = in_job(desk, 3)
+    here.write("work/mine", "of this job")
+    mine = here.backup().snapshot
+    elsewhere.write("work/chapter3")
+    newest = elsewhere.backup().snapshot
+    assert here.backup().kind == "unchanged"
+    left = settled(here)
+    assert (left.action, left.snapshot, left.newer) == ("nothing", mine, newest)
+
+
+def test_a_copy_that_up_found_to_be_the_newest_is_this_jobs_work(
+    desk: Desk, elsewhere: Desk
+) -> None:
+    """Changes that were made in it since are not replaced because another node saved something."""
+    again = msgspec.structs.replace(elsewhere.here, job_id=4)
+    here = Desk(again)
+    assert settled(here).newer is None
+    other = in_job(desk, 5)
+    other.restore()
+    other.write("work/chapter3")
+    newest = other.backup().snapshot
+    left = settled(here)
+    assert (left.action, left.newer) == ("nothing", newest)
+
+
+def test_a_snapshot_that_a_restore_committed_again_is_not_newer_work(desk: Desk) -> None:
+    first = desk.backup().snapshot or ""
+    desk.write("work/more")
+    second = desk.backup().snapshot or ""
+    again = desk.restore(first).committed_as or ""
+    catalogue = read_catalogue(desk.place)
+    assert newer_elsewhere(catalogue, first) is None
+    assert newer_elsewhere(catalogue, again) is None
+    assert newer_elsewhere(catalogue, second) == again
+
+
+def test_status_says_that_the_copy_on_the_node_does_not_continue_the_newest(
+    desk: Desk, elsewhere: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login = Login(desk, monkeypatch)
+    login.hold()
+    (problem,) = [one for one in login.look().problems if one.name == "workspace.behind"]
+    assert elsewhere.ids[-1] in problem.detail
+    in_job(desk, 7).restore()
+    assert "workspace.behind" not in login.problems()
+
+
+def test_status_on_one_machine_says_it_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.backup()
+    login = Login(desk, monkeypatch)
+    assert login.problems() == []
+    scratch = desk.scratch.with_name("scratch-2")
+    workspace = msgspec.structs.replace(desk.here.workspace, scratch=scratch)
+    other = Desk(msgspec.structs.replace(desk.here, workspace=workspace))
+    other.restore()
+    other.write("work/more")
+    other.backup()
+    assert login.problems() == ["workspace.behind"]
+
+
+def test_up_warns_when_it_leaves_an_older_state() -> None:
+    heard: list[object] = []
+    up._say(Settled(action="nothing", path="/s/work", snapshot="a", newer="b"), heard.append)
+    (warning,) = [one for one in heard if isinstance(one, Warned)]
+    assert warning.code == "workspace.behind"
+    assert "b" in warning.message
