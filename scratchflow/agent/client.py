@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scratchflow.agent.request import Request, encode
-from scratchflow.agent.stream import Garbled, Line, Preamble, parse_line
+from scratchflow.agent.stream import Garbled, Line, Preamble, as_error, parse_line
 from scratchflow.agent.transport import Far, FarStream, last_words
 from scratchflow.model.errors import (
     AgentGarbled,
@@ -18,7 +18,6 @@ from scratchflow.model.errors import (
     AgentMissing,
     ConnectionLost,
     ScratchflowError,
-    told_error,
 )
 from scratchflow.model.events import PROTOCOL_VERSION, Emit, Failure, Hello, Summary
 
@@ -98,13 +97,7 @@ class _Listener:
         """The data when this line is the end of it."""
         event = line.event
         if isinstance(event, Failure):
-            raise told_error(
-                event.code,
-                event.message,
-                event.hint,
-                retryable=event.retryable,
-                exit_code=event.exit_code,
-            )
+            raise as_error(event)
         if isinstance(event, Hello):
             self._meet(line, event)
             return None

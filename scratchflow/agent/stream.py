@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from scratchflow.agent.transport import last_words
+from scratchflow.model.errors import ScratchflowError, told_error
 from scratchflow.model.events import (
     PROTOCOL_VERSION,
     Event,
@@ -80,6 +81,17 @@ def parse_line(raw: bytes) -> Line:
         raise Garbled(f"`{shown}` is not a line of it ({error})") from None
     _refuse_absurd_numbers(event)
     return Line(head.v, head.seq, event)
+
+
+def as_error(failure: Failure) -> ScratchflowError:
+    """What an agent reported, as the error that it was there."""
+    return told_error(
+        failure.code,
+        failure.message,
+        failure.hint,
+        retryable=failure.retryable,
+        exit_code=failure.exit_code,
+    )
 
 
 class Preamble:

@@ -289,6 +289,9 @@ def _change_line(change: PathChange) -> str:
 def _verified(verified: SnapshotsVerified) -> Iterator[str]:
     for one in verified.bad:
         yield f"DAMAGED {one.id}: {printable(one.reason)}"
+    if not verified.checked and not verified.bad:
+        yield "the store has no snapshot: nothing was checked"
+        return
     yield f"{verified.checked:,} checked, {len(verified.bad):,} damaged"
 
 

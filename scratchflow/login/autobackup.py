@@ -15,9 +15,11 @@ import msgspec
 
 from scratchflow.agent.delivery.install import agent_command, install
 from scratchflow.agent.request import asking, encode
+from scratchflow.agent.stream import Garbled, as_error, parse_line
 from scratchflow.cluster.slurm.jobs import job
 from scratchflow.cluster.slurm.lasting_step import (
     LastingStep,
+    output_file,
     signal_step,
     start_lasting_step,
     step_runs,
@@ -33,17 +35,18 @@ from scratchflow.model.errors import (
     ScratchflowError,
     TmuxFailed,
 )
+from scratchflow.model.events import Failure
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import Autobackup, DryRun
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.node.autobackup.settings import settings_digest
-from scratchflow.node.same_store import store_seen_here
+from scratchflow.node.same_store import store_replaced, store_seen_here
 from scratchflow.reach.node import NodeSsh, way_onto
 from scratchflow.reach.node_agent import require_allocation, require_running
 from scratchflow.ssh.transport.local import LocalTransport
 from scratchflow.store.directory import Place, find_place, open_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses, current, is_alive, log_path, prepare
-from scratchflow.workspace.workspace import expand
+from scratchflow.workspace.workspace import expand, find_workspace
 
 START_S = 60.0
 """How long the loop may take to give its first sign of life: one of a job before may have to end first."""
@@ -174,6 +177,8 @@ def tell_job_ends(login: LoginHost, held: Allocation) -> None:
 
 
 def _start(login: LoginHost, held: Allocation) -> Heartbeat:
+    if held.job_id is None:
+        _require_store_of_workspace(login)
     place = open_place(_store(login), login.profile.workspace)
     prepare(place)
     token = secrets.token_hex(8)
@@ -199,6 +204,14 @@ def _start(login: LoginHost, held: Allocation) -> Heartbeat:
         if held.job_id is not None:
             require_running(held, login.slurm, error)
         raise
+
+
+def _require_store_of_workspace(login: LoginHost) -> None:
+    """On one machine: StoreReplaced before anything is written to a store that is another one."""
+    workspace = find_workspace(login.profile, login.environment)
+    replaced = store_replaced(workspace, _store(login), node_name(login.environment))
+    if replaced is not None:
+        raise replaced
 
 
 def _start_on_node(login: LoginHost, held: Allocation, request: bytes) -> LastingStep:
@@ -235,12 +248,23 @@ def _wait_for_sign(
         ):
             return life
         failure = step.failure()
+        if failure and (error := _agent_error(step.output_lines())):
+            raise error
         if failure or time.monotonic() > until:
             silent = "it gives no sign of life"
             reason = f"another one runs there, but {silent}" if step.has_ended_well() else failure
             reason = reason or silent
             raise AutobackupFailed(node=held.node, reason=reason, log=log)
         time.sleep(_LOOK_S)
+
+
+def _agent_error(lines: list[bytes]) -> ScratchflowError | None:
+    """Why the agent on the node ended at once, when its last line says that."""
+    try:
+        event = parse_line(lines[-1]).event if lines else None
+    except Garbled:
+        return None
+    return as_error(event) if isinstance(event, Failure) else None
 
 
 def _beats(pulses: Pulses, life: Heartbeat) -> bool:
@@ -255,11 +279,13 @@ def _require_agent(login: LoginHost) -> None:
 
 def _start_here(request: bytes, log: Path) -> LastingStep:
     """Without a scheduler: a process of this machine, in a session of its own."""
+    argv = [sys.executable, "-m", "scratchflow", "agent"]
+    output = output_file()
     with log.open("wb") as said:
         process = subprocess.Popen(
-            [sys.executable, "-m", "scratchflow", "agent"],
+            argv,
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=output,
             stderr=said,
             start_new_session=True,
         )
@@ -267,7 +293,7 @@ def _start_here(request: bytes, log: Path) -> LastingStep:
         with suppress(BrokenPipeError):
             process.stdin.write(request)
             process.stdin.close()
-    return _HereStep(process)
+    return _HereStep(process, "scratchflow agent", output)
 
 
 class _HereStep(LastingStep):

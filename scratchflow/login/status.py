@@ -31,6 +31,7 @@ from scratchflow.model.results import (
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.node.autobackup.settings import settings_digest
+from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, newer_elsewhere, read_catalogue
 from scratchflow.store.directory import Place, find_place
 from scratchflow.store.heartbeats import (
@@ -109,16 +110,18 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
         catalogue, verified = read_catalogue(place), read_verified(place)
         autobackup = autobackup_shown(settings, place, held, now)
         workspace = _workspace(settings, environment, place, held)
+        replaced = tuple(_store_replaced(settings, environment, held))
         return _Stored(
             workspace=workspace,
             snapshots=_snapshots(catalogue, verified, now.wall_s),
             autobackup=autobackup,
             living=tuple(told for told in read_heartbeats(place) if now.is_alive(told)),
             problems=(
+                *replaced,
                 *_half_restored(settings, environment),
                 *_unreadable(catalogue),
                 *_workspace_gone(workspace, held),
-                *_workspace_behind(workspace, catalogue),
+                *(() if replaced else _workspace_behind(workspace, catalogue)),
                 *store_problems(place, catalogue, autobackup, verified),
             ),
         )
@@ -182,7 +185,7 @@ def _workspace(
     workspace = find_workspace(settings.profile, environment)
     path = str(workspace.path)
     node = held.node if held else None
-    if settings.profile.scheduler == "none" or node == node_name(environment):
+    if _is_here(settings, environment, held):
         store = expand(settings.profile.store, environment)
         exists = os.path.isdir(workspace.path)
         base = read_base(workspace, store) if exists else None
@@ -196,6 +199,25 @@ def _workspace(
         return WorkspaceShown(path=path, exists=exists_there, base_snapshot=None)
     seen = told.time if told and told.workspace_exists else record.time
     return WorkspaceShown(path=path, exists=True, base_snapshot=record.snapshot, seen_time=seen)
+
+
+def _is_here(settings: Settings, environment: Mapping[str, str], held: Allocation | None) -> bool:
+    """Whether the workspace is on this machine."""
+    node = held.node if held else None
+    return settings.profile.scheduler == "none" or node == node_name(environment)
+
+
+def _store_replaced(
+    settings: Settings, environment: Mapping[str, str], held: Allocation | None
+) -> Iterator[Problem]:
+    """Where the workspace is on another machine, its own commands say so: this host has not its notes."""
+    if not _is_here(settings, environment, held):
+        return
+    workspace = find_workspace(settings.profile, environment)
+    store = expand(settings.profile.store, environment)
+    error = store_replaced(workspace, store, node_name(environment))
+    if error is not None:
+        yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
 
 
 def _unreadable(catalogue: Catalogue) -> Iterator[Problem]:

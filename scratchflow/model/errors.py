@@ -612,7 +612,7 @@ class StoreReplaced(ScratchflowError):
     exit_code = 10
     message = (
         "the store `{store}` on {node} is not the one that `{workspace}` was saved to: it does not "
-        "hold snapshot {snapshot}; nothing was saved"
+        "hold snapshot {snapshot}, so nothing is saved to it"
     )
     hint = (
         "check that it is mounted (`findmnt -T {store}`); if that store is gone for good, start a new "

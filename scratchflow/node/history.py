@@ -32,6 +32,7 @@ from scratchflow.model.text import printable
 from scratchflow.model.times import iso_time
 from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
+from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.directory import Place, find_place
 from scratchflow.store.prune import read_decided
@@ -112,6 +113,7 @@ def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> Snapshots
     """
     place = find_place(here.store, here.workspace.name)
     catalogue = _catalogue(here, teller)
+    _warn_of_other_store(here, teller, is_empty=catalogue.newest_id is None)
     chosen = [catalogue.find(one) for one in wanted] or list(catalogue.snapshots)
     archives = sorted({archive for one in chosen for archive in needed_archives(one)})
     reasons = _verify_archives(place, archives, catalogue, teller)
@@ -125,6 +127,18 @@ def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> Snapshots
         bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
     _record(place, chosen, {one.id: one.reason for one in bad})
     return SnapshotsVerified(checked=len(chosen), bad=bad)
+
+
+def _warn_of_other_store(here: Here, teller: Teller, *, is_empty: bool) -> None:
+    """StoreReplaced for an empty store: that nothing in it is damaged would sound as if all were well."""
+    try:
+        replaced = store_replaced(here.workspace, here.store, here.node)
+    except OSError:  # on a login host scratch may be closed to us: no notes, nothing to compare
+        return
+    if replaced is not None and is_empty:
+        raise replaced
+    if replaced is not None:
+        teller.warn(replaced.code, b"", str(replaced))
 
 
 def _record(place: Place, chosen: list[Manifest], reasons: dict[str, str]) -> None:

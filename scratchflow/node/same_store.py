@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from scratchflow.model.errors import StoreNotShared, StoreReplaced
 from scratchflow.model.requests import StoreSeen
@@ -10,6 +11,7 @@ from scratchflow.node.context import Here
 from scratchflow.store.directory import Place, find_place, open_place
 from scratchflow.store.identity import ensure_store_id, has_snapshots, read_store_id
 from scratchflow.workspace.notes import Base, read_base_note
+from scratchflow.workspace.workspace import Workspace
 
 
 def open_store(here: Here) -> Place:
@@ -26,11 +28,18 @@ def require_same_store(here: Here) -> None:
     found = read_store_id(place)
     if here.store_seen is not None and found != here.store_seen.id:
         raise not_shared(here, here.store_seen)
-    base = read_base_note(here.workspace, here.store)
-    if base is not None and not _is_store_of(place, found, base):
-        raise StoreReplaced(
-            store=here.store, node=here.node, workspace=here.workspace.path, snapshot=base.snapshot
-        )
+    replaced = store_replaced(here.workspace, here.store, here.node)
+    if replaced is not None:
+        raise replaced
+
+
+def store_replaced(workspace: Workspace, store: Path, node: str) -> StoreReplaced | None:
+    """The error for a store that is not the one that the workspace on this machine was saved to."""
+    place = find_place(store, workspace.name)
+    base = read_base_note(workspace, store)
+    if base is None or _is_store_of(place, read_store_id(place), base):
+        return None
+    return StoreReplaced(store=store, node=node, workspace=workspace.path, snapshot=base.snapshot)
 
 
 def not_shared(here: Here, seen: StoreSeen) -> StoreNotShared:

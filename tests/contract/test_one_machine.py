@@ -150,3 +150,20 @@ def test_doctor_and_status_say_that_a_deleted_workspace_is_gone(machine: Machine
     checks = {check["name"]: check for check in machine.data("doctor")["checks"]}
     assert checks["workspace"]["ok"] is False
     assert machine.data("status")["workspace"]["exists"] is False
+
+
+def test_autobackup_on_tells_why_the_loop_did_not_start(machine: Machine) -> None:
+    path = machine.data("create")["path"]
+    machine.data("config", "set", "store", f"{path}/store")
+    assert machine.outcome("autobackup", "on")["code"] == "store.overlaps"
+
+
+def test_autobackup_on_writes_nothing_to_a_store_that_is_another_one(machine: Machine) -> None:
+    machine.data("create")
+    machine.data("backup")
+    store = next(machine.directory.rglob("store.json")).parent.parent
+    store.rename(store.with_name("away"))
+    store.mkdir(mode=0o700)
+    assert machine.outcome("autobackup", "on")["code"] == "store.replaced"
+    assert list(store.iterdir()) == []
+    assert problems(machine) == ["store.replaced"]

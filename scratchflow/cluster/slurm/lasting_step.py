@@ -11,22 +11,26 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import IO
 
 from scratchflow.cluster.slurm.client import Slurm, last_words
 from scratchflow.model.errors import SlurmUnreachable
 
 SIGNALS = {"USR1", "TERM"}
 _END_S = 10.0
+_OUTPUT_BYTES = 1 << 20
 
 
 class LastingStep:
     """One that is being started; `cut_loose` when it has shown that it lives, else `give_up`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], program: str = "srun") -> None:
+    def __init__(self, process: subprocess.Popen[bytes], program: str, output: IO[bytes]) -> None:
         self._process = process
         self._program = program
+        self._output = output
 
     def failure(self) -> str | None:
         """What was said on stderr if it has ended already; None while it runs."""
@@ -36,6 +40,12 @@ class LastingStep:
         said = self._process.stderr.read() if self._process.stderr else b""
         words = said.decode("utf-8", "replace").strip().splitlines()
         return words[-1] if words else f"`{self._program}` exited with {code}"
+
+    def output_lines(self) -> list[bytes]:
+        """What it has printed so far, the last of it when that is much."""
+        size = os.fstat(self._output.fileno()).st_size
+        start = max(0, size - _OUTPUT_BYTES)
+        return os.pread(self._output.fileno(), _OUTPUT_BYTES, start).splitlines()
 
     def has_ended_well(self) -> bool:
         """Whether it has ended by itself, with nothing to complain about."""
@@ -56,10 +66,15 @@ class LastingStep:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_END_S)
                 break
-        for pipe in (self._process.stdin, self._process.stderr):
+        for pipe in (self._process.stdin, self._process.stderr, self._output):
             if pipe:
                 with suppress(OSError):
                     pipe.close()
+
+
+def output_file() -> IO[bytes]:
+    """For its output. A file, not a pipe: nobody reads it when all goes well, and it may outlive us."""
+    return tempfile.TemporaryFile()
 
 
 def start_lasting_step(
@@ -69,11 +84,12 @@ def start_lasting_step(
 
     The OSError when the program cannot be started.
     """
+    output = output_file()
     process = subprocess.Popen(
         argv,
         env=environment,
         stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
+        stdout=output,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
@@ -81,7 +97,7 @@ def start_lasting_step(
         with suppress(BrokenPipeError):  # it has ended; `failure` tells why
             process.stdin.write(stdin)
             process.stdin.flush()
-    return LastingStep(process, os.fsdecode(argv[0]))
+    return LastingStep(process, os.fsdecode(argv[0]), output)
 
 
 def step_runs(slurm: Slurm, job_id: int, step_id: int) -> bool | None:

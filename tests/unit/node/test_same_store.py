@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from scratchflow.cli.snapshots import _verified
+from scratchflow.login import status
+from scratchflow.login.host import LoginHost
 from scratchflow.model.errors import StoreNotShared, StoreReplaced
+from scratchflow.node.history import verify_snapshots
 from scratchflow.store.directory import STORE_NAME
 from scratchflow.workspace.notes import Base
 from tests.unit.conftest import Desk
@@ -137,3 +142,43 @@ def test_the_id_file_is_closed_to_others_under_any_umask(desk: Desk) -> None:
     finally:
         os.umask(before)
     assert os.stat(desk.place.directory / STORE_NAME).st_mode & 0o777 == 0o600
+
+
+def another_store(desk: Desk) -> None:
+    """What is at the store's path was made by somebody else's workspace of that name."""
+    lose_the_mount(desk)
+    scratch = desk.scratch.with_name("scratch-of-another")
+    workspace = msgspec.structs.replace(desk.here.workspace, scratch=scratch)
+    other = Desk(msgspec.structs.replace(desk.here, workspace=workspace))
+    other.write("work/file")
+    other.backup()
+
+
+@pytest.mark.parametrize("replace", [lose_the_mount, another_store])
+def test_status_names_a_store_that_is_gone_or_another_one(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, replace: Callable[[Desk], object]
+) -> None:
+    snapshot = desk.backup().snapshot or ""
+    replace(desk)
+    login = LoginHost(desk.here.settings, {"HOME": "/h", "PATH": "", "USER": "u"}, lambda _: None)
+    monkeypatch.setattr(status, "_jobs", lambda _: [])
+    (problem,) = status.look(login).problems
+    assert problem.name == "store.replaced"
+    assert snapshot in problem.detail
+    assert "findmnt" in problem.fix
+
+
+def test_verify_of_an_empty_store_does_not_sound_as_if_all_were_well(desk: Desk) -> None:
+    empty = verify_snapshots(desk.here, desk.teller, [])
+    assert list(_verified(empty)) == ["the store has no snapshot: nothing was checked"]
+    desk.backup()
+    lose_the_mount(desk)
+    with pytest.raises(StoreReplaced):
+        verify_snapshots(desk.here, desk.teller, [])
+
+
+def test_verify_of_another_store_checks_it_and_says_so(desk: Desk) -> None:
+    desk.backup()
+    another_store(desk)
+    assert verify_snapshots(desk.here, desk.teller, []).checked == 1
+    assert desk.warnings == ["store.replaced"]
