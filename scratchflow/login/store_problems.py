@@ -12,7 +12,7 @@ from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.directory import Place
 from scratchflow.store.marks import Mark, read_marks
 from scratchflow.store.nodes import NodeRecord, read_nodes
-from scratchflow.store.shrink import is_shrunk
+from scratchflow.store.shrink import is_shrunk, size_in_words
 from scratchflow.store.verified import Verification
 
 _NAMED = 3
@@ -50,13 +50,15 @@ def _shrunk(catalogue: Catalogue, marks: Mapping[str, Mark]) -> Iterator[Problem
     if not kept or latest is None:
         return
     before = kept[-1]
-    sizes = RootSize(before.files, before.bytes), RootSize(latest.files, latest.bytes)
-    if not latest.shrunk and not is_shrunk(*sizes):
+    was, now = RootSize(before.files, before.bytes), RootSize(latest.files, latest.bytes)
+    if not latest.shrunk and not is_shrunk(was, now):
         return
+    # Only while the smaller one is the newest is the root that shrank the whole story.
+    of_root = marks[before.id].detail if latest.shrunk else ""
+    in_all = f"{size_in_words(now)} instead of {size_in_words(was)}"
     yield Problem(
         name="backup.shrunk",
-        detail="the last backup holds far fewer files than one before it:"
-        f" {latest.files:,} instead of {before.files:,}",
+        detail=f"the last backup holds far less than one before it: {of_root or in_all}",
         fix=f"`scratchflow restore {before.id}` brings them back,"
         f" `scratchflow snapshots unkeep {before.id}` agrees",
     )

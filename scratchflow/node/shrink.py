@@ -65,9 +65,10 @@ def _is_file(index: Index, entry: int) -> bool:
 
 def keep_parent(place: Place, parent: Manifest, shrink: Shrink, teller: Teller) -> None:
     """Keeps the parent from retention until a person agrees. Called before the smaller one is committed."""
-    keep(place, Mark(snapshot=parent.id, why="shrink", time=iso_time(time.time()) or ""))
+    now, detail = iso_time(time.time()) or "", shrink.in_words()
+    keep(place, Mark(snapshot=parent.id, why="shrink", time=now, detail=detail))
     message = (
-        f"{shrink.in_words()}; it is saved all the same, and snapshot {parent.id} is kept:"
+        f"{detail}; it is saved all the same, and snapshot {parent.id} is kept:"
         f" `scratchflow restore {parent.id}` brings it back"
     )
     teller.warn("backup.shrunk", b"", message)

@@ -30,6 +30,8 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: str
     why: Why
     time: str
+    # Which root shrank, and how much of it was left.
+    detail: str = ""
 
 
 def keep(place: Place, mark: Mark) -> None:
@@ -39,11 +41,15 @@ def keep(place: Place, mark: Mark) -> None:
     directory = place.directory / KEPT_NAME
     with store_errors(directory):
         known = _read(directory / f"{mark.snapshot}{_SUFFIX}", mark.snapshot)
-        if known is not None and known.why in {"asked", mark.why}:
+        if known is not None and (known.why == "asked" or _says_the_same(known, mark)):
             return
         make_private_directory(directory)
         content = msgspec.json.encode(mark) + b"\n"
         replace_file(directory / f"{mark.snapshot}{_SUFFIX}", content, mode=FILE_MODE)
+
+
+def _says_the_same(known: Mark, mark: Mark) -> bool:
+    return (known.why, known.detail) == (mark.why, mark.detail)
 
 
 def unkeep(place: Place, snapshot: str) -> bool:

@@ -26,7 +26,7 @@ class Shrink(msgspec.Struct, frozen=True):
 
     def refusal(self, parent: str) -> ShrinkGuard:
         """The error for a person who has to decide."""
-        before, after = _in_words(self.before), _in_words(self.after)
+        before, after = size_in_words(self.before), size_in_words(self.after)
         unsaved = self._unsaved_in_words()
         return ShrinkGuard(
             root=self.root, before=before, after=after, parent=parent, unsaved=unsaved
@@ -34,7 +34,8 @@ class Shrink(msgspec.Struct, frozen=True):
 
     def in_words(self) -> str:
         """What is left, and what there was."""
-        sizes = f"`{self.root}` holds {_in_words(self.after)} instead of {_in_words(self.before)}"
+        was, now = size_in_words(self.before), size_in_words(self.after)
+        sizes = f"`{self.root}` holds {now} instead of {was}"
         return f"{sizes}{printable(self._unsaved_in_words())}"
 
     def _unsaved_in_words(self) -> str:
@@ -69,5 +70,6 @@ def _lost_bytes(before: int, after: int) -> bool:
     return after * 2 < before and before - after > _SMALL_LOSS_BYTES
 
 
-def _in_words(size: RootSize) -> str:
+def size_in_words(size: RootSize) -> str:
+    """Files and bytes."""
     return f"{counted(size.files, 'file')} ({format_size(size.bytes)})"

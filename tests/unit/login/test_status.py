@@ -137,7 +137,7 @@ def test_a_smaller_snapshot_is_shown_until_a_person_agrees_or_restores(login: Lo
     desk.backup(purpose="auto")
     (problem,) = login.look().problems
     assert problem.name == "backup.shrunk"
-    assert "0 instead of 3" in problem.detail
+    assert "`work` holds 0 files (0 B) instead of 3 files" in problem.detail
     assert before in problem.fix
     desk.restore(before)
     assert login.problems() == []
