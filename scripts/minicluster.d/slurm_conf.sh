@@ -1,0 +1,83 @@
+# shellcheck shell=bash
+# Sourced by scripts/minicluster: slurm.conf and the files beside it.
+
+# node-1 has no GPU, unless it is the only node.
+gpu_nodes() { nodes | if ((NODES > 1)); then tail -n +2; else cat; fi; }
+
+comma_list() { paste -sd,; }
+
+node_lines() {
+    local h gres
+    for h in $(nodes); do
+        gres=
+        if gpu_nodes | grep -qx "$h"; then gres=' Gres=gpu:2'; fi
+        echo "NodeName=$h NodeAddr=$(address_of "$h") CPUs=4 RealMemory=4000 TmpDisk=1000$gres State=UNKNOWN"
+    done
+}
+
+slurm_conf() {
+    cat <<EOF
+ClusterName=mini
+SlurmctldHost=login($(address_of login))
+AuthType=auth/munge
+CredType=cred/munge
+SlurmUser=slurm
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.pid
+SlurmctldLogFile=/var/log/slurmctld.log
+SlurmdLogFile=/var/log/slurmd.log
+# No resource cgroups, no accounting database.
+$(
+        if [[ $PAM == adopt ]]; then
+            printf 'ProctrackType=proctrack/cgroup\nPrologFlags=X11\n'
+        else
+            echo ProctrackType=proctrack/linuxproc
+        fi
+    )
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MpiDefault=none
+# The nodes claim more CPUs than this machine has.
+SlurmdParameters=config_overrides
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+DefMemPerCPU=256
+GresTypes=gpu
+# The user's limits on login mean nothing on the nodes.
+PropagateResourceLimits=NONE
+# A test does not wait: short timers. A dead slurmd is found in about 3 times
+# MessageTimeout, which slurmctld reads at its start only.
+SlurmdTimeout=5
+MessageTimeout=5
+KillWait=5
+OverTimeLimit=0
+BatchStartTimeout=10
+# A node that was lost comes back by itself; one set down by hand stays down.
+ReturnToService=1
+MinJobAge=300
+SchedulerType=sched/backfill
+SchedulerParameters=sched_interval=5,bf_interval=5,batch_sched_delay=0,sched_min_interval=0
+$(node_lines)
+PartitionName=debug Nodes=$(nodes | comma_list) Default=YES DefaultTime=00:05:00 MaxTime=00:10:00 State=UP
+PartitionName=gpu Nodes=$(gpu_nodes | comma_list) Default=NO DefaultTime=00:10:00 MaxTime=04:00:00 State=UP
+$(if [[ -n $SLURM_EXTRA ]]; then cat "$SLURM_EXTRA"; fi)
+EOF
+}
+
+# slurm.conf comes last: it says that the others are there. A running cluster keeps it,
+# since somebody may have edited it (followed by `scontrol reconfigure`).
+write_slurm_files() {
+    [[ ! -s $SHARED/slurm/slurm.conf ]] || return 0
+    echo "NodeName=$(gpu_nodes | comma_list) Name=gpu File=/dev/fakegpu[0-1]" |
+        write_file "$SHARED/slurm/gres.conf"
+    # slurmd looks for cgroups even when nothing uses them, and dies if it finds none
+    # mounted; naming the version stops it from looking.
+    echo "CgroupPlugin=cgroup/v1" | write_file "$SHARED/slurm/cgroup.conf"
+    slurm_conf | write_file "$SHARED/slurm/slurm.conf"
+}
+
+# Job numbers start at 1 again, so slurmd must forget the credentials of the old ones too.
+forget_jobs() { rm -rf "$SHARED/slurm/slurm.conf" "$HOSTS_DIR"/*/var/spool/{slurmctld,slurmd}; }
