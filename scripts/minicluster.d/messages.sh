@@ -16,8 +16,8 @@ misuse() { # MESSAGE
 }
 
 # For failures nobody foresaw; the foreseen ones go through die.
-unforeseen() { # LINE COMMAND
-    say "error: line $1 failed: $2"
+unforeseen() { # FILE:LINE COMMAND
+    say "error: $1 failed: $2"
     printf 'hint: %s\n' "\`minicluster down\` cleans up what this left; logs are in $STATE" >&2
 }
-trap 'unforeseen "$LINENO" "$BASH_COMMAND"' ERR
+trap 'unforeseen "${BASH_SOURCE[0]##*/}:$LINENO" "$BASH_COMMAND"' ERR

@@ -1,6 +1,7 @@
 """What scripts/minicluster promises: real Slurm, real faults, and nothing left behind."""
 
 import hashlib
+import re
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.minicluster import Minicluster, retry_until, run
+from tests.cluster.minicluster import SCRIPT, Minicluster, retry_until, run
 
 NODES = ["node-1", "node-2", "node-3"]
 
@@ -276,6 +277,15 @@ class TestDown:
             assert refused.returncode == 1
             assert "not a minicluster directory" in refused.stderr
         assert [path.name for path in foreign.state.iterdir()] == ["shared"]
+
+
+class TestUnforeseenFailure:
+    def test_failure_names_the_file_the_line_and_the_command(self) -> None:
+        failed = Minicluster(Path("/proc/minicluster")).run("up", check=False)
+        assert failed.returncode == 1
+        file, line, command = re.findall(r"error: (\S+):(\d+) failed: (.*)", failed.stderr)[0]
+        source = (SCRIPT.parent / "minicluster.d" / file).read_text().splitlines()
+        assert source[int(line) - 1].strip() == command == 'mkdir -p "$STATE"'
 
 
 class TestKilledUp:
