@@ -111,7 +111,7 @@ GENERATED = {
     "schema/events.schema.json": events_schema,
     "schema/errors.json": errors_json,
     "docs/reference/errors.md": errors_page,
-    "vscode-extension/src/protocol.ts": protocol_ts,
+    "vscode-extension/src/cli/protocol.ts": protocol_ts,
 }
 
 

@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-    { ignores: ['dist/', 'node_modules/', 'wheel/', 'src/protocol.ts'] },
+    { ignores: ['dist/', 'node_modules/', 'wheel/', 'src/cli/protocol.ts'] },
     js.configs.recommended,
     {
         files: ['**/*.ts'],

@@ -2,21 +2,21 @@
 
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { Cli } from './cli';
+import { Cli } from './cli/cli';
 import { handlers } from './commands';
 import { guarded, type Context } from './flows/context';
 import { Deadlines } from './flows/deadlines';
 import { offerOnce } from './flows/remoteSsh';
-import { installedCli } from './install';
-import { locate } from './locate';
-import { CLI_VERSION } from './protocol';
+import { installedCli } from './cli/install';
+import { locate } from './cli/locate';
+import { CLI_VERSION } from './cli/protocol';
 import { globalArgs, text } from './settings';
-import { phaseOf, Store } from './state';
+import { phaseOf, Store } from './state/state';
 import { OFFERS } from './verbs';
 import { VsCodeEditor } from './vscode/editor';
 import { Screen } from './vscode/screen';
 import { ReadOnlyTexts, SCHEME } from './vscode/texts';
-import { Watch } from './watch';
+import { Watch } from './state/watch';
 
 const TICK_MS = 20_000;
 

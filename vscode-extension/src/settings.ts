@@ -1,6 +1,6 @@
 // The user's settings as arguments of the CLI. Reads the user's own values only, never a workspace's.
 
-import { plain } from './words';
+import { plain } from './format/words';
 
 export type Read = (key: string) => unknown;
 

@@ -1,7 +1,7 @@
 // The one table of commands and the CLI's verbs. `Verb` is generated from the CLI: a command for a verb
 // that it does not have does not compile. package.json lists the same commands, which a test checks.
 
-import type { Verb } from './protocol';
+import type { Verb } from './cli/protocol';
 
 export interface Offer {
   readonly command: string;

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { Cli, type Surroundings } from '../src/cli';
+import { Cli, type Surroundings } from '../src/cli/cli';
 
 export type Step = Record<string, unknown>;
 export type Play = Record<string, { steps: Step[]; onSigint?: Step[] }>;

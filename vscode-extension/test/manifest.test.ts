@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { VERBS } from '../src/protocol';
+import { VERBS } from '../src/cli/protocol';
 import { OFFERS } from '../src/verbs';
 
 interface Manifest {

@@ -1,6 +1,6 @@
 // Nodes for tests.
 
-import type { NodeRow } from '../src/protocol';
+import type { NodeRow } from '../src/cli/protocol';
 
 export function node(name: string, given: Partial<NodeRow> = {}): NodeRow {
   return {

@@ -1,7 +1,7 @@
 // Pictures of the cluster for tests.
 
-import { next, UNKNOWN, type Picture } from '../src/state';
-import type { StatusShown } from '../src/protocol';
+import { next, UNKNOWN, type Picture } from '../src/state/state';
+import type { StatusShown } from '../src/cli/protocol';
 
 export const NOW = Date.parse('2026-11-15T12:00:00Z');
 

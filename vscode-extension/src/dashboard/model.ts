@@ -1,10 +1,10 @@
 // What the dashboard shows, as plain data that the page draws. Pure.
 
-import { SHORT_S } from '../deadline';
+import { SHORT_S } from '../state/deadline';
 import { freeOf } from '../flows/allocate';
-import type { AutobackupShown, NodeRow, SnapshotRow } from '../protocol';
-import { held, isOverdue, lastSnapshotAge, secondsLeft, type Picture } from '../state';
-import { ago, counted, duration, moment, plain, size } from '../words';
+import type { AutobackupShown, NodeRow, SnapshotRow } from '../cli/protocol';
+import { held, isOverdue, lastSnapshotAge, secondsLeft, type Picture } from '../state/state';
+import { ago, counted, duration, moment, plain, size } from '../format/words';
 import { unsavedText } from '../views/allocation';
 import { statusBar } from '../views/statusBar';
 

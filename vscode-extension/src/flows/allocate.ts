@@ -1,9 +1,9 @@
 // Allocate Compute Node: ask which, wait with the queue's reason, then offer to open the workspace.
 
 import type { Choice } from '../editor';
-import type { Allocated, NodeRow } from '../protocol';
+import type { Allocated, NodeRow } from '../cli/protocol';
 import { slurmArgs } from '../settings';
-import { plain } from '../words';
+import { plain } from '../format/words';
 import { openWorkspace } from './open';
 import { runWithProgress, type Context } from './context';
 import { chooseProfile } from './profile';

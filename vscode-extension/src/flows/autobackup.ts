@@ -1,8 +1,8 @@
 // Auto Backup: on or off, and on by itself when there is a workspace to save.
 
 import { backupArgs } from '../settings';
-import { held } from '../state';
-import { duration, moment, plain } from '../words';
+import { held } from '../state/state';
+import { duration, moment, plain } from '../format/words';
 import { runWithProgress, type Context } from './context';
 
 export async function autobackup(context: Context): Promise<void> {

@@ -1,7 +1,7 @@
 // Clear Tmux: ask, take the final backup, give the node back.
 
-import { plain } from '../words';
-import { held } from '../state';
+import { plain } from '../format/words';
+import { held } from '../state/state';
 import { runWithProgress, type Context } from './context';
 
 export async function clear(context: Context): Promise<void> {

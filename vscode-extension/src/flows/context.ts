@@ -1,13 +1,13 @@
 // What every flow is given, and the ways that all of them go: run with progress, tell what went wrong.
 
-import { commandLine, type Cli, type Done, type Op } from '../cli';
+import { commandLine, type Cli, type Done, type Op } from '../cli/cli';
 import type { Editor, Progress } from '../editor';
 import { actionOf, type HintAction } from '../hint';
-import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../problem';
-import type { AnyEvent, NodesShown, Results } from '../protocol';
-import type { Store } from '../state';
-import { capital, plain } from '../words';
-import { isBare, progressText } from './progressText';
+import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../cli/problem';
+import type { AnyEvent, NodesShown, Results } from '../cli/protocol';
+import type { Store } from '../state/state';
+import { capital, plain } from '../format/words';
+import { isBare, progressText } from '../format/progressText';
 
 export interface Context {
   readonly cli: Cli;

@@ -1,9 +1,9 @@
 // Tells that the allocation is about to end, with what can be done about it.
 
-import { isDue, type Seen } from '../deadline';
-import { held, secondsLeft } from '../state';
+import { isDue, type Seen } from '../state/deadline';
+import { held, secondsLeft } from '../state/state';
 import { offerFor } from '../verbs';
-import { duration, plain } from '../words';
+import { duration, plain } from '../format/words';
 import type { Context } from './context';
 
 export class Deadlines {

@@ -1,8 +1,8 @@
 // Run Doctor: every check, what is wrong first; picking one says what mends it, with a button for it.
 
 import type { Choice } from '../editor';
-import type { Check } from '../protocol';
-import { plain } from '../words';
+import type { Check } from '../cli/protocol';
+import { plain } from '../format/words';
 import { runWithProgress, tellProblem, type Context } from './context';
 
 export async function doctor(context: Context): Promise<void> {

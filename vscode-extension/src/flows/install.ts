@@ -1,7 +1,7 @@
 // Install Command Line: one click, from the wheel that came with the extension.
 
-import { install as installWheel, programs } from '../install';
-import { CLI_VERSION } from '../protocol';
+import { install as installWheel, programs } from '../cli/install';
+import { CLI_VERSION } from '../cli/protocol';
 import type { Context } from './context';
 
 export interface Places {

@@ -1,7 +1,7 @@
 // The menu behind the status bar: what makes sense now comes first, all else is left to the palette.
 
-import { NEEDS_ANOTHER_CLI } from '../problem';
-import { isHere, phaseOf, type Picture } from '../state';
+import { NEEDS_ANOTHER_CLI } from '../cli/problem';
+import { isHere, phaseOf, type Picture } from '../state/state';
 import { OFFERS } from '../verbs';
 import type { Context } from './context';
 

@@ -3,7 +3,7 @@
 
 import type { Context } from './context';
 import { text } from '../settings';
-import { plain } from '../words';
+import { plain } from '../format/words';
 
 /** Works without any cluster; of no use to somebody who wants a node and has one. */
 const BUILT_IN = 'local';

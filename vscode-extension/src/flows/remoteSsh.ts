@@ -1,7 +1,7 @@
 // Remote-SSH on compute nodes: the settings that spare its users the usual waits, offered once.
 
 import type { Editor } from '../editor';
-import type { StatusShown } from '../protocol';
+import type { StatusShown } from '../cli/protocol';
 import type { Context } from './context';
 import { hostOf } from './place';
 import { posix } from 'node:path';

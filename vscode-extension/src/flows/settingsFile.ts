@@ -1,6 +1,6 @@
 // Open Settings: the CLI's own settings; it says where they are.
 
-import { plain } from '../words';
+import { plain } from '../format/words';
 import type { Context } from './context';
 
 export async function openSettings({ cli, editor }: Context): Promise<void> {

@@ -1,7 +1,7 @@
 // Set Up Cluster: ask for the login host, show what would change, then do it.
 
-import type { ClusterSetUp } from '../protocol';
-import { plain } from '../words';
+import type { ClusterSetUp } from '../cli/protocol';
+import { plain } from '../format/words';
 import { runWithProgress, type Context } from './context';
 
 interface Answers {

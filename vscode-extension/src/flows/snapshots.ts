@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
-import { problemOf } from '../problem';
-import type { PathChange, SnapshotsDiffed } from '../protocol';
-import { counted, plain, snapshotName } from '../words';
+import { problemOf } from '../cli/problem';
+import type { PathChange, SnapshotsDiffed } from '../cli/protocol';
+import { counted, plain, snapshotName } from '../format/words';
 import { runWithProgress, type Context } from './context';
 import { hostOf } from './place';
 import { restore } from './workspace';

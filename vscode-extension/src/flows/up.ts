@@ -1,13 +1,13 @@
 // Start Working and Move to Another Node: the CLI does all the steps, we follow and offer the next one.
 
-import type { UpAndRunning } from '../protocol';
+import type { UpAndRunning } from '../cli/protocol';
 import { runWithProgress, type Context } from './context';
 import { chooseNode } from './allocate';
 import { chooseProfile } from './profile';
 import { openWorkspace } from './open';
 import { backupArgs, slurmArgs } from '../settings';
-import { held, phaseOf } from '../state';
-import { plain } from '../words';
+import { held, phaseOf } from '../state/state';
+import { plain } from '../format/words';
 
 const OPEN = 'Open Workspace';
 

@@ -1,7 +1,7 @@
 // Create Workspace, Initialize Scratch Space, Run Backup: what moves files, told by files and bytes.
 
-import { counted, duration, plain, size } from '../words';
-import type { BackupTaken, Restored } from '../protocol';
+import { counted, duration, plain, size } from '../format/words';
+import type { BackupTaken, Restored } from '../cli/protocol';
 import { keepSafe } from './autobackup';
 import { guarded, runWithProgress, type Context } from './context';
 

@@ -1,12 +1,19 @@
 // The rows of the views Allocation and Auto-backup. Pure.
 
-import { SHORT_S } from '../deadline';
-import { ofState } from '../flows/progressText';
+import { SHORT_S } from '../state/deadline';
+import { ofState } from '../format/progressText';
 import { said } from '../flows/context';
-import type { AutobackupShown, Problem as Amiss, WorkspaceShown } from '../protocol';
+import type { AutobackupShown, Problem as Amiss, WorkspaceShown } from '../cli/protocol';
 import { actionOf } from '../hint';
-import { held, isOverdue, lastSnapshotAge, phaseOf, secondsLeft, type Picture } from '../state';
-import { ago, capital, duration, moment, plain } from '../words';
+import {
+  held,
+  isOverdue,
+  lastSnapshotAge,
+  phaseOf,
+  secondsLeft,
+  type Picture,
+} from '../state/state';
+import { ago, capital, duration, moment, plain } from '../format/words';
 import type { Row } from './row';
 
 /** Empty when there is nothing to tell: then the view shows its welcome with the next step. */

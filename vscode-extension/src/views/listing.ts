@@ -1,7 +1,7 @@
 // Something that is asked of the CLI when somebody looks at it, and kept until it is out of date.
 
 import { said } from '../flows/context';
-import { problemOf } from '../problem';
+import { problemOf } from '../cli/problem';
 import type { Row } from './row';
 
 export class Listing<T> {

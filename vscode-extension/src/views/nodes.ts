@@ -1,8 +1,8 @@
 // The rows of the view Nodes. Pure.
 
 import { freeOf } from '../flows/allocate';
-import type { NodeRow } from '../protocol';
-import { plain, size } from '../words';
+import type { NodeRow } from '../cli/protocol';
+import { plain, size } from '../format/words';
 import type { Row } from './row';
 
 export function nodeRows(nodes: readonly NodeRow[]): Row[] {

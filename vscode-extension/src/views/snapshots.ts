@@ -1,9 +1,9 @@
 // The rows of the view Snapshots: newest first, and beneath each what lies in it.
 
 import { posix } from 'node:path';
-import type { Cli } from '../cli';
-import type { PathEntry, SnapshotRow } from '../protocol';
-import { counted, moment, plain, size } from '../words';
+import type { Cli } from '../cli/cli';
+import type { PathEntry, SnapshotRow } from '../cli/protocol';
+import { counted, moment, plain, size } from '../format/words';
 import type { Row } from './row';
 
 export function snapshotRows(cli: Cli, snapshots: readonly SnapshotRow[], nowMs: number): Row[] {

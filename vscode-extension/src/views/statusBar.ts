@@ -1,11 +1,11 @@
 // What the status bar says: node, time left, age of the last snapshot. Pure.
 
-import { SHORT_S } from '../deadline';
-import { NEEDS_ANOTHER_CLI } from '../problem';
-import { held, isHere, isOverdue, lastSnapshotAge, phaseOf, secondsLeft } from '../state';
-import type { Link, Picture } from '../state';
+import { SHORT_S } from '../state/deadline';
+import { NEEDS_ANOTHER_CLI } from '../cli/problem';
+import { held, isHere, isOverdue, lastSnapshotAge, phaseOf, secondsLeft } from '../state/state';
+import type { Link, Picture } from '../state/state';
 import { said } from '../flows/context';
-import { ago, duration, plain } from '../words';
+import { ago, duration, plain } from '../format/words';
 
 export interface Bar {
   readonly text: string;

@@ -1,11 +1,11 @@
 // Everything that is on the screen all the time: status bar, side bar, dashboard; and when it is redrawn.
 
 import * as vscode from 'vscode';
-import type { Cli } from '../cli';
+import type { Cli } from '../cli/cli';
 import { dashboard, type Dashboard } from '../dashboard/model';
-import { NEEDS_ANOTHER_CLI } from '../problem';
-import type { NodesShown, SnapshotsListed } from '../protocol';
-import { isHere, phaseOf, type Picture, type Store } from '../state';
+import { NEEDS_ANOTHER_CLI } from '../cli/problem';
+import type { NodesShown, SnapshotsListed } from '../cli/protocol';
+import { isHere, phaseOf, type Picture, type Store } from '../state/state';
 import { allocationRows, autobackupRows } from '../views/allocation';
 import { Listing } from '../views/listing';
 import { nodeRows } from '../views/nodes';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { dashboard, type Ingredients } from '../../src/dashboard/model';
-import type { SnapshotRow } from '../../src/protocol';
-import { UNKNOWN } from '../../src/state';
+import type { SnapshotRow } from '../../src/cli/protocol';
+import { UNKNOWN } from '../../src/state/state';
 import { node } from '../nodes';
 import { NOW, seeing, WITH_NODE, withLeft } from '../pictures';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { allocate, freeOf, nodeChoices } from '../../src/flows/allocate';
 import { guarded } from '../../src/flows/context';
-import { phaseOf } from '../../src/state';
+import { phaseOf } from '../../src/state/state';
 import { answering, failure, playing, summary, type Play } from '../fakeCli';
 import { node } from '../nodes';
 import { NO_NODE } from '../pictures';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { guarded, said, tellProblem, type Context } from '../../src/flows/context';
-import { missing } from '../../src/problem';
+import { missing } from '../../src/cli/problem';
 import { playing } from '../fakeCli';
 import { lab } from './lab';
 

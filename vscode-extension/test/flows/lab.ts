@@ -1,8 +1,8 @@
 // What a flow needs, with a fake editor and a fake CLI.
 
 import type { Context } from '../../src/flows/context';
-import { Store } from '../../src/state';
-import type { StatusShown } from '../../src/protocol';
+import { Store } from '../../src/state/state';
+import type { StatusShown } from '../../src/cli/protocol';
 import { fakeCli, type Play } from '../fakeCli';
 import { FakeEditor } from '../fakeEditor';
 import { NOW } from '../pictures';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { menu, namesFor } from '../../src/flows/menu';
-import { missing } from '../../src/problem';
-import { next } from '../../src/state';
+import { missing } from '../../src/cli/problem';
+import { next } from '../../src/state/state';
 import { NO_NODE, seeing, WITH_NODE } from '../pictures';
 import { lab } from './lab';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as flows from '../../src/flows/snapshots';
 import { answering, failure, playing } from '../fakeCli';
 import { WITH_NODE } from '../pictures';
-import { snapshotName } from '../../src/words';
+import { snapshotName } from '../../src/format/words';
 import { lab } from './lab';
 
 const ID = '20261115T060554Z-2f01f2';

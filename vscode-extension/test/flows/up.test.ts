@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { hop, up } from '../../src/flows/up';
-import { phaseOf } from '../../src/state';
+import { phaseOf } from '../../src/state/state';
 import { answering, playing, summary, type Play } from '../fakeCli';
 import { node } from '../nodes';
 import { NO_NODE, WITH_NODE } from '../pictures';

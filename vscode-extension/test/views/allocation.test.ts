@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { crashed } from '../../src/problem';
-import { UNKNOWN } from '../../src/state';
+import { crashed } from '../../src/cli/problem';
+import { UNKNOWN } from '../../src/state/state';
 import { allocationRows, autobackupRows } from '../../src/views/allocation';
 import { NO_NODE, NOW, seeing, WITH_NODE } from '../pictures';
 

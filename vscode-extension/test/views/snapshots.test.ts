@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SnapshotRow } from '../../src/protocol';
+import type { SnapshotRow } from '../../src/cli/protocol';
 import { snapshotRows } from '../../src/views/snapshots';
 import { fakeCli, playing } from '../fakeCli';
 import { NOW } from '../pictures';

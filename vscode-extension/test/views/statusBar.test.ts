@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { crashed, missing } from '../../src/problem';
-import { next, UNKNOWN } from '../../src/state';
+import { crashed, missing } from '../../src/cli/problem';
+import { next, UNKNOWN } from '../../src/state/state';
 import { statusBar } from '../../src/views/statusBar';
 import { NO_NODE, NOW, seeing, withLeft, WITH_NODE } from '../pictures';
 

@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { locate, onPath } from '../src/locate';
-import { problemOf } from '../src/problem';
+import { locate, onPath } from '../../src/cli/locate';
+import { problemOf } from '../../src/cli/problem';
 
 const root = mkdtempSync(join(tmpdir(), 'locate-'));
 

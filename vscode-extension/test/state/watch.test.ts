@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Cli, Options } from '../src/cli';
-import { CliError, crashed, missing } from '../src/problem';
-import type { AnyEvent } from '../src/protocol';
-import type { Happening } from '../src/state';
-import { Watch } from '../src/watch';
-import { WITH_NODE } from './pictures';
+import type { Cli, Options } from '../../src/cli/cli';
+import { CliError, crashed, missing } from '../../src/cli/problem';
+import type { AnyEvent } from '../../src/cli/protocol';
+import type { Happening } from '../../src/state/state';
+import { Watch } from '../../src/state/watch';
+import { WITH_NODE } from '../pictures';
 
 /** A CLI whose `status --watch` ends when the test says so. */
 function lab() {

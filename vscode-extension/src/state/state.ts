@@ -1,7 +1,7 @@
 // The state machine: what is known about the cluster, and what each happening makes of it. Pure.
 
-import type { Problem } from './problem';
-import type { Allocated, AllocationShown, State, StatusShown } from './protocol';
+import type { Problem } from '../cli/problem';
+import type { Allocated, AllocationShown, State, StatusShown } from '../cli/protocol';
 
 /** How we stand with the one long-lived `status --watch`. */
 export type Link =

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { ago, capital, counted, duration, moment, plain, size, snapshotName } from '../src/words';
+import {
+  ago,
+  capital,
+  counted,
+  duration,
+  moment,
+  plain,
+  size,
+  snapshotName,
+} from '../../src/format/words';
 
 describe('times', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Hello } from '../src/protocol';
-import { isBefore, judge } from '../src/versions';
+import type { Hello } from '../../src/cli/protocol';
+import { isBefore, judge } from '../../src/cli/versions';
 
 const hello = (v: number, version: string) =>
   ({

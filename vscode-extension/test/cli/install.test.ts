@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { install, installedCli, type RunProgram } from '../src/install';
-import { problemOf } from '../src/problem';
+import { install, installedCli, type RunProgram } from '../../src/cli/install';
+import { problemOf } from '../../src/cli/problem';
 
 function lab(fails: (line: string) => boolean = () => false) {
   const root = mkdtempSync(join(tmpdir(), 'install-'));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AllocationShown, State } from '../src/protocol';
+import type { AllocationShown, State } from '../../src/cli/protocol';
 import {
   isOverdue,
   lastSnapshotAge,
@@ -8,8 +8,8 @@ import {
   secondsLeft,
   Store,
   UNKNOWN,
-} from '../src/state';
-import { NO_NODE, NOW, seeing, WITH_NODE } from './pictures';
+} from '../../src/state/state';
+import { NO_NODE, NOW, seeing, WITH_NODE } from '../pictures';
 
 const state = (name: string, reason?: string): State => ({
   ...{ v: 1, seq: 0, ts: '', op: 'allocate', type: 'state', previous: null },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isDue } from '../src/deadline';
+import { isDue } from '../../src/state/deadline';
 
 const seen = (left: number, jobId = 7) => ({ left, jobId });
 

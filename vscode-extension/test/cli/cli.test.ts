@@ -1,8 +1,8 @@
 import { homedir } from 'node:os';
 import { afterEach, describe, expect, test } from 'vitest';
-import { commandLine } from '../src/cli';
-import { problemOf } from '../src/problem';
-import { answering, failure, fakeCli, playing, summary } from './fakeCli';
+import { commandLine } from '../../src/cli/cli';
+import { problemOf } from '../../src/cli/problem';
+import { answering, failure, fakeCli, playing, summary } from '../fakeCli';
 
 const unhandled: unknown[] = [];
 process.on('unhandledRejection', (reason) => unhandled.push(reason));

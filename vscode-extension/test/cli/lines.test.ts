@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LineReader } from '../src/lines';
+import { LineReader } from '../../src/cli/lines';
 
 const line = '{"v":1,"seq":0,"ts":"","op":"x","type":"log","level":"info","message":"é"}\n';
 

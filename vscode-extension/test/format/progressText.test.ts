@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ofState, progressText } from '../../src/flows/progressText';
-import type { AnyEvent, State } from '../../src/protocol';
+import { ofState, progressText } from '../../src/format/progressText';
+import type { AnyEvent, State } from '../../src/cli/protocol';
 import { NOW } from '../pictures';
 
 const event = (fields: object) => ({ v: 1, seq: 0, ts: '', op: 'x', ...fields }) as AnyEvent;

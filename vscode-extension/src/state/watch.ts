@@ -1,10 +1,10 @@
 // Keeps one `status --watch` running: starts it again with growing pauses, lets it rest while the
 // window is out of sight for long, and reports both to the state machine.
 
-import type { Cli } from './cli';
-import { CliError, crashed, garbage, problemOf, type Problem } from './problem';
+import type { Cli } from '../cli/cli';
+import { CliError, crashed, garbage, problemOf, type Problem } from '../cli/problem';
 import type { Happening } from './state';
-import type { StatusShown } from './protocol';
+import type { StatusShown } from '../cli/protocol';
 
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;

@@ -1,7 +1,7 @@
 // An event as a line under a progress notification. Pure.
 
-import type { AnyEvent, Progress, State } from '../protocol';
-import { duration, plain, size } from '../words';
+import type { AnyEvent, Progress, State } from '../cli/protocol';
+import { duration, plain, size } from './words';
 
 export interface Shown {
   readonly message: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { allowed } from '../src/environment';
+import { allowed } from '../../src/cli/environment';
 
 test('the CLI sees what it needs and nothing of the editor', () => {
   const kept = allowed({
