@@ -1,7 +1,7 @@
 // What the dashboard shows, as plain data that the page draws. Pure.
 
 import { SHORT_S } from '../state/deadline';
-import { freeOf } from '../flows/allocate';
+import { freeOf } from '../format/nodeText';
 import type { AutobackupShown, NodeRow, SnapshotRow } from '../cli/protocol';
 import { held, isOverdue, lastSnapshotAge, secondsLeft, type Picture } from '../state/state';
 import { ago, counted, duration, moment, plain, size } from '../format/words';

@@ -3,6 +3,7 @@
 import type { Choice } from '../editor';
 import type { Allocated, NodeRow } from '../cli/protocol';
 import { slurmArgs } from '../settings';
+import { freeOf } from '../format/nodeText';
 import { plain } from '../format/words';
 import { openWorkspace } from './open';
 import { runWithProgress, type Context } from './context';
@@ -58,14 +59,6 @@ function nodeChoice(node: NodeRow): Choice<string> {
     description: freeOf(node),
     ...(node.warm === null ? {} : { detail: 'warm: still holds a copy of the workspace' }),
   };
-}
-
-/** `2/4 GPUs, 8/16 CPUs free`: short, for a narrow side bar. */
-export function freeOf(node: NodeRow): string {
-  if (!node.available) return plain(node.state);
-  const cpus = `${node.cpus_free}/${node.cpus} CPUs free`;
-  if (node.gpus === 0) return cpus;
-  return `${node.gpus_free ?? '?'}/${node.gpus} GPUs, ${cpus}`;
 }
 
 async function request(context: Context, node: string): Promise<Allocated> {

@@ -5,9 +5,9 @@ import type { Editor, Progress } from '../editor';
 import { actionOf, type HintAction } from '../hint';
 import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../cli/problem';
 import type { AnyEvent, NodesShown, Results } from '../cli/protocol';
-import type { Store } from '../state/state';
-import { capital, plain } from '../format/words';
+import { said } from '../format/problemText';
 import { isBare, progressText } from '../format/progressText';
+import type { Store } from '../state/state';
 
 export interface Context {
   readonly cli: Cli;
@@ -102,14 +102,4 @@ async function act({ editor, locate }: Context, action: HintAction): Promise<voi
     'scratchflow',
     action.text.replace(/^scratchflow/, program || 'scratchflow'),
   );
-}
-
-/** A problem as one text: what happened, then what to do. */
-export function said({ message, hint }: Problem): string {
-  return hint === '' ? sentence(message) : `${sentence(message)} ${sentence(hint)}`;
-}
-
-function sentence(text: string): string {
-  const shown = capital(plain(text));
-  return /[.!?…]$/.test(shown) ? shown : `${shown}.`;
 }

@@ -2,7 +2,7 @@
 
 import { SHORT_S } from '../state/deadline';
 import { ofState } from '../format/progressText';
-import { said } from '../flows/context';
+import { said } from '../format/problemText';
 import type { AutobackupShown, Problem as Amiss, WorkspaceShown } from '../cli/protocol';
 import { actionOf } from '../hint';
 import {

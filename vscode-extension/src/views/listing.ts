@@ -1,6 +1,6 @@
 // Something that is asked of the CLI when somebody looks at it, and kept until it is out of date.
 
-import { said } from '../flows/context';
+import { said } from '../format/problemText';
 import { problemOf } from '../cli/problem';
 import type { Row } from './row';
 

@@ -1,6 +1,6 @@
 // The rows of the view Nodes. Pure.
 
-import { freeOf } from '../flows/allocate';
+import { freeOf } from '../format/nodeText';
 import type { NodeRow } from '../cli/protocol';
 import { plain, size } from '../format/words';
 import type { Row } from './row';

@@ -4,7 +4,7 @@ import { SHORT_S } from '../state/deadline';
 import { NEEDS_ANOTHER_CLI } from '../cli/problem';
 import { held, isHere, isOverdue, lastSnapshotAge, phaseOf, secondsLeft } from '../state/state';
 import type { Link, Picture } from '../state/state';
-import { said } from '../flows/context';
+import { said } from '../format/problemText';
 import { ago, duration, plain } from '../format/words';
 
 export interface Bar {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { allocate, freeOf, nodeChoices } from '../../src/flows/allocate';
+import { allocate, nodeChoices } from '../../src/flows/allocate';
 import { guarded } from '../../src/flows/context';
 import { phaseOf } from '../../src/state/state';
 import { answering, failure, playing, summary, type Play } from '../fakeCli';
@@ -50,14 +50,6 @@ describe('the list of nodes', () => {
         node('warm', { warm: 'x', cpus_free: 1 }),
       ),
     ).toEqual(['Any free node', 'warm', 'gpus', 'busy', 'gone']);
-  });
-
-  test('says what is free', () => {
-    expect(freeOf(node('n', { gpus: 4, gpus_free: 2, cpus_free: 8 }))).toBe(
-      '2/4 GPUs, 8/16 CPUs free',
-    );
-    expect(freeOf(node('n', { gpus: 4, gpus_free: null }))).toContain('?/4 GPUs');
-    expect(freeOf(node('n', { available: false, state: 'drained' }))).toBe('drained');
   });
 });
 

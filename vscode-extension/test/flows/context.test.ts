@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { guarded, said, tellProblem, type Context } from '../../src/flows/context';
+import { guarded, tellProblem, type Context } from '../../src/flows/context';
 import { missing } from '../../src/cli/problem';
 import { playing } from '../fakeCli';
 import { lab } from './lab';
@@ -39,11 +39,6 @@ test('a bug of our own is told too, and cancelling is not worth a word', async (
   editor.seen.length = 0;
   await tellProblem(context, { code: 'cli.cancelled', message: '', hint: '', retryable: false });
   expect(editor.seen).toEqual([]);
-});
-
-test('foreign words cannot become links in a message', () => {
-  const problem = { code: 'x', message: 'no node [gpu](command:evil)', hint: '', retryable: false };
-  expect(said(problem)).not.toContain('](');
 });
 
 test('a hint’s longer command is typed into a terminal with the path of our program', async () => {
