@@ -11,7 +11,7 @@ from typing import Any
 
 from scratchflow.agent.request import Request, encode
 from scratchflow.agent.stream import Garbled, Line, Preamble, as_error, parse_line
-from scratchflow.agent.transport import Far, FarStream, last_words
+from scratchflow.agent.transport import Far, FarStream
 from scratchflow.model.errors import (
     AgentGarbled,
     AgentMismatch,
@@ -20,6 +20,7 @@ from scratchflow.model.errors import (
     ScratchflowError,
 )
 from scratchflow.model.events import PROTOCOL_VERSION, Emit, Failure, Hello, Summary
+from scratchflow.model.text import last_line
 
 # Puts an agent of ours there and gives the command that starts it.
 Heal = Callable[[ScratchflowError], Sequence[str]]
@@ -119,7 +120,7 @@ class _Listener:
         self._on_hello(hello)
 
     def _cut_short(self, stream: FarStream) -> ScratchflowError:
-        said = last_words(stream.stderr_tail)
+        said = last_line(stream.stderr_tail)
         if self._next_seq:
             reason = f"its agent ended before it was done ({_ending(stream.returncode)})"
             return ConnectionLost(host=self._host, reason=f"{reason}: {said}" if said else reason)

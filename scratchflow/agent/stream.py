@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from scratchflow.agent.transport import last_words
 from scratchflow.model.errors import ScratchflowError, told_error
 from scratchflow.model.events import (
     PROTOCOL_VERSION,
@@ -21,6 +20,7 @@ from scratchflow.model.events import (
     Summary,
     Warned,
 )
+from scratchflow.model.text import last_line
 
 # One line may hold the difference of two large snapshots.
 MAX_LINE_BYTES = 64 << 20
@@ -115,7 +115,7 @@ class Preamble:
 
     def last_words(self) -> str:
         """What was said instead of a hello."""
-        return last_words(self._kept)
+        return last_line(self._kept)
 
 
 def _hello_at(raw: bytes) -> Line | None:

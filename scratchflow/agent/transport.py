@@ -45,9 +45,3 @@ class Far(Protocol):
     def stream(
         self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
     ) -> FarStream: ...
-
-
-def last_words(said: bytes) -> str:
-    """The last line that says something, for an error message; cut when somebody is long-winded."""
-    lines = said.decode("utf-8", "replace").split("\n")
-    return next((line.strip()[-300:] for line in reversed(lines) if line.strip()), "")

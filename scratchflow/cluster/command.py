@@ -1,14 +1,11 @@
-"""The seam to the outside: one function that runs a command to its end, within a time limit."""
+"""Slurm's and tmux's commands on this host: one function that runs each, within a time limit."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-import msgspec
+from scratchflow.process.child import ChildTimedOut, Completed, run_child
 
 # Filters and formats that a user may have set for his own eyes would change what we read, and the
 # variables of a job would turn our request into a part of that job.
@@ -21,19 +18,7 @@ class CommandMissing(Exception):
 
 
 class CommandUnanswered(Exception):
-    """The command said nothing, for a reason that may pass; the text says which."""
-
-
-class CommandTimedOut(CommandUnanswered):
-    """The command did not end within its limit and was killed."""
-
-
-class Completed(msgspec.Struct, frozen=True):
-    """How a command ended. Bytes that are not UTF-8 arrive as surrogate escapes."""
-
-    exit_code: int
-    stdout: str = ""
-    stderr: str = ""
+    """The command gave no answer, for a reason that may pass; the text says which."""
 
 
 class Run(Protocol):
@@ -66,37 +51,11 @@ def local_run(environment: Mapping[str, str]) -> Run:
 
 def _run_here(argv: Sequence[str], timeout_s: float, environment: Mapping[str, str]) -> Completed:
     try:
-        # A session of its own: a Ctrl-C is ours to handle, and a time-out ends its children too.
-        process = subprocess.Popen(
-            argv,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            errors="surrogateescape",
-            start_new_session=True,
-        )
+        return run_child(argv, timeout_s=timeout_s, environment=environment)
+    except ChildTimedOut:
+        unanswered = f"`{argv[0]}` gave no answer within {timeout_s:g} s"
+        raise CommandUnanswered(unanswered) from None
     except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
         raise CommandMissing(argv[0]) from error
     except OSError as error:  # no more processes or memory, just now
         raise CommandUnanswered(f"`{argv[0]}` cannot be started: {error.strerror}") from error
-    with process:
-        try:
-            stdout, stderr = process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            _kill_group(process)
-            raise CommandTimedOut(f"`{argv[0]}` gave no answer within {timeout_s:g} s") from None
-        except BaseException:
-            _kill_group(process)
-            raise
-    return Completed(process.returncode, stdout, stderr)
-
-
-def _kill_group(process: subprocess.Popen[str]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    process.wait()

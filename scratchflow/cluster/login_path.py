@@ -26,7 +26,7 @@ def with_login_path(environment: Mapping[str, str], run: Run) -> dict[str, str]:
         done = run(["sh", "-l", "-c", _TELL], _PROFILE_S)
     except (CommandMissing, CommandUnanswered):
         return before
-    return {**before, **_told(done.stdout)}
+    return {**before, **_told(done.text)}
 
 
 def _told(text: str) -> dict[str, str]:

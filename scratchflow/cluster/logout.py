@@ -21,8 +21,8 @@ def logout_kills(run: Run, user: str) -> bool | None:
     except (CommandMissing, CommandUnanswered):
         return None
     # `b true`, then two arrays: `as 0`, `as 1 "root"`.
-    values = done.stdout.splitlines()
-    if done.exit_code != 0 or len(values) != 3:
+    values = done.text.splitlines()
+    if done.returncode != 0 or len(values) != 3:
         return None
     kills, only, excluded = values
     if kills.strip() != "b true" or user in _names(excluded):

@@ -10,7 +10,7 @@ from scratchflow.config.settings import Settings
 from scratchflow.model.errors import AliasUnused, AliasUnverified
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.results import AliasShown, NodeHeld, Problem
-from scratchflow.model.text import printable
+from scratchflow.model.text import last_line, printable
 from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPlaces
@@ -88,8 +88,7 @@ def verify(settings: Settings, node: str, emit: Emit, *, may_ask: bool) -> None:
     except subprocess.TimeoutExpired:
         raise AliasUnverified(alias=alias, node=node, reason="no answer in time") from None
     if done.returncode != 0:
-        said = (done.stderr or b"").decode("utf-8", "replace").strip().splitlines()
-        reason = said[-1] if said else f"ssh exited with {done.returncode}"
+        reason = last_line(done.stderr or b"") or f"ssh exited with {done.returncode}"
         raise AliasUnverified(alias=alias, node=node, reason=reason)
     name = done.stdout.decode("utf-8", "replace").strip()
     if name.partition(".")[0].lower() != node.partition(".")[0].lower():

@@ -33,6 +33,13 @@ def shown_path(path: str | None, path_b64: str | None) -> str:
     return printable(base64.b64decode(path_b64).decode("utf-8", "surrogateescape"))
 
 
+def last_line(said: bytes | str) -> str:
+    """The last line that says something, for an error message; the end of it if it is long."""
+    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
+    lines = text.split("\n")
+    return next((line.strip()[-300:] for line in reversed(lines) if line.strip()), "")
+
+
 def counted(count: int, thing: str) -> str:
     """`1 file`, `30,000 files`."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

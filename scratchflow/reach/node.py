@@ -23,9 +23,10 @@ from scratchflow.model.errors import (
     ScratchflowError,
     SlurmUnreachable,
 )
+from scratchflow.process.child import ChildTimedOut, Completed, run_child
 from scratchflow.ssh.config.paths import SshPlaces
-from scratchflow.ssh.transport.base import Completed, shown_command
-from scratchflow.ssh.transport.child import ChildStream, ChildTimedOut, run_child
+from scratchflow.ssh.transport.base import shown_command
+from scratchflow.ssh.transport.child import ChildStream
 from scratchflow.ssh.transport.node import know_node, neighbour_argv
 from scratchflow.ssh.transport.openssh import ssh_environment
 

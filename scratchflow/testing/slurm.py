@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from scratchflow.cluster.command import Completed
 from scratchflow.cluster.slurm.wait import Clock
+from scratchflow.process.child import Completed
+from scratchflow.testing.command import completed
 
 _DOWN = "Unable to contact slurm controller (connect failure)"
 _ENDED = {"CANCELLED", "COMPLETED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL"}
@@ -162,35 +163,35 @@ class FakeSlurm(msgspec.Struct):
 
     def _squeue(self, options: list[str]) -> Completed:
         if not self.up:
-            return Completed(1, "", f"slurm_load_jobs error: {_DOWN}\n")
+            return completed(1, "", f"slurm_load_jobs error: {_DOWN}\n")
         given = dict(_option(word) for word in options)
         unknown = given.keys() - {"noheader", "user", "states", "jobs", "name", "format"}
         if unknown:
             raise AssertionError(f"this fake knows no `squeue` with {unknown}")
         if "jobs" in given and int(given["jobs"]) not in self.jobs:
-            return Completed(1, "", "slurm_load_jobs error: Invalid job id specified\n")
+            return completed(1, "", "slurm_load_jobs error: Invalid job id specified\n")
         chosen = [job for job in self.jobs.values() if _fits(job, given)]
         lines = [
             re.sub("%(.)", lambda letter, job=job: job.shown(letter[1]), given["format"])  # type: ignore[misc]
             for job in chosen
         ]
-        return Completed(0, "".join(f"{line}\n" for line in lines))
+        return completed(0, "".join(f"{line}\n" for line in lines))
 
     def _scontrol(self, words: list[str]) -> Completed:
         if words[:2] == ["show", "hostnames"]:
-            return Completed(1, "", "scontrol: not in this fake\n")
+            return completed(1, "", "scontrol: not in this fake\n")
         if not self.up:
-            return Completed(1, "", f"slurm_load_jobs error: {_DOWN}\n")
+            return completed(1, "", f"slurm_load_jobs error: {_DOWN}\n")
         if words == ["show", "config"]:
             kind = "slurmdbd" if self.accounted else "none"
-            return Completed(0, f"AccountingStorageType   = accounting_storage/{kind}\n")
+            return completed(0, f"AccountingStorageType   = accounting_storage/{kind}\n")
         if words[-1] == "node":
-            return Completed(0, "".join(self._shown_node(node) for node in self.nodes.values()))
+            return completed(0, "".join(self._shown_node(node) for node in self.nodes.values()))
         if words[-1] == "partition":
-            return Completed(0, _PARTITIONS)
+            return completed(0, _PARTITIONS)
         if words[:3] != ["--oneliner", "show", "job"]:
             raise AssertionError(f"this fake knows no `scontrol {words}`")
-        return Completed(1, "", "slurm_load_jobs error: Invalid job id specified\n")
+        return completed(1, "", "slurm_load_jobs error: Invalid job id specified\n")
 
     def _shown_node(self, node: FakeNode) -> str:
         used = self._cpus_used(node)
@@ -212,26 +213,26 @@ class FakeSlurm(msgspec.Struct):
 
     def _scancel(self, words: list[str]) -> Completed:
         if not self.up:
-            return Completed(8, "", f"scancel: error: Kill job error on job id 1: {_DOWN}\n")
+            return completed(8, "", f"scancel: error: Kill job error on job id 1: {_DOWN}\n")
         given = dict(_option(word) for word in words[:-1])
         job = self.jobs.get(int(words[-1]))
         if job is not None and _fits(job, given) and job.state not in _ENDED:
             job.state = "CANCELLED"
-        return Completed(0)
+        return completed(0)
 
     def _srun(self, words: list[str]) -> Completed:
         if words not in (["--version"], ["--overlap", "--version"]):
             raise AssertionError(f"this fake knows no `srun {words}`")
         if self.overlap or "--overlap" not in words:
-            return Completed(0, "slurm-wlm 22.05.8\n" if self.overlap else "slurm 19.05.5\n")
+            return completed(0, "slurm-wlm 22.05.8\n" if self.overlap else "slurm 19.05.5\n")
         said = "srun: unrecognized option '--overlap'\nTry \"srun --help\" for more information\n"
-        return Completed(1, "", said)
+        return completed(1, "", said)
 
     def _sacct(self, words: list[str]) -> Completed:
         if not self.accounted:
-            return Completed(1, "", "Slurm accounting storage is disabled\n")
+            return completed(1, "", "Slurm accounting storage is disabled\n")
         given = dict(_option(word) for word in words)
-        return Completed(0, self.accounted.get(int(given["jobs"]), ""))
+        return completed(0, self.accounted.get(int(given["jobs"]), ""))
 
 
 _PARTITIONS = """\

@@ -18,6 +18,7 @@ import msgspec
 
 from scratchflow.disk.private import PRIVATE
 from scratchflow.model.errors import EnvironmentFailed
+from scratchflow.model.text import last_line
 
 ENV_NAME = "env"
 EnvironmentKind = Literal["none", "venv", "conda"]
@@ -150,8 +151,7 @@ class _Runner:
         done = self._run(argv)
         if done.returncode == 0:
             return
-        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
-        words = said[-1] if said else f"exit code {done.returncode}"
+        words = last_line(done.stderr or done.stdout) or f"exit code {done.returncode}"
         tool = os.path.basename(argv[0])
         raise _failed(f"{tool}: {words}", "correct `--python` or the packages, and run it again")
 

@@ -18,10 +18,11 @@ from typing import Any
 
 import msgspec
 
-from scratchflow.cluster.command import CommandTimedOut, Completed
+from scratchflow.cluster.command import CommandUnanswered
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import all_errors
+from scratchflow.process.child import Completed
 from tests.cluster.minicluster import Minicluster, retry_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,19 +63,18 @@ class LoginHost:
                 env=self.cluster._environment(),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                text=True,
                 check=False,
                 timeout=timeout_s,
             )
         except subprocess.TimeoutExpired as error:
-            raise CommandTimedOut(str(error)) from error
+            raise CommandUnanswered(str(error)) from error
         return Completed(done.returncode, done.stdout, done.stderr)
 
     def alice(self, *argv: str) -> str:
         """What a command of hers prints; it must not fail."""
         done = self.run(argv, 60)
-        assert done.exit_code == 0, done
-        return done.stdout
+        assert done.returncode == 0, done
+        return done.text
 
     def begin(self, do: str, **asked: object) -> subprocess.Popen[str]:
         """Starts scratchflow on the host; its lines come on stdout."""
@@ -125,7 +125,7 @@ class LoginHost:
 
     def job_by_hand(self, name: str) -> int:
         done = self.run(["salloc", "--no-shell", f"--job-name={name}"], 60)
-        granted = re.search(r"Granted job allocation (\d+)", done.stderr)
+        granted = re.search(r"Granted job allocation (\d+)", done.error_text)
         assert granted, done
         return int(granted[1])
 
@@ -153,7 +153,7 @@ class LoginHost:
 
     def start_controller(self) -> None:
         self.cluster.run("boot", "login")
-        retry_until(lambda: self.run(["squeue"], 20).exit_code == 0, "slurmctld answers")
+        retry_until(lambda: self.run(["squeue"], 20).returncode == 0, "slurmctld answers")
 
     def tmux(self, *arguments: str, socket: str = "scratchflow") -> Completed:
         return self.run(["tmux", "-L", socket, *arguments], 20)

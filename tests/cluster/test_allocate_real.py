@@ -29,11 +29,11 @@ def state(login: LoginHost, held: Allocation) -> str:
 
 def sessions(login: LoginHost, socket: str = "scratchflow") -> list[str]:
     listed = login.tmux("list-sessions", "-F", "#{session_name}", socket=socket)
-    return listed.stdout.split()
+    return listed.text.split()
 
 
 def screen(login: LoginHost, session: str = "scratchflow") -> str:
-    return login.tmux("capture-pane", "-p", "-t", f"={session}:node").stdout
+    return login.tmux("capture-pane", "-p", "-t", f"={session}:node").text
 
 
 def is_on(login: LoginHost, node: str, session: str = "scratchflow") -> bool:
@@ -49,7 +49,7 @@ class TestWindow:
         assert sessions(login) == ["scratchflow"]
         assert state(login, got) == "running"
 
-        shown = login.tmux("list-panes", "-a", "-F", "#{pane_id}").stdout.strip()
+        shown = login.tmux("list-panes", "-a", "-F", "#{pane_id}").text.strip()
         assert login.do("show", allocation=_plain(got)) == shown
 
     def test_detached_the_job_outlives_tmux_and_the_window_can_be_made_again(
@@ -98,7 +98,7 @@ class TestWindow:
         login.scancel(got.job_id or 0)
         login.allocate(node="node-3", hold="window")
         retry_until(lambda: is_on(login, "node-3"), "the shell is on the new node")
-        windows = login.tmux("list-windows", "-a", "-F", "#{window_name}").stdout.split()
+        windows = login.tmux("list-windows", "-a", "-F", "#{window_name}").text.split()
         assert windows == ["node"]
 
     def test_without_a_scheduler_the_session_is_the_allocation(self, login: LoginHost) -> None:
@@ -189,7 +189,7 @@ class TestFaults:
         retry_until(lambda: is_written_down(login, got), "slurmctld has saved the job")
         login.cluster.run("crash", "login")
         login.cluster.run("boot", "login")
-        retry_until(lambda: login.run(["squeue"], 20).exit_code == 0, "slurmctld answers")
+        retry_until(lambda: login.run(["squeue"], 20).returncode == 0, "slurmctld answers")
         assert state(login, got) == "running"
         assert sessions(login) == []
 
@@ -241,5 +241,5 @@ class TestHostileWords:
         extra = ["--comment=x;", "run-shell", "touch /tmp/canary", ";", "run-shell", "true"]
         with pytest.raises(ScratchflowError):
             login.allocate(hold=hold, extra=extra, node="node-77")
-        assert login.run(["ls", "/tmp/canary"], 20).exit_code != 0
+        assert login.run(["ls", "/tmp/canary"], 20).returncode != 0
         assert our_jobs(login.slurm) == []

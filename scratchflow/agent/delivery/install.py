@@ -18,9 +18,10 @@ from scratchflow.agent.delivery.cache import BundleCache
 from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.probe import FoundPython, Host, fitting_pythons, probe, script
 from scratchflow.agent.delivery.source import agent_name
-from scratchflow.agent.transport import Far, FarCompleted, last_words
+from scratchflow.agent.transport import Far, FarCompleted
 from scratchflow.model.errors import BundleFailed, InstallFailed, NoSpace
 from scratchflow.model.events import Emit, Log, Progress
+from scratchflow.model.text import last_line
 from scratchflow.model.units import format_size
 
 # An agent that nobody started for so long is removed by the next installation.
@@ -79,7 +80,7 @@ def uninstall(far: Far) -> None:
     """Removes every agent of the user from the host, whichever laptop brought it."""
     done = far.run(["sh", "-s"], stdin=script("uninstall.sh"), timeout_s=_CHECK_TIMEOUT_S)
     if done.returncode:
-        raise InstallFailed(host=far.host, reason=f"it stays there: {last_words(done.stderr)}")
+        raise InstallFailed(host=far.host, reason=f"it stays there: {last_line(done.stderr)}")
 
 
 def _install_for(
@@ -140,7 +141,7 @@ def _told(far: Far, done: FarCompleted) -> dict[str, Any]:
     try:
         told = msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.MsgspecError:
-        said = last_words(done.stderr) or f"exit code {done.returncode}"
+        said = last_line(done.stderr) or f"exit code {done.returncode}"
         raise InstallFailed(host=far.host, reason=said) from None
     if not told.keys() & {"error", "state"}:
         raise InstallFailed(host=far.host, reason="it answers in an unknown way")

@@ -8,8 +8,9 @@ from importlib.resources import files
 import msgspec
 
 from scratchflow.agent.delivery.target import MACHINES, OLDEST_GLIBC, OLDEST_PYTHON, Target
-from scratchflow.agent.transport import Far, last_words
+from scratchflow.agent.transport import Far
 from scratchflow.model.errors import InstallFailed, PythonMissing
+from scratchflow.model.text import last_line
 
 _TIMEOUT_S = 120
 _MARK = "scratchflow-probe"
@@ -79,7 +80,7 @@ def probe(far: Far, modules: Sequence[str] = ()) -> Host:
     told = [line.split("\t", 2)[1:] for line in _lines(done.stdout)]
     values = {key: value for key, value in told if key != "python"}
     if "end" not in values:
-        said = last_words(done.stderr) or last_words(done.stdout)
+        said = last_line(done.stderr) or last_line(done.stdout)
         raise InstallFailed(host=far.host, reason=f"it cannot be looked at: {said}")
     free = values.get("home_free_kib", "")
     return Host(

@@ -12,12 +12,12 @@ import msgspec
 from scratchflow.cluster.command import (
     CommandMissing,
     CommandUnanswered,
-    Completed,
     Run,
     command_environment,
     local_run,
 )
 from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.process.child import Completed
 
 ASK_TIMEOUT_S = 20.0
 """Above the 18 s that `squeue` was seen to take before it gave up on a missing slurmctld."""
@@ -65,8 +65,8 @@ class Slurm(msgspec.Struct, frozen=True):
             raise self.unreachable(str(error)) from error
         except CommandMissing as error:
             raise self.unreachable(f"there is no `{argv[0]}` on its PATH") from error
-        if done.exit_code != 0 and out_of_reach(done.stderr):
-            raise self.unreachable(last_words(done))
+        if done.returncode != 0 and out_of_reach(done.error_text):
+            raise self.unreachable(done.last_line)
         return done
 
     def unreachable(self, reason: str) -> SlurmUnreachable:
@@ -87,9 +87,3 @@ def out_of_reach(said: str) -> bool:
     """Whether these words mean that nobody answered, rather than that the answer was no."""
     lower = said.lower()
     return any(words in lower for words in _OUT_OF_REACH)
-
-
-def last_words(done: Completed) -> str:
-    """The last line of what a failed command said."""
-    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-    return lines[-1] if lines else f"exit code {done.exit_code} without a word"

@@ -9,9 +9,8 @@ import re
 
 import msgspec
 
-from scratchflow.cluster.command import Completed
 from scratchflow.cluster.slurm import hostlist
-from scratchflow.cluster.slurm.client import Slurm, last_words
+from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.job_text import (
     SACCT_FORMAT,
     SQUEUE_FORMAT,
@@ -23,6 +22,7 @@ from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.cluster.slurm.states import CAUSE_TEXTS
 from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors import AllocationMissing, SlurmUnreachable
+from scratchflow.process.child import Completed
 
 _NO_SUCH_JOB = "invalid job id"
 
@@ -92,15 +92,15 @@ def cancel(slurm: Slurm, job_id: int, profile: str) -> Allocation:
         # Slurm compares name and user once more: the number may have changed hands since.
         who = [f"--user={slurm.user}", f"--name={found.name}"]
         done = slurm.ask(["scancel", *who, str(job_id)])
-        if done.exit_code != 0 and _NO_SUCH_JOB not in done.stderr.lower():
-            raise slurm.unreachable(last_words(done))
+        if done.returncode != 0 and _NO_SUCH_JOB not in done.error_text.lower():
+            raise slurm.unreachable(done.last_line)
     return _expanded(slurm, found)
 
 
 def _by_squeue(slurm: Slurm, job_id: int) -> Allocation | None:
     argv = ["squeue", "--noheader", f"--jobs={job_id}", "--states=all", SQUEUE_FORMAT]
     done = slurm.ask(argv)
-    if done.exit_code != 0 and _NO_SUCH_JOB in done.stderr.lower():
+    if done.returncode != 0 and _NO_SUCH_JOB in done.error_text.lower():
         return None
     jobs = jobs_in(_answer(slurm, done), slurm.user)
     return next((found for found in jobs if found.job_id == job_id), None)
@@ -108,7 +108,7 @@ def _by_squeue(slurm: Slurm, job_id: int) -> Allocation | None:
 
 def _by_scontrol(slurm: Slurm, job_id: int) -> Allocation | None:
     done = slurm.ask(["scontrol", "--oneliner", "show", "job", str(job_id)])
-    if done.exit_code != 0 and _NO_SUCH_JOB in done.stderr.lower():
+    if done.returncode != 0 and _NO_SUCH_JOB in done.error_text.lower():
         return None
     return shown_job(_answer(slurm, done), slurm.user)
 
@@ -123,21 +123,21 @@ def _by_sacct(slurm: Slurm, job_id: int) -> Allocation | None:
     except SlurmUnreachable:
         # Its database may be away while slurmctld, which has just answered, is well.
         return None
-    return accounted_job(done.stdout, job_id, slurm.user) if done.exit_code == 0 else None
+    return accounted_job(done.text, job_id, slurm.user) if done.returncode == 0 else None
 
 
 def _has_accounting(slurm: Slurm) -> bool:
     """Asked first, because `sacct` without accounting may wait long for a database."""
     done = slurm.ask(["scontrol", "show", "config"])
-    match = re.search(r"^AccountingStorageType\s*=\s*(\S+)", done.stdout, re.MULTILINE)
+    match = re.search(r"^AccountingStorageType\s*=\s*(\S+)", done.text, re.MULTILINE)
     return match is not None and not match[1].endswith("/none") and match[1] != "(null)"
 
 
 def _answer(slurm: Slurm, done: Completed) -> str:
     """What it printed; a failure nobody foresaw is no answer, and so no statement about a job."""
-    if done.exit_code != 0:
-        raise slurm.unreachable(last_words(done))
-    return done.stdout
+    if done.returncode != 0:
+        raise slurm.unreachable(done.last_line)
+    return done.text
 
 
 def _expanded(slurm: Slurm, job: Allocation) -> Allocation:
@@ -145,7 +145,7 @@ def _expanded(slurm: Slurm, job: Allocation) -> Allocation:
     if not job.nodes or not re.search(r"[\[,]", job.nodes[0]):
         return job
     done = slurm.ask(["scontrol", "show", "hostnames", job.nodes[0]])
-    names = tuple(done.stdout.split()) if done.exit_code == 0 else ()
+    names = tuple(done.text.split()) if done.returncode == 0 else ()
     try:
         return msgspec.structs.replace(job, nodes=names or hostlist.expand(job.nodes[0]))
     except ValueError as error:

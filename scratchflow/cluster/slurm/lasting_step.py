@@ -16,8 +16,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO
 
-from scratchflow.cluster.slurm.client import Slurm, last_words
+from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.text import last_line
 
 SIGNALS = {"USR1", "TERM"}
 _END_S = 10.0
@@ -38,8 +39,7 @@ class LastingStep:
         if code is None:
             return None
         said = self._process.stderr.read() if self._process.stderr else b""
-        words = said.decode("utf-8", "replace").strip().splitlines()
-        return words[-1] if words else f"`{self._program}` exited with {code}"
+        return last_line(said) or f"`{self._program}` exited with {code}"
 
     def output_lines(self) -> list[bytes]:
         """What it has printed so far, the last of it when that is much."""
@@ -106,9 +106,9 @@ def step_runs(slurm: Slurm, job_id: int, step_id: int) -> bool | None:
         done = slurm.ask(["squeue", "--steps", "--noheader", "--format=%i", f"--jobs={job_id}"])
     except SlurmUnreachable:
         return None
-    if done.exit_code != 0:
+    if done.returncode != 0:
         return None
-    return f"{job_id}.{step_id}" in done.stdout.split()
+    return f"{job_id}.{step_id}" in done.text.split()
 
 
 def signal_step(slurm: Slurm, job_id: int, step_id: int, name: str) -> None:
@@ -117,5 +117,5 @@ def signal_step(slurm: Slurm, job_id: int, step_id: int, name: str) -> None:
         raise ValueError(f"not a signal for a step: {name}")
     who = [f"--user={slurm.user}", f"--signal={name}"]
     done = slurm.ask(["scancel", *who, f"{job_id}.{step_id}"])
-    if done.exit_code != 0 and "invalid job id" not in done.stderr.lower():
-        raise slurm.unreachable(last_words(done))
+    if done.returncode != 0 and "invalid job id" not in done.error_text.lower():
+        raise slurm.unreachable(done.last_line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from scratchflow.cluster.slurm.client import Slurm, last_words
+from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.node_text import (
     SINFO_FORMAT,
     listed_nodes,
@@ -25,21 +25,21 @@ def nodes(slurm: Slurm) -> list[Node]:
     `scontrol` tells which GPUs are in use; where it is barred, `sinfo` gives the rest.
     """
     done = slurm.ask(["scontrol", "--details", "--oneliner", "show", "node"])
-    found = shown_nodes(done.stdout) if done.exit_code == 0 else []
+    found = shown_nodes(done.text) if done.returncode == 0 else []
     if found:
         return found
     done = slurm.ask(["sinfo", "--noheader", "--Node", SINFO_FORMAT])
-    if done.exit_code != 0:
-        raise slurm.unreachable(last_words(done))
-    return listed_nodes(done.stdout)
+    if done.returncode != 0:
+        raise slurm.unreachable(done.last_line)
+    return listed_nodes(done.text)
 
 
 def partitions(slurm: Slurm) -> list[Partition]:
     """Every partition that the user may see."""
     done = slurm.ask(["scontrol", "--oneliner", "show", "partition"])
-    if done.exit_code != 0:
-        raise slurm.unreachable(last_words(done))
-    return shown_partitions(done.stdout)
+    if done.returncode != 0:
+        raise slurm.unreachable(done.last_line)
+    return shown_partitions(done.text)
 
 
 def complete_node(wanted: str, names: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scratchflow.cluster.slurm.client import Slurm, last_words
+from scratchflow.cluster.slurm.client import Slurm
 
 _NOT_KNOWN = "unrecognized option"
 
@@ -10,12 +10,12 @@ _NOT_KNOWN = "unrecognized option"
 def has_overlap(slurm: Slurm) -> bool:
     """What `srun` itself says to the option; asked for its version, it starts nothing."""
     done = slurm.ask(["srun", "--overlap", "--version"])
-    if done.exit_code != 0 and _NOT_KNOWN not in done.stderr:
-        raise slurm.unreachable(last_words(done))
-    return done.exit_code == 0
+    if done.returncode != 0 and _NOT_KNOWN not in done.error_text:
+        raise slurm.unreachable(done.last_line)
+    return done.returncode == 0
 
 
 def srun_version(slurm: Slurm) -> str:
     """As `srun` calls itself: `slurm 19.05.5`, or with the name of a distribution's package."""
     done = slurm.ask(["srun", "--version"])
-    return last_words(done) if done.exit_code else done.stdout.strip()
+    return done.last_line if done.returncode else done.text.strip()

@@ -15,9 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-import msgspec
-
 from scratchflow.model.errors import UploadFailed
+from scratchflow.process.child import Completed
 
 CONNECT_TIMEOUT_S = 10
 ALIVE_INTERVAL_S = 15
@@ -34,18 +33,6 @@ umask 077
 trap 'rm -f -- "$1"' EXIT
 cat > "$1" && [ "$(($(wc -c < "$1")))" = "$3" ] && chmod -- "$4" "$1" && mv -f -- "$1" "$2"
 """
-
-
-class Completed(msgspec.Struct, frozen=True):
-    """A command that ended by itself.
-
-    `returncode` is negative when a signal ended it; over ssh nobody says which, and it is -1.
-    A program that could not be started gives 127 or 126, as a shell would.
-    """
-
-    returncode: int
-    stdout: bytes
-    stderr: bytes
 
 
 class Stream(ABC):

@@ -1,60 +1,17 @@
-"""Child processes of this machine: run to their end, or streamed; ended with all their children."""
+"""A child process of this machine whose stdout is read line by line."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from scratchflow.ssh.transport.base import STDERR_TAIL_BYTES, Completed, Stream
+from scratchflow.process.child import GRACE_S, end_child, kill_child, start_child
+from scratchflow.ssh.transport.base import STDERR_TAIL_BYTES, Stream
 
-GRACE_S = 2.0
 FAREWELL_S = 0.3
-
-
-class ChildTimedOut(Exception):
-    """The process did not end in time; it is gone now."""
-
-
-def run_child(
-    argv: Sequence[str | bytes],
-    *,
-    stdin: bytes | None,
-    timeout_s: float,
-    environment: Mapping[str, str] | None = None,
-) -> Completed:
-    """Runs a program to its end and gives what it printed."""
-    process = _start(argv, environment, has_stdin=stdin is not None)
-    try:
-        stdout, stderr = process.communicate(stdin, timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        raise ChildTimedOut from None
-    finally:
-        end(process)
-    return Completed(process.returncode, stdout, stderr)
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Ends the process and its children if they still run; closes every pipe to it."""
-    _kill(process)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe:
-            with contextlib.suppress(OSError):
-                pipe.close()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    for signum in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
-            break
-        # It leads its own group, so this reaches what it started, and never us.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signum)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE_S)
 
 
 class ChildStream(Stream):
@@ -73,7 +30,7 @@ class ChildStream(Stream):
         self._at_end = at_end
         self._at_close = at_close
         self._hold_stdin = hold_stdin
-        self._process = _start(argv, environment, has_stdin=True)
+        self._process = start_child(argv, environment, has_stdin=True)
         self._threads = [
             threading.Thread(target=self._feed, args=(stdin,), daemon=True),
             threading.Thread(target=self._drain, daemon=True),
@@ -105,14 +62,14 @@ class ChildStream(Stream):
                     pipe.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(FAREWELL_S)
-        end(self._process)
+        end_child(self._process)
         for thread in self._threads:
             thread.join(GRACE_S)
         self._at_close()
 
     def give_up(self) -> None:
         """Ends the command; another thread that waits for its next line meets its end instead."""
-        _kill(self._process)
+        kill_child(self._process)
 
     def _feed(self, stdin: bytes) -> None:
         pipe = self._process.stdin
@@ -129,17 +86,3 @@ class ChildStream(Stream):
         with contextlib.suppress(OSError, ValueError):
             while pipe and (chunk := os.read(pipe.fileno(), 8192)):
                 self.stderr_tail = (self.stderr_tail + chunk)[-STDERR_TAIL_BYTES:]
-
-
-def _start(
-    argv: Sequence[str | bytes], environment: Mapping[str, str] | None, *, has_stdin: bool
-) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        argv,
-        stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        # Ctrl-C in the terminal reaches us alone; we decide what becomes of the child.
-        start_new_session=True,
-    )

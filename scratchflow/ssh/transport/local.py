@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scratchflow.model.errors import CommandTimedOut
-from scratchflow.ssh.transport.base import Completed, Stream, Transport, local_argv, shown_command
-from scratchflow.ssh.transport.child import ChildStream, ChildTimedOut, run_child
+from scratchflow.process.child import ChildTimedOut, Completed, run_child
+from scratchflow.ssh.transport.base import Stream, Transport, local_argv, shown_command
+from scratchflow.ssh.transport.child import ChildStream
 
 
 class LocalTransport(Transport):

@@ -9,19 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.model.errors import CommandTimedOut
+from scratchflow.process.child import ChildTimedOut, Completed, run_child
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import (
     ALIVE_COUNT,
     ALIVE_INTERVAL_S,
     CONNECT_TIMEOUT_S,
     ENDED_BY_SIGNAL,
-    Completed,
     Stream,
     Transport,
     far_command,
     shown_command,
 )
-from scratchflow.ssh.transport.child import ChildStream, ChildTimedOut, run_child
+from scratchflow.ssh.transport.child import ChildStream
 from scratchflow.ssh.transport.openssh_login import log_in
 from scratchflow.ssh.transport.openssh_words import failure, got_through, told_signal, told_status
 from scratchflow.ssh.transport.shared_connection import Master, live_master_of_user, our_master

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.model.errors import CommandTimedOut
+from scratchflow.process.child import Completed
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import (
     CONNECT_TIMEOUT_S,
     STDERR_TAIL_BYTES,
-    Completed,
     Stream,
     Transport,
     far_command,

@@ -6,9 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from scratchflow.cluster.command import CommandMissing, Completed
+from scratchflow.cluster.command import CommandMissing
 from scratchflow.cluster.logout import logout_kills
 from scratchflow.cluster.this_host import login_host
+from scratchflow.process.child import Completed
+from scratchflow.testing.command import completed
 
 
 @pytest.mark.parametrize(
@@ -26,7 +28,7 @@ def test_who_is_killed_at_logout(said: str, kills: bool | None) -> None:
     def run(argv: object, timeout_s: float) -> Completed:
         assert argv
         assert timeout_s > 0
-        return Completed(0 if said else 1, said)
+        return completed(0 if said else 1, said)
 
     assert logout_kills(run, "alice") is kills
 

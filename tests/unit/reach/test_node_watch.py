@@ -15,10 +15,10 @@ import pytest
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
 from scratchflow.model.events import Hello
+from scratchflow.process.child import Completed
 from scratchflow.reach import node_watch
 from scratchflow.reach.node import Way
 from scratchflow.reach.node_watch import NodeWatch
-from scratchflow.ssh.transport.base import Completed
 from scratchflow.ssh.transport.child import ChildStream
 
 HELD = Allocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))

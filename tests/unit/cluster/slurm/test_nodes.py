@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.cluster.command import Completed
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.node_text import (
     gpus_in,
@@ -16,6 +15,8 @@ from scratchflow.cluster.slurm.node_text import (
 )
 from scratchflow.cluster.slurm.nodes import complete_node, nodes
 from scratchflow.model.errors import NodeUnknown, SlurmUnreachable
+from scratchflow.process.child import Completed
+from scratchflow.testing.command import completed
 
 MIB = 1024**2
 
@@ -157,8 +158,8 @@ def test_sinfo_is_asked_where_scontrol_is_barred() -> None:
         assert timeout_s > 0
         assert isinstance(argv, list)
         if argv[0] == "sinfo":
-            return Completed(0, RECORDED_SINFO)
-        return Completed(1, "", "scontrol: Access/permission denied")
+            return completed(0, RECORDED_SINFO)
+        return completed(1, "", "scontrol: Access/permission denied")
 
     assert [node.name for node in nodes(Slurm(run, "alice", "login"))] == [
         "node-1",
@@ -169,7 +170,7 @@ def test_sinfo_is_asked_where_scontrol_is_barred() -> None:
 
 def test_no_answer_is_no_empty_cluster() -> None:
     def run(argv: object, timeout_s: float) -> Completed:
-        return Completed(1, "", f"error: something odd {argv} {timeout_s}")
+        return completed(1, "", f"error: something odd {argv} {timeout_s}")
 
     with pytest.raises(SlurmUnreachable, match="something odd"):
         nodes(Slurm(run, "alice", "login"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.cluster.command import Completed
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.overlap import has_overlap, srun_version
 from scratchflow.cluster.this_host import as_told_by_slurm, job_id, node_name, role, step_id
 from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.testing.command import completed
 from scratchflow.testing.slurm import FakeSlurm
 
 
@@ -24,10 +24,10 @@ def test_srun_is_asked_whether_it_knows_the_option(overlap: bool, version: str) 
 
 
 def test_an_srun_that_cannot_run_is_no_answer() -> None:
-    failed = Completed(1, "", "srun: fatal: Could not establish a configuration source\n")
+    failed = completed(1, "", "srun: fatal: Could not establish a configuration source\n")
     with pytest.raises(SlurmUnreachable, match="configuration source"):
         has_overlap(Slurm(lambda *_: failed, "alice", "login"))
-    broken = Completed(127, "", "srun: error while loading shared libraries\n")
+    broken = completed(127, "", "srun: error while loading shared libraries\n")
     with pytest.raises(SlurmUnreachable, match="shared libraries"):
         has_overlap(Slurm(lambda *_: broken, "alice", "login"))
 

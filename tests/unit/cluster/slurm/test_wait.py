@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Completed
+from scratchflow.cluster.command import CommandMissing, CommandUnanswered
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.jobs import cancel, job, our_jobs
 from scratchflow.cluster.slurm.submit import Request, Submission, allocate, resume
@@ -23,6 +23,7 @@ from scratchflow.model.errors import (
     SlurmUnreachable,
 )
 from scratchflow.model.profile import SlurmOptions
+from scratchflow.process.child import Completed
 from scratchflow.testing.salloc import FakeSalloc
 from scratchflow.testing.slurm import FakeJob, FakeSlurm
 
@@ -274,7 +275,10 @@ def test_resume_leaves_the_job_when_it_is_interrupted_but_not_at_the_limit(
 
 @pytest.mark.parametrize(
     ("error", "words"),
-    [(CommandTimedOut("no answer within 20 s"), "within 20 s"), (CommandMissing("squeue"), "PATH")],
+    [
+        (CommandUnanswered("no answer within 20 s"), "within 20 s"),
+        (CommandMissing("squeue"), "PATH"),
+    ],
 )
 def test_a_slurm_that_hangs_or_is_not_there_is_out_of_reach(error: Exception, words: str) -> None:
     def run(argv: object, timeout_s: float) -> Completed:

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.cluster.command import CommandMissing, CommandTimedOut, Completed, local_run
+from scratchflow.cluster.command import CommandMissing, CommandUnanswered, local_run
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.cluster.tmux.server import Tmux
 from scratchflow.cluster.tmux.window import WindowHolder, show_node
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import TmuxFailed
+from scratchflow.process.child import Completed
 
 SLEEP = ["sleep", "1000"]
 
@@ -212,7 +213,7 @@ def test_without_tmux_the_error_says_what_to_do() -> None:
 
 def test_a_server_that_hangs_is_not_waited_for() -> None:
     def run(argv: object, timeout_s: float) -> Completed:
-        raise CommandTimedOut(f"{argv} gave no answer within {timeout_s:g} s")
+        raise CommandUnanswered(f"{argv} gave no answer within {timeout_s:g} s")
 
     with pytest.raises(TmuxFailed, match="no answer within 10 s"):
         Tmux(run, "login").pane("aws")

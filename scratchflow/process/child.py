@@ -1,0 +1,102 @@
+"""A child process of this machine: started in a session of its own, run to its end, or ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from scratchflow.model.text import last_line
+
+GRACE_S = 2.0
+"""How long a process may take to end after SIGTERM, before it is killed."""
+
+
+class Completed(msgspec.Struct, frozen=True):
+    """A command that ended by itself, here or on another host.
+
+    `returncode` is negative when a signal ended it; ssh does not say which signal, so there it is -1.
+    A transport gives 127 or 126 for a program that could not be started, as a shell does.
+    """
+
+    returncode: int
+    stdout: bytes = b""
+    stderr: bytes = b""
+
+    @property
+    def text(self) -> str:
+        """Its stdout; bytes that are not UTF-8 become surrogate escapes."""
+        return self.stdout.decode("utf-8", "surrogateescape")
+
+    @property
+    def error_text(self) -> str:
+        """Its stderr, in the same way."""
+        return self.stderr.decode("utf-8", "surrogateescape")
+
+    @property
+    def last_line(self) -> str:
+        """What an error message quotes: the last line of stderr, or of stdout if stderr is empty."""
+        said = last_line(self.error_text) or last_line(self.text)
+        return said or f"exit code {self.returncode} without a word"
+
+
+class ChildTimedOut(Exception):
+    """The process did not end in time; it is gone now."""
+
+
+def run_child(
+    argv: Sequence[str | bytes],
+    *,
+    stdin: bytes | None = None,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+) -> Completed:
+    """Runs a program to its end and returns what it printed; the OSError if it cannot be started."""
+    process = start_child(argv, environment, has_stdin=stdin is not None)
+    try:
+        stdout, stderr = process.communicate(stdin, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        raise ChildTimedOut from None
+    finally:
+        end_child(process)
+    return Completed(process.returncode, stdout, stderr)
+
+
+def start_child(
+    argv: Sequence[str | bytes], environment: Mapping[str, str] | None, *, has_stdin: bool
+) -> subprocess.Popen[bytes]:
+    """Starts a program with pipes to its outputs, and to its input if it has one."""
+    return subprocess.Popen(
+        argv,
+        stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        # Ctrl-C in the terminal reaches us alone; we decide what becomes of the child.
+        start_new_session=True,
+    )
+
+
+def end_child(process: subprocess.Popen[bytes]) -> None:
+    """Ends the process and its children if they still run; closes every pipe to it."""
+    kill_child(process)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def kill_child(process: subprocess.Popen[bytes]) -> None:
+    """Ends the process and its children if they still run: SIGTERM, then SIGKILL."""
+    for signum in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            break
+        # It leads its own group, so this reaches what it started, and never us.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signum)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_S)

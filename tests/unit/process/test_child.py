@@ -1,0 +1,49 @@
+"""A program runs to its end or is ended in time, and what it said can be quoted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from scratchflow.process.child import ChildTimedOut, Completed, run_child
+
+
+def test_what_it_printed_and_how_it_ended() -> None:
+    script = r"cat; printf '\377'; echo words >&2; exit 3"
+    done = run_child(["sh", "-c", script], stdin=b"in", timeout_s=60)
+    assert done == Completed(3, b"in\xff", b"words\n")
+    assert (done.text, done.error_text) == ("in\udcff", "words\n")
+
+
+def test_it_has_the_environment_that_is_given_and_no_other() -> None:
+    environment = {"PATH": os.defpath, "GIVEN": "yes"}
+    done = run_child(["sh", "-c", "env"], timeout_s=60, environment=environment)
+    assert "GIVEN=yes" in done.text.split()
+    assert "HOME=" not in done.text
+
+
+def test_a_program_that_ignores_a_polite_request_is_killed() -> None:
+    began_s = time.monotonic()
+    with pytest.raises(ChildTimedOut):
+        run_child(["sh", "-c", "trap '' TERM; sleep 600"], timeout_s=0.3)
+    assert time.monotonic() - began_s < 300
+
+
+def test_a_signal_is_a_negative_code() -> None:
+    done = run_child(["sh", "-c", "kill -9 $$"], timeout_s=60)
+    assert done.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("done", "line"),
+    [
+        (Completed(1, b"out\n", b"first\n  last \n\n"), "last"),
+        (Completed(1, b"only\nhere\n", b" \n"), "here"),
+        (Completed(2), "exit code 2 without a word"),
+    ],
+)
+def test_an_error_message_quotes_the_last_line(done: Completed, line: str) -> None:
+    assert done.last_line == line
