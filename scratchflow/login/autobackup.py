@@ -28,7 +28,7 @@ from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status import Now, autobackup_shown
-from scratchflow.model.allocation import HELD, Allocation
+from scratchflow.model.allocation import HELD, RunningAllocation, ThisMachine
 from scratchflow.model.errors import (
     AllocationMissing,
     AutobackupFailed,
@@ -58,6 +58,8 @@ _SIGNAL_S = 20.0
 # The number was read from a file, and is given out again: it has to be an agent's still.
 _SIGNAL = 'tr "\\0" "\\n" < "/proc/$1/cmdline" | grep -qx agent && kill -s "$2" "$1"'
 _GONE = 1
+
+HeldNode = RunningAllocation | ThisMachine
 
 
 def switch_on(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
@@ -100,7 +102,7 @@ def show(login: LoginHost) -> AutobackupStatus:
     """What its last sign of life says."""
     place = find_place(_store(login), login.profile.workspace)
     try:
-        held: Allocation | None = held_node(login)
+        held: HeldNode | None = held_node(login)
     except AllocationMissing:
         held = None
     node = held.node if held else None
@@ -111,13 +113,13 @@ def show(login: LoginHost) -> AutobackupStatus:
     )
 
 
-def held_node(login: LoginHost) -> Allocation:
+def held_node(login: LoginHost) -> HeldNode:
     """The allocation whose node is to be saved; without a scheduler, this machine."""
     if login.profile.scheduler == "slurm":
         return require_allocation(login.slurm, login.settings.name)
     node = node_name(login.environment)
     found = none.allocation(login.tmux, login.settings.name, node) if login.has_tmux else None
-    return found or Allocation(job_id=None, name="", state="running", nodes=(node,))
+    return found or ThisMachine(name="", nodes=(node,))
 
 
 def _is_as_wanted(login: LoginHost, life: Heartbeat) -> bool:
@@ -129,12 +131,12 @@ def _is_as_wanted(login: LoginHost, life: Heartbeat) -> bool:
     )
 
 
-def _told_on(place: Place, held: Allocation) -> Heartbeat | None:
+def _told_on(place: Place, held: HeldNode) -> Heartbeat | None:
     """What the loop of this very job last said, unless that was its end."""
-    return current(place, held.node or "", held.job_id, held.name)
+    return current(place, held.node, held.job_id, held.name)
 
 
-def _running_on(login: LoginHost, place: Place, held: Allocation) -> Heartbeat | None:
+def _running_on(login: LoginHost, place: Place, held: HeldNode) -> Heartbeat | None:
     """The loop of this very job, if it runs: Slurm knows the step, or its machine the process.
 
     Their word counts, not the clocks of two machines; only without one does the age of its last sign.
@@ -154,7 +156,9 @@ def _running_on(login: LoginHost, place: Place, held: Allocation) -> Heartbeat |
     return life if runs else None
 
 
-def _signal_over_ssh(login: LoginHost, held: Allocation, life: Heartbeat, name: str) -> bool | None:
+def _signal_over_ssh(
+    login: LoginHost, held: RunningAllocation, life: Heartbeat, name: str
+) -> bool | None:
     """Sends a signal to a loop that is no step; whether there is one, None when the node does not say."""
     argv = ["sh", "-c", _SIGNAL, "sh", str(life.pid), name]
     try:
@@ -165,7 +169,7 @@ def _signal_over_ssh(login: LoginHost, held: Allocation, life: Heartbeat, name: 
     return code == 0 if code in {0, _GONE} else None
 
 
-def tell_job_ends(login: LoginHost, held: Allocation) -> None:
+def tell_job_ends(login: LoginHost, held: RunningAllocation) -> None:
     """What Slurm tells a step when its job is cancelled, told to a loop that is none.
 
     Before the job goes: afterwards ssh may be refused. One that does not hear it learns it from Slurm.
@@ -176,7 +180,7 @@ def tell_job_ends(login: LoginHost, held: Allocation) -> None:
             _signal_over_ssh(login, held, life, "TERM")
 
 
-def _start(login: LoginHost, held: Allocation) -> Heartbeat:
+def _start(login: LoginHost, held: HeldNode) -> Heartbeat:
     if held.job_id is None:
         _require_store_of_workspace(login)
     place = open_place(_store(login), login.profile.workspace)
@@ -192,7 +196,7 @@ def _start(login: LoginHost, held: Allocation) -> Heartbeat:
     )
     seen = store_seen_here(place, str(_store(login)), make=True)
     request = encode(msgspec.structs.replace(asked, store_seen=seen))
-    log = log_path(place, held.node or "")
+    log = log_path(place, held.node)
     if held.job_id is None:
         step: LastingStep = _start_here(request, log)
     else:
@@ -214,7 +218,7 @@ def _require_store_of_workspace(login: LoginHost) -> None:
         raise replaced
 
 
-def _start_on_node(login: LoginHost, held: Allocation, request: bytes) -> LastingStep:
+def _start_on_node(login: LoginHost, held: RunningAllocation, request: bytes) -> LastingStep:
     way = way_onto(held, login.settings.name, login.environment)
     argv = way.argv(agent_command())
     try:
@@ -224,7 +228,7 @@ def _start_on_node(login: LoginHost, held: Allocation, request: bytes) -> Lastin
 
 
 def _first_sign(
-    step: LastingStep, place: Place, held: Allocation, token: str, log: Path
+    step: LastingStep, place: Place, held: HeldNode, token: str, log: Path
 ) -> Heartbeat:
     try:
         life = _wait_for_sign(step, place, held, token, log)
@@ -236,7 +240,7 @@ def _first_sign(
 
 
 def _wait_for_sign(
-    step: LastingStep, place: Place, held: Allocation, token: str, log: Path
+    step: LastingStep, place: Place, held: HeldNode, token: str, log: Path
 ) -> Heartbeat:
     until = time.monotonic() + START_S
     pulses = Pulses()
@@ -303,7 +307,7 @@ class _HereStep(LastingStep):
         """Nothing to cut."""
 
 
-def _stop(login: LoginHost, place: Place, held: Allocation, life: Heartbeat) -> None:
+def _stop(login: LoginHost, place: Place, held: HeldNode, life: Heartbeat) -> None:
     if held.job_id is not None and life.step_id is not None:
         signal_step(login.slurm, held.job_id, life.step_id, "USR1")
     elif held.job_id is not None:
@@ -322,7 +326,7 @@ def _stop(login: LoginHost, place: Place, held: Allocation, life: Heartbeat) -> 
             look_at = time.monotonic() + _LOOK_AT_JOB_S
         if time.monotonic() > until:
             raise AutobackupFailed(
-                node=held.node, reason="it does not end", log=log_path(place, held.node or "")
+                node=held.node, reason="it does not end", log=log_path(place, held.node)
             )
         time.sleep(_LOOK_S)
 
@@ -347,23 +351,23 @@ def _is_process(pid: int) -> bool:
     return True
 
 
-def _is_over(login: LoginHost, held: Allocation) -> bool:
+def _is_over(login: LoginHost, held: HeldNode) -> bool:
     if held.job_id is None:
         return False
     return job(login.slurm, held.job_id, held.name).state not in HELD
 
 
-def _show_log(login: LoginHost, place: Place, held: Allocation) -> None:
+def _show_log(login: LoginHost, place: Place, held: HeldNode) -> None:
     """A window of our session shows what it does; without one it does the same."""
     if login.has_tmux and not login.session_elsewhere():
-        argv = ["tail", "-n", "+1", "-F", str(log_path(place, held.node or ""))]
+        argv = ["tail", "-n", "+1", "-F", str(log_path(place, held.node))]
         try:
             login.tmux.show_beside(login.settings.name, "backup", argv)
         except TmuxFailed as error:  # two that start at once open the same window
             login.caution("tmux.failed", str(error))
 
 
-def _switched(life: Heartbeat, held: Allocation, *, changed: bool) -> AutobackupSwitched:
+def _switched(life: Heartbeat, held: HeldNode, *, changed: bool) -> AutobackupSwitched:
     return AutobackupSwitched(
         enabled=True,
         changed=changed,

@@ -22,7 +22,7 @@ from scratchflow.cluster.tmux.window import WindowHolder, show_node
 from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import warm_nodes
 from scratchflow.login.warm import best_warm_node
-from scratchflow.model.allocation import HELD, OPEN, Allocation
+from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation, with_node
 from scratchflow.model.errors import (
     AllocationElsewhere,
     AllocationEnded,
@@ -56,7 +56,7 @@ def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
     jobs = our_jobs(login.slurm, login.settings.name)
     left = next((job.node for job in jobs if job.job_id == wish.beside), None)
     open_jobs = _open_jobs(login, wish)
-    held = [job for job in open_jobs if job.state in HELD]
+    held = with_node(open_jobs)
     ask = _Ask(login, wish, left)
     if wish.dry_run:
         return _foretold(ask, held)
@@ -79,7 +79,7 @@ def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
         if not ask.prefers(got.node):
             raise
         login.remark(f"{error}; asking for any other node")
-    return _made_ready(login, wish, msgspec.structs.replace(ask, avoided=got.node or "").for_one())
+    return _made_ready(login, wish, msgspec.structs.replace(ask, avoided=got.node).for_one())
 
 
 def _open_jobs(login: LoginHost, wish: Hold) -> list[Allocation]:
@@ -89,7 +89,7 @@ def _open_jobs(login: LoginHost, wish: Hold) -> list[Allocation]:
     return [job for job in jobs if job.job_id != wish.beside and job.node not in left]
 
 
-def _made_ready(login: LoginHost, wish: Hold, got: Allocation) -> NodeHeld:
+def _made_ready(login: LoginHost, wish: Hold, got: RunningAllocation) -> NodeHeld:
     with _given_back_unless_done(login, got):
         first = _first_granted(login, wish, got)
         if first.job_id == got.job_id:
@@ -99,7 +99,7 @@ def _made_ready(login: LoginHost, wish: Hold, got: Allocation) -> NodeHeld:
     return _held_again(login, wish, first)
 
 
-def _first_granted(login: LoginHost, wish: Hold, got: Allocation) -> Allocation:
+def _first_granted(login: LoginHost, wish: Hold, got: RunningAllocation) -> RunningAllocation:
     """The job to keep when two runs asked at once: whose node was granted first, then the older one.
 
     Slurm tells whole seconds, so the younger is looked for until the second of our grant is over:
@@ -112,17 +112,15 @@ def _first_granted(login: LoginHost, wish: Hold, got: Allocation) -> Allocation:
         if not any(job.state in OPEN for job in others) or time.monotonic() > until:
             break
         time.sleep(_SAME_SECOND_S / 2)
-    held = [job for job in others if job.state in HELD and job.node]
-    return min([got, *held], key=lambda job: (job.start_time or 0, job.job_id or 0))
+    return min([got, *with_node(others)], key=lambda job: (job.start_time or 0, job.job_id))
 
 
 def _held_again(login: LoginHost, wish: Hold, found: Allocation) -> NodeHeld:
     """A job of ours that runs, or waits in the queue since a run that was killed."""
     if found.state == "suspended":
         raise AllocationSuspended(job_id=found.job_id, node=found.node)
-    if found.state == "running":
-        got = found
-    else:
+    got = found.granted() if found.state == "running" else None
+    if got is None:
         holder = DirectHolder(command_environment(login.environment))
         # Whoever asked for it may wait longer than we do: it stays in the queue.
         patience = Patience(wish.wait_s, keep_waiting=True)
@@ -151,7 +149,7 @@ class _Ask(msgspec.Struct, frozen=True):
     left: str | None
     avoided: str = ""
 
-    def for_one(self) -> Allocation:
+    def for_one(self) -> RunningAllocation:
         wish, login = self.wish, self.login
         wanted = self.node()
         warm = "" if wanted or not wish.warm else self.warm_choice()
@@ -210,7 +208,7 @@ class _Ask(msgspec.Struct, frozen=True):
         """While another node is held, our window is that one's."""
         return self.login.profile.hold == "detached" or self.left is not None
 
-    def _allocate(self, node: str, patience: Patience) -> Allocation:
+    def _allocate(self, node: str, patience: Patience) -> RunningAllocation:
         return allocate(self.request(node), _submission(self.login, self._holder(), patience))
 
     def _holder(self) -> Holder:
@@ -233,10 +231,8 @@ def _complete(login: LoginHost, wanted: str) -> str:
     return complete_node(wanted, [node.name for node in slurm_nodes(login.slurm)])
 
 
-def _ready(login: LoginHost, got: Allocation, *, reused: bool) -> NodeHeld:
+def _ready(login: LoginHost, got: RunningAllocation, *, reused: bool) -> NodeHeld:
     node = got.node
-    if node is None:
-        raise AllocationMissing(profile=login.settings.name)
     wait_for_sshd(node)
     host_keys = scan_host_keys(node)
     if host_keys and not steps_overlap(login.environment):  # then ssh is our way, too
@@ -256,7 +252,7 @@ def _ready(login: LoginHost, got: Allocation, *, reused: bool) -> NodeHeld:
     )
 
 
-def _show(login: LoginHost, got: Allocation, *, reused: bool) -> str | None:
+def _show(login: LoginHost, got: RunningAllocation, *, reused: bool) -> str | None:
     """The session with a shell on the node in it. Without one the node is ours all the same."""
     if not login.has_tmux or (reused and login.session_elsewhere()):
         return None
@@ -277,7 +273,7 @@ def _show(login: LoginHost, got: Allocation, *, reused: bool) -> str | None:
 
 
 @contextmanager
-def _given_back_unless_done(login: LoginHost, got: Allocation) -> Iterator[None]:
+def _given_back_unless_done(login: LoginHost, got: RunningAllocation) -> Iterator[None]:
     """A node that was just granted and turns out unusable, or is not wanted any more, is not kept."""
     try:
         yield
@@ -287,13 +283,12 @@ def _given_back_unless_done(login: LoginHost, got: Allocation) -> Iterator[None]
         raise
 
 
-def _give_back(login: LoginHost, got: Allocation) -> None:
+def _give_back(login: LoginHost, got: RunningAllocation) -> None:
     with held_back(), suppress(AllocationMissing):
-        if got.job_id is not None:
-            cancel(login.slurm, got.job_id, login.settings.name)
+        cancel(login.slurm, got.job_id, login.settings.name)
 
 
-def _foretold(ask: _Ask, held: list[Allocation]) -> NodeHeld:
+def _foretold(ask: _Ask, held: list[RunningAllocation]) -> NodeHeld:
     if held:
         now = held[-1]
         return _told(now, f"job {now.job_id} holds `{now.node}` already")
@@ -301,10 +296,10 @@ def _foretold(ask: _Ask, held: list[Allocation]) -> NodeHeld:
     return _told(None, shlex.join(ask.request(node).argv()))
 
 
-def _told(held: Allocation | None, command: str) -> NodeHeld:
+def _told(held: RunningAllocation | None, command: str) -> NodeHeld:
     return NodeHeld(
         job_id=held.job_id if held else None,
-        node=(held.node or "") if held else "",
+        node=held.node if held else "",
         partition=held.partition if held else "",
         end_time=iso_time(held.end_time) if held else None,
         reused=held is not None,

@@ -8,7 +8,7 @@ from contextlib import suppress
 from scratchflow.cluster.slurm.jobs import cancel, our_jobs
 from scratchflow.login.autobackup import tell_job_ends
 from scratchflow.login.host import LoginHost
-from scratchflow.model.allocation import OPEN, Allocation
+from scratchflow.model.allocation import OPEN, Allocation, with_node
 from scratchflow.model.errors import AllocationLingers, AllocationMissing, TmuxFailed
 from scratchflow.model.requests import Release
 from scratchflow.model.results import NodeReleased
@@ -31,7 +31,7 @@ def release_node(login: LoginHost, wish: Release) -> NodeReleased:
         if ends_session and login.has_tmux and login.tmux.session(login.settings.name):
             commands.append(_kill_command(login.profile.tmux_session))
         return NodeReleased(job_ids=numbers, session_ended=False, commands=commands, dry_run=True)
-    for job in chosen:
+    for job in with_node(chosen):
         tell_job_ends(login, job)
     for number in numbers:
         with suppress(AllocationMissing):  # it has ended meanwhile

@@ -15,7 +15,7 @@ from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
 from scratchflow.login.store_problems import store_problems
-from scratchflow.model.allocation import HELD, OPEN, Allocation
+from scratchflow.model.allocation import HELD, OPEN, Allocation, ThisMachine
 from scratchflow.model.errors import LatestUnreadable, ScratchflowError, TmuxFailed
 from scratchflow.model.results import (
     AllocationShown,
@@ -104,7 +104,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
     settings, environment = login.settings, login.environment
     if held is None and settings.profile.scheduler == "none":
         # The auto-backup of one machine needs no session: it runs with or without.
-        held = Allocation(job_id=None, name="", state="running", nodes=(node_name(environment),))
+        held = ThisMachine(name="", nodes=(node_name(environment),))
     try:
         place = find_place(expand(settings.profile.store, environment), settings.profile.workspace)
         catalogue, verified = read_catalogue(place), read_verified(place)
@@ -191,7 +191,7 @@ def _workspace(
         base = read_base(workspace, store) if exists else None
         return WorkspaceShown(path=path, exists=exists, base_snapshot=base)
     record = next((one for one in read_nodes(place) if one.node == node), None)
-    told = current(place, node or "", held.job_id, held.name) if held else None
+    told = current(place, node, held.job_id, held.name) if held and node else None
     if told is not None and told.workspace_exists is False:
         return WorkspaceShown(path=path, exists=False, base_snapshot=None, seen_time=told.time)
     if record is None:

@@ -1,5 +1,6 @@
 """An allocation, and the nodes and partitions it may come from, as the cluster told them."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -60,6 +61,43 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True):
     def node(self) -> str | None:
         """The node the workspace is on: the first of the allocation."""
         return self.nodes[0] if self.nodes else None
+
+    def granted(self) -> "RunningAllocation | None":
+        """The same with its job number and node known to be there; None while one is missing."""
+        if self.job_id is None or not self.nodes:
+            return None
+        return RunningAllocation(**msgspec.structs.asdict(self))
+
+
+class RunningAllocation(Allocation, frozen=True, kw_only=True):
+    """A job that was given a node: it has a number, and one node at least."""
+
+    job_id: int
+    nodes: tuple[str, ...]
+
+    @property
+    def node(self) -> str:
+        """The node the workspace is on: the first of the allocation."""
+        return self.nodes[0]
+
+
+class ThisMachine(Allocation, frozen=True, kw_only=True):
+    """Without a scheduler: this machine, named by its tmux session if there is one."""
+
+    job_id: None = None
+    state: AllocationState = "running"
+    nodes: tuple[str, ...]
+
+    @property
+    def node(self) -> str:
+        """This machine."""
+        return self.nodes[0]
+
+
+def with_node(allocations: Iterable[Allocation]) -> list[RunningAllocation]:
+    """Those that hold a node, in the same order."""
+    granted = (one.granted() for one in allocations if one.state in HELD)
+    return [one for one in granted if one is not None]
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):

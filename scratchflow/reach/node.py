@@ -16,7 +16,7 @@ from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.slurm.overlap import has_overlap
 from scratchflow.cluster.slurm.request import step_argv
 from scratchflow.cluster.this_host import as_told_by_slurm
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import (
     CommandTimedOut,
     NodeSilent,
@@ -50,9 +50,7 @@ def keys_on_login() -> SshPlaces:
 class Way(ABC):
     """The node as a place where commands run."""
 
-    def __init__(self, held: Allocation, environment: Mapping[str, str]) -> None:
-        if held.job_id is None or held.node is None:
-            raise ValueError("there is no job whose node could be reached")
+    def __init__(self, held: RunningAllocation, environment: Mapping[str, str]) -> None:
         self.held = held
         self.host = held.node
         self.environment = command_environment(environment)
@@ -96,7 +94,7 @@ class JobStep(Way):
     """Each command is a step of the job."""
 
     def argv(self, command: Sequence[str]) -> list[str | bytes]:
-        return [*step_argv(self.held.job_id or 0, self.host, command)]
+        return [*step_argv(self.held.job_id, self.host, command)]
 
     def not_started(self, error: OSError) -> ScratchflowError:
         reason = f"`srun` cannot be started ({_words(error)})"
@@ -109,10 +107,12 @@ class NodeSsh(Way):
     It ends with the job where the site adopts such sessions into it, and not elsewhere.
     """
 
-    def __init__(self, held: Allocation, profile: str, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, held: RunningAllocation, profile: str, environment: Mapping[str, str]
+    ) -> None:
         super().__init__(held, environment)
         self._profile = profile
-        self._told = as_told_by_slurm(held.job_id or 0, self.host, self.environment)
+        self._told = as_told_by_slurm(held.job_id, self.host, self.environment)
         self.environment = ssh_environment(self.environment)
         know_node(keys_on_login(), profile, self.host)
 
@@ -125,7 +125,7 @@ class NodeSsh(Way):
         return NodeSilent(node=self.host, job_id=self.held.job_id, reason=reason)
 
 
-def way_onto(held: Allocation, profile: str, environment: Mapping[str, str]) -> Way:
+def way_onto(held: RunningAllocation, profile: str, environment: Mapping[str, str]) -> Way:
     """The way that this host has: `srun` was asked before anything is done there."""
     if steps_overlap(environment):
         return JobStep(held, environment)

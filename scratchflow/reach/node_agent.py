@@ -12,7 +12,7 @@ from scratchflow.cluster.slurm.jobs import job, our_jobs
 from scratchflow.cluster.slurm.step_refused import is_refused
 from scratchflow.cluster.slurm.wait import ended_error
 from scratchflow.config.settings import Settings
-from scratchflow.model.allocation import HELD, Allocation
+from scratchflow.model.allocation import HELD, Allocation, RunningAllocation, with_node
 from scratchflow.model.errors import (
     AgentMissing,
     AllocationMissing,
@@ -30,14 +30,14 @@ STEP_WAIT_S = 20.0
 _AGAIN_S = 2.0
 
 
-def require_allocation(slurm: Slurm, profile: str, job_id: int | None = None) -> Allocation:
+def require_allocation(slurm: Slurm, profile: str, job_id: int | None = None) -> RunningAllocation:
     """The profile's running allocation; the newest, should there be several, or just this one."""
     running = [
         found
-        for found in our_jobs(slurm, profile)
+        for found in with_node(our_jobs(slurm, profile))
         if found.state == "running" and job_id in {None, found.job_id}
     ]
-    if not running or running[-1].node is None:
+    if not running:
         raise AllocationMissing(profile=profile)
     return running[-1]
 
@@ -99,11 +99,11 @@ def _silent(way: Way, error: ScratchflowError) -> NodeSilent:
     return NodeSilent(node=way.host, job_id=way.held.job_id, reason=reason)
 
 
-def _as_it_is(held: Allocation, slurm: Slurm) -> Allocation:
-    return job(slurm, held.job_id or 0, held.name)
+def _as_it_is(held: RunningAllocation, slurm: Slurm) -> Allocation:
+    return job(slurm, held.job_id, held.name)
 
 
-def require_running(held: Allocation, slurm: Slurm, error: ScratchflowError) -> None:
+def require_running(held: RunningAllocation, slurm: Slurm, error: ScratchflowError) -> None:
     """Says that the job has ended, when that is why nobody answers."""
     now = _as_it_is(held, slurm)
     if now.state not in HELD:

@@ -239,7 +239,9 @@ class StoreLock:
 
     def _was_of_a_job_that_is_over(self, owner: Owner) -> bool:
         """Its node may have died, and nobody else can tell that its process did."""
-        return owner.job_id not in {None, self._job_id} and self._is_job_over(owner.job_id or 0)
+        if owner.job_id is None or owner.job_id == self._job_id:
+            return False
+        return self._is_job_over(owner.job_id)
 
     def _owner(self) -> Owner:
         return Owner(

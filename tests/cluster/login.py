@@ -20,7 +20,7 @@ import msgspec
 
 from scratchflow.cluster.command import CommandUnanswered
 from scratchflow.cluster.slurm.client import Slurm
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import all_errors
 from scratchflow.process.child import Completed
 from tests.cluster.minicluster import Minicluster, retry_until
@@ -106,7 +106,7 @@ class LoginHost:
         hold: str = "direct",
         session: str = "scratchflow",
         **options: object,
-    ) -> Allocation:
+    ) -> RunningAllocation:
         asked = {"time": "5:00", "exclusive": True, **options}
         done = self.do(
             "allocate",
@@ -118,7 +118,7 @@ class LoginHost:
             session=session,
             options=asked,
         )
-        return msgspec.convert(done, Allocation)
+        return msgspec.convert(done, RunningAllocation)
 
     def now(self) -> float:
         return time.time()

@@ -20,7 +20,7 @@ from scratchflow.cluster.slurm.wait import Patience
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.cluster.tmux.server import Tmux
 from scratchflow.cluster.tmux.window import WindowHolder, show_node
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.profile import SlurmOptions
 
@@ -35,7 +35,7 @@ def tell(**fields: object) -> None:
     sys.stdout.flush()
 
 
-def do_allocate(asked: dict[str, Any]) -> Allocation:
+def do_allocate(asked: dict[str, Any]) -> RunningAllocation:
     profile, hold, session = asked["profile"], asked["hold"], asked["session"]
     tmux = Tmux(RUN, HOST)
     holder: Holder = DirectHolder(ENVIRONMENT)
@@ -61,7 +61,7 @@ def do_allocate(asked: dict[str, Any]) -> Allocation:
 
 
 def do_show(asked: dict[str, Any]) -> str:
-    got = msgspec.convert(asked["allocation"], Allocation)
+    got = msgspec.convert(asked["allocation"], RunningAllocation)
     return show_node(Tmux(RUN, HOST), asked["profile"], asked["session"], got, SHELL).pane_id
 
 

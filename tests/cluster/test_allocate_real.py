@@ -8,7 +8,7 @@ import pytest
 
 from scratchflow.cluster.slurm.jobs import job, our_jobs
 from scratchflow.cluster.slurm.wait import ended_error
-from scratchflow.model.allocation import OPEN, Allocation
+from scratchflow.model.allocation import OPEN, RunningAllocation
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationPending,
@@ -22,8 +22,7 @@ from tests.cluster.minicluster import retry_until
 OPTIONS = {"time": "5:00", "exclusive": True}
 
 
-def state(login: LoginHost, held: Allocation) -> str:
-    assert held.job_id is not None
+def state(login: LoginHost, held: RunningAllocation) -> str:
     return job(login.slurm, held.job_id, held.name).state
 
 
@@ -95,7 +94,7 @@ class TestWindow:
 
     def test_a_second_allocation_takes_over_the_window_of_the_first(self, login: LoginHost) -> None:
         got = login.allocate(node="node-1", hold="window")
-        login.scancel(got.job_id or 0)
+        login.scancel(got.job_id)
         login.allocate(node="node-3", hold="window")
         retry_until(lambda: is_on(login, "node-3"), "the shell is on the new node")
         windows = login.tmux("list-windows", "-a", "-F", "#{window_name}").text.split()
@@ -109,7 +108,7 @@ class TestWindow:
         assert sessions(login) == []
 
 
-def _plain(got: Allocation) -> dict[str, object]:
+def _plain(got: RunningAllocation) -> dict[str, object]:
     return {"job_id": got.job_id, "name": got.name, "state": got.state, "nodes": list(got.nodes)}
 
 
@@ -135,8 +134,8 @@ class TestInterrupted:
             finished = process.returncode == 0
             left = [held for held in our_jobs(login.slurm, "aws") if held.state in OPEN]
             assert finished or left == [], f"after attempt {attempt}: {trace}"
-            for held in left:
-                login.scancel(held.job_id or 0)
+            for number in [held.job_id for held in left if held.job_id is not None]:
+                login.scancel(number)
             login.do("kill")
 
     def test_a_second_ctrl_c_does_not_stop_the_withdrawal(self, login: LoginHost) -> None:
@@ -162,7 +161,7 @@ class TestInterrupted:
         assert (found.job_id, found.name) == (seen["job_id"], seen["name"])
 
 
-def is_written_down(login: LoginHost, held: Allocation) -> bool:
+def is_written_down(login: LoginHost, held: RunningAllocation) -> bool:
     """After a crash slurmctld knows only what was in its file; it writes every few seconds."""
     look = ["grep", "--quiet", "--text", held.name, "/var/spool/slurmctld/job_state"]
     return login.cluster.exec("login", *look, check=False).returncode == 0
@@ -197,7 +196,7 @@ class TestFaults:
         got = login.allocate(node="node-3")
         login.cluster.run("crash", "node-3")
         retry_until(lambda: state(login, got) == "ended", "Slurm notices")
-        seen = job(login.slurm, got.job_id or 0, got.name)
+        seen = job(login.slurm, got.job_id, got.name)
         assert (seen.cause, seen.nodes) == ("node_fail", ("node-3",))
         assert isinstance(ended_error(seen), NodeFailed)
 
@@ -211,7 +210,7 @@ class TestFaults:
             login.stop_controller()
             next(line for line in told if line.get("seen", {}).get("state") == "unknown")
             login.start_controller()
-            login.scancel(first.job_id or 0)
+            login.scancel(first.job_id)
             done = result(process)
         assert done["nodes"] == ["node-1"]
 

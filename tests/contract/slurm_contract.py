@@ -10,7 +10,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.jobs import cancel, job, job_named, our_jobs
 from scratchflow.cluster.slurm.nodes import complete_node, nodes, partitions
 from scratchflow.cluster.slurm.overlap import has_overlap, srun_version
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import RunningAllocation, with_node
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationMissing,
@@ -34,7 +34,7 @@ class World(Protocol):
         keep_waiting: bool = False,
         node: str = "",
         **options: object,
-    ) -> Allocation:
+    ) -> RunningAllocation:
         """`slurm_submit.allocate` with these options, and the whole node."""
 
     def now(self) -> float: ...
@@ -67,8 +67,10 @@ class SlurmContract:
         assert (got.nodes, got.node, got.partition) == (("node-2",), "node-2", "debug")
         assert got.cause is None
         assert got.start_estimate is None
-        assert our_jobs(world.slurm, "aws") == [got]
-        assert job_named(world.slurm, got.name) == got
+        assert with_node(our_jobs(world.slurm, "aws")) == [got]
+        found = job_named(world.slurm, got.name)
+        assert found is not None
+        assert found.granted() == got
         assert our_jobs(world.slurm, "other") == []
 
     def test_the_end_is_in_seconds_since_1970_whatever_the_time_zone(self, world: World) -> None:
@@ -132,7 +134,6 @@ class SlurmContract:
 
     def test_a_job_cancelled_by_hand_has_ended_and_is_no_longer_found(self, world: World) -> None:
         got = world.allocate()
-        assert got.job_id is not None
         world.scancel(got.job_id)
         seen = job(world.slurm, got.job_id, got.name)
         assert seen.state in {"completing", "ended"}
@@ -140,7 +141,6 @@ class SlurmContract:
 
     def test_cancel_ends_our_own_job_and_may_be_repeated(self, world: World) -> None:
         got = world.allocate()
-        assert got.job_id is not None
         cancel(world.slurm, got.job_id, "aws")
         cancel(world.slurm, got.job_id, "aws")
         assert job(world.slurm, got.job_id, got.name).state in {"completing", "ended"}
@@ -168,7 +168,6 @@ class SlurmContract:
 
     def test_without_the_controller_nothing_is_said_to_have_ended(self, world: World) -> None:
         got = world.allocate()
-        assert got.job_id is not None
         world.stop_controller()
         try:
             with pytest.raises(SlurmUnreachable, match="does not answer"):

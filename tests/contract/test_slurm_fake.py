@@ -9,7 +9,7 @@ import pytest
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.submit import Request, Submission, allocate
 from scratchflow.cluster.slurm.wait import Patience
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.profile import SlurmOptions
 from scratchflow.testing.salloc import FakeSalloc
 from scratchflow.testing.slurm import FakeSlurm
@@ -30,7 +30,7 @@ class FakeWorld:
         keep_waiting: bool = False,
         node: str = "",
         **options: object,
-    ) -> Allocation:
+    ) -> RunningAllocation:
         asked = SlurmOptions(**{"time": "5:00", "exclusive": True, **options})  # type: ignore[arg-type]  # whatever a test gives
         request = Request(profile, asked, next(self._tokens), node=node)
         clock = self.fake.fake_clock.clock

@@ -26,13 +26,14 @@ _NO_NODES = {"", "(null)", "None assigned", "None"}
 
 
 def jobs_in(text: str, user: str) -> list[Allocation]:
-    """Every line that is a job of this user; others are headings, or the rest of a torn name."""
+    """Every line that is a job of this user, by number; others are headings, or torn names."""
     rows = [line.split(_SEPARATOR, len(_FIELDS) - 1) for line in text.split("\n")]
-    return [
-        _allocation(row)
+    jobs = [
+        row
         for row in rows
         if len(row) == len(_FIELDS) and _is_number(row[0]) and row[2].strip() == user
     ]
+    return [_allocation(row) for row in sorted(jobs, key=lambda row: int(row[0]))]
 
 
 def shown_job(text: str, user: str) -> Allocation | None:

@@ -36,10 +36,7 @@ def our_jobs(slurm: Slurm, profile: str | None = None, *, ended: bool = False) -
     argv = ["squeue", "--noheader", f"--user={slurm.user}", *states, SQUEUE_FORMAT]
     jobs = jobs_in(_answer(slurm, slurm.ask(argv)), slurm.user)
     ours = [job for job in jobs if profile_of(job.name) is not None]
-    return sorted(
-        (_expanded(slurm, job) for job in ours if profile in {None, profile_of(job.name)}),
-        key=lambda job: job.job_id or 0,
-    )
+    return [_expanded(slurm, job) for job in ours if profile in {None, profile_of(job.name)}]
 
 
 def job_named(slurm: Slurm, name: str) -> Allocation | None:
@@ -47,15 +44,15 @@ def job_named(slurm: Slurm, name: str) -> Allocation | None:
     argv = ["squeue", "--noheader", f"--user={slurm.user}", f"--name={name}", "--states=all"]
     jobs = jobs_in(_answer(slurm, slurm.ask([*argv, SQUEUE_FORMAT])), slurm.user)
     ours = [found for found in jobs if found.name == name]
-    ours.sort(key=lambda found: (found.state in OPEN, found.job_id or 0))
-    return _expanded(slurm, ours[-1]) if ours else None
+    chosen = [found for found in ours if found.state in OPEN] or ours
+    return _expanded(slurm, chosen[-1]) if chosen else None
 
 
-def has_other_jobs(slurm: Slurm, job_id: int) -> bool:
+def has_other_jobs(slurm: Slurm, this: Allocation) -> bool:
     """Whether the user holds anything besides this job; only then can a per-user limit clear."""
     argv = ["squeue", "--noheader", f"--user={slurm.user}", SQUEUE_FORMAT]
     jobs = jobs_in(_answer(slurm, slurm.ask(argv)), slurm.user)
-    return any(job.job_id != job_id and job.state != "pending" for job in jobs)
+    return any(job.job_id != this.job_id and job.state != "pending" for job in jobs)
 
 
 def job(slurm: Slurm, job_id: int, name: str) -> Allocation:

@@ -14,7 +14,7 @@ from scratchflow.cluster.slurm.jobs import cancel, job_named
 from scratchflow.cluster.slurm.request import job_name, salloc_argv, shell_inside_argv
 from scratchflow.cluster.slurm.salloc import Holder
 from scratchflow.cluster.slurm.wait import Clock, Patience, Wait, Watch
-from scratchflow.model.allocation import OPEN, Allocation
+from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation
 from scratchflow.model.errors import (
     AllocationMissing,
     AllocationPending,
@@ -68,7 +68,7 @@ class Submission(msgspec.Struct, frozen=True):
     clock: Clock = msgspec.field(default_factory=lambda: Clock(time.monotonic, time.sleep))
 
 
-def allocate(request: Request, submission: Submission) -> Allocation:
+def allocate(request: Request, submission: Submission) -> RunningAllocation:
     """Takes a node and returns when the job runs there; `watch` hears of every change before.
 
     Any exception, a Ctrl-C at any moment too, withdraws the request: no job stays behind, unless
@@ -93,7 +93,7 @@ def allocate(request: Request, submission: Submission) -> Allocation:
     return allocation
 
 
-def resume(name: str, profile: str, submission: Submission) -> Allocation:
+def resume(name: str, profile: str, submission: Submission) -> RunningAllocation:
     """Waits on for a job that is in the queue already.
 
     The wait limit without `keep_waiting` and a refusal for good withdraw it. An interruption does

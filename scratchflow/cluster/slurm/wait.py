@@ -12,7 +12,7 @@ from scratchflow.cluster.slurm.jobs import has_other_jobs, job_named
 from scratchflow.cluster.slurm.reasons import explain
 from scratchflow.cluster.slurm.salloc import Holder
 from scratchflow.cluster.slurm.states import CAUSE_TEXTS
-from scratchflow.model.allocation import HELD, Allocation
+from scratchflow.model.allocation import HELD, Allocation, RunningAllocation
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationMissing,
@@ -64,7 +64,9 @@ class Wait:
         self._granted_at: float | None = None
         self._last: Allocation | None = None
 
-    def until_running(self, watch: Watch, holder: Holder | None, *, detached: bool) -> Allocation:
+    def until_running(
+        self, watch: Watch, holder: Holder | None, *, detached: bool
+    ) -> RunningAllocation:
         """Returns the running job.
 
         AllocationPending at the limit, AllocationRefused for a reason that never clears,
@@ -79,8 +81,9 @@ class Wait:
                 self._last = seen
                 interval_s = _FIRST_LOOK_S
                 watch(seen)
-            if seen is not None and seen.state == "running":
-                return seen
+            running = seen.granted() if seen is not None and seen.state == "running" else None
+            if running is not None:
+                return running
             if gone and (seen is None or not detached):
                 raise _vanished(seen)
             if seen is None:
@@ -132,7 +135,7 @@ class Wait:
         if permanence != "never_alone":
             return permanence == "never"
         try:
-            return not has_other_jobs(self._slurm, seen.job_id or 0)
+            return not has_other_jobs(self._slurm, seen)
         except SlurmUnreachable:
             return False  # the next look decides
 

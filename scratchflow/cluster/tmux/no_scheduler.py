@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from scratchflow.cluster.tmux.server import Tmux
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import ThisMachine
 
 
-def allocation(tmux: Tmux, profile: str, node: str) -> Allocation | None:
+def allocation(tmux: Tmux, profile: str, node: str) -> ThisMachine | None:
     """The profile's session as an allocation without a job, a queue or an end; None without one."""
     session = tmux.session(profile)
     if session is None:
         return None
-    return Allocation(job_id=None, name=session, state="running", nodes=(node,))
+    return ThisMachine(name=session, nodes=(node,))
 
 
-def allocate(tmux: Tmux, profile: str, session: str, node: str, shell: str) -> Allocation:
+def allocate(tmux: Tmux, profile: str, session: str, node: str, shell: str) -> ThisMachine:
     """Starts the session, or a shell in it where the last one has ended."""
     pane = tmux.ensure(profile, session, [shell, "-l"])
-    return Allocation(job_id=None, name=pane.session, state="running", nodes=(node,))
+    return ThisMachine(name=pane.session, nodes=(node,))
 
 
 def release(tmux: Tmux, profile: str) -> bool:

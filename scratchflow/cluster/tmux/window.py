@@ -11,7 +11,7 @@ from contextlib import suppress
 from scratchflow.cluster.slurm.request import shell_on_node_argv
 from scratchflow.cluster.slurm.salloc import STOP_S
 from scratchflow.cluster.tmux.server import Pane, Tmux
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import TmuxFailed
 
 _SIGNALLED = 128
@@ -106,7 +106,7 @@ def show_node(
     tmux: Tmux,
     profile: str,
     session: str,
-    allocation: Allocation,
+    allocation: RunningAllocation,
     shell: str,
     *,
     overlap: bool = True,
@@ -115,7 +115,5 @@ def show_node(
 
     For `hold = "detached"`: after the grant, and whenever the session or its shell was lost.
     """
-    if allocation.job_id is None or allocation.node is None:
-        raise ValueError("there is no node to show")
     argv = shell_on_node_argv(allocation.job_id, allocation.node, shell, overlap=overlap)
     return tmux.ensure(profile, session, argv)

@@ -54,7 +54,8 @@ def job(number: int, start: int, state: str = "running") -> Allocation:
 def test_of_two_runs_at_once_the_first_that_was_granted_keeps_its_node(
     monkeypatch: pytest.MonkeyPatch, others: list[Allocation], kept: int
 ) -> None:
-    ours = job(5, 100)
+    ours = job(5, 100).granted()
+    assert ours is not None
     monkeypatch.setattr(holding, "our_jobs", lambda *_: [ours, *others])
     monkeypatch.setattr(holding, "_SAME_SECOND_S", 0.01)
     login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from scratchflow.login.check import _check_steps
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import NodeSilent, SlurmUnreachable
 from scratchflow.reach import node as onto_node
 from scratchflow.reach.node import JobStep, NodeSsh, way_onto
 
-HELD = Allocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))
+HELD = RunningAllocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))
 ASKED = 'echo "$*" >> "$HOME/asked"\n'
 NEW = f"{ASKED}echo slurm 22.05.8\n"
 OLD = (

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from scratchflow.agent.request import asking
-from scratchflow.model.allocation import Allocation, AllocationState
+from scratchflow.model.allocation import Allocation, AllocationState, RunningAllocation
 from scratchflow.model.errors import AgentMissing, AllocationEnded, ConnectionLost, NodeSilent
 from scratchflow.reach import node_agent
 from scratchflow.reach.node import JobStep
 from scratchflow.reach.node_watch import NodeWatch
 
-HELD = Allocation(job_id=7, name="scratchflow:aws:abc", state="running", nodes=("node-1",))
+HELD = RunningAllocation(job_id=7, name="scratchflow:aws:abc", state="running", nodes=("node-1",))
 REFUSED = "exit code 1: srun: error: Unable to create step for job 7: Memory required by task is not available"
 REQUEST = asking("backup", {}, profile_name="aws", profile={})
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pytest
 
-from scratchflow.model.allocation import Allocation
+from scratchflow.model.allocation import Allocation, RunningAllocation
 from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
 from scratchflow.model.events import Hello
 from scratchflow.process.child import Completed
@@ -21,7 +21,7 @@ from scratchflow.reach.node import Way
 from scratchflow.reach.node_watch import NodeWatch
 from scratchflow.ssh.transport.child import ChildStream
 
-HELD = Allocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))
+HELD = RunningAllocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))
 ENDED = msgspec.structs.replace(HELD, state="ended")
 SUSPENDED = msgspec.structs.replace(HELD, state="suspended")
 SLOW = "import time; print('one', flush=True); time.sleep({}); print('two', flush=True)"

@@ -84,7 +84,7 @@ def test_the_watcher_sees_reason_and_grant(cluster: Cluster) -> None:
     got = allocate(REQUEST, cluster.submission())
     assert [seen.state for seen in cluster.seen] == ["pending", "running"]
     assert cluster.seen[0].reason_text == "it is next, and waits for a node to become free"
-    assert got == cluster.seen[-1]
+    assert got == cluster.seen[-1].granted()
     assert cluster.salloc.left
     assert not cluster.salloc.stopped
 

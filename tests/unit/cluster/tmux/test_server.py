@@ -14,8 +14,8 @@ import pytest
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered, local_run
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.cluster.tmux.server import Tmux
-from scratchflow.cluster.tmux.window import WindowHolder, show_node
-from scratchflow.model.allocation import Allocation
+from scratchflow.cluster.tmux.window import WindowHolder
+from scratchflow.model.allocation import ThisMachine
 from scratchflow.model.errors import TmuxFailed
 from scratchflow.process.child import Completed
 
@@ -262,16 +262,10 @@ def test_a_window_closed_by_somebody_else_is_seen_to_be_gone(tmux: Tmux) -> None
     holder.stop()
 
 
-def test_a_node_is_shown_only_when_there_is_one(tmux: Tmux) -> None:
-    waiting = Allocation(job_id=7, name="x", state="pending")
-    with pytest.raises(ValueError, match="no node"):
-        show_node(tmux, "aws", "s", waiting, "/bin/sh")
-
-
 def test_without_a_scheduler_the_session_is_the_allocation(tmux: Tmux) -> None:
     assert none.allocation(tmux, "local", "here") is None
     got = none.allocate(tmux, "local", "scratchflow", "here", "/bin/sh")
-    assert got == Allocation(job_id=None, name="scratchflow", state="running", nodes=("here",))
+    assert got == ThisMachine(name="scratchflow", nodes=("here",))
     assert none.allocate(tmux, "local", "scratchflow", "here", "/bin/sh") == got
     assert none.allocation(tmux, "local", "here") == got
     assert none.release(tmux, "local") is True
