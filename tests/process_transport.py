@@ -7,22 +7,15 @@ import os
 import shlex
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+
+from scratchflow.process.child import Completed
+from scratchflow.ssh.transport.base import Stream, Transport
 
 
-@dataclass(frozen=True)
-class Done:
-    returncode: int
-    stdout: bytes
-    stderr: bytes
-
-
-class ProcessStream:
+class ProcessStream(Stream):
     def __init__(self, process: subprocess.Popen[bytes], stdin: bytes, *, hold_stdin: bool) -> None:
         self.process = process
-        self.returncode: int | None = None
-        self.stderr_tail = b""
         assert process.stdin
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(stdin)
@@ -32,12 +25,13 @@ class ProcessStream:
         self._drain = threading.Thread(target=self._read_stderr)
         self._drain.start()
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __next__(self) -> bytes:
         assert self.process.stdout
-        for line in self.process.stdout:
-            yield line.removesuffix(b"\n")
+        if line := self.process.stdout.readline():
+            return line.removesuffix(b"\n")
         self.returncode = self.process.wait()
         self._drain.join()
+        raise StopIteration
 
     def close(self) -> None:
         for pipe in (self.process.stdin, self.process.stdout):
@@ -57,7 +51,7 @@ class ProcessStream:
             self.stderr_tail = stderr.read()[-4096:]
 
 
-class ProcessTransport:
+class ProcessTransport(Transport):
     """Commands on this machine; with `through`, on the machine where that command leads."""
 
     def __init__(
@@ -71,7 +65,9 @@ class ProcessTransport:
         self._environment = environment
         self._through = list(through)
 
-    def run(self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float) -> Done:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
+    ) -> Completed:
         done = subprocess.run(
             self._argv(argv),
             input=stdin or b"",
@@ -80,7 +76,7 @@ class ProcessTransport:
             timeout=timeout_s,
             check=False,
         )
-        return Done(done.returncode, done.stdout, done.stderr)
+        return Completed(done.returncode, done.stdout, done.stderr)
 
     def stream(
         self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
@@ -93,6 +89,9 @@ class ProcessTransport:
             stderr=subprocess.PIPE,
         )
         return ProcessStream(process, stdin, hold_stdin=hold_stdin)
+
+    def describe(self) -> str:
+        return "processes (for tests)"
 
     def _argv(self, argv: Sequence[str]) -> list[str]:
         return [*self._through, shlex.join(argv)] if self._through else list(argv)

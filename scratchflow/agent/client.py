@@ -7,11 +7,10 @@ whatever else comes is refused with a reason. Time is the transport's: it notice
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from scratchflow.agent.request import Request, encode
 from scratchflow.agent.stream import Garbled, Line, Preamble, as_error, parse_line
-from scratchflow.agent.transport import Far, FarStream
 from scratchflow.model.errors import (
     AgentGarbled,
     AgentMismatch,
@@ -21,14 +20,16 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import PROTOCOL_VERSION, Emit, Failure, Hello, Summary
 from scratchflow.model.text import last_line
+from scratchflow.ssh.transport.base import Stream, Transport
 
-# Puts an agent of ours there and gives the command that starts it.
-Heal = Callable[[ScratchflowError], Sequence[str]]
+Answer = TypeVar("Answer")
+# Puts an agent of ours there, or raises what stands in the way.
+Heal = Callable[[ScratchflowError], object]
 Meet = Callable[[Hello], None]
 
 
 def call(
-    far: Far,
+    transport: Transport,
     request: Request,
     emit: Emit,
     *,
@@ -40,25 +41,23 @@ def call(
     Interrupted here, the stream is closed, and a request with `hold_stdin` ends over there too.
     `meet` hears who the agent is.
     """
-    stream = far.stream(command, stdin=encode(request), hold_stdin=request.hold_stdin)
+    stream = transport.stream(command, stdin=encode(request), hold_stdin=request.hold_stdin)
     try:
-        return _Listener(far.host, request, emit, meet).hear(stream)
+        return _Listener(transport.host, request, emit, meet).hear(stream)
     finally:
         stream.close()
 
 
-def call_healed(
-    far: Far, request: Request, emit: Emit, *, command: Sequence[str], heal: Heal
-) -> dict[str, Any]:
+def call_healed(ask: Callable[[], Answer], heal: Heal) -> Answer:
     """Asks; where there is no agent, or it refused for its version, heals that and asks once more.
 
     In both cases nothing was done yet, so nothing is done twice.
     """
     try:
-        return call(far, request, emit, command=command)
+        return ask()
     except (AgentMissing, AgentMismatch) as error:
-        healed = heal(error)
-    return call(far, request, emit, command=healed)
+        heal(error)
+    return ask()
 
 
 class _Listener:
@@ -71,7 +70,7 @@ class _Listener:
         self._next_seq = 0
         self._stranger = ""
 
-    def hear(self, stream: FarStream) -> dict[str, Any]:
+    def hear(self, stream: Stream) -> dict[str, Any]:
         for raw in stream:
             try:
                 line = self._understand(raw)
@@ -119,7 +118,7 @@ class _Listener:
             self._stranger = hello.version
         self._on_hello(hello)
 
-    def _cut_short(self, stream: FarStream) -> ScratchflowError:
+    def _cut_short(self, stream: Stream) -> ScratchflowError:
         said = last_line(stream.stderr_tail)
         if self._next_seq:
             reason = f"its agent ended before it was done ({_ending(stream.returncode)})"

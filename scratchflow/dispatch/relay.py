@@ -17,7 +17,7 @@ from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import Arguments, DryRun, StoreSeen
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.node.same_store import store_seen_here
-from scratchflow.reach.node import way_onto
+from scratchflow.reach.node import node_transport
 from scratchflow.reach.node_agent import ask_node, require_allocation
 from scratchflow.store.directory import find_place, open_place
 from scratchflow.store.freshness import growing
@@ -47,12 +47,12 @@ def relay(
         verbose=verbose,
     )
     seen = _store_seen(settings, do, wish, environment)
-    way = way_onto(held, settings.name, environment)
+    node = node_transport(held, settings.name, environment)
     with _growing_for(settings, do, environment) as name:
         if seen is not None:
             seen = msgspec.structs.replace(seen, grows=name)
         request = msgspec.structs.replace(request, store_seen=seen)
-        data = ask_node(way, request, emit, settings, slurm)
+        data = ask_node(node, request, emit, settings, slurm)
     return msgspec.convert(data, RESULTS_BY_OP[do])
 
 

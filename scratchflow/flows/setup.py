@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.agent.delivery.install import Installed, install
+from scratchflow.agent.delivery.install import Installed
 from scratchflow.config.edit import Edit, apply_edits, plan_edits
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import Asked, Settings, settings_in
@@ -16,7 +16,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Check, ChecksDone, ClusterSetUp
-from scratchflow.reach.login import ask_agent, reach_login
+from scratchflow.reach.login import ask_agent, install_for, reach_login
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias, read_alias
 from scratchflow.ssh.config.paths import SshPlaces
@@ -54,7 +54,7 @@ def set_up(
         reached_by = far.describe()
         if wish.dry_run:
             return _set_up(wish, settings, reached_by, None, edit, place, ssh_plan.diff, [])
-        installed = _install(far, settings, emit)
+        installed = install_for(settings, far, emit)
         checks = _ask_checks(far, settings, emit)
     _write_profile(edit, place, wish, confirm)
     _include(ssh_plan, confirm)
@@ -71,11 +71,6 @@ def _assignments(wish: SetupWish) -> dict[str, str]:
 def _settings_after(edit: Edit, place: Path, wish: SetupWish) -> Settings:
     """The profile as it will be, so that it is tried before it is written."""
     return settings_in(edit.after, place, wish.name)
-
-
-def _install(far: Transport, settings: Settings, emit: Emit) -> Installed:
-    modules = settings.profile.environment.modules
-    return install(far, profile_name=settings.name, modules=modules, emit=emit)
 
 
 def _ask_checks(far: Transport, settings: Settings, emit: Emit) -> list[Check]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.agent.delivery.install import agent_command, install
+from scratchflow.agent.delivery.install import agent_command
 from scratchflow.agent.request import asking, encode
 from scratchflow.agent.stream import Garbled, as_error, parse_line
 from scratchflow.cluster.slurm.jobs import job
@@ -41,7 +41,8 @@ from scratchflow.model.requests import Autobackup, DryRun
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.same_store import store_replaced, store_seen_here
-from scratchflow.reach.node import NodeSsh, way_onto
+from scratchflow.reach.login import install_for
+from scratchflow.reach.node import NodeSsh, node_transport
 from scratchflow.reach.node_agent import require_allocation, require_running
 from scratchflow.ssh.transport.local import LocalTransport
 from scratchflow.store.directory import Place, find_place, open_place
@@ -162,8 +163,8 @@ def _signal_over_ssh(
     """Sends a signal to a loop that is no step; whether there is one, None when the node does not say."""
     argv = ["sh", "-c", _SIGNAL, "sh", str(life.pid), name]
     try:
-        way = NodeSsh(held, login.settings.name, login.environment)
-        code = way.run(argv, timeout_s=_SIGNAL_S).returncode
+        node = NodeSsh(held, login.settings.name, login.environment)
+        code = node.run(argv, timeout_s=_SIGNAL_S).returncode
     except ScratchflowError:
         return None
     return code == 0 if code in {0, _GONE} else None
@@ -219,12 +220,12 @@ def _require_store_of_workspace(login: LoginHost) -> None:
 
 
 def _start_on_node(login: LoginHost, held: RunningAllocation, request: bytes) -> LastingStep:
-    way = way_onto(held, login.settings.name, login.environment)
-    argv = way.argv(agent_command())
+    node = node_transport(held, login.settings.name, login.environment)
+    argv = node.carried(agent_command())
     try:
-        return start_lasting_step(argv, stdin=request, environment=way.environment)
+        return start_lasting_step(argv, stdin=request, environment=node.environment)
     except OSError as error:
-        raise way.not_started(error) from None
+        raise node.not_started(error) from None
 
 
 def _first_sign(
@@ -277,8 +278,7 @@ def _beats(pulses: Pulses, life: Heartbeat) -> bool:
 
 def _require_agent(login: LoginHost) -> None:
     """What runs on the node is the agent in the shared home; a command line here may have brought none."""
-    modules = login.profile.environment.modules
-    install(LocalTransport(), profile_name=login.settings.name, modules=modules, emit=login.emit)
+    install_for(login.settings, LocalTransport(), login.emit)
 
 
 def _start_here(request: bytes, log: Path) -> LastingStep:

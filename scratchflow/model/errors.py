@@ -231,16 +231,6 @@ class CommandTimedOut(ScratchflowError):
     retryable = True
 
 
-class UploadFailed(ScratchflowError):
-    """A file could not be written on another machine; what was there before is unchanged."""
-
-    code = "connection.upload_failed"
-    exit_code = 14
-    message = "cannot write `{path}` on `{host}`: {reason}"
-    hint = "check permissions and free space there, then try again"
-    retryable = True
-
-
 class SlurmUnreachable(ScratchflowError):
     """Slurm's controller does not answer."""
 

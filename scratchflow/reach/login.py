@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from scratchflow.agent.client import call_healed
-from scratchflow.agent.delivery.install import agent_command, install
+from scratchflow.agent.client import call, call_healed
+from scratchflow.agent.delivery.install import Installed, agent_command, install
 from scratchflow.agent.request import asking
 from scratchflow.config.settings import Settings
 from scratchflow.model.events import Emit, Log
@@ -39,7 +39,7 @@ def reach_login(
 
 
 def ask_agent(
-    far: Transport,
+    login: Transport,
     settings: Settings,
     do: str,
     arguments: dict[str, Any],
@@ -51,12 +51,6 @@ def ask_agent(
 ) -> dict[str, Any]:
     """What the agent there answers. A missing or other agent is replaced by ours first."""
     profile = settings.profile
-
-    def heal(_: Exception) -> list[str]:
-        modules = profile.environment.modules
-        install(far, profile_name=settings.name, modules=modules, emit=emit)
-        return agent_command()
-
     request = asking(
         do,
         arguments,
@@ -66,4 +60,13 @@ def ask_agent(
         job_id=job_id,
         verbose=verbose,
     )
-    return call_healed(far, request, emit, command=agent_command(), heal=heal)
+    return call_healed(
+        lambda: call(login, request, emit, command=agent_command()),
+        lambda _: install_for(settings, login, emit),
+    )
+
+
+def install_for(settings: Settings, transport: Transport, emit: Emit) -> Installed:
+    """Puts our agent onto the host, with a Python that the profile's modules bring if it has some."""
+    modules = settings.profile.environment.modules
+    return install(transport, profile_name=settings.name, modules=modules, emit=emit)

@@ -1,4 +1,4 @@
-"""The ways from the login host onto the node: a step of its job or, where steps cannot overlap, ssh.
+"""The transports from the login host to the node: a step of its job or, where steps cannot overlap, ssh.
 
 A step needs no sshd on the node, no key on the login host and no open port; it has the job's cores,
 and ends with the job.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import socket
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 from scratchflow.cluster.command import command_environment
@@ -17,16 +17,11 @@ from scratchflow.cluster.slurm.overlap import has_overlap
 from scratchflow.cluster.slurm.request import step_argv
 from scratchflow.cluster.this_host import as_told_by_slurm
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import (
-    CommandTimedOut,
-    NodeSilent,
-    ScratchflowError,
-    SlurmUnreachable,
-)
-from scratchflow.process.child import ChildTimedOut, Completed, run_child
+from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
+from scratchflow.process.child import Completed
 from scratchflow.ssh.config.paths import SshPlaces
-from scratchflow.ssh.transport.base import shown_command
-from scratchflow.ssh.transport.child import ChildStream
+from scratchflow.ssh.transport.base import Transport, check_argv
+from scratchflow.ssh.transport.child import ChildStream, run_carried
 from scratchflow.ssh.transport.node import know_node, neighbour_argv
 from scratchflow.ssh.transport.openssh import ssh_environment
 
@@ -47,17 +42,21 @@ def keys_on_login() -> SshPlaces:
     return SshPlaces.of("~/.local/share/scratchflow/ssh/config")
 
 
-class Way(ABC):
-    """The node as a place where commands run."""
+class NodeTransport(Transport):
+    """Runs commands on the node of a job; each is carried by a program that runs here.
 
-    def __init__(self, held: RunningAllocation, environment: Mapping[str, str]) -> None:
-        self.held = held
-        self.host = held.node
+    A connection that breaks looks like a command that failed: the agent that did not finish its
+    stream tells the two apart, and `NodeWatch` notices a node that says nothing any more.
+    """
+
+    def __init__(self, allocation: RunningAllocation, environment: Mapping[str, str]) -> None:
+        self.allocation = allocation
+        self.host = allocation.node
         self.environment = command_environment(environment)
 
     @abstractmethod
-    def argv(self, command: Sequence[str]) -> list[str | bytes]:
-        """What runs it there; its input and output are the command's."""
+    def carried(self, command: Sequence[str]) -> list[str | bytes]:
+        """What is run here to run the command there; its input and output are the command's."""
 
     @abstractmethod
     def not_started(self, error: OSError) -> ScratchflowError:
@@ -66,70 +65,86 @@ class Way(ABC):
     def run(
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
     ) -> Completed:
-        """Runs a command to its end; `CommandTimedOut` when it takes longer."""
+        carried = self.carried(check_argv(argv))
         try:
-            return run_child(
-                self.argv(argv), stdin=stdin, timeout_s=timeout_s, environment=self.environment
+            return run_carried(
+                self.host,
+                argv,
+                carried,
+                stdin=stdin,
+                timeout_s=timeout_s,
+                environment=self.environment,
             )
-        except ChildTimedOut:
-            raise CommandTimedOut(
-                command=shown_command(argv), host=self.host, seconds=f"{timeout_s:g}"
-            ) from None
         except OSError as error:
             raise self.not_started(error) from None
 
     def stream(
         self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
     ) -> ChildStream:
-        """Starts a command and gives its stdout line by line."""
+        carried = self.carried(check_argv(argv))
         try:
             return ChildStream(
-                self.argv(argv), stdin=stdin, hold_stdin=hold_stdin, environment=self.environment
+                carried, stdin=stdin, hold_stdin=hold_stdin, environment=self.environment
             )
         except OSError as error:
             raise self.not_started(error) from None
 
 
-class JobStep(Way):
-    """Each command is a step of the job."""
+class JobStep(NodeTransport):
+    """Each command is a step of the job. One that a signal ended has the code 128 + its number."""
 
-    def argv(self, command: Sequence[str]) -> list[str | bytes]:
-        return [*step_argv(self.held.job_id, self.host, command)]
+    def carried(self, command: Sequence[str]) -> list[str | bytes]:
+        return [*step_argv(self.allocation.job_id, self.host, command)]
 
     def not_started(self, error: OSError) -> ScratchflowError:
         reason = f"`srun` cannot be started ({_words(error)})"
         return SlurmUnreachable(host=socket.gethostname(), reason=reason)
 
+    def describe(self) -> str:
+        return f"a step of job {self.allocation.job_id} on {self.host} (`srun` knows `--overlap`)"
 
-class NodeSsh(Way):
+
+class NodeSsh(NodeTransport):
     """Each command is an ssh session, which is told what a step would know of its job.
 
-    It ends with the job where the site adopts such sessions into it, and not elsewhere.
+    It ends with the job where the site adopts such sessions into it, and not elsewhere. A command
+    that a signal ended has the code 255, like a connection that broke.
     """
 
     def __init__(
-        self, held: RunningAllocation, profile: str, environment: Mapping[str, str]
+        self,
+        allocation: RunningAllocation,
+        profile: str,
+        environment: Mapping[str, str],
+        *,
+        keys: SshPlaces | None = None,
     ) -> None:
-        super().__init__(held, environment)
+        super().__init__(allocation, environment)
         self._profile = profile
-        self._told = as_told_by_slurm(held.job_id, self.host, self.environment)
+        self._keys = keys or keys_on_login()
+        self._job = as_told_by_slurm(allocation.job_id, self.host, self.environment)
         self.environment = ssh_environment(self.environment)
-        know_node(keys_on_login(), profile, self.host)
+        know_node(self._keys, profile, self.host)
 
-    def argv(self, command: Sequence[str]) -> list[str | bytes]:
-        told = ["env", *self._told, *command]
-        return neighbour_argv(keys_on_login(), self._profile, self.host, told)
+    def carried(self, command: Sequence[str]) -> list[str | bytes]:
+        in_job = ["env", *self._job, *command]
+        return neighbour_argv(self._keys, self._profile, self.host, in_job)
 
     def not_started(self, error: OSError) -> ScratchflowError:
         reason = f"`ssh` cannot be started on the login host ({_words(error)})"
-        return NodeSilent(node=self.host, job_id=self.held.job_id, reason=reason)
+        return NodeSilent(node=self.host, job_id=self.allocation.job_id, reason=reason)
+
+    def describe(self) -> str:
+        return f"ssh to {self.host} (`srun` knows no `--overlap`)"
 
 
-def way_onto(held: RunningAllocation, profile: str, environment: Mapping[str, str]) -> Way:
-    """The way that this host has: `srun` was asked before anything is done there."""
+def node_transport(
+    allocation: RunningAllocation, profile: str, environment: Mapping[str, str]
+) -> NodeTransport:
+    """The transport that this host has: `srun` is asked before anything is done on the node."""
     if steps_overlap(environment):
-        return JobStep(held, environment)
-    return NodeSsh(held, profile, environment)
+        return JobStep(allocation, environment)
+    return NodeSsh(allocation, profile, environment)
 
 
 def _words(error: OSError) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from scratchflow.agent.client import call
-from scratchflow.agent.delivery.install import agent_command, install
+from scratchflow.agent.client import call, call_healed
+from scratchflow.agent.delivery.install import agent_command
 from scratchflow.agent.request import Request
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.jobs import job, our_jobs
@@ -22,7 +22,8 @@ from scratchflow.model.errors import (
     ScratchflowError,
 )
 from scratchflow.model.events import Emit
-from scratchflow.reach.node import Way
+from scratchflow.reach.login import install_for
+from scratchflow.reach.node import NodeTransport
 from scratchflow.reach.node_watch import NodeWatch
 from scratchflow.ssh.transport.local import LocalTransport
 
@@ -43,60 +44,59 @@ def require_allocation(slurm: Slurm, profile: str, job_id: int | None = None) ->
 
 
 def ask_node(
-    way: Way, request: Request, emit: Emit, settings: Settings, slurm: Slurm
+    node: NodeTransport, request: Request, emit: Emit, settings: Settings, slurm: Slurm
 ) -> dict[str, object]:
     """What the agent on the node answers; says that the job has ended when that is why nothing comes.
 
     Where there is no agent yet it is installed first: homes are shared with the nodes.
     """
+
+    def heal(error: ScratchflowError) -> None:
+        require_running(node.allocation, slurm, error)
+        install_for(settings, LocalTransport(), emit)
+
     try:
-        return _call(way, request, emit, slurm)
-    except AgentMissing as error:
-        require_running(way.held, slurm, error)
+        return call_healed(lambda: _call(node, request, emit, slurm), heal)
     except EndedBySignal as error:
         # Slurm ends its steps with one; whoever asked was sent none.
-        require_running(way.held, slurm, error)
+        require_running(node.allocation, slurm, error)
         raise
-    except ConnectionLost as error:
-        require_running(way.held, slurm, error)
-        raise _silent(way, error) from error
-    modules = settings.profile.environment.modules
-    install(LocalTransport(), profile_name=settings.name, modules=modules, emit=emit)
-    try:
-        return _call(way, request, emit, slurm)
-    except AgentMissing as error:
-        require_running(way.held, slurm, error)
-        raise _silent(way, error) from error
+    except (AgentMissing, ConnectionLost) as error:
+        require_running(node.allocation, slurm, error)
+        raise _silent(node, error) from error
 
 
-def _call(way: Way, request: Request, emit: Emit, slurm: Slurm) -> dict[str, object]:
+def _call(node: NodeTransport, request: Request, emit: Emit, slurm: Slurm) -> dict[str, object]:
     """Asks again while Slurm gives the running job no step: it does not yet, right after its start."""
     until = time.monotonic() + STEP_WAIT_S
     while True:
-        watch = NodeWatch(way, lambda: _as_it_is(way.held, slurm))
+        watch = NodeWatch(node, lambda: _as_it_is(node.allocation, slurm))
         try:
             return call(watch, request, emit, command=agent_command(), meet=watch.meet)
         except ConnectionLost as error:
-            _require_waited(watch, way, slurm, error)
+            _require_waited(watch, node, slurm, error)
             raise
         except AgentMissing as error:
-            _require_waited(watch, way, slurm, error)
+            _require_waited(watch, node, slurm, error)
             if not is_refused(error.fields["reason"]) or time.monotonic() > until:
                 raise
-            require_running(way.held, slurm, error)
+            require_running(node.allocation, slurm, error)
         time.sleep(_AGAIN_S)
 
 
-def _require_waited(watch: NodeWatch, way: Way, slurm: Slurm, error: ScratchflowError) -> None:
+def _require_waited(
+    watch: NodeWatch, node: NodeTransport, slurm: Slurm, error: ScratchflowError
+) -> None:
     """Says why the node was given up, when it was not the agent that ended."""
     if watch.given_up:
-        require_running(way.held, slurm, error)
-        raise NodeSilent(node=way.host, job_id=way.held.job_id, reason=watch.given_up) from error
+        require_running(node.allocation, slurm, error)
+        job_id = node.allocation.job_id
+        raise NodeSilent(node=node.host, job_id=job_id, reason=watch.given_up) from error
 
 
-def _silent(way: Way, error: ScratchflowError) -> NodeSilent:
+def _silent(node: NodeTransport, error: ScratchflowError) -> NodeSilent:
     reason = error.fields.get("reason", error)
-    return NodeSilent(node=way.host, job_id=way.held.job_id, reason=reason)
+    return NodeSilent(node=node.host, job_id=node.allocation.job_id, reason=reason)
 
 
 def _as_it_is(held: RunningAllocation, slurm: Slurm) -> Allocation:

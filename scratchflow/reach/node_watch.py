@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from scratchflow.model.allocation import HELD, Allocation
 from scratchflow.model.errors import ScratchflowError, SlurmUnreachable
 from scratchflow.model.events import Hello
-from scratchflow.reach.node import Way
+from scratchflow.process.child import Completed
+from scratchflow.reach.node import NodeTransport
+from scratchflow.ssh.transport.base import Stream, Transport
 from scratchflow.ssh.transport.child import ChildStream
 
 SILENT_S = 20.0
@@ -30,23 +32,22 @@ _LOOK = ["sh", "-c", 'if [ -d "/proc/$1" ]; then echo there; else echo gone; fi'
 _SEEN = {b"there": "", b"gone": "what was started there is gone"}
 
 
-class NodeWatch:
-    """The node, for one request; its stream ends when whoever should answer cannot any more.
+class NodeWatch(Transport):
+    """The transport to the node for one request, watched: its stream ends when no answer can come.
 
     `ask` says how the job is, or raises SlurmUnreachable.
     """
 
     def __init__(
         self,
-        way: Way,
+        node: NodeTransport,
         ask: Callable[[], Allocation],
         *,
         silent_s: float = SILENT_S,
         probe_s: float = PROBE_S,
     ) -> None:
-        self.host = way.host
-        self.run = way.run
-        self._way = way
+        self.host = node.host
+        self._node = node
         self._ask = ask
         self._silent_s = silent_s
         self._probe_s = probe_s
@@ -58,11 +59,18 @@ class NodeWatch:
         """The agent has said who it is."""
         self._agent = hello.pid
 
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
+    ) -> Completed:
+        return self._node.run(argv, stdin=stdin, timeout_s=timeout_s)
+
+    def describe(self) -> str:
+        return self._node.describe()
+
     def stream(
         self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
     ) -> WatchedStream:
-        """Starts a command and gives its stdout line by line."""
-        stream = self._way.stream(argv, stdin=stdin, hold_stdin=hold_stdin)
+        stream = self._node.stream(argv, stdin=stdin, hold_stdin=hold_stdin)
         try:
             return WatchedStream(stream, self._watch)
         except BaseException:  # no thread to be had, or interrupted: nobody else will end it
@@ -95,13 +103,13 @@ class NodeWatch:
         if self._agent is None:
             return None
         try:
-            done = self._way.run([*_LOOK, str(self._agent)], timeout_s=self._probe_s)
+            done = self._node.run([*_LOOK, str(self._agent)], timeout_s=self._probe_s)
         except ScratchflowError:
             return None
         return _SEEN.get(done.stdout.strip())
 
 
-class WatchedStream:
+class WatchedStream(Stream):
     """A stream, and a thread that knows how long it has been silent."""
 
     def __init__(self, stream: ChildStream, watch: Callable[[WatchedStream], None]) -> None:
@@ -112,20 +120,13 @@ class WatchedStream:
         self._thread = threading.Thread(target=watch, args=(self,), name="node-watch", daemon=True)
         self._thread.start()
 
-    @property
-    def returncode(self) -> int | None:
-        """As soon as it has ended."""
-        return self._stream.returncode
-
-    @property
-    def stderr_tail(self) -> bytes:
-        """The end of what it said besides."""
-        return self._stream.stderr_tail
-
-    def __iter__(self) -> Iterator[bytes]:
-        for line in self._stream:
-            self._heard_s = time.monotonic()
-            yield line
+    def __next__(self) -> bytes:
+        try:
+            line = next(self._stream)
+        finally:
+            self.returncode, self.stderr_tail = self._stream.returncode, self._stream.stderr_tail
+        self._heard_s = time.monotonic()
+        return line
 
     def wait_for_silence(self, silent_s: float) -> bool:
         """Returns when nothing was heard for so long, or since the last time; False at the end."""

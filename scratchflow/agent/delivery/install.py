@@ -18,11 +18,12 @@ from scratchflow.agent.delivery.cache import BundleCache
 from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.probe import FoundPython, Host, fitting_pythons, probe, script
 from scratchflow.agent.delivery.source import agent_name
-from scratchflow.agent.transport import Far, FarCompleted
 from scratchflow.model.errors import BundleFailed, InstallFailed, NoSpace
 from scratchflow.model.events import Emit, Log, Progress
 from scratchflow.model.text import last_line
 from scratchflow.model.units import format_size
+from scratchflow.process.child import Completed
+from scratchflow.ssh.transport.base import Transport
 
 # An agent that nobody started for so long is removed by the next installation.
 KEEP_UNUSED_S = 30 * 86400
@@ -51,7 +52,7 @@ def agent_command() -> list[str]:
 
 
 def install(
-    far: Far,
+    transport: Transport,
     *,
     profile_name: str,
     modules: Sequence[str] = (),
@@ -64,32 +65,34 @@ def install(
     When the best Python there cannot be served, the next is tried; the first failure is told.
     """
     emit(Progress(phase="looking at the cluster"))
-    host = probe(far, modules)
+    host = probe(transport, modules)
     _require_space(host)
     failures: list[BundleFailed | InstallFailed] = []
-    for python in fitting_pythons(host, far, profile_name):
+    for python in fitting_pythons(host, transport, profile_name):
         try:
-            return _install_for(far, python, cache or BundleCache.of_user(), emit, keep_unused_s)
+            return _install_for(
+                transport, python, cache or BundleCache.of_user(), emit, keep_unused_s
+            )
         except (BundleFailed, InstallFailed) as error:
             failures.append(error)
             emit(Log(level="debug", message=f"not with {python.executable}: {error}"))
     raise failures[0]
 
 
-def uninstall(far: Far) -> None:
+def uninstall(transport: Transport) -> None:
     """Removes every agent of the user from the host, whichever laptop brought it."""
-    done = far.run(["sh", "-s"], stdin=script("uninstall.sh"), timeout_s=_CHECK_TIMEOUT_S)
+    done = transport.run(["sh", "-s"], stdin=script("uninstall.sh"), timeout_s=_CHECK_TIMEOUT_S)
     if done.returncode:
-        raise InstallFailed(host=far.host, reason=f"it stays there: {last_line(done.stderr)}")
+        raise InstallFailed(host=transport.host, reason=f"it stays there: {last_line(done.stderr)}")
 
 
 def _install_for(
-    far: Far, python: FoundPython, cache: BundleCache, emit: Emit, keep_unused_s: float
+    transport: Transport, python: FoundPython, cache: BundleCache, emit: Emit, keep_unused_s: float
 ) -> Installed:
-    told = _tell(far, python, ["--check"], b"")
+    told = _tell(transport, python, ["--check"], b"")
     was_there = told["state"] == "present"
     if not was_there:
-        told = _send(far, python, cache, emit, keep_unused_s)
+        told = _send(transport, python, cache, emit, keep_unused_s)
     return Installed(
         path=str(told["path"]),
         python=python.executable,
@@ -99,7 +102,7 @@ def _install_for(
 
 
 def _send(
-    far: Far, python: FoundPython, cache: BundleCache, emit: Emit, keep_unused_s: float
+    transport: Transport, python: FoundPython, cache: BundleCache, emit: Emit, keep_unused_s: float
 ) -> dict[str, Any]:
     emit(Progress(phase="putting the agent together"))
     archive = make_bundle(python.target(), cache).content
@@ -114,10 +117,12 @@ def _send(
         "--keep-unused-s": keep_unused_s,
     }
     words = [str(word) for option in options.items() for word in option]
-    return _tell(far, python, words, content)
+    return _tell(transport, python, words, content)
 
 
-def _tell(far: Far, python: FoundPython, words: list[str], content: bytes) -> dict[str, Any]:
+def _tell(
+    transport: Transport, python: FoundPython, words: list[str], content: bytes
+) -> dict[str, Any]:
     """Runs our unpacking script over there and reads its one line."""
     source = script("unpack.py")
     argv = [python.executable, "-I", "-S", "-c", _READ_SCRIPT, str(len(source)), *words]
@@ -127,24 +132,24 @@ def _tell(far: Far, python: FoundPython, words: list[str], content: bytes) -> di
         argv = ["env", f"LD_LIBRARY_PATH={python.library_path}", *argv]
         argv += ["--library-path", python.library_path]
     timeout_s = _INSTALL_TIMEOUT_S if content else _CHECK_TIMEOUT_S
-    done = far.run(argv, stdin=source + content, timeout_s=timeout_s)
-    told = _told(far, done)
+    done = transport.run(argv, stdin=source + content, timeout_s=timeout_s)
+    told = _told(transport, done)
     if told.get("full"):
-        raise NoSpace(path=far.host, reason=told["error"])
+        raise NoSpace(path=transport.host, reason=told["error"])
     if "error" in told:
-        raise InstallFailed(host=far.host, reason=told["error"])
+        raise InstallFailed(host=transport.host, reason=told["error"])
     return told
 
 
-def _told(far: Far, done: FarCompleted) -> dict[str, Any]:
+def _told(transport: Transport, done: Completed) -> dict[str, Any]:
     line = done.stdout.rpartition(_MARK)[2].partition(b"\n")[0] if _MARK in done.stdout else b""
     try:
         told = msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.MsgspecError:
         said = last_line(done.stderr) or f"exit code {done.returncode}"
-        raise InstallFailed(host=far.host, reason=said) from None
+        raise InstallFailed(host=transport.host, reason=said) from None
     if not told.keys() & {"error", "state"}:
-        raise InstallFailed(host=far.host, reason="it answers in an unknown way")
+        raise InstallFailed(host=transport.host, reason="it answers in an unknown way")
     return told
 
 

@@ -8,9 +8,9 @@ from importlib.resources import files
 import msgspec
 
 from scratchflow.agent.delivery.target import MACHINES, OLDEST_GLIBC, OLDEST_PYTHON, Target
-from scratchflow.agent.transport import Far
 from scratchflow.model.errors import InstallFailed, PythonMissing
 from scratchflow.model.text import last_line
+from scratchflow.ssh.transport.base import Transport
 
 _TIMEOUT_S = 120
 _MARK = "scratchflow-probe"
@@ -73,15 +73,15 @@ def script(name: str) -> bytes:
     return (files("scratchflow.agent") / "there" / name).read_bytes()
 
 
-def probe(far: Far, modules: Sequence[str] = ()) -> Host:
+def probe(transport: Transport, modules: Sequence[str] = ()) -> Host:
     """Asks the host; with modules, the Pythons that they bring come first."""
     argv = ["sh", "-s", "--", *modules]
-    done = far.run(argv, stdin=script("probe.sh"), timeout_s=_TIMEOUT_S)
+    done = transport.run(argv, stdin=script("probe.sh"), timeout_s=_TIMEOUT_S)
     told = [line.split("\t", 2)[1:] for line in _lines(done.stdout)]
     values = {key: value for key, value in told if key != "python"}
     if "end" not in values:
         said = last_line(done.stderr) or last_line(done.stdout)
-        raise InstallFailed(host=far.host, reason=f"it cannot be looked at: {said}")
+        raise InstallFailed(host=transport.host, reason=f"it cannot be looked at: {said}")
     free = values.get("home_free_kib", "")
     return Host(
         home=values["home"],
@@ -93,11 +93,11 @@ def probe(far: Far, modules: Sequence[str] = ()) -> Host:
     )
 
 
-def fitting_pythons(host: Host, far: Far, profile_name: str) -> list[FoundPython]:
+def fitting_pythons(host: Host, transport: Transport, profile_name: str) -> list[FoundPython]:
     """Those that can run the agent, the best first; if none can, every reason why."""
     if host.system != "Linux":
         reason = f"it runs {host.system}, not Linux"
-        raise PythonMissing(host=far.host, reasons=reason, profile=profile_name)
+        raise PythonMissing(host=transport.host, reasons=reason, profile=profile_name)
     unfit = {python: reason for python in host.pythons if (reason := python.unfit())}
     fitting = [python for python in host.pythons if python not in unfit]
     if fitting:
@@ -106,7 +106,7 @@ def fitting_pythons(host: Host, far: Far, profile_name: str) -> list[FoundPython
     if host.modules_failed:
         reasons.insert(0, f"the modules `{host.modules_failed}` cannot be loaded")
     shown = "; ".join(reasons) or "there is none"
-    raise PythonMissing(host=far.host, reasons=shown, profile=profile_name)
+    raise PythonMissing(host=transport.host, reasons=shown, profile=profile_name)
 
 
 def _lines(stdout: bytes) -> list[str]:

@@ -1,21 +1,18 @@
-"""The seam: running a command somewhere, whatever carries it there.
+"""The seam: running a command on a host, whatever carries it there.
 
-Whoever uses a transport knows no ssh; whoever implements one knows no Slurm. All of them pass
-the tests in `tests/contract/transports`.
+There is one class for every way: this machine, the login host by paramiko or by the system's ssh, the
+node as a step of its job or by ssh. All of them pass the tests in `tests/contract/transports`.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
-from scratchflow.model.errors import UploadFailed
 from scratchflow.process.child import Completed
 
 CONNECT_TIMEOUT_S = 10
@@ -25,14 +22,6 @@ STDERR_TAIL_BYTES = 64 * 1024
 ENDED_BY_SIGNAL = -1
 # In a terminal this logs in, asking what has to be asked, and leaves a shared connection behind.
 LOGIN_COMMAND = "scratchflow status"
-
-# A lost connection looks like the end of the input to `cat`: only a file of the right size gets
-# the name. The script is fixed; its values are arguments.
-_PUT = """
-umask 077
-trap 'rm -f -- "$1"' EXIT
-cat > "$1" && [ "$(($(wc -c < "$1")))" = "$3" ] && chmod -- "$4" "$1" && mv -f -- "$1" "$2"
-"""
 
 
 class Stream(ABC):
@@ -75,10 +64,9 @@ class Transport(ABC):
     """A way to run commands on one host. Used by one thread at a time."""
 
     host: str
-    reason: str = ""
+    """Its name, for messages."""
 
-    @abstractmethod
-    def connect(self) -> None:
+    def connect(self) -> None:  # noqa: B027 - most have nothing to log in to
         """Logs in now rather than with the first command, which does so by itself."""
 
     @abstractmethod
@@ -105,29 +93,8 @@ class Transport(ABC):
     def describe(self) -> str:
         """What carries the commands, and why it was chosen."""
 
-    @abstractmethod
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most hold nothing between commands
         """Lets go of connections, threads and processes; harmless when repeated."""
-
-    def put(
-        self, path: str, content: bytes | Path, *, mode: int = 0o600, timeout_s: float = 600
-    ) -> None:
-        """Makes a file on the host: readers there see the old one or the whole new one.
-
-        Relative to the home directory. The content passes through memory; no fsync is done.
-        """
-        data = content if isinstance(content, bytes) else content.read_bytes()
-        folder, slash, name = path.rpartition("/")
-        temp = f"{folder}{slash}.tmp-{secrets.token_hex(6)}-{name}"
-        # `./-x` instead of `-x`, for programs that know no `--`.
-        names = [file if slash else f"./{file}" for file in (temp, path)]
-        argv = ["sh", "-c", _PUT, "sh", *names, str(len(data)), f"{mode:o}"]
-        done = self.run(argv, stdin=data, timeout_s=timeout_s)
-        if done.returncode:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise UploadFailed(
-                path=path, host=self.host, reason=said[-1] if said else "it arrived incomplete"
-            )
 
     def __enter__(self: AnyTransport) -> AnyTransport:
         return self

@@ -1,4 +1,4 @@
-"""A child process of this machine whose stdout is read line by line."""
+"""Commands carried by a child process of this machine: run to their end, or read line by line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,37 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from scratchflow.process.child import GRACE_S, end_child, kill_child, start_child
-from scratchflow.ssh.transport.base import STDERR_TAIL_BYTES, Stream
+from scratchflow.model.errors import CommandTimedOut
+from scratchflow.process.child import (
+    GRACE_S,
+    ChildTimedOut,
+    Completed,
+    end_child,
+    kill_child,
+    run_child,
+    start_child,
+)
+from scratchflow.ssh.transport.base import STDERR_TAIL_BYTES, Stream, shown_command
 
 FAREWELL_S = 0.3
+
+
+def run_carried(
+    host: str,
+    command: Sequence[str],
+    argv: Sequence[str | bytes],
+    *,
+    stdin: bytes | None,
+    timeout_s: float,
+    environment: Mapping[str, str] | None = None,
+) -> Completed:
+    """Runs `argv`, which carries the command to the host; the time-out names command and host."""
+    try:
+        return run_child(argv, stdin=stdin, timeout_s=timeout_s, environment=environment)
+    except ChildTimedOut:
+        raise CommandTimedOut(
+            command=shown_command(command), host=host, seconds=f"{timeout_s:g}"
+        ) from None
 
 
 class ChildStream(Stream):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scratchflow.model.errors import CommandTimedOut
-from scratchflow.process.child import ChildTimedOut, Completed, run_child
-from scratchflow.ssh.transport.base import Stream, Transport, local_argv, shown_command
-from scratchflow.ssh.transport.child import ChildStream
+from scratchflow.process.child import Completed
+from scratchflow.ssh.transport.base import Stream, Transport, local_argv
+from scratchflow.ssh.transport.child import ChildStream, run_carried
 
 
 class LocalTransport(Transport):
@@ -17,18 +16,12 @@ class LocalTransport(Transport):
         self.host = host
         self.reason = reason
 
-    def connect(self) -> None:
-        """We are there."""
-
     def run(
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
     ) -> Completed:
         try:
-            return run_child(local_argv(argv), stdin=stdin, timeout_s=timeout_s)
-        except ChildTimedOut:
-            raise CommandTimedOut(
-                command=shown_command(argv), host=self.host, seconds=f"{timeout_s:g}"
-            ) from None
+            words = local_argv(argv)
+            return run_carried(self.host, argv, words, stdin=stdin, timeout_s=timeout_s)
         except OSError as error:
             return _not_started(argv, error)
 
@@ -42,9 +35,6 @@ class LocalTransport(Transport):
 
     def describe(self) -> str:
         return f"local ({self.reason})"
-
-    def close(self) -> None:
-        """Nothing is held between commands."""
 
 
 class _NothingStarted(Stream):

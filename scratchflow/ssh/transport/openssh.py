@@ -8,8 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from scratchflow.model.errors import CommandTimedOut
-from scratchflow.process.child import ChildTimedOut, Completed, run_child
+from scratchflow.process.child import Completed
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import (
     ALIVE_COUNT,
@@ -19,9 +18,8 @@ from scratchflow.ssh.transport.base import (
     Stream,
     Transport,
     far_command,
-    shown_command,
 )
-from scratchflow.ssh.transport.child import ChildStream
+from scratchflow.ssh.transport.child import ChildStream, run_carried
 from scratchflow.ssh.transport.openssh_login import log_in
 from scratchflow.ssh.transport.openssh_words import failure, got_through, told_signal, told_status
 from scratchflow.ssh.transport.shared_connection import Master, live_master_of_user, our_master
@@ -76,17 +74,14 @@ class OpenSshTransport(Transport):
         command = far_command(argv)
         self.connect()
         with _log_file() as log:
-            try:
-                done = run_child(
-                    self._argv(command, log),
-                    stdin=stdin,
-                    timeout_s=timeout_s,
-                    environment=self._environment,
-                )
-            except ChildTimedOut:
-                raise CommandTimedOut(
-                    command=shown_command(argv), host=self.host, seconds=f"{timeout_s:g}"
-                ) from None
+            done = run_carried(
+                self.host,
+                argv,
+                self._argv(command, log),
+                stdin=stdin,
+                timeout_s=timeout_s,
+                environment=self._environment,
+            )
             code = self._meaning(done.returncode, done.stderr, log)
         return Completed(code, done.stdout, done.stderr)
 

@@ -26,7 +26,8 @@ from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.source import agent_name
 from scratchflow.agent.request import asking
 from scratchflow.model.errors import AgentMissing, InstallFailed, NoSpace
-from tests.process_transport import Done, ProcessTransport, bare_environment
+from scratchflow.process.child import Completed
+from tests.process_transport import ProcessTransport, bare_environment
 from tests.unit.agent.delivery.this_machine import send_only_the_least, this_host, this_python
 
 AGENTS = ".local/share/scratchflow/agent"
@@ -116,11 +117,10 @@ def test_it_runs_without_anything_of_the_hosts(
 
 
 def test_a_missing_agent_is_healed_by_asking(far: ProcessTransport, cache: BundleCache) -> None:
-    def heal(_: Exception) -> Sequence[str]:
-        put(far, cache)
-        return agent_command()
-
-    data = call_healed(far, VERSION, lambda _: None, command=agent_command(), heal=heal)
+    data = call_healed(
+        lambda: call(far, VERSION, lambda _: None, command=agent_command()),
+        lambda _: put(far, cache),
+    )
     assert data == {"version": __version__}
 
 
@@ -159,7 +159,9 @@ class DyingTransport(ProcessTransport):
 
     died = False
 
-    def run(self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float) -> Done:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
+    ) -> Completed:
         words = [DYING + word if word == installing._READ_SCRIPT else word for word in argv]
         done = super().run(words, stdin=stdin, timeout_s=timeout_s)
         self.died = self.died or done.returncode == 9
@@ -191,7 +193,9 @@ class KillingTransport(ProcessTransport):
 
     delay_s = 0.0
 
-    def run(self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float) -> Done:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
+    ) -> Completed:
         assert timeout_s
         process = subprocess.Popen(
             argv,
@@ -205,7 +209,7 @@ class KillingTransport(ProcessTransport):
         stdout, _ = process.communicate(stdin)
         killer.cancel()
         killer.join()
-        return Done(process.returncode, stdout, b"")
+        return Completed(process.returncode, stdout, b"")
 
 
 def test_killed_at_any_moment_the_next_run_heals(home: Path, cache: BundleCache) -> None:
@@ -224,13 +228,17 @@ def test_killed_at_any_moment_the_next_run_heals(home: Path, cache: BundleCache)
 
 
 class CuttingTransport(ProcessTransport):
-    def run(self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float) -> Done:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
+    ) -> Completed:
         half = stdin[: len(stdin) // 2] if stdin and len(stdin) > 1 << 16 else stdin
         return super().run(argv, stdin=half, timeout_s=timeout_s)
 
 
 class FlippingTransport(ProcessTransport):
-    def run(self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float) -> Done:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
+    ) -> Completed:
         if stdin and len(stdin) > 1 << 16:
             stdin = stdin[:-9] + bytes([stdin[-9] ^ 1]) + stdin[-8:]
         return super().run(argv, stdin=stdin, timeout_s=timeout_s)

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from scratchflow.model.allocation import RunningAllocation
+from scratchflow.reach.node import JobStep, NodeSsh
+from scratchflow.ssh.config.paths import SshPlaces
 from scratchflow.ssh.config.resolve import resolve_chain
+from scratchflow.ssh.keys.known_hosts import remember_node
 from scratchflow.ssh.transport.openssh import OpenSshTransport
 from scratchflow.ssh.transport.paramiko_login import Ask
 from scratchflow.ssh.transport.paramiko_transport import ParamikoTransport
 from tests.contract.transports.sshd import USER, Sshd, make_key
 
 PASSPHRASE = "correct horse"  # noqa: S105 - locks a key that lives as long as the test
+
+_ALLOCATION = RunningAllocation(job_id=7, name="lab", state="running", nodes=("login",))
+# One task as `srun` runs it: past the options, with its code.
+_SRUN = """
+while case $1 in -*) true;; *) false;; esac; do shift; done
+"$@"
+"""
 
 
 @dataclass
@@ -85,6 +97,26 @@ class Lab:
 
     def transport(self, kind: str, host: str) -> ParamikoTransport | OpenSshTransport:
         return self.paramiko(host) if kind == "paramiko" else self.openssh(host)
+
+    def job_step(self) -> JobStep:
+        """The step of a job, with an `srun` that runs it on this machine."""
+        return JobStep(_ALLOCATION, self._with_program("srun", _SRUN))
+
+    def node_ssh(self) -> NodeSsh:
+        """The ssh from a login host to its node, which the config of this lab leads to `login`."""
+        keys = SshPlaces.of(self.directory / "node-keys/config")
+        remember_node(keys, "lab", _ALLOCATION.node, [f"login {self.login.public_key}"])
+        ssh = f'exec {shutil.which("ssh")} -F {self.config} "$@"\n'
+        environment = self._with_program("ssh", ssh)
+        return NodeSsh(_ALLOCATION, "lab", environment, keys=keys)
+
+    def _with_program(self, name: str, script: str) -> dict[str, str]:
+        """The environment of a host whose program of that name is this script."""
+        folder = self.directory / "bin"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(f"#!/bin/sh\n{script}")
+        (folder / name).chmod(0o755)
+        return {**self.environment, "PATH": f"{folder}:{self.environment['PATH']}"}
 
     def close(self) -> None:
         self.login.kill()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scratchflow import __version__
 from scratchflow.agent.request import Request, asking
+from scratchflow.ssh.transport.base import Stream, Transport
 
 
-class ScriptedStream:
+class ScriptedStream(Stream):
     def __init__(
         self,
         lines: Iterable[bytes],
@@ -19,24 +20,25 @@ class ScriptedStream:
         stderr: bytes = b"",
         breaks_with: Exception | None = None,
     ) -> None:
-        self._lines = lines
+        self._lines = iter(lines)
         self._ends_with = returncode
         self._breaks_with = breaks_with
         self.stderr_tail = stderr
-        self.returncode: int | None = None
         self.closed = False
 
-    def __iter__(self) -> Iterator[bytes]:
-        yield from self._lines
+    def __next__(self) -> bytes:
+        for line in self._lines:
+            return line
         if self._breaks_with:
             raise self._breaks_with
         self.returncode = self._ends_with
+        raise StopIteration
 
     def close(self) -> None:
         self.closed = True
 
 
-class ScriptedFar:
+class ScriptedTransport(Transport):
     """Gives one stream after the other, and remembers what it was asked."""
 
     host = "login"
@@ -50,6 +52,9 @@ class ScriptedFar:
     ) -> ScriptedStream:
         self.asked.append((list(argv), stdin, hold_stdin))
         return self._streams[len(self.asked) - 1]
+
+    def describe(self) -> str:
+        return "what the test wrote down"
 
     def run(self, argv: Sequence[str], **_: Any) -> Any:
         raise AssertionError(f"{argv}: an agent is streamed")

@@ -22,8 +22,8 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Event, Item, Log, Progress, State, Warned
 from tests.unit.agent.scripted import (
-    ScriptedFar,
     ScriptedStream,
+    ScriptedTransport,
     a_request,
     failure,
     hello,
@@ -36,7 +36,7 @@ PROGRESS = {"type": "progress", "phase": "read", "files_done": 1, "bytes_done": 
 
 def ask(*lines: bytes, **stream: Any) -> tuple[dict[str, Any], list[Event]]:
     events: list[Event] = []
-    far = ScriptedFar(ScriptedStream(lines, **stream))
+    far = ScriptedTransport(ScriptedStream(lines, **stream))
     return call(far, a_request(), events.append, command=["agent"]), events
 
 
@@ -57,7 +57,7 @@ def test_events_are_passed_on_and_the_summary_is_the_answer() -> None:
 
 
 def test_the_request_goes_as_one_line_and_the_input_stays_open() -> None:
-    far = ScriptedFar(ScriptedStream(said(hello(), summary())))
+    far = ScriptedTransport(ScriptedStream(said(hello(), summary())))
     call(far, a_request(), lambda _: None, command=["sh", "start"])
     ((argv, stdin, hold_stdin),) = far.asked
     assert (argv, hold_stdin) == (["sh", "start"], True)
@@ -104,7 +104,7 @@ def test_endless_noise_is_cut_off() -> None:
             yield b"y" * 100
 
     with pytest.raises(AgentGarbled, match="MiB"):
-        call(ScriptedFar(ScriptedStream(noise())), a_request(), print, command=["agent"])
+        call(ScriptedTransport(ScriptedStream(noise())), a_request(), print, command=["agent"])
     with pytest.raises(AgentGarbled):
         ask(b"x" * (MAX_NOISE_BYTES + 1))
 
@@ -215,7 +215,7 @@ def test_what_follows_the_outcome_is_not_waited_for(outcome: dict[str, Any]) -> 
 
     stream = ScriptedStream(lines())
     try:
-        call(ScriptedFar(stream), a_request(), print, command=["agent"])
+        call(ScriptedTransport(stream), a_request(), print, command=["agent"])
     except ScratchflowError as error:
         assert error.code == "store.locked"  # noqa: PT017 - one of the two outcomes
     assert stream.closed
@@ -228,7 +228,7 @@ def test_an_interrupt_here_closes_the_stream() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        call(ScriptedFar(stream), a_request(), interrupted, command=["agent"])
+        call(ScriptedTransport(stream), a_request(), interrupted, command=["agent"])
     assert stream.closed
 
 
@@ -247,26 +247,27 @@ def test_another_protocol_is_a_mismatch() -> None:
         ask(*said(hello("9.9", v=2)))
 
 
-MISSING = {"returncode": 127, "stderr": b"sh: not found"}
+def ask_once(far: ScriptedTransport) -> dict[str, Any]:
+    return call(far, a_request(), print, command=["agent"])
+
+
+def no_agent() -> ScriptedStream:
+    return ScriptedStream([], returncode=127, stderr=b"sh: not found")
 
 
 def test_a_missing_agent_is_healed_and_asked_again() -> None:
-    far = ScriptedFar(ScriptedStream([], **MISSING), ScriptedStream(said(hello(), summary(a=1))))  # type: ignore[arg-type]
+    far = ScriptedTransport(no_agent(), ScriptedStream(said(hello(), summary(a=1))))
     causes: list[ScratchflowError] = []
 
-    def heal(error: ScratchflowError) -> list[str]:
-        causes.append(error)
-        return ["new"]
-
-    assert call_healed(far, a_request(), print, command=["old"], heal=heal) == {"a": 1}
-    assert [argv for argv, _, _ in far.asked] == [["old"], ["new"]]
+    assert call_healed(lambda: ask_once(far), causes.append) == {"a": 1}
+    assert len(far.asked) == 2
     assert isinstance(causes[0], AgentMissing)
 
 
 def test_healing_is_tried_once() -> None:
-    far = ScriptedFar(ScriptedStream([], **MISSING), ScriptedStream([], **MISSING))  # type: ignore[arg-type]
+    far = ScriptedTransport(no_agent(), no_agent())
     with pytest.raises(AgentMissing):
-        call_healed(far, a_request(), print, command=["old"], heal=lambda _: ["new"])
+        call_healed(lambda: ask_once(far), lambda _: None)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +280,7 @@ def test_healing_is_tried_once() -> None:
     ids=["error", "cut", "stranger at work"],
 )
 def test_what_may_have_begun_is_never_asked_twice(lines: list[bytes]) -> None:
-    far = ScriptedFar(ScriptedStream(lines))
+    far = ScriptedTransport(ScriptedStream(lines))
     with pytest.raises(ScratchflowError):
-        call_healed(far, a_request(), print, command=["old"], heal=lambda _: pytest.fail("healed"))
+        call_healed(lambda: ask_once(far), lambda _: pytest.fail("healed"))
     assert len(far.asked) == 1

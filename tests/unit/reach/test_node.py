@@ -11,7 +11,7 @@ from scratchflow.login.check import _check_steps
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import NodeSilent, SlurmUnreachable
 from scratchflow.reach import node as onto_node
-from scratchflow.reach.node import JobStep, NodeSsh, way_onto
+from scratchflow.reach.node import JobStep, NodeSsh, node_transport
 
 HELD = RunningAllocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))
 ASKED = 'echo "$*" >> "$HOME/asked"\n'
@@ -53,33 +53,33 @@ def test_a_step_where_srun_can_overlap_and_ssh_where_it_cannot(tmp_path: Path) -
     (tmp_path / "new").mkdir()
     (tmp_path / "old").mkdir()
     new, old = Host(tmp_path / "new", srun=NEW), Host(tmp_path / "old", srun=OLD)
-    assert isinstance(way_onto(HELD, "aws", new.environment), JobStep)
+    assert isinstance(node_transport(HELD, "aws", new.environment), JobStep)
     for _ in range(3):
-        assert isinstance(way_onto(HELD, "aws", old.environment), NodeSsh)
+        assert isinstance(node_transport(HELD, "aws", old.environment), NodeSsh)
     assert old.asked == ["--overlap --version"]
 
 
 def test_an_srun_that_gives_no_answer_is_not_taken_for_an_old_one(tmp_path: Path) -> None:
     host = Host(tmp_path, srun="echo 'srun: fatal: no config' >&2; exit 1\n")
     with pytest.raises(SlurmUnreachable, match="no config"):
-        way_onto(HELD, "aws", host.environment)
+        node_transport(HELD, "aws", host.environment)
 
 
 def test_over_ssh_a_command_finds_its_job_and_its_words_as_they_were(tmp_path: Path) -> None:
     host = Host(tmp_path, srun=OLD, ssh=SSH)
-    way = way_onto(HELD, "aws", host.environment)
+    node = node_transport(HELD, "aws", host.environment)
     script = 'echo "$SLURM_JOB_ID $SLURMD_NODENAME ${SLURM_STEP_ID-none}"; echo "$1"; cat'
-    done = way.run(["sh", "-c", script, "sh", "a '$b'; c"], stdin=b"input", timeout_s=10)
+    done = node.run(["sh", "-c", script, "sh", "a '$b'; c"], stdin=b"input", timeout_s=10)
     assert done.stdout.decode().splitlines() == ["7 node-1 none", "a '$b'; c", "input"]
-    with way.stream(["sh", "-c", "echo one; echo two"]) as stream:
+    with node.stream(["sh", "-c", "echo one; echo two"]) as stream:
         assert list(stream) == [b"one", b"two"]
 
 
 def test_without_ssh_the_node_is_said_to_be_out_of_reach(tmp_path: Path) -> None:
     host = Host(tmp_path, srun=OLD)
-    way = NodeSsh(HELD, "aws", {**host.environment, "PATH": f"{tmp_path}/bin"})
+    node = NodeSsh(HELD, "aws", {**host.environment, "PATH": f"{tmp_path}/bin"})
     with pytest.raises(NodeSilent, match="`ssh` cannot be started"):
-        way.run(["true"], timeout_s=10)
+        node.run(["true"], timeout_s=10)
 
 
 @pytest.mark.parametrize(

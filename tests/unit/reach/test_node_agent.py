@@ -43,8 +43,8 @@ def job_is(monkeypatch: pytest.MonkeyPatch, state: AllocationState) -> None:
 
 
 def ask() -> dict[str, object]:
-    way = JobStep(HELD, {})
-    return node_agent._call(way, REQUEST, lambda _: None, None)  # type: ignore[arg-type]
+    node = JobStep(HELD, {})
+    return node_agent._call(node, REQUEST, lambda _: None, None)  # type: ignore[arg-type]
 
 
 def missing(reason: str) -> AgentMissing:

@@ -17,7 +17,7 @@ from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreacha
 from scratchflow.model.events import Hello
 from scratchflow.process.child import Completed
 from scratchflow.reach import node_watch
-from scratchflow.reach.node import Way
+from scratchflow.reach.node import NodeTransport
 from scratchflow.reach.node_watch import NodeWatch
 from scratchflow.ssh.transport.child import ChildStream
 
@@ -28,7 +28,7 @@ SLOW = "import time; print('one', flush=True); time.sleep({}); print('two', flus
 FOR_EVER = 600
 
 
-class ThisMachine(Way):
+class ThisMachine(NodeTransport):
     """A node that is this machine; `probed` counts how often somebody was looked after."""
 
     def __init__(self) -> None:
@@ -37,8 +37,11 @@ class ThisMachine(Way):
         self.fails = False
         self.says: Completed | None = None  # instead of what is so
 
-    def argv(self, command: Sequence[str]) -> list[str | bytes]:
+    def carried(self, command: Sequence[str]) -> list[str | bytes]:
         return list(command)
+
+    def describe(self) -> str:
+        return "this machine"
 
     def not_started(self, error: OSError) -> ScratchflowError:
         raise AssertionError(error)
@@ -53,7 +56,7 @@ class ThisMachine(Way):
 
 
 def heard(
-    way: Way,
+    node: NodeTransport,
     silence_s: float,
     *,
     agent: int | None,
@@ -61,7 +64,7 @@ def heard(
     silent_s: float = 0.05,
 ) -> tuple[list[bytes], str | None]:
     """What came of a command that is silent for so long after its first word."""
-    watch = NodeWatch(way, ask, silent_s=silent_s, probe_s=10)
+    watch = NodeWatch(node, ask, silent_s=silent_s, probe_s=10)
     stream = watch.stream([sys.executable, "-c", SLOW.format(silence_s)])
     lines = []
     try:
@@ -89,58 +92,58 @@ def test_an_agent_that_is_gone_is_not_waited_for(dead: int) -> None:
 
 
 def test_last_words_that_are_on_their_way_are_heard(dead: int) -> None:
-    way = ThisMachine()
-    assert heard(way, 1.4, agent=dead, silent_s=1.0) == ([b"one", b"two"], None)
-    assert way.probed == 1
+    node = ThisMachine()
+    assert heard(node, 1.4, agent=dead, silent_s=1.0) == ([b"one", b"two"], None)
+    assert node.probed == 1
 
 
 def test_an_agent_that_is_only_slow_is_left_alone() -> None:
-    way = ThisMachine()
-    assert heard(way, 1.0, agent=os.getpid()) == ([b"one", b"two"], None)
-    assert way.probed > 1
+    node = ThisMachine()
+    assert heard(node, 1.0, agent=os.getpid()) == ([b"one", b"two"], None)
+    assert node.probed > 1
 
 
 def test_a_job_that_has_ended_is_not_waited_for() -> None:
-    way = ThisMachine()
-    told = heard(way, FOR_EVER, agent=os.getpid(), ask=lambda: ENDED)
+    node = ThisMachine()
+    told = heard(node, FOR_EVER, agent=os.getpid(), ask=lambda: ENDED)
     assert told == ([b"one"], "its job has ended")
-    assert way.probed == 0
+    assert node.probed == 0
 
 
 def test_a_node_that_nobody_reaches_is_given_up_after_several_tries() -> None:
-    way = ThisMachine()
-    way.fails = True
-    assert heard(way, FOR_EVER, agent=os.getpid()) == ([b"one"], "nobody there answers")
+    node = ThisMachine()
+    node.fails = True
+    assert heard(node, FOR_EVER, agent=os.getpid()) == ([b"one"], "nobody there answers")
     # On a busy machine the first silence may come before the agent is known, and counts too.
-    assert 1 < way.probed <= node_watch._ENOUGH
+    assert 1 < node.probed <= node_watch._ENOUGH
 
 
 def test_before_its_first_word_an_agent_gets_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    way = ThisMachine()
-    assert heard(way, 0.4, agent=None) == ([b"one", b"two"], None)
+    node = ThisMachine()
+    assert heard(node, 0.4, agent=None) == ([b"one", b"two"], None)
     monkeypatch.setattr(node_watch, "_ENOUGH_AT_FIRST", 3)
-    assert heard(way, FOR_EVER, agent=None) == ([b"one"], "nobody there answers")
+    assert heard(node, FOR_EVER, agent=None) == ([b"one"], "nobody there answers")
 
 
 def test_what_runs_on_the_node_does_not_need_slurm() -> None:
     def unreachable() -> Allocation:
         raise SlurmUnreachable(host="login", reason="slurmctld does not answer")
 
-    way = ThisMachine()
-    assert heard(way, 1.0, agent=os.getpid(), ask=unreachable) == ([b"one", b"two"], None)
+    node = ThisMachine()
+    assert heard(node, 1.0, agent=os.getpid(), ask=unreachable) == ([b"one", b"two"], None)
 
 
 def test_a_job_that_stands_still_is_waited_for(dead: int) -> None:
-    way = ThisMachine()
-    assert heard(way, 0.5, agent=dead, ask=lambda: SUSPENDED) == ([b"one", b"two"], None)
-    assert way.probed == 0
+    node = ThisMachine()
+    assert heard(node, 0.5, agent=dead, ask=lambda: SUSPENDED) == ([b"one", b"two"], None)
+    assert node.probed == 0
 
 
 def test_words_that_are_not_the_nodes_own_mean_nothing(dead: int) -> None:
-    way = ThisMachine()
-    way.says = Completed(1, b"", b"srun: error: Unable to create step for job 7")
-    assert heard(way, 0.12, agent=dead) == ([b"one", b"two"], None)
-    assert way.probed
+    node = ThisMachine()
+    node.says = Completed(1, b"", b"srun: error: Unable to create step for job 7")
+    assert heard(node, 0.12, agent=dead) == ([b"one", b"two"], None)
+    assert node.probed
 
 
 def test_a_command_that_nobody_can_watch_is_not_left_alone(
