@@ -54,6 +54,14 @@ def is_empty_or_missing(path: Path) -> bool:
         return False
 
 
+def may_hold_something(path: Path) -> bool:
+    """Whether something would be lost, or nobody can tell: an unreadable directory is not taken for an empty one."""
+    try:
+        return not is_empty_or_missing(path)
+    except OSError:
+        return True
+
+
 def _make_writable(path: str) -> None:
     mode = os.lstat(path).st_mode
     if stat.S_ISDIR(mode) and mode & 0o700 != 0o700:

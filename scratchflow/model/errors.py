@@ -649,12 +649,15 @@ class MountInTheWay(ScratchflowError):
 
 
 class RestoreNotPermitted(ScratchflowError):
-    """A restore would have to change a directory of somebody else."""
+    """A restore would have to change a directory that the user may not write to."""
 
     code = "restore.not_permitted"
     exit_code = 35
     message = "`{path}` belongs to {owner}, and you may not write to it; nothing was changed"
-    hint = "rename it, then `scratchflow restore {snapshot}`; `--to DIR` restores somewhere else"
+    hint = (
+        "make it writable or rename it, then `scratchflow restore {snapshot}`;"
+        " `--to DIR` restores somewhere else"
+    )
 
 
 class PathMissing(ScratchflowError):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.disk.trees import is_empty_or_missing
+from scratchflow.disk.trees import may_hold_something
 from scratchflow.model.errors import ScratchflowError, WorkspaceFailed, WorkspaceMissing
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results import BackupTaken, NodeSaved
@@ -88,7 +88,7 @@ def _alone(here: Here) -> list[str]:
     base = noted_base(here.workspace)
     known = _manifest(here.workspace.name, base) if base else None
     roots |= set(known.also) if known else set()
-    return [root for root in sorted(roots) if _holds_something(here.workspace.scratch / root)]
+    return [root for root in sorted(roots) if may_hold_something(here.workspace.scratch / root)]
 
 
 def _moved_aside(workspace: Workspace) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _moved_aside(workspace: Workspace) -> Iterator[str]:
             continue
         for name in names:
             aside = path.parent / name
-            if name.startswith(f"{path.name}.before-") and _holds_something(aside):
+            if name.startswith(f"{path.name}.before-") and may_hold_something(aside):
                 yield str(aside.relative_to(workspace.scratch))
 
 
@@ -116,7 +116,7 @@ def _is_other(here: Here, name: str) -> bool:
     """Not the profile's own, and not beneath what was saved with it."""
     path = here.workspace.scratch / name
     roots = [here.workspace.scratch / root for root in here.workspace.roots]
-    return not any(path.is_relative_to(root) for root in roots) and _holds_something(path)
+    return not any(path.is_relative_to(root) for root in roots) and may_hold_something(path)
 
 
 def _save_other(
@@ -159,11 +159,3 @@ def _manifest(name: str, base: Base) -> Manifest | None:
     """The snapshot that a workspace came from, if its store still has it."""
     catalogue = read_catalogue(find_place(Path(base.store), name))
     return next((one for one in catalogue.snapshots if one.id == base.snapshot), None)
-
-
-def _holds_something(path: Path) -> bool:
-    """Also when that cannot be seen: an unreadable directory is not taken for an empty one."""
-    try:
-        return not is_empty_or_missing(path)
-    except OSError:
-        return True

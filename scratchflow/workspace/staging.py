@@ -9,7 +9,7 @@ from glob import escape
 from pathlib import Path
 
 from scratchflow.disk.durable import is_there
-from scratchflow.disk.trees import is_empty_or_missing, remove_tree, rename_new
+from scratchflow.disk.trees import may_hold_something, remove_tree, rename_new
 from scratchflow.workspace.workspace import Workspace
 
 _PREFIX = "incoming-"
@@ -34,8 +34,8 @@ def sweep_incoming(workspace: Workspace) -> None:
 
 
 def occupied_roots(scratch: Path, roots: Sequence[str]) -> list[str]:
-    """Those roots that hold something."""
-    return [root for root in roots if not is_empty_or_missing(scratch / root)]
+    """Those roots that hold something, as far as anybody can tell."""
+    return [root for root in roots if may_hold_something(scratch / root)]
 
 
 def swap_in(
@@ -53,7 +53,7 @@ def swap_in(
     moved: list[str] = []
     for root in roots:
         target = scratch / root
-        if not is_empty_or_missing(target):
+        if may_hold_something(target):
             aside = _free_name(target, snapshot)
             rename_new(target, aside)
             when_changed()

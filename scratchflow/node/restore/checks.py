@@ -1,10 +1,11 @@
-"""What a restore checks before it touches anything: mounts, and directories that we may not write to."""
+"""What a restore checks before it touches anything: mounts, and directories that are closed to us."""
 
 from __future__ import annotations
 
 import os
 import pwd
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 
 from scratchflow.archive.compare.around_mounts import (
@@ -17,10 +18,14 @@ from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.disk.mounts import is_mount_point, mounts_beneath
-from scratchflow.model.errors import MountInTheWay, RestoreNotPermitted
+from scratchflow.model.errors import MountInTheWay, NotSaved, RestoreNotPermitted
 from scratchflow.node.progress import Teller
 from scratchflow.node.restore.source import Source
+
+# What to do about a file that would be replaced and that nobody could save.
+READABLE = "move it away or make it readable"
 
 
 def keep_off_mounts(
@@ -91,6 +96,101 @@ def _owner_who_keeps_us_out(
     return None if found.st_uid == os.geteuid() or may_write else found.st_uid
 
 
+def refuse_closed_paths(scratch: Path, source: Source, select: Selection | None) -> None:
+    """Refuses a part that has to be written into a directory that is closed to us."""
+    index = source.index
+    chosen = select.entries if select else bytearray(b"\1") * len(index)
+    with DirectoryHandles(index, os.fsencode(scratch)) as handles:
+        on_disk = _OnDisk(scratch, source, handles)
+        for entry in compress(range(len(index)), chosen):
+            is_directory = index.mode[entry] & KIND_MASK == DIRECTORY
+            if not is_directory or not on_disk.is_there(index.group_at(entry)):
+                on_disk.require_writable(index.group_of(entry))
+
+
+def refuse_closed_roots(scratch: Path, source: Source) -> None:
+    """The same for roots that are to be renamed into place."""
+    for root in source.roots:
+        directory = (scratch / root).parent
+        try:
+            found = os.stat(directory, follow_symlinks=False)
+            os.lstat(scratch / root)
+        except PermissionError as error:
+            raise _unreadable(scratch / root, error, source) from None
+        except OSError:  # not there: it will be made
+            continue
+        if not os.access(directory, os.W_OK | os.X_OK, effective_ids=True):
+            raise _not_permitted(directory, found.st_uid, source)
+
+
+def refuse_unreadable_roots(scratch: Path, source: Source) -> None:
+    """NotSaved for a root that may not be read though the snapshot holds something in it.
+
+    Asked before a safety snapshot is taken: that would hold nothing of this root, and be the newest one.
+    """
+    index = source.index
+    for root in source.roots:
+        entry = index.find(os.fsencode(root))
+        if entry is None or index.mode[entry] & KIND_MASK != DIRECTORY:
+            continue
+        try:
+            if index.children[index.group_at(entry)]:
+                os.scandir(scratch / root).close()
+        except PermissionError as error:
+            raise _unreadable(scratch / root, error, source) from None
+        except OSError:  # not there, or no directory
+            continue
+
+
+class _OnDisk:
+    """The directories of a snapshot as they are on disk now, each looked at once."""
+
+    def __init__(self, scratch: Path, source: Source, handles: DirectoryHandles) -> None:
+        self._scratch = scratch
+        self._source = source
+        self._handles = handles
+        self._there = {0: True}
+        self._writable: set[int] = set()
+
+    def is_there(self, group: int) -> bool:
+        """Whether it is, and can be read; NotSaved when nobody can tell what it holds."""
+        if group not in self._there:
+            above = self._source.index.parent_group(group)
+            self._there[group] = self.is_there(above) and self._opens(group)
+        return self._there[group]
+
+    def _opens(self, group: int) -> bool:
+        try:
+            self._handles.get(group)
+        except PermissionError as error:
+            raise _unreadable(self._path(group), error, self._source) from None
+        except OSError:  # not there, or not a directory: the restore will see to it
+            return False
+        return True
+
+    def require_writable(self, group: int) -> None:
+        """RestoreNotPermitted when it is there, and we may not write to it."""
+        if group in self._writable or not self.is_there(group):
+            return
+        self._writable.add(group)
+        descriptor = self._handles.get(group)
+        if not os.access(".", os.W_OK | os.X_OK, dir_fd=descriptor, effective_ids=True):
+            owner = os.fstat(descriptor).st_uid
+            raise _not_permitted(self._path(group), owner, self._source)
+
+    def _path(self, group: int) -> Path:
+        return self._scratch / os.fsdecode(self._source.index.group_path(group))
+
+
+def _unreadable(path: Path, error: OSError, source: Source) -> NotSaved:
+    reason = f"it cannot be looked at: {error.strerror}"
+    return NotSaved(path=path, reason=reason, remedy=READABLE, snapshot=source.id)
+
+
+def _not_permitted(directory: Path, owner: int, source: Source) -> RestoreNotPermitted:
+    return RestoreNotPermitted(path=directory, owner=_name_of(owner), snapshot=source.id)
+
+
 def _mounts_in(scratch: Path, roots: Sequence[str]) -> list[bytes]:
     """The mount points inside the roots, from scratch down. A root that is one is meant to be there."""
     top = os.path.realpath(os.fsencode(scratch)).rstrip(b"/") + b"/"
@@ -104,6 +204,8 @@ def _in_the_way(path: Path, source: Source) -> MountInTheWay:
 
 
 def _name_of(uid: int) -> str:
+    if uid == os.geteuid():
+        return "you"
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

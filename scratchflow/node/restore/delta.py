@@ -20,7 +20,12 @@ from scratchflow.model.results import Restored
 from scratchflow.node.base_note import note_restored
 from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
-from scratchflow.node.restore.checks import keep_off_mounts, refuse_foreign
+from scratchflow.node.restore.checks import (
+    READABLE,
+    keep_off_mounts,
+    refuse_foreign,
+    refuse_unreadable_roots,
+)
 from scratchflow.node.restore.source import Source, saved_roots
 from scratchflow.node.restore.steps import (
     held_by,
@@ -44,7 +49,6 @@ from scratchflow.workspace.notes import Restoring, begin_restoring, end_restorin
 from scratchflow.workspace.staging import occupied_roots
 
 # What to do about a file that would be replaced and is in no snapshot.
-_READABLE = "move it away or make it readable"
 _INCLUDED = "move it away, or take it out of `backup.exclude` or `.scratchignore` and run `scratchflow backup`"
 _AT_REST = "wait until nothing writes to it"
 
@@ -59,6 +63,7 @@ def restore_difference(
     """
     if dry_run:
         return _foretell(here, teller, source), None
+    refuse_unreadable_roots(here.workspace.scratch, source)
     first_change = FirstChange(lambda: forget_base(here.workspace))
     moved: list[bytes] = []
 
@@ -165,7 +170,7 @@ def _refuse_losses(
         path = unread.rstrip(b"/")
         entry = source.index.find(path)
         if _is_within(path, source.roots) and (entry is None or entry in written):
-            raise _not_saved(source, os.fsdecode(path), "it may not be read", _READABLE)
+            raise _not_saved(source, os.fsdecode(path), "it may not be read", READABLE)
     for hidden, reason, remedy in _hidden(scanned, delta, source):
         raise _not_saved(source, hidden, reason, remedy)
     for path in deltas.unknown_in_the_way(delta, scanned):
@@ -201,7 +206,7 @@ def _hidden(
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
-                yield on_disk, f"it cannot be looked at: {error.strerror}", _READABLE
+                yield on_disk, f"it cannot be looked at: {error.strerror}", READABLE
                 continue
             is_directory = stat.S_ISDIR(found.st_mode)
             wants_directory = index.mode[entry] & KIND_MASK == DIRECTORY

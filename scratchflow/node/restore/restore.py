@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -30,6 +31,8 @@ from scratchflow.node.progress import Teller
 from scratchflow.node.restore.abandon import abandon
 from scratchflow.node.restore.checks import (
     is_filled_in_place,
+    refuse_closed_paths,
+    refuse_closed_roots,
     refuse_mounted_paths,
     refuse_moving_mounts,
 )
@@ -87,12 +90,19 @@ def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
         with nullcontext() if touches_nothing_here else here.alone(teller.remark):
             restored = _restore(here, teller, wish)
     except OSError as error:
-        path = error.filename if isinstance(error.filename, str) else here.workspace.scratch
+        path = _where(error, here.workspace.scratch)
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise NoSpace(path=path, reason=error.strerror) from error
         raise WorkspaceFailed(path=path, reason=error.strerror) from error
     took_s = round(here.monotonic() - started_s, 3)
     return msgspec.structs.replace(restored, duration_s=took_s)
+
+
+def _where(error: OSError, scratch: Path) -> Path | str:
+    """What an error is about. Beneath scratch only the last name is known: the rest was open already."""
+    if isinstance(error.filename, bytes):
+        return scratch / "…" / os.fsdecode(error.filename)
+    return error.filename if isinstance(error.filename, str) else scratch
 
 
 def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
@@ -179,6 +189,7 @@ def _restore_everything(
     if occupied and not wish.replace and not interrupted:
         raise TargetNotEmpty(target=here.workspace.scratch / occupied[0])
     refuse_moving_mounts(here.workspace.scratch, source.roots, source)
+    refuse_closed_roots(here.workspace.scratch, source)
     counts = source.index.counts()
     if wish.dry_run:
         return summary(here, source, "full", counts.files, counts.bytes, dry_run=True), None
@@ -236,6 +247,7 @@ def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source
         return foretell_part(here, source, select, here.workspace.path)
     refuse_links(here.workspace.scratch, source.roots)
     refuse_mounted_paths(here.workspace.scratch, source, select)
+    refuse_closed_paths(here.workspace.scratch, source, select)
     saved = _save_before_paths(here, teller, source)
     held = held_by(saved, teller) if saved else None
     displacing = Displacing(held, aside_id(here, source), teller.warn)

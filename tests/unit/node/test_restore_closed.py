@@ -1,0 +1,101 @@
+"""A restore onto directories that are closed to the user: it names them, and changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.model.errors import NotSaved, RestoreNotPermitted, ScratchflowError
+from tests.unit.conftest import Desk, make_desk
+
+pytestmark = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+DIRECTORIES = ["work", "work/d", "env", "above", "above/sub"]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A desk with two directories beside the workspace, one of them nested."""
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env", "above/sub"]\n')
+    for path in ("work/top", "work/d/x", "env/e", "above/sub/s"):
+        desk.write(path, "first")
+    yield desk
+    open_all(tmp_path)
+
+
+def open_all(top: Path) -> None:
+    for directory, names, _ in os.walk(top):
+        for name in names:
+            os.chmod(os.path.join(directory, name), 0o700)
+
+
+def closed(desk: Desk, directory: str, mode: int) -> str:
+    """A snapshot, then another content, then a directory that is closed; the snapshot's id."""
+    snapshot = str(desk.backup().snapshot)
+    for path in ("work/top", "work/d/x", "env/e", "above/sub/s"):
+        desk.write(path, "second")
+    (desk.scratch / directory).chmod(mode)
+    return snapshot
+
+
+def contents(desk: Desk) -> set[bytes]:
+    open_all(desk.scratch)
+    found = desk.content(desk.scratch)
+    return {one for path, one in found.items() if not path.startswith(".scratchflow")}
+
+
+@pytest.mark.parametrize("directory", DIRECTORIES)
+@pytest.mark.parametrize("form", ["whole", "path"])
+def test_a_directory_that_may_not_be_read_is_named_and_nothing_changes(
+    desk: Desk, directory: str, form: str
+) -> None:
+    snapshot = closed(desk, directory, 0)
+    with pytest.raises(NotSaved) as caught:
+        desk.restore(snapshot, paths=(directory,) if form == "path" else ())
+    assert caught.value.fields["path"].startswith(str(desk.scratch / directory))
+    assert contents(desk) == {b"second"}
+    desk.backup()
+    if directory != "work/d":  # of a part that cannot be read, the rest is worth a safety snapshot
+        assert len(desk.ids) == 2
+
+
+@pytest.mark.parametrize("directory", ["work", "work/d", "env", "above/sub"])
+def test_a_part_is_not_written_half_into_a_directory_that_is_read_only(
+    desk: Desk, directory: str
+) -> None:
+    snapshot = closed(desk, directory, 0o555)
+    with pytest.raises(RestoreNotPermitted, match="belongs to you") as caught:
+        desk.restore(snapshot, paths=(directory,))
+    assert caught.value.fields["path"] == str(desk.scratch / directory)
+    assert contents(desk) == {b"second"}
+
+
+def test_a_part_is_written_into_a_directory_whose_parent_is_read_only(desk: Desk) -> None:
+    snapshot = closed(desk, "work", 0o555)
+    desk.restore(snapshot, paths=("work/d",))
+    assert (desk.work / "d/x").read_text() == "first"
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o555])
+def test_no_root_is_swapped_in_when_another_one_cannot_be(
+    desk: Desk, tmp_path: Path, mode: int
+) -> None:
+    """On a machine that has other files there, with `--replace`."""
+    snapshot = str(desk.backup().snapshot)
+    (tmp_path / "other").mkdir()
+    other = make_desk(tmp_path / "other", '[profiles.test.backup]\nalso = ["env", "above/sub"]\n')
+    for path in ("work/mine", "work/d/mine", "env/mine", "above/sub/mine"):
+        other.write(path, "mine")
+    there = Desk(msgspec.structs.replace(other.here, store=desk.here.store))
+    (there.scratch / "above").chmod(mode)
+    with pytest.raises(ScratchflowError) as caught:
+        there.restore(snapshot, replace=True)
+    assert caught.value.exit_code == 35
+    assert contents(there) == {b"mine"}
+    (there.scratch / "env").chmod(0)
+    restored = there.restore(snapshot, replace=True)
+    assert len(restored.moved_aside) == 3
+    assert contents(there) == {b"mine", b"first"}
