@@ -13,7 +13,13 @@ from scratchflow import __version__
 from scratchflow.cli.call import Call
 from scratchflow.cli.flags import Flags, is_agent, peek
 from scratchflow.cli.signals import Interrupted, SignalGate
-from scratchflow.model.errors import EndedBySignal, InternalBug, OutputFailed, ScratchflowError
+from scratchflow.model.errors import (
+    ClockUnusable,
+    EndedBySignal,
+    InternalBug,
+    OutputFailed,
+    ScratchflowError,
+)
 from scratchflow.model.results import VersionShown
 from scratchflow.report.output import (
     OutputGone,
@@ -49,6 +55,7 @@ def _report(reporter: Reporter, arguments: Sequence[str], flags: Flags, gate: Si
     try:
         call = _parse(arguments, flags)
         reporter.begin(call.op, call.show)
+        _require_clock()
         result = call.flow(reporter.emit)
         shown = list(call.show(result))
         gate.close()
@@ -105,7 +112,18 @@ def _reporter(flags: Flags, gate: SignalGate) -> Reporter:
     )
 
 
+def _require_clock() -> None:
+    """ClockUnusable when nobody could tell the time: everything that is written carries one."""
+    try:
+        time.time()
+    except OverflowError:
+        raise ClockUnusable from None
+
+
 def _utc_now() -> str:
-    now_s = time.time()
+    try:
+        now_s = time.time()
+    except OverflowError:  # the outcome that says so needs a time as well
+        now_s = 0.0
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now_s))
     return f"{whole}.{int(now_s % 1 * 1000):03d}Z"

@@ -63,6 +63,17 @@ class OutputFailed(ScratchflowError):
     hint = "free some space, or send the output elsewhere"
 
 
+class ClockUnusable(ScratchflowError):
+    """The machine's clock shows a time that no snapshot, lock or log can carry."""
+
+    code = "clock.unusable"
+    exit_code = 10
+    message = "this machine's clock shows a year after 2262 or before 1677; nothing was done"
+    hint = (
+        "`date` shows what it is set to; set it right, or ask your cluster's staff, then try again"
+    )
+
+
 class UsageInvalid(ScratchflowError):
     """The command line was not understood."""
 
