@@ -73,10 +73,12 @@ def clear_on(cluster: Cluster, wish: ClearWish) -> Cleared:
     wanted = Release(job_ids=numbers, dry_run=wish.dry_run)
     released = cluster.on_login("release", wanted, NodeReleased)
     parked = not wish.dry_run and park(cluster.settings)
+    last = next((one for _, one in reversed(taken) if one.snapshot), None)
     return Cleared(
         job_id=released.job_ids[-1] if released.job_ids else None,
         job_ids=released.job_ids,
-        snapshot=next(filter(None, (one.snapshot for _, one in reversed(taken))), None),
+        snapshot=last.snapshot if last else None,
+        read_back_age_s=last.read_back_age_s if last else None,
         released=bool(released.job_ids) and not wish.dry_run,
         session_ended=released.session_ended,
         parked=parked,

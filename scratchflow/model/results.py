@@ -307,6 +307,8 @@ class NodeSaved(Result, frozen=True):
     snapshot: str | None
     others: dict[str, str] = {}
     """Other workspaces of ours on that node, by name, with the snapshot that holds each."""
+    read_back_age_s: int | None = None
+    """How long ago all that `snapshot` needs was read back from the store and found whole."""
     # Paths that no snapshot holds; the first few, and how many.
     unsaved: int = 0
     unsaved_paths: list[str] = []
@@ -318,6 +320,8 @@ class Cleared(Result, frozen=True):
     job_id: int | None
     snapshot: str | None
     released: bool
+    read_back_age_s: int | None = None
+    """How long ago all that `snapshot` needs was read back from the store and found whole."""
     job_ids: list[int] = []
     session_ended: bool = False
     parked: bool = False

@@ -123,7 +123,7 @@ def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> Snapshots
     sound = set(archives) - reasons.keys()
     for one in chosen:
         known = catalogue.damaged.get(one.id) or reasons.get(one.id)
-        problems = [known] if known else _verify_borrowed(place, one, sound)
+        problems = [known] if known else borrowed_problems(place, one, sound)
         bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
     _record(place, chosen, {one.id: one.reason for one in bad})
     return SnapshotsVerified(checked=len(chosen), bad=bad)
@@ -234,7 +234,7 @@ def _verify_archives(
     return reasons
 
 
-def _verify_borrowed(place: Place, manifest: Manifest, sound: set[str]) -> list[str]:
+def borrowed_problems(place: Place, manifest: Manifest, sound: set[str]) -> list[str]:
     """What is wrong with the bytes that a snapshot reads from other archives."""
     try:
         index = open_index(place.archive(manifest.id))

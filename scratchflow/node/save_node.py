@@ -13,12 +13,18 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.trees import may_hold_something
-from scratchflow.model.errors import ScratchflowError, WorkspaceFailed, WorkspaceMissing
+from scratchflow.model.errors import (
+    ScratchflowError,
+    SnapshotDamaged,
+    WorkspaceFailed,
+    WorkspaceMissing,
+)
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results import BackupTaken, NodeSaved
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
+from scratchflow.node.check_saved import check_saved
 from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
 from scratchflow.node.settle import present_base
@@ -46,12 +52,19 @@ class _Unsaved(msgspec.Struct):
         self.shown.append(printable(path))
 
 
+class _Held(msgspec.Struct, frozen=True):
+    """The last snapshot of a workspace, and how long ago it was read back."""
+
+    taken: BackupTaken
+    read_back_age_s: int | None
+
+
 def save_node(here: Here, teller: Teller, wish: SaveNode) -> NodeSaved:
     """Saves all of it; fails only when the profile's own workspace cannot be saved."""
     unsaved = _Unsaved()
-    taken = _save_own(here, teller, wish)
-    if taken is not None:
-        unsaved.add(taken)
+    held = _save_own(here, teller, wish)
+    if held is not None:
+        unsaved.add(held.taken)
     else:
         for root in _alone(here):
             unsaved.add_path(f"{root} (`{here.workspace.name}` beside it is gone)")
@@ -62,14 +75,15 @@ def save_node(here: Here, teller: Teller, wish: SaveNode) -> NodeSaved:
         if _is_other(here, name):
             others[name] = _save_other(here, teller, wish, name, unsaved)
     return NodeSaved(
-        snapshot=taken.snapshot if taken else None,
+        snapshot=held.taken.snapshot if held else None,
+        read_back_age_s=held.read_back_age_s if held else None,
         others={name: snapshot for name, snapshot in others.items() if snapshot},
         unsaved=unsaved.count,
         unsaved_paths=unsaved.shown[:_SHOWN],
     )
 
 
-def _save_own(here: Here, teller: Teller, wish: SaveNode) -> BackupTaken | None:
+def _save_own(here: Here, teller: Teller, wish: SaveNode) -> _Held | None:
     place = find_place(here.store, here.workspace.name)
     # Looked at before the backup, which makes the copy this job's own. A copy that an earlier job
     # left here is saved, but is not what the next `up` is to bring. What was never saved is present.
@@ -77,9 +91,23 @@ def _save_own(here: Here, teller: Teller, wish: SaveNode) -> BackupTaken | None:
     is_old = came_from is not None and present_base(here, place) is None
     try:
         final = Wish(message=wish.message, purpose="final", keeps_newest=is_old)
-        return backup(here, teller, final)
+        return _save_whole(here, teller, final)
     except WorkspaceMissing:
         return None
+
+
+def _save_whole(here: Here, teller: Teller, final: Wish) -> _Held:
+    """A backup, in a snapshot that is whole in the store: a damaged one is noted, and all is stored anew."""
+    taken = backup(here, teller, final)
+    checked = check_saved(here, teller, taken)
+    if checked.problem:
+        message = f"snapshot {taken.snapshot} is damaged: {checked.problem}"
+        teller.warn("snapshots.damaged", b"", message)
+        taken = backup(here, teller, final)
+        checked = check_saved(here, teller, taken)
+    if checked.problem:
+        raise SnapshotDamaged(snapshot=taken.snapshot, reason=checked.problem)
+    return _Held(taken, checked.age_s)
 
 
 def _alone(here: Here) -> list[str]:
@@ -131,7 +159,8 @@ def _save_other(
             unsaved.add_path(f"{name} (no store has the snapshot that it came from)")
             return None
         there = _as_known(here, name, base, known)
-        saved = backup(there, teller, Wish(message=wish.message, purpose="final", prune=False))
+        final = Wish(message=wish.message, purpose="final", prune=False)
+        saved = _save_whole(there, teller, final).taken
     except ScratchflowError as error:
         unsaved.add_path(f"{name} ({error})")
         return None

@@ -100,6 +100,26 @@ def verified_at(
     return None if read_s is None or read_s > now_s else read_s
 
 
+def read_back_at(
+    manifest: Manifest,
+    snapshots: Iterable[Manifest],
+    known: Mapping[str, Verification],
+    now_s: float,
+) -> float | None:
+    """When everything that a snapshot needs was last read back and found whole; None when not known.
+
+    Its commit read only its own archive: what it reads from others counts from their last time.
+    """
+    sound = {one.snapshot: one for one in known.values() if not one.problem}
+    damaged = known.keys() - sound.keys()
+    times = {one.id: verified_at(one, sound, now_s) for one in snapshots if one.id not in damaged}
+    each = [times.get(one) for one in {manifest.id, *manifest.needs}]
+    own = times.get(manifest.id) if manifest.id in sound else None
+    found = [one for one in each if one is not None]
+    together = min(found) if len(found) == len(each) else None
+    return max((one for one in (own, together) if one is not None), default=None)
+
+
 def _read(place: Place, snapshot: str) -> Verification | None:
     file = place.directory / VERIFIED_NAME / f"{snapshot}{_SUFFIX}"
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -33,6 +33,9 @@ _READ_BYTES = 1 << 20
 _SECOND_NS = 1_000_000_000
 _KIND_WORDS = {DIRECTORY: "directory", SYMLINK: "symlink", REGULAR: "file"}
 _MAX_PROBLEMS = 20
+_TOLD_BYTES = 64 << 20
+
+ReadSoFar = Callable[[int], None]  # so many bytes of the file
 
 
 def verify_archive(
@@ -66,7 +69,31 @@ def verify_archive(
     return problems[:_MAX_PROBLEMS]
 
 
-def _hash_file(descriptor: int) -> tuple[bytes, str]:
+def verify_bytes(
+    path: Path, *, sha256: str | None = None, progress: ReadSoFar = lambda _: None
+) -> list[str]:
+    """Whether the archive's bytes are those that were committed; an empty list when they are.
+
+    Only its SHA-256 is compared, with `sha256` and with its footer: what was in the archive was
+    verified for its commit. An archive whose manifest is gone has only the footer to compare with.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        return [f"it cannot be opened: {error.strerror}"]
+    try:
+        if hasattr(
+            os, "posix_fadvise"
+        ):  # the store's bytes, not what this machine remembers of them
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        return _compare_hashes(descriptor, _hash_file(descriptor, progress), sha256)
+    except OSError as error:
+        return [f"it cannot be read: {error.strerror}"]
+    finally:
+        os.close(descriptor)
+
+
+def _hash_file(descriptor: int, progress: ReadSoFar = lambda _: None) -> tuple[bytes, str]:
     """The SHA-256 of all bytes before the footer, and of the whole file."""
     size = os.fstat(descriptor).st_size
     digest = hashlib.sha256()
@@ -81,6 +108,8 @@ def _hash_file(descriptor: int) -> tuple[bytes, str]:
         if not count:
             break
         digest.update(view[:count])
+        if (position + count) // _TOLD_BYTES > position // _TOLD_BYTES:
+            progress(position + count)
         position += count
         if position == before_footer:
             partial = digest.digest()

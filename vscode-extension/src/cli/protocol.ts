@@ -207,6 +207,7 @@ export interface Cleared {
   job_id: number | null;
   snapshot: string | null;
   released: boolean;
+  read_back_age_s?: number | null;
   job_ids?: Array<number>;
   session_ended?: boolean;
   parked?: boolean;
@@ -416,6 +417,7 @@ export interface NodeRow {
 export interface NodeSaved {
   snapshot: string | null;
   others?: Record<string, string>;
+  read_back_age_s?: number | null;
   unsaved?: number;
   unsaved_paths?: Array<string>;
 }
