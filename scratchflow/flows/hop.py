@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
@@ -12,6 +15,7 @@ from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (
     AllocationMissing,
     AllocationSuspended,
+    HopCutShort,
     HopUnfinished,
     SchedulerMissing,
     ScratchflowError,
@@ -77,12 +81,13 @@ def hop(caller: Caller, emit: Emit, wish: Hold, *, leave_behind: bool = False) -
         # Before anything else is asked for: whoever has to mend something does so on one node.
         saved = _save_node(move)
         held = _next_node(move, wish)
-        if newer:
-            last, snapshot = saved.snapshot, _settle(move, held, newer)
-        else:
-            last, snapshot = _bring_over(move, held)
-        _switch(move, held)
-        gone, left_behind = _leave(move, last)
+        with _says_what_is_held(move, held):
+            if newer:
+                last, snapshot = saved.snapshot, _settle(move, held, newer)
+            else:
+                last, snapshot = _bring_over(move, held)
+            _switch(move, held)
+            gone, left_behind = _leave(move, last)
     return Hopped(
         from_node=move.old_node,
         from_job_id=move.old_job,
@@ -94,6 +99,30 @@ def hop(caller: Caller, emit: Emit, wish: Hold, *, leave_behind: bool = False) -
         unsaved=gone.unsaved,
         unsaved_paths=gone.unsaved_paths,
     )
+
+
+@contextmanager
+def _says_what_is_held(move: _Move, held: NodeHeld) -> Iterator[None]:
+    """When the old job goes in the middle (another laptop's `clear`, a crash), the new one must not be forgotten.
+
+    It is kept: whoever moved wanted to go on working, and the last snapshot can be brought there.
+    """
+    try:
+        yield
+    except ScratchflowError as error:
+        if _is_gone(move, held):
+            raise HopCutShort.because_of(error, held.job_id, held.node) from error
+        raise
+
+
+def _is_gone(move: _Move, held: NodeHeld) -> bool:
+    """Whether the old job is gone and the new one is not; no when nobody can say."""
+    try:
+        jobs = move.cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
+    except ScratchflowError:
+        return False
+    numbers = {job.job_id for job in jobs}
+    return held.job_id in numbers and move.old_job not in numbers
 
 
 def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:

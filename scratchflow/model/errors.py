@@ -777,6 +777,26 @@ class HopUnfinished(ScratchflowError):
     retryable = True
 
 
+class HopCutShort(ScratchflowError):
+    """The old node went in the middle of a move; the next one is held. Exits with the code of what happened."""
+
+    code = "hop.cut_short"
+    exit_code = 23
+    message = (
+        "the move was cut short: {reason}; job {job_id} on `{node}`, taken for it, is still held"
+    )
+    hint = (
+        "`scratchflow up` goes on there with the newest snapshot, `scratchflow clear` gives it back"
+    )
+
+    @classmethod
+    def because_of(cls, error: ScratchflowError, job_id: int | None, node: str) -> HopCutShort:
+        """With the reason and its exit code."""
+        failed = cls(reason=error, job_id=job_id, node=node)
+        failed.exit_code = error.exit_code
+        return failed
+
+
 class WorkDiverged(ScratchflowError):
     """Both nodes have work that the other one lacks; neither is overwritten."""
 

@@ -1,0 +1,111 @@
+"""`hop` when the old job goes in the middle of it: the job that it holds by then is not forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from scratchflow.flows import hop as flow
+from scratchflow.model.errors import (
+    AllocationEnded,
+    HopCutShort,
+    ScratchflowError,
+    SlurmUnreachable,
+)
+from scratchflow.model.requests import Hold
+from scratchflow.model.results import (
+    AllocationShown,
+    BackupTaken,
+    JobsShown,
+    NodeHeld,
+    NodeSaved,
+    Settled,
+)
+
+OLD, NEW = 53, 54
+ENDED = AllocationEnded(job_id=OLD, reason="it was cancelled")
+
+
+class Cluster:
+    """A cluster whose old job is ended by somebody else as soon as the next one is granted."""
+
+    def __init__(self, left: list[int] | ScratchflowError) -> None:
+        self.settings = SimpleNamespace(name="p", profile=SimpleNamespace(scheduler="slurm"))
+        self.jobs: list[int] | ScratchflowError = [OLD]
+        self._left = left
+
+    def emit(self, _: object) -> None:
+        """Nobody listens."""
+
+    def on_login(self, do: str, *_: object) -> JobsShown | NodeHeld:
+        if do == "jobs open":
+            if isinstance(self.jobs, ScratchflowError):
+                raise self.jobs
+            return JobsShown(jobs=[_job(number) for number in self.jobs])
+        assert do == "hold"
+        self.jobs = self._left
+        return NodeHeld(
+            job_id=NEW,
+            node="node-3",
+            partition="p",
+            end_time=None,
+            reused=False,
+            warm=None,
+            user="u",
+            host_keys=[],
+            session=None,
+        )
+
+    def at_workspace(self, do: str, *_: object, job_id: int) -> NodeSaved | Settled | BackupTaken:
+        assert job_id == OLD
+        if do == "settle":
+            return Settled(action="nothing", path="/s/work", snapshot="a")
+        if do == "save node":
+            return NodeSaved(snapshot="a")
+        raise ENDED
+
+
+def _job(number: int) -> AllocationShown:
+    return AllocationShown(
+        state="running",
+        job_id=number,
+        node=f"node-{number - 51}",
+        partition="p",
+        end_time=None,
+        seconds_left=None,
+    )
+
+
+def hop(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
+    @contextmanager
+    def reached(*_: object) -> Iterator[Cluster]:
+        yield cluster
+
+    monkeypatch.setattr(flow, "cluster_of", reached)
+    caller: Any = SimpleNamespace(settings=lambda: cluster.settings)
+    flow.hop(caller, cluster.emit, Hold())
+
+
+def test_it_says_which_job_is_held_and_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(HopCutShort) as caught:
+        hop(monkeypatch, Cluster(left=[NEW]))
+    error = caught.value
+    assert error.exit_code == ENDED.exit_code
+    assert str(ENDED) in str(error)
+    assert "job 54 on `node-3`" in str(error)
+    assert "scratchflow up" in error.shown_hint
+    assert "scratchflow clear" in error.shown_hint
+
+
+@pytest.mark.parametrize(
+    "left", [[], [OLD, NEW], SlurmUnreachable(host="login", reason="no answer")]
+)
+def test_it_says_nothing_of_that_when_it_is_not_so(
+    monkeypatch: pytest.MonkeyPatch, left: list[int] | ScratchflowError
+) -> None:
+    with pytest.raises(AllocationEnded):
+        hop(monkeypatch, Cluster(left=left))
