@@ -1,7 +1,8 @@
 """Mounts that an ordinary user may make: in a user and mount namespace of this process.
 
-The process keeps the right to mount, but holds it only while it mounts. Nothing else is allowed to it that is
-not allowed to its user, so that the modes of files still count, and programs that it starts get no right at all.
+A child of this process keeps the right to mount, and mounts when it is asked to. This process itself has no right
+that its user does not have: modes of files still count, and the program may look at what this process has mapped, which the
+kernel refuses for a process with more rights.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ import functools
 import os
 import re
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,12 +32,13 @@ class Mounted(NamedTuple):
     point: bytes
 
 
-_entered: list[bool] = []
+# Where the mounter is asked, and where it answers.
+_mounter: list[tuple[int, int]] = []
 
 
 def can_mount() -> bool:
     """Whether this process has entered its namespace."""
-    return bool(_entered)
+    return bool(_mounter)
 
 
 def enter_namespace() -> None:
@@ -49,8 +49,8 @@ def enter_namespace() -> None:
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
     _check(_libc.mount(b"none", b"/", None, ctypes.c_ulong(_PRIVATE_ALL), None))
-    _hold(0)
-    _entered.append(True)
+    _mounter.append(_start_mounter())
+    _keep_rights(0)
 
 
 @functools.cache
@@ -69,14 +69,12 @@ def why_no_mounts() -> str:
 
 def bind(source: bytes, target: bytes) -> None:
     """`mount --bind`."""
-    with _right_to_mount():
-        _check(_libc.mount(source, target, None, ctypes.c_ulong(_BIND), None))
+    _ask_mounter(b"bind", source, target)
 
 
 def unmount(target: bytes) -> None:
     """`umount`."""
-    with _right_to_mount():
-        _check(_libc.umount2(target, _DETACH))
+    _ask_mounter(b"unmount", target)
 
 
 def mounts_in(directory: Path) -> list[Mounted]:
@@ -95,20 +93,45 @@ def is_beneath(path: bytes, point: bytes) -> bool:
     return path.startswith(point + b"/")
 
 
-@contextmanager
-def _right_to_mount() -> Iterator[None]:
-    _hold(_RIGHT_TO_MOUNT)
-    try:
-        yield
-    finally:
-        _hold(0)
+def _ask_mounter(*words: bytes) -> None:
+    asking, answers = _mounter[0]
+    os.write(asking, b"\0".join(words))
+    number = int(os.read(answers, 16))
+    if number:
+        raise OSError(number, os.strerror(number))
 
 
-def _hold(effective: int) -> None:
-    """What this process may do now; the right to mount stays within its reach."""
+def _start_mounter() -> tuple[int, int]:
+    """A child with the right to mount, which ends when nothing can be asked of it any more."""
+    questions, asking = os.pipe()
+    answers, answering = os.pipe()
+    if os.fork():
+        os.close(questions)
+        os.close(answering)
+        return asking, answers
+    os.close(asking)
+    os.close(answers)
+    _keep_rights(_RIGHT_TO_MOUNT)
+    while words := os.read(questions, 65536).split(b"\0"):
+        if words == [b""]:
+            break
+        os.write(answering, b"%d" % _mounted(*words))
+    os._exit(0)
+
+
+def _mounted(verb: bytes, *paths: bytes) -> int:
+    """The error number; 0 when it was done."""
+    if verb == b"bind":
+        result = _libc.mount(*paths, None, ctypes.c_ulong(_BIND), None)
+    else:
+        result = _libc.umount2(*paths, _DETACH)
+    return ctypes.get_errno() if result else 0
+
+
+def _keep_rights(rights: int) -> None:
+    """Gives up every right but these, for good."""
     header = struct.pack("Ii", _VERSION_3, 0)
-    rights = struct.pack("6I", effective, _RIGHT_TO_MOUNT, 0, 0, 0, 0)
-    _check(_libc.capset(header, rights))
+    _check(_libc.capset(header, struct.pack("6I", rights, rights, 0, 0, 0, 0)))
 
 
 def _check(result: int) -> None:
