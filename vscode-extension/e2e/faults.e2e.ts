@@ -83,7 +83,11 @@ describe('the command line is', () => {
 
   test.each<[string, Step[], RegExp]>([
     ['too old', [{ hello: { version: '0.0.1' } }], /0\.0\.1 is too old/],
-    ['crashing', [{ hello: true }, { stderr: 'Traceback\n' }, { exit: 1 }], /ended without saying/],
+    [
+      'crashing',
+      [{ hello: true }, { stderr: 'Traceback\n' }, { exit: 1 }],
+      /ended without a result/,
+    ],
     ['printing garbage', [{ raw: '<html>\n' }, { hang: true }], /is not scratchflow/],
     ['hanging', [{ hang: true }], /did not answer within 20 seconds/],
   ])('%s: a message says so', async (name, steps, message) => {

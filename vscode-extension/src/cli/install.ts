@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { allowed } from './environment';
 import { CliError, type Problem } from './problem';
 
-/** Runs a program to its end; throws an Error with what it said when it failed. */
+/** Runs a program to its end; throws an Error with its output when it failed. */
 export type RunProgram = (file: string, args: readonly string[]) => Promise<string>;
 
 export interface Installation {
@@ -24,7 +24,7 @@ const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.1
 const IS_NEW_ENOUGH = 'import sys, venv; sys.exit(sys.version_info < (3, 10))';
 const COMPLETE = '.complete';
 
-/** The installed CLI, or an empty string; one that was installed by halves does not count. */
+/** The installed CLI, or an empty string; an unfinished installation does not count. */
 export function installedCli(storage: string, version: string): string {
   const venv = venvOf(storage, version);
   return existsSync(join(venv, COMPLETE)) ? join(venv, 'bin', 'scratchflow') : '';
@@ -108,14 +108,14 @@ async function removeOthers(storage: string, kept: string): Promise<void> {
   }
 }
 
-function problem(reason: string, hint = 'the log has all that was said'): Problem {
+function problem(reason: string, hint = 'the log has the full output'): Problem {
   const message = `scratchflow could not be installed: ${reason}`;
   return { code: 'install.failed', message, hint, retryable: true };
 }
 
 const PATIENCE_MS = 10 * 60_000;
 
-/** Programs as the installation needs them: from PATH, in the home directory, told to the log. */
+/** Runs programs from PATH in the home directory, and logs each with its errors. */
 export function programs(log: (line: string) => void, signal: AbortSignal): RunProgram {
   return (file, args) =>
     new Promise((resolve, reject) => {

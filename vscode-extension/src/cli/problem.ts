@@ -9,7 +9,7 @@ export interface Problem {
   readonly retryable: boolean;
 }
 
-/** Thrown by everything that runs the CLI; carries what the user is told. */
+/** Thrown by everything that runs the CLI; carries the message for the user. */
 export class CliError extends Error {
   constructor(readonly problem: Problem) {
     super(problem.message);
@@ -69,21 +69,22 @@ export const lacksVerb = (verb: string): Problem => ({
 
 export const tooNew = (version: string): Problem => ({
   code: 'cli.too_new',
-  message: `scratchflow ${version} speaks a newer language than this extension understands.`,
+  message: `scratchflow ${version} uses a newer protocol than this extension understands.`,
   hint: 'update the extension',
   retryable: false,
 });
 
 export const crashed = (how: string): Problem => ({
   code: 'cli.crashed',
-  message: `scratchflow ended without saying how it went (${how}).`,
+  message: `scratchflow ended without a result (${how}).`,
   hint: 'the log has what it printed; trying again is safe',
   retryable: true,
 });
 
 export const garbage = (): Problem => ({
   code: 'cli.broken',
-  message: 'What answered is not scratchflow, or not one that this extension understands.',
+  message:
+    'The program that answered is not scratchflow, or not a version that this extension understands.',
   hint: INSTALL,
   retryable: false,
 });

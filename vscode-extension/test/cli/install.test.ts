@@ -55,7 +55,7 @@ test('without a Python the user is told to install one', async () => {
   expect(problem?.message).toContain('no Python 3.10 or newer');
 });
 
-test('an installation by halves does not count, and the next one starts anew', async () => {
+test('an unfinished installation does not count, and the next one starts anew', async () => {
   const it = lab((line) => noUv(line) || line.includes('pip install'));
   const problem = await install(it, '0.1.0').then(() => undefined, problemOf);
   expect(problem?.message).toContain('failed');
