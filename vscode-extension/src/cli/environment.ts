@@ -1,5 +1,5 @@
-// Which of the editor's environment variables the CLI sees. An editor's own (NODE_OPTIONS, ELECTRON_…,
-// VSCODE_…) and whatever a terminal or a task left there are none of its business.
+// Which of the editor's environment variables the CLI gets: not the editor's own (NODE_OPTIONS, ELECTRON_…,
+// VSCODE_…), and none that a terminal or a task left there.
 
 const NAMES = new Set([
   ...['HOME', 'USER', 'LOGNAME', 'PATH', 'SHELL', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'TERM'],

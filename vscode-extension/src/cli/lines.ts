@@ -47,7 +47,7 @@ function readLine(line: string): Line {
     const value: unknown = JSON.parse(line);
     if (isEvent(value)) return { event: value };
   } catch {
-    // Not JSON: said below like everything else that is no event.
+    // Not JSON: handled below, like JSON that is no event.
   }
   return { garbage: line.slice(0, 500) };
 }

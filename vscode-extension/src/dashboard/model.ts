@@ -1,7 +1,7 @@
 // What the dashboard shows, as plain data that the page draws. Pure.
 
 import { SHORT_S } from '../state/deadline';
-import { freeOf } from '../format/nodeText';
+import { freeText } from '../format/nodeText';
 import type { AutobackupShown, NodeRow, SnapshotRow } from '../cli/protocol';
 import { held, isOverdue, lastSnapshotAge, secondsLeft, type Picture } from '../state/state';
 import { ago, counted, duration, moment, plain, size } from '../format/words';
@@ -51,9 +51,9 @@ export interface Dashboard {
     readonly to: string;
     readonly legend: string;
   };
-  readonly snapshotsSaid: string;
+  readonly snapshotsText: string;
   readonly cells: readonly Cell[];
-  readonly nodesSaid: string;
+  readonly nodesText: string;
   readonly nodesLegend: string;
 }
 
@@ -71,9 +71,9 @@ export function dashboard(from: Ingredients): Dashboard {
     facts: factsOf(picture, nowMs),
     timeLeft: timeLeftOf(from),
     timeline: timelineOf(snapshots, nowMs),
-    snapshotsSaid: snapshotsSaid(snapshots),
+    snapshotsText: snapshotsText(snapshots),
     cells: nodes.map(cellOf),
-    nodesSaid: nodesSaid(nodes),
+    nodesText: nodesText(nodes),
     nodesLegend: nodesLegend(nodes),
   };
 }
@@ -161,7 +161,7 @@ function markLabel(snapshot: SnapshotRow, nowMs: number): string {
   return words.join(' · ');
 }
 
-function snapshotsSaid(snapshots: readonly SnapshotRow[]): string {
+function snapshotsText(snapshots: readonly SnapshotRow[]): string {
   const last = snapshots.at(-1);
   if (!last) return 'No snapshot yet. Run Backup takes the first one.';
   const stored = snapshots.reduce((sum, { stored_bytes }) => sum + stored_bytes, 0);
@@ -174,11 +174,11 @@ function cellOf(node: NodeRow): Cell {
   // What is scarcest decides whether there is room.
   const free = node.gpus > 0 ? Math.min(cpus, (node.gpus_free ?? 0) / node.gpus) : cpus;
   const isWarm = node.warm !== null;
-  const label = `${plain(node.name)}: ${freeOf(node)}${isWarm ? ', warm' : ''}`;
+  const label = `${plain(node.name)}: ${freeText(node)}${isWarm ? ', warm' : ''}`;
   return { name: plain(node.name), free, isAvailable: node.available, isWarm, label };
 }
 
-function nodesSaid(nodes: readonly NodeRow[]): string {
+function nodesText(nodes: readonly NodeRow[]): string {
   if (nodes.length === 0) return 'No nodes are known.';
   const free = nodes.filter((node) => node.available && node.cpus_free > 0).length;
   const warm = nodes.filter((node) => node.warm !== null).length;

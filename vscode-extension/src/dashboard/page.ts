@@ -53,13 +53,13 @@ function facts(list: readonly Fact[]): HTMLElement {
   return element('dl', '', '', ...rows);
 }
 
-function snapshots({ timeline, snapshotsSaid }: Dashboard): Node[] {
-  const said = element('p', '', snapshotsSaid);
-  if (timeline.marks.length === 0) return [said];
+function snapshots({ timeline, snapshotsText }: Dashboard): Node[] {
+  const text = element('p', '', snapshotsText);
+  if (timeline.marks.length === 0) return [text];
   const ends = element('div', 'ends', '', element('span', '', timeline.from));
   if (timeline.marks.length > 1) ends.append(element('span', '', timeline.to));
   const legend = element('p', 'legend', timeline.legend);
-  return [said, chart(timeline.marks), ends, legend];
+  return [text, chart(timeline.marks), ends, legend];
 }
 
 function chart(marks: readonly Mark[]): SVGElement {
@@ -99,11 +99,11 @@ function drawn(tag: string, attributes: Record<string, string | number>): SVGEle
   return made;
 }
 
-function nodes({ cells, nodesSaid, nodesLegend }: Dashboard): Node[] {
-  const said = element('p', '', nodesSaid);
-  if (cells.length === 0) return [said];
+function nodes({ cells, nodesText, nodesLegend }: Dashboard): Node[] {
+  const text = element('p', '', nodesText);
+  if (cells.length === 0) return [text];
   const strip = element('div', 'strip', '', ...cells.map(cell));
-  return [said, strip, element('p', 'legend', nodesLegend)];
+  return [text, strip, element('p', 'legend', nodesLegend)];
 }
 
 function cell({ name, free, isAvailable, isWarm, label }: Cell): HTMLElement {

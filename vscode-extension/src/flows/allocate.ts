@@ -3,7 +3,7 @@
 import type { Choice } from '../editor';
 import type { Allocated, NodeRow } from '../cli/protocol';
 import { slurmArgs } from '../settings';
-import { freeOf } from '../format/nodeText';
+import { freeText } from '../format/nodeText';
 import { plain } from '../format/words';
 import { openWorkspace } from './open';
 import { runWithProgress, type Context } from './context';
@@ -56,7 +56,7 @@ function nodeChoice(node: NodeRow): Choice<string> {
   return {
     label: plain(node.name),
     value: node.name,
-    description: freeOf(node),
+    description: freeText(node),
     ...(node.warm === null ? {} : { detail: 'warm: still holds a copy of the workspace' }),
   };
 }
@@ -82,10 +82,10 @@ async function request(context: Context, node: string): Promise<Allocated> {
 
 async function offerNext(context: Context, got: Allocated): Promise<void> {
   const { editor } = context;
-  const wish = editor.setting('openAfterAllocate');
-  if (wish === 'always') return openWorkspace(context);
+  const openAfter = editor.setting('openAfterAllocate');
+  if (openAfter === 'always') return openWorkspace(context);
   const message = `${plain(got.node)} is yours${got.reused ? ' already' : ''}.`;
-  const buttons = wish === 'never' ? [RESTORE] : [RESTORE, OPEN];
+  const buttons = openAfter === 'never' ? [RESTORE] : [RESTORE, OPEN];
   const pressed = await editor.inform(message, ...buttons);
   if (pressed === OPEN) await openWorkspace(context);
   else if (pressed === RESTORE) await editor.execute('scratchflow.restore');

@@ -1,11 +1,11 @@
-// What every flow is given, and the ways that all of them go: run with progress, tell what went wrong.
+// What every flow gets, and what all of them do: run with progress, report what went wrong.
 
 import { commandLine, type Cli, type Done, type Op } from '../cli/cli';
 import type { Editor, Progress } from '../editor';
 import { actionOf, type HintAction } from '../hint';
 import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../cli/problem';
 import type { AnyEvent, NodesShown, Results } from '../cli/protocol';
-import { said } from '../format/problemText';
+import { problemText } from '../format/problemText';
 import { isBare, progressText } from '../format/progressText';
 import type { Store } from '../state/state';
 
@@ -61,7 +61,7 @@ function reporter(progress: Progress): (event: AnyEvent) => void {
   };
 }
 
-/** Makes a flow a command: whatever it throws is told, and nothing is left unhandled. */
+/** Makes a flow a command: reports whatever it throws. */
 export function guarded<A extends unknown[]>(
   context: Context,
   flow: (context: Context, ...args: A) => Promise<void>,
@@ -85,7 +85,7 @@ export async function tellProblem(context: Context, problem: Problem): Promise<v
   const action = actionOf(problem.hint);
   const first = NEEDS_ANOTHER_CLI.has(problem.code) ? INSTALL : action?.label;
   const buttons = first === undefined ? [LOG] : [first, LOG];
-  const pressed = await editor.fail(said(problem), ...buttons);
+  const pressed = await editor.fail(problemText(problem), ...buttons);
   if (pressed === LOG) editor.showLog();
   else if (pressed === INSTALL) await editor.execute('scratchflow.install');
   else if (pressed !== undefined && action) await act(context, action);

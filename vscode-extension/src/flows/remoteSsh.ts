@@ -26,7 +26,7 @@ export interface Change {
 export function changesFor(status: StatusShown, read: (key: string) => unknown): Change[] {
   const host = hostOf(status);
   if (host === undefined) return [];
-  const wishes = [
+  const changes = [
     perHost(
       read,
       'remote.SSH.remotePlatform',
@@ -44,7 +44,7 @@ export function changesFor(status: StatusShown, read: (key: string) => unknown):
     timeout(read),
     watcher(read),
   ];
-  return wishes.filter((wish) => wish !== undefined);
+  return changes.filter((change) => change !== undefined);
 }
 
 function scratchOf(status: StatusShown): string {

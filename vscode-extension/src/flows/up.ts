@@ -67,8 +67,8 @@ function argsOf({ editor }: Context): string[] {
 
 async function offerToOpen(context: Context, message: string): Promise<void> {
   const { editor } = context;
-  const wish = editor.setting('openAfterAllocate');
-  if (wish === 'always') return openWorkspace(context);
-  const pressed = await editor.inform(message, ...(wish === 'never' ? [] : [OPEN]));
+  const openAfter = editor.setting('openAfterAllocate');
+  if (openAfter === 'always') return openWorkspace(context);
+  const pressed = await editor.inform(message, ...(openAfter === 'never' ? [] : [OPEN]));
   if (pressed === OPEN) await openWorkspace(context);
 }

@@ -1,4 +1,4 @@
-// Create Workspace, Initialize Scratch Space, Run Backup: what moves files, told by files and bytes.
+// Create Workspace, Initialize Scratch Space, Run Backup: the commands that move files.
 
 import { counted, duration, plain, size } from '../format/words';
 import type { BackupTaken, Restored } from '../cli/protocol';

@@ -4,7 +4,7 @@ import type { Problem } from '../cli/problem';
 import { capital, plain } from './words';
 
 /** A problem as one text: what happened, then what to do. */
-export function said({ message, hint }: Problem): string {
+export function problemText({ message, hint }: Problem): string {
   return hint === '' ? sentence(message) : `${sentence(message)} ${sentence(hint)}`;
 }
 

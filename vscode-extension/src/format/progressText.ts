@@ -5,18 +5,18 @@ import { duration, plain, size } from './words';
 
 export interface Shown {
   readonly message: string;
-  /** What is done in all, when that is known. */
+  /** How much of the whole is done, when that is known. */
   readonly percent?: number;
 }
 
 export function progressText(event: AnyEvent): Shown | undefined {
-  if (event.type === 'progress') return ofProgress(event);
-  if (event.type === 'state') return { message: ofState(event, Date.now()) };
+  if (event.type === 'progress') return countsText(event);
+  if (event.type === 'state') return { message: stateText(event, Date.now()) };
   if (event.type === 'log' && event.level === 'info') return { message: plain(event.message) };
   return undefined;
 }
 
-function ofProgress(event: Progress): Shown {
+function countsText(event: Progress): Shown {
   if (isBare(event)) return { message: plain(event.phase) };
   const { phase, files_done = 0, files_total, bytes_done = 0, bytes_total } = event;
   const files = ofTotal(files_done.toLocaleString('en'), files_total?.toLocaleString('en'));
@@ -25,7 +25,7 @@ function ofProgress(event: Progress): Shown {
   return bytes_total ? { message, percent: (100 * bytes_done) / bytes_total } : { message };
 }
 
-/** A phase that has nothing to count, or has not begun to. */
+/** Whether the phase counts nothing, or nothing yet. */
 export function isBare({ files_done, files_total, bytes_done, bytes_total }: Progress): boolean {
   return !files_done && !bytes_done && !files_total && !bytes_total;
 }
@@ -34,7 +34,7 @@ function ofTotal(done: string, total: string | undefined): string {
   return total === undefined ? done : `${done} of ${total}`;
 }
 
-const SAID: Record<string, string> = {
+const STATE_TEXTS: Record<string, string> = {
   pending: 'waiting in the queue',
   configuring: 'the node is being made ready',
   running: 'the node is yours',
@@ -42,9 +42,17 @@ const SAID: Record<string, string> = {
   ended: 'the allocation has ended',
 };
 
-/** The queue's reason and, when Slurm can tell, how long it thinks that it will take. */
-export function ofState({ state, reason, node, start_estimate }: State, nowMs: number): string {
-  const words = [SAID[state] ?? plain(state)];
+/** An allocation's state, with the queue's reason and Slurm's estimate of the start where it has them. */
+export function stateText(
+  {
+    state,
+    reason,
+    node,
+    start_estimate,
+  }: Pick<State, 'state' | 'reason' | 'node' | 'start_estimate'>,
+  nowMs: number,
+): string {
+  const words = [STATE_TEXTS[state] ?? plain(state)];
   if (node) words.push(plain(node));
   if (reason) words.push(plain(reason));
   if (state === 'pending' && start_estimate) words.push(estimate(start_estimate, nowMs));

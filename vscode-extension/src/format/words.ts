@@ -1,4 +1,4 @@
-// How numbers, times and foreign text are said to people. Takes values, returns text.
+// Numbers, times and foreign text as people read them. Takes values, returns text.
 
 const MINUTE_S = 60;
 const HOUR_S = 60 * MINUTE_S;

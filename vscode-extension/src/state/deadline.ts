@@ -11,7 +11,7 @@ export interface Seen {
 /** Whether a limit was passed between two looks at the same allocation. */
 export function isDue(before: Seen | undefined, now: Seen): boolean {
   if (before?.jobId !== now.jobId) {
-    // A window that opens, or a short allocation that begins: only what is urgent is worth a word.
+    // A window that opens, or a short allocation that begins: warn only when little time is left.
     return now.left <= SHORT_S;
   }
   return WARN_AT_S.some((limit) => before.left > limit && now.left <= limit);

@@ -1,9 +1,9 @@
-// The state machine: what is known about the cluster, and what each happening makes of it. Pure.
+// The state machine: what is known about the cluster, and how each happening changes it. Pure.
 
 import type { Problem } from '../cli/problem';
 import type { Allocated, AllocationShown, State, StatusShown } from '../cli/protocol';
 
-/** How we stand with the one long-lived `status --watch`. */
+/** The state of the one long-lived `status --watch`. */
 export type Link =
   | { readonly is: 'starting' }
   | { readonly is: 'watching' }
@@ -24,7 +24,7 @@ export interface Request {
 export interface Picture {
   readonly link: Link;
   readonly status: StatusShown | undefined;
-  /** When `status` was true: times in it are told from there, so a wrong clock does no harm. */
+  /** When `status` was true: ages are counted from there, so a wrong clock does no harm. */
   readonly seenMs: number;
   readonly request: Request | undefined;
 }
@@ -71,7 +71,7 @@ export function next(picture: Picture, happening: Happening): Picture {
   }
 }
 
-/** What a command just did, before the next status says the same. */
+/** The picture after a command, until the next status reports the same. */
 function withAllocation(
   picture: Picture,
   allocation: AllocationShown | null,
@@ -146,7 +146,7 @@ export function isOverdue(picture: Picture, nowMs: number): boolean {
   return age !== undefined && age > 2 * picture.status.autobackup.every_s;
 }
 
-/** Holds the picture and tells who wants to know. */
+/** Holds the picture and calls the listeners when it changes. */
 export class Store {
   private current: Picture = UNKNOWN;
   private readonly listeners = new Set<(picture: Picture, before: Picture) => void>();

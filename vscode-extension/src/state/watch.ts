@@ -40,7 +40,7 @@ export class Watch {
     void this.follow(running);
   }
 
-  /** The settings or the CLI changed: what runs is of no use any more. */
+  /** The settings or the CLI changed: the running watch is out of date. */
   restart(): void {
     this.stop();
     this.pauseMs = FIRST_PAUSE_MS;

@@ -1,9 +1,9 @@
 // The rows of the views Allocation and Auto-backup. Pure.
 
 import { SHORT_S } from '../state/deadline';
-import { ofState } from '../format/progressText';
-import { said } from '../format/problemText';
-import type { AutobackupShown, Problem as Amiss, WorkspaceShown } from '../cli/protocol';
+import { stateText } from '../format/progressText';
+import { problemText } from '../format/problemText';
+import type { AutobackupShown, Problem as StatusProblem, WorkspaceShown } from '../cli/protocol';
 import { actionOf } from '../hint';
 import {
   held,
@@ -26,7 +26,7 @@ export function allocationRows(picture: Picture, nowMs: number): Row[] {
     case 'held':
       return [...linkRows(picture), ...heldRows(picture, nowMs)];
     case 'none':
-      return [...linkRows(picture), ...(picture.status?.problems ?? []).map(amissRow)];
+      return [...linkRows(picture), ...(picture.status?.problems ?? []).map(statusProblemRow)];
     case 'unknown':
       return picture.link.is === 'waiting' ? linkRows(picture) : [];
   }
@@ -39,7 +39,7 @@ function linkRows({ link }: Picture): Row[] {
     {
       label: 'Connection lost',
       description,
-      tooltip: said(link.problem),
+      tooltip: problemText(link.problem),
       icon: 'debug-disconnect',
       tint: 'warning',
     },
@@ -48,17 +48,12 @@ function linkRows({ link }: Picture): Row[] {
 
 function waitingRows({ request, status }: Picture): Row[] {
   const { state, reason } = request ?? status?.allocation ?? { state: '', reason: null };
-  const words = state === 'asking' ? 'asking Slurm' : ofStateWord(state);
+  const words = state === 'asking' ? 'asking Slurm' : stateText({ state }, 0);
   const label = capital(words);
   const tooltip = 'Cancel in the notification withdraws the request.';
   const rows: Row[] = [{ label, tooltip, icon: 'sync~spin' }];
   if (reason) rows.push({ label: capital(plain(reason)), tooltip: plain(reason), icon: 'info' });
   return rows;
-}
-
-function ofStateWord(state: string): string {
-  const event = { v: 1, seq: 0, ts: '', op: '', type: 'state', state, previous: null } as const;
-  return ofState(event, 0);
 }
 
 function heldRows(picture: Picture, nowMs: number): Row[] {
@@ -75,7 +70,7 @@ function heldRows(picture: Picture, nowMs: number): Row[] {
     leftRow(picture, nowMs),
     workspaceRow(status.workspace),
     snapshotRow(picture, nowMs),
-    ...(status.problems ?? []).map(amissRow),
+    ...(status.problems ?? []).map(statusProblemRow),
     ...(status.alias
       ? [
           {
@@ -89,9 +84,9 @@ function heldRows(picture: Picture, nowMs: number): Row[] {
   ];
 }
 
-/** Two things that do not fit together; the CLI says what mends it. */
-function amissRow({ detail, fix }: Amiss): Row {
-  const text = said({ code: '', message: detail, hint: fix, retryable: false });
+/** A problem that `status` reports, with the command that fixes it. */
+function statusProblemRow({ detail, fix }: StatusProblem): Row {
+  const text = problemText({ code: '', message: detail, hint: fix, retryable: false });
   const action = actionOf(fix);
   const command = action?.kind === 'command' ? { command: action.command } : {};
   return { label: plain(detail), tooltip: text, icon: 'warning', tint: 'warning', ...command };

@@ -1,6 +1,6 @@
 // Something that is asked of the CLI when somebody looks at it, and kept until it is out of date.
 
-import { said } from '../format/problemText';
+import { problemText } from '../format/problemText';
 import { problemOf } from '../cli/problem';
 import type { Row } from './row';
 
@@ -48,8 +48,8 @@ export class Listing<T> {
 export function problemRow(error: unknown): Row {
   const problem = problemOf(error);
   return {
-    label: said(problem),
-    tooltip: said(problem),
+    label: problemText(problem),
+    tooltip: problemText(problem),
     icon: 'warning',
     tint: 'warning',
     command: 'scratchflow.refresh',

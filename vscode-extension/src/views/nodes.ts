@@ -1,6 +1,6 @@
 // The rows of the view Nodes. Pure.
 
-import { freeOf } from '../format/nodeText';
+import { freeText } from '../format/nodeText';
 import type { NodeRow } from '../cli/protocol';
 import { plain, size } from '../format/words';
 import type { Row } from './row';
@@ -8,7 +8,7 @@ import type { Row } from './row';
 export function nodeRows(nodes: readonly NodeRow[]): Row[] {
   return nodes.map((node) => ({
     label: plain(node.name),
-    description: (node.warm === null ? '' : 'warm · ') + freeOf(node),
+    description: (node.warm === null ? '' : 'warm · ') + freeText(node),
     tooltip: tooltipOf(node),
     ...markOf(node),
   }));

@@ -4,7 +4,7 @@ import { SHORT_S } from '../state/deadline';
 import { NEEDS_ANOTHER_CLI } from '../cli/problem';
 import { held, isHere, isOverdue, lastSnapshotAge, phaseOf, secondsLeft } from '../state/state';
 import type { Link, Picture } from '../state/state';
-import { said } from '../format/problemText';
+import { problemText } from '../format/problemText';
 import { ago, duration, plain } from '../format/words';
 
 export interface Bar {
@@ -42,17 +42,17 @@ function troubleBar({ link, status }: Picture): Bar | undefined {
   const text = NEEDS_ANOTHER_CLI.has(link.problem.code)
     ? '$(desktop-download) scratchflow: install'
     : '$(warning) scratchflow: not connected';
-  return { text, tooltip: `${said(link.problem)} ${CLICK}`, alarm: 'warning' };
+  return { text, tooltip: `${problemText(link.problem)} ${CLICK}`, alarm: 'warning' };
 }
 
 /** Without a cluster the workspace is on this machine, and its backups matter all the same. */
 function noneBar(picture: Picture, nowMs: number): Bar {
   if (!isHere(picture)) return calm('$(circle-slash) no node', 'You have no compute node.');
-  const text = `$(vm) this machine · ${backupSaid(picture, nowMs)}`;
+  const text = `$(vm) this machine · ${backupText(picture, nowMs)}`;
   return calm(text, 'The workspace is on this machine; Set Up Cluster adds a cluster.');
 }
 
-function backupSaid(picture: Picture, nowMs: number): string {
+function backupText(picture: Picture, nowMs: number): string {
   const age = lastSnapshotAge(picture, nowMs);
   return age === undefined ? 'no backup yet' : `backup ${ago(age)}`;
 }
@@ -68,10 +68,10 @@ function heldBar(picture: Picture, nowMs: number): Bar {
   const isLate = isOverdue(picture, nowMs);
   const words = [plain(held(picture)?.node ?? 'node')];
   if (left !== undefined) words.push(`${duration(left)} left`);
-  words.push(backupSaid(picture, nowMs));
+  words.push(backupText(picture, nowMs));
   return {
     text: `$(server-process) ${words.join(' · ')}`,
-    tooltip: [...reasons(isShort, isLate), linkSaid(picture.link), CLICK].filter(Boolean).join(' '),
+    tooltip: [...reasons(isShort, isLate), linkText(picture.link), CLICK].filter(Boolean).join(' '),
     alarm: isShort ? 'error' : isLate ? 'warning' : 'none',
   };
 }
@@ -83,9 +83,9 @@ function reasons(isShort: boolean, isLate: boolean): string[] {
   ];
 }
 
-function linkSaid(link: Link): string {
+function linkText(link: Link): string {
   if (link.is === 'paused') return 'Not looked at while the window was in the background.';
   if (link.is === 'waiting')
-    return `The connection was lost; it is tried again. ${said(link.problem)}`;
+    return `The connection was lost; it is tried again. ${problemText(link.problem)}`;
   return '';
 }

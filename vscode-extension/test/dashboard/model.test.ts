@@ -32,16 +32,16 @@ test('the timeline places snapshots by time and makes small ones visible', () =>
   expect(marks.map(({ x }) => x)).toEqual([0, 0.5, 1]);
   expect(marks.map(({ height }) => height)).toEqual([1, 0.1, 0.1]);
   expect(marks.map(({ tint }) => tint)).toEqual(['good', 'good', 'bad']);
-  expect(dashboard(all).snapshotsSaid).toBe(
+  expect(dashboard(all).snapshotsText).toBe(
     '3 snapshots, 10.0 KiB in all. The last one holds 10 files (4.9 KiB).',
   );
 });
 
 test('the nodes’ strip shows how much is free', () => {
-  const { cells, nodesSaid } = dashboard(all);
+  const { cells, nodesText } = dashboard(all);
   expect(cells[0]).toMatchObject({ name: 'a', free: 0.25, isWarm: true });
   expect(cells[1]).toMatchObject({ isAvailable: false });
-  expect(nodesSaid).toBe('1 of 2 nodes with something free, 1 warm.');
+  expect(nodesText).toBe('1 of 2 nodes with something free, 1 warm.');
 });
 
 test('legends explain what there is to see, and nothing else', () => {
@@ -63,7 +63,7 @@ test('with nothing known it says what to do', () => {
   });
   expect(empty.timeLeft).toBeUndefined();
   expect(empty.timeline.marks).toEqual([]);
-  expect(empty.snapshotsSaid).toContain('Run Backup');
+  expect(empty.snapshotsText).toContain('Run Backup');
 });
 
 test('what the auto-backup could not read is a fact', () => {

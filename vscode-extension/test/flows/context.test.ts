@@ -32,7 +32,7 @@ test('a missing CLI can be installed from the message', async () => {
   expect(editor.seen.at(-1)).toBe('command: scratchflow.install');
 });
 
-test('a bug of our own is told too, and cancelling is not worth a word', async () => {
+test('a bug of our own is reported too, and cancelling is not', async () => {
   const { context, editor } = lab({});
   await guarded(context, () => Promise.reject(new Error('boom')))();
   expect(editor.seen[0]).toContain('The extension failed: boom.');

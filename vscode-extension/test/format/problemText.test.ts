@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { said } from '../../src/format/problemText';
+import { problemText } from '../../src/format/problemText';
 
 test('foreign words cannot become links in a message', () => {
   const problem = { code: 'x', message: 'no node [gpu](command:evil)', hint: '', retryable: false };
-  expect(said(problem)).not.toContain('](');
+  expect(problemText(problem)).not.toContain('](');
 });

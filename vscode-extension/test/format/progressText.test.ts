@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { ofState, progressText } from '../../src/format/progressText';
+import { stateText, progressText } from '../../src/format/progressText';
 import type { AnyEvent, State } from '../../src/cli/protocol';
 import { NOW } from '../pictures';
 
 const event = (fields: object) => ({ v: 1, seq: 0, ts: '', op: 'x', ...fields }) as AnyEvent;
 
-test('files and bytes are told as they come, with a share once the total is known', () => {
+test('files and bytes are shown as they come, with a percentage once the total is known', () => {
   const progress = { type: 'progress', phase: 'scan', files_done: 1200, files_total: null };
   expect(progressText(event({ ...progress, bytes_done: 2048, bytes_total: null }))).toEqual({
     message: 'scan: 1,200 files, 2.0 KiB',
@@ -18,19 +18,19 @@ test('files and bytes are told as they come, with a share once the total is know
   });
 });
 
-test('the queue’s reason and estimate are told', () => {
+test('the queue’s reason and estimate are shown', () => {
   const state = event({
     type: 'state',
     state: 'pending',
     previous: null,
     reason: 'Priority',
   }) as State;
-  expect(ofState(state, NOW)).toBe('waiting in the queue · Priority');
+  expect(stateText(state, NOW)).toBe('waiting in the queue · Priority');
   const start_estimate = new Date(NOW + 600_000).toISOString();
-  expect(ofState({ ...state, start_estimate }, NOW)).toBe(
+  expect(stateText({ ...state, start_estimate }, NOW)).toBe(
     'waiting in the queue · Priority · starts in about 10 min',
   );
-  expect(ofState({ ...state, state: 'running', node: 'node-1', reason: null }, NOW)).toBe(
+  expect(stateText({ ...state, state: 'running', node: 'node-1', reason: null }, NOW)).toBe(
     'the node is yours · node-1',
   );
 });

@@ -8,7 +8,7 @@ import { WITH_NODE } from '../pictures';
 
 /** A CLI whose `status --watch` ends when the test says so. */
 function lab() {
-  const told: Happening[] = [];
+  const happenings: Happening[] = [];
   const runs: { options: Options; end: (error: Error) => void }[] = [];
   const run = (_op: string, options: Options) =>
     new Promise((_resolve, reject) => {
@@ -18,11 +18,11 @@ function lab() {
   const cli = { run } as unknown as Cli;
   const watch = new Watch({
     cli,
-    tell: (happening) => told.push(happening),
+    tell: (happening) => happenings.push(happening),
     now: () => Date.now(),
   });
-  const links = () => told.flatMap((one) => (one.type === 'link' ? [one.link.is] : []));
-  return { watch, told, runs, links };
+  const links = () => happenings.flatMap((one) => (one.type === 'link' ? [one.link.is] : []));
+  return { watch, happenings, runs, links };
 }
 
 beforeEach(() => void vi.useFakeTimers());
@@ -40,10 +40,10 @@ describe('the one watch', () => {
   });
 
   test('tells each status', () => {
-    const { watch, told, runs } = lab();
+    const { watch, happenings, runs } = lab();
     watch.start();
     runs[0]?.options.onEvent?.({ type: 'status', data: WITH_NODE } as unknown as AnyEvent);
-    expect(told.at(-1)).toMatchObject({ type: 'status', data: WITH_NODE });
+    expect(happenings.at(-1)).toMatchObject({ type: 'status', data: WITH_NODE });
   });
 
   test('is started again with growing pauses when it ends', async () => {
@@ -114,7 +114,7 @@ describe('the one watch', () => {
     expect(runs[0]?.options.signal?.aborted).toBe(false);
   });
 
-  test('starts anew when the settings change, and is not told of its own end', async () => {
+  test('starts anew when the settings change, and does not report the end of the old run', async () => {
     const { watch, runs, links } = lab();
     watch.start();
     watch.restart();

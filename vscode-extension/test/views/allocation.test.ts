@@ -7,11 +7,11 @@ import { NO_NODE, NOW, seeing, WITH_NODE } from '../pictures';
 const lost = { is: 'waiting', problem: crashed('x'), retryAtMs: NOW } as const;
 
 describe('the view Allocation', () => {
-  const said = (rows: ReturnType<typeof allocationRows>) =>
+  const texts = (rows: ReturnType<typeof allocationRows>) =>
     rows.map(({ label, description }) => `${label}: ${description}`);
 
   test('shows node, time, workspace, backup and the ssh name', () => {
-    const rows = said(allocationRows(seeing(WITH_NODE), NOW));
+    const rows = texts(allocationRows(seeing(WITH_NODE), NOW));
     expect(rows[0]).toBe('Node: node-1');
     expect(rows[1]).toMatch(/^Time left: 3 h \(until today, \d\d:00\)$/);
     expect(rows.slice(2)).toEqual([
@@ -36,14 +36,14 @@ describe('the view Allocation', () => {
       state: 'pending' as const,
       reason: 'it is next',
     };
-    const rows = said(allocationRows(seeing({ ...WITH_NODE, allocation }), NOW));
+    const rows = texts(allocationRows(seeing({ ...WITH_NODE, allocation }), NOW));
     expect(rows).toEqual(['Waiting in the queue: undefined', 'It is next: undefined']);
   });
 
   test('is empty without a node, so that the welcome shows', () => {
     expect(allocationRows(seeing(NO_NODE), NOW)).toEqual([]);
     expect(allocationRows(UNKNOWN, NOW)).toEqual([]);
-    expect(said(allocationRows({ ...UNKNOWN, link: lost }, NOW))).toEqual([
+    expect(texts(allocationRows({ ...UNKNOWN, link: lost }, NOW))).toEqual([
       'Connection lost: trying again',
     ]);
   });
