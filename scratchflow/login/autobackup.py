@@ -37,7 +37,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Failure
 from scratchflow.model.profile import to_plain
-from scratchflow.model.requests import Autobackup, DryRun
+from scratchflow.model.requests import Autobackup, DryRun, Nothing
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.same_store import store_replaced, store_seen_here
@@ -99,7 +99,7 @@ def switch_off(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
     )
 
 
-def show(login: LoginHost) -> AutobackupStatus:
+def show(login: LoginHost, _: Nothing) -> AutobackupStatus:
     """What its last sign of life says."""
     place = find_place(_store(login), login.profile.workspace)
     try:

@@ -18,12 +18,15 @@ from scratchflow.cluster.slurm.overlap import srun_version
 from scratchflow.cluster.slurm.time_limit import slurm_time, time_limit_s
 from scratchflow.cluster.this_host import job_id, node_name
 from scratchflow.config.settings import Settings
+from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Partition
 from scratchflow.model.errors import ScratchflowError, ScratchUnsafe
+from scratchflow.model.requests import NOTHING, Nothing
 from scratchflow.model.results import Check, ChecksDone
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
 from scratchflow.node.same_store import require_same_store
 from scratchflow.reach.node import steps_overlap
 from scratchflow.store.directory import find_place
@@ -36,8 +39,9 @@ from scratchflow.workspace.probe import probe_scratch
 from scratchflow.workspace.workspace import Workspace, expand, find_workspace
 
 
-def check_login(settings: Settings, environment: Mapping[str, str]) -> ChecksDone:
+def check_login(login: LoginHost, _: Nothing = NOTHING) -> ChecksDone:
     """Slurm, tmux and the store, as this host sees them. The scratch is the node's to show."""
+    settings, environment = login.settings, login.environment
     has_slurm = settings.profile.scheduler == "slurm"
     checks = [_check_slurm(settings, environment)] if has_slurm else []
     if has_slurm and checks[0].ok:
@@ -51,7 +55,9 @@ def check_login(settings: Settings, environment: Mapping[str, str]) -> ChecksDon
     return ChecksDone(checks=checks)
 
 
-def check_node(at_node: Here, environment: Mapping[str, str]) -> ChecksDone:
+def check_node(
+    at_node: Here, _: Teller, __: Nothing, environment: Mapping[str, str] = os.environ
+) -> ChecksDone:
     """The scratch and the workspace, on the node that has them; the store as it is seen from there."""
     settings, node = at_node.settings, at_node.node
     here = Check(name="node", ok=True, detail=f"`{node}` runs what it is asked to")

@@ -6,23 +6,24 @@ from collections.abc import Mapping
 
 import msgspec
 
-from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
 from scratchflow.config.settings import Settings
+from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Node
 from scratchflow.model.errors import SchedulerMissing, StoreUnusable
+from scratchflow.model.requests import Nothing
 from scratchflow.model.results import NodeRow, NodesShown
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.workspace import expand
 
 
-def nodes_here(settings: Settings, environment: Mapping[str, str]) -> NodesShown:
+def show_nodes(login: LoginHost, _: Nothing) -> NodesShown:
     """The nodes as this login host sees them now."""
-    if settings.profile.scheduler == "none":
-        raise SchedulerMissing(profile=settings.name)
-    warm = warm_nodes(settings, environment)
-    return NodesShown(nodes=[_row(node, warm) for node in slurm_nodes(this_slurm(environment))])
+    if login.profile.scheduler == "none":
+        raise SchedulerMissing(profile=login.settings.name)
+    warm = warm_nodes(login.settings, login.environment)
+    return NodesShown(nodes=[_row(node, warm) for node in slurm_nodes(login.slurm)])
 
 
 def warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:

@@ -8,19 +8,20 @@ from scratchflow.cluster.tmux.server import SOCKET
 from scratchflow.cluster.tmux.window import show_node
 from scratchflow.login.host import LoginHost
 from scratchflow.model.errors import AllocationMissing
+from scratchflow.model.requests import Session
 from scratchflow.model.results import SessionReady
 from scratchflow.reach.node import steps_overlap
 from scratchflow.reach.node_agent import require_allocation
 
 
-def ready_session(login: LoginHost, *, rebuild: bool = False) -> SessionReady:
+def ready_session(login: LoginHost, asked: Session) -> SessionReady:
     """The session, and what a terminal on its host runs to show it.
 
     It may live on another login host of a pool. With `rebuild` it is opened here all the same: that
     one may be gone, and the session is only a view of the node.
     """
     name = login.settings.name
-    elsewhere = None if rebuild else login.session_elsewhere()
+    elsewhere = None if asked.rebuild else login.session_elsewhere()
     if elsewhere:
         argv = ["tmux", "-L", SOCKET, "attach-session", "-t", f"={elsewhere.session}"]
         return SessionReady(

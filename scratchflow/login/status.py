@@ -17,6 +17,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.store_problems import store_problems
 from scratchflow.model.allocation import HELD, OPEN, Allocation, ThisMachine
 from scratchflow.model.errors import LatestUnreadable, ScratchflowError, TmuxFailed
+from scratchflow.model.requests import NOTHING, Nothing, OpenJobs
 from scratchflow.model.results import (
     AllocationShown,
     AutobackupShown,
@@ -64,7 +65,7 @@ class Now:
         return self._pulses.is_alive(told, self.wall_s, self._monotonic_s)
 
 
-def look(login: LoginHost, pulses: Pulses | None = None) -> StatusShown:
+def look(login: LoginHost, _: Nothing = NOTHING, *, pulses: Pulses | None = None) -> StatusShown:
     """One picture of everything that the login host can see; with `pulses` one of many."""
     settings = login.settings
     now = Now(pulses)
@@ -136,9 +137,9 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
         )
 
 
-def open_jobs(login: LoginHost, *, any_profile: bool = False) -> JobsShown:
+def open_jobs(login: LoginHost, asked: OpenJobs) -> JobsShown:
     """The profile's allocations, oldest first: those that run, and those that wait or are stopped."""
-    found = our_jobs(login.slurm) if any_profile else _jobs(login)
+    found = our_jobs(login.slurm) if asked.any_profile else _jobs(login)
     jobs = [job for job in found if job.state in OPEN]
     shown = [_allocation(job, time.time()) for job in jobs]
     return JobsShown(jobs=[one for one in shown if one is not None])

@@ -38,7 +38,7 @@ def watch(login: LoginHost, wish: Watch) -> StatusShown:
 def _seen(login: LoginHost, last: StatusShown | None, pulses: Pulses) -> StatusShown:
     """The picture now. A slurmctld that restarts is a problem to show, not the end of the watch."""
     try:
-        return look(login, pulses)
+        return look(login, pulses=pulses)
     except SlurmUnreachable as error:
         if last is None:
             raise

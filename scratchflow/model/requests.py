@@ -32,6 +32,9 @@ class Nothing(Arguments, frozen=True):
     """For what takes no arguments."""
 
 
+NOTHING = Nothing()
+
+
 class OpenJobs(Arguments, frozen=True):
     """`jobs open`: of the profile, or of every profile of this account."""
 

@@ -8,7 +8,9 @@ import msgspec
 
 from scratchflow.disk.durable import may_be_there
 from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.requests import Backup
 from scratchflow.model.results import BackupTaken
+from scratchflow.model.text import printable
 from scratchflow.node.backup_result import Heard, removed_files, unsaved_fields
 from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
@@ -30,6 +32,17 @@ from scratchflow.store.rescue_files import RESCUE_NAME, put_rescue
 from scratchflow.store.reserve import ensure_reserve
 from scratchflow.store.sweep import sweep
 from scratchflow.workspace.notes import read_base
+
+
+def requested_backup(here: Here, teller: Teller, asked: Backup) -> BackupTaken:
+    """What `backup` asks for: the snapshot, or what it would be."""
+    options = Wish(
+        full=asked.full,
+        allow_shrink=asked.allow_shrink,
+        message=printable(asked.message),
+        purpose=asked.purpose,
+    )
+    return (foretell_backup if asked.dry_run else backup)(here, teller, options)
 
 
 def backup(here: Here, teller: Teller, wish: Wish) -> BackupTaken:

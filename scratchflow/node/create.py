@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from scratchflow.disk.private import make_private_directories
@@ -21,7 +22,7 @@ from scratchflow.workspace.own_scratch import make_own_scratch
 
 
 def create(
-    here: Here, teller: Teller, wish: Create, environment: Mapping[str, str]
+    here: Here, teller: Teller, wish: Create, environment: Mapping[str, str] = os.environ
 ) -> WorkspaceCreated:
     """Makes the directory and, if asked, the environment, then snapshots what is there.
 

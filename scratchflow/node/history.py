@@ -17,6 +17,7 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK
 from scratchflow.model.errors import PathMissing, ScratchflowError
 from scratchflow.model.events import path_fields
+from scratchflow.model.requests import NOTHING, Diff, Nothing, Show, Verify
 from scratchflow.model.results import (
     BadSnapshot,
     PathChange,
@@ -42,7 +43,7 @@ from scratchflow.store.verified import Verification, record_verified
 _KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
 
 
-def list_snapshots(here: Here, teller: Teller) -> SnapshotsListed:
+def list_snapshots(here: Here, teller: Teller, _: Nothing = NOTHING) -> SnapshotsListed:
     """Every snapshot, oldest first; what cannot be read is a warning."""
     catalogue = _catalogue(here, teller)
     children = Counter(one.parent for one in catalogue.snapshots if one.parent)
@@ -73,24 +74,24 @@ def _stays(here: Here, teller: Teller, catalogue: Catalogue) -> dict[str, list[s
     }
 
 
-def show_snapshot(here: Here, teller: Teller, wanted: str, path: str | None) -> SnapshotShown:
+def show_snapshot(here: Here, teller: Teller, asked: Show) -> SnapshotShown:
     """One snapshot; with a path also what lies there."""
     place = find_place(here.store, here.workspace.name)
     catalogue = _catalogue(here, teller)
-    manifest = catalogue.find(wanted)
+    manifest = catalogue.find(asked.snapshot)
     entries: list[PathEntry] = []
-    if path is not None:
-        entries = _entries_at(open_index(place.archive(manifest.id)), path, manifest.id)
+    if asked.path is not None:
+        entries = _entries_at(open_index(place.archive(manifest.id)), asked.path, manifest.id)
     return SnapshotShown(
         manifest=manifest, damaged=catalogue.damaged.get(manifest.id), entries=entries
     )
 
 
-def diff_snapshots(here: Here, teller: Teller, older: str, newer: str) -> SnapshotsDiffed:
+def diff_snapshots(here: Here, teller: Teller, asked: Diff) -> SnapshotsDiffed:
     """Which paths differ between two snapshots."""
     place = find_place(here.store, here.workspace.name)
     catalogue = _catalogue(here, teller)
-    first, second = catalogue.find(older), catalogue.find(newer)
+    first, second = catalogue.find(asked.older), catalogue.find(asked.newer)
     changes = list(
         difference(open_index(place.archive(first.id)), open_index(place.archive(second.id)))
     )
@@ -103,6 +104,11 @@ def diff_snapshots(here: Here, teller: Teller, older: str, newer: str) -> Snapsh
         changed=counts["changed"],
         paths=[PathChange(action=action, **path_fields(path)) for action, path in changes],
     )
+
+
+def requested_verification(here: Here, teller: Teller, asked: Verify) -> SnapshotsVerified:
+    """What `snapshots verify` asks for."""
+    return verify_snapshots(here, teller, list(asked.snapshots))
 
 
 def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> SnapshotsVerified:

@@ -31,6 +31,7 @@ from scratchflow.model.errors import (
     SnapshotDamaged,
     UnsafeMember,
 )
+from scratchflow.model.requests import Export, Import
 from scratchflow.model.results import SnapshotExported, SnapshotImported
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.text import printable
@@ -45,6 +46,12 @@ from scratchflow.store.commit import NewSnapshot
 from scratchflow.store.directory import Place, find_place
 from scratchflow.store.sweep import sweep
 from scratchflow.workspace.staging import begin_incoming
+
+
+def requested_export(here: Here, teller: Teller, asked: Export) -> SnapshotExported:
+    """What `snapshots export` asks for."""
+    file = Path(asked.file)
+    return export_snapshot(here, teller, asked.snapshot, file, dry_run=asked.dry_run)
 
 
 def export_snapshot(
@@ -91,6 +98,11 @@ def _free(file: Path) -> Path:
     except OSError as error:
         raise FileFailed(path=file, reason=error.strerror) from None
     raise FileTaken(path=target)
+
+
+def requested_import(here: Here, teller: Teller, asked: Import) -> SnapshotImported:
+    """What `snapshots import` asks for."""
+    return import_snapshot(here, teller, Path(asked.file), dry_run=asked.dry_run)
 
 
 def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) -> SnapshotImported:

@@ -43,6 +43,7 @@ from scratchflow.node.autobackup.scrub import Scrub
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.autobackup.signals import LoopSignals, is_agent
 from scratchflow.node.context import Here
+from scratchflow.node.progress import Teller
 from scratchflow.node.same_store import open_store
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import Place
@@ -57,7 +58,9 @@ _TAKE_TURNS_S = 40.0
 _LOOK_S = 0.2
 
 
-def run_autobackup(here: Here, wish: Autobackup, environment: Mapping[str, str]) -> AutobackupEnded:
+def run_autobackup(
+    here: Here, _: Teller, wish: Autobackup, environment: Mapping[str, str] = os.environ
+) -> AutobackupEnded:
     """Goes on until the job ends or somebody switches it off; SIGTERM still gets a last snapshot."""
     load_everything()  # before the agent that we run from can be removed
     place = open_store(here)

@@ -16,12 +16,14 @@ from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import (
+    FileFailed,
     NoSpace,
     RestoreIncomplete,
     SnapshotDamaged,
     TargetNotEmpty,
     WorkspaceFailed,
 )
+from scratchflow.model.requests import Restore
 from scratchflow.model.results import Restored
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
@@ -80,6 +82,27 @@ from scratchflow.workspace.notes import (
 )
 from scratchflow.workspace.staging import begin_incoming, occupied_roots, swap_in
 from scratchflow.workspace.workspace import Workspace
+
+
+def requested_restore(here: Here, teller: Teller, asked: Restore) -> Restored:
+    """What `restore` asks for; a relative path is one of this process's directory."""
+    options = RestoreWish(
+        snapshot=asked.snapshot,
+        paths=asked.paths,
+        to=_absolute(asked.to) if asked.to else None,
+        source=Path(asked.source) if asked.source else None,
+        replace=asked.replace,
+        abandon=asked.abandon,
+        dry_run=asked.dry_run,
+    )
+    return restore(here, teller, options)
+
+
+def _absolute(path: str) -> Path:
+    try:
+        return Path(path).absolute()
+    except OSError as error:  # the current directory is gone
+        raise FileFailed(path=path, reason=error.strerror) from None
 
 
 def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:

@@ -14,11 +14,13 @@ from scratchflow.login import status as looking
 from scratchflow.login.check import check_login, check_node
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation
+from scratchflow.model.requests import NOTHING
 from scratchflow.model.results import StatusShown
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.context import here_with
+from scratchflow.node.progress import Teller
 from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses, beat
 from scratchflow.store.marks import unkeep
@@ -47,7 +49,9 @@ class Login:
         self._patch.setattr(looking, "_jobs", lambda _: [JOB])
 
     def look(self, pulses: Pulses | None = None) -> StatusShown:
-        return looking.look(LoginHost(self.settings, self.environment, lambda _: None), pulses)
+        return looking.look(
+            LoginHost(self.settings, self.environment, lambda _: None), pulses=pulses
+        )
 
     def problems(self, pulses: Pulses | None = None) -> list[str]:
         return [problem.name for problem in self.look(pulses).problems]
@@ -107,7 +111,10 @@ def test_without_an_auto_backup_the_record_says_how_old_it_is(held: Login) -> No
 
 def test_doctor_says_that_a_deleted_workspace_is_amiss(login: Login) -> None:
     shutil.rmtree(login.desk.work)
-    checks = {one.name: one for one in check_login(login.settings, login.environment).checks}
+    checks = {
+        one.name: one
+        for one in check_login(LoginHost(login.settings, login.environment, lambda _: None)).checks
+    }
     assert not checks["workspace"].ok
     assert "is not there any more" in checks["workspace"].detail
 
@@ -117,13 +124,17 @@ def test_doctor_knows_it_from_the_record_when_the_notes_are_gone_too(held: Login
     environment = {**held.environment, "SLURMD_NODENAME": NODE, "SLURM_JOB_ID": "7"}
     checks = {
         one.name: one
-        for one in check_node(here_with(held.settings, environment), environment).checks
+        for one in check_node(
+            here_with(held.settings, environment), Teller(lambda _: None), NOTHING, environment
+        ).checks
     }
     assert not checks["workspace"].ok
     environment["SLURM_JOB_ID"] = "8"
     checks = {
         one.name: one
-        for one in check_node(here_with(held.settings, environment), environment).checks
+        for one in check_node(
+            here_with(held.settings, environment), Teller(lambda _: None), NOTHING, environment
+        ).checks
     }
     assert checks["workspace"].ok
 

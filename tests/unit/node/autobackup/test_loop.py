@@ -49,7 +49,7 @@ def test_it_beats_while_a_backup_takes_long(desk: Desk, monkeypatch: pytest.Monk
     monkeypatch.setattr(autobackup_loop, "beat", lambda _, life: beats.append(life))
     monkeypatch.setattr(loop_backup, "backup", slow)
     with pytest.raises(KeyboardInterrupt):
-        run_autobackup(desk.here, Autobackup(token="t", end_time=time.time()), {})  # noqa: S106 - no secret
+        run_autobackup(desk.here, desk.teller, Autobackup(token="t", end_time=time.time()), {})  # noqa: S106 - no secret
     assert threading.active_count() == 1
 
 
@@ -69,7 +69,7 @@ def test_a_second_one_for_the_same_job_ends_at_once(desk: Desk) -> None:
         assert first
         beat(place, life)
         began = time.monotonic()
-        ended = run_autobackup(desk.here, Autobackup(token="second"), {})  # noqa: S106 - no secret
+        ended = run_autobackup(desk.here, desk.teller, Autobackup(token="second"), {})  # noqa: S106 - no secret
         assert time.monotonic() - began < 5
     assert (ended.reason, ended.backups) == ("another one runs on this node already", 0)
     told = read_heartbeat(place, desk.here.node)
@@ -145,7 +145,7 @@ class Loop:
                 os.kill(os.getpid(), signal.SIGUSR1)
 
         self._patch.setattr(autobackup_loop, "beat", heard)
-        run_autobackup(self.desk.here, Autobackup(token="t"), {})  # noqa: S106 - no secret
+        run_autobackup(self.desk.here, self.desk.teller, Autobackup(token="t"), {})  # noqa: S106 - no secret
 
 
 @pytest.fixture
@@ -255,7 +255,7 @@ def test_a_snapshot_from_the_future_does_not_delay_the_next(
             os.kill(os.getpid(), signal.SIGUSR1)
 
     monkeypatch.setattr(autobackup_loop, "beat", heard)
-    run_autobackup(desk.here, Autobackup(token="t"), {})  # noqa: S106 - no secret
+    run_autobackup(desk.here, desk.teller, Autobackup(token="t"), {})  # noqa: S106 - no secret
     assert (epoch(beats[0].next_time) or 0) <= time.time() + 1800
     assert [life.beats for life in beats] == list(range(1, len(beats) + 1))
 

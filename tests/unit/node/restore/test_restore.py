@@ -18,6 +18,7 @@ from scratchflow.model.errors import (
     SnapshotMissing,
     TargetNotEmpty,
 )
+from scratchflow.model.requests import Diff, Show
 from scratchflow.node import snapshot as snapshotting
 from scratchflow.node.history import (
     diff_snapshots,
@@ -111,7 +112,9 @@ def test_what_an_older_snapshot_had_not_yet_saved_stays_in_the_newest(tmp_path: 
     desk.backup()
     restored = desk.restore(str(first.snapshot))
     assert (desk.work / "a").read_text() == "1"
-    shown = show_snapshot(desk.here, desk.teller, str(restored.committed_as), "env")
+    shown = show_snapshot(
+        desk.here, desk.teller, Show(snapshot=str(restored.committed_as), path="env")
+    )
     assert [entry.path for entry in shown.entries] == ["env/e"]
 
 
@@ -303,14 +306,16 @@ def test_show_and_diff_tell_what_is_inside(desk: Desk) -> None:
     desk.write("work/new\nline", "x")
     (desk.work / "src/main.py").unlink()
     second = desk.backup()
-    shown = show_snapshot(desk.here, desk.teller, "latest", "work")
+    shown = show_snapshot(desk.here, desk.teller, Show(path="work"))
     assert [entry.path for entry in shown.entries] == [
         "work/README",
         "work/data",
         "work/new\nline",
         "work/src",
     ]
-    diff = diff_snapshots(desk.here, desk.teller, str(first.snapshot), str(second.snapshot))
+    diff = diff_snapshots(
+        desk.here, desk.teller, Diff(older=str(first.snapshot), newer=str(second.snapshot))
+    )
     assert {(change.action, change.path) for change in diff.paths} == {
         ("changed", "work/README"),
         ("added", "work/new\nline"),
