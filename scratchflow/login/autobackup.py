@@ -41,6 +41,7 @@ from scratchflow.model.requests import Autobackup, DryRun, Nothing
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.same_store import store_replaced, store_seen_here
+from scratchflow.process.waiting import looks
 from scratchflow.reach.login import install_for
 from scratchflow.reach.node import NodeSsh, node_transport
 from scratchflow.reach.node_agent import require_allocation, require_running
@@ -204,7 +205,7 @@ def _start(login: LoginHost, held: HeldNode) -> Heartbeat:
         _require_agent(login)
         step = _start_on_node(login, held, request)
     try:
-        return _first_sign(step, place, held, token, log)
+        return _first_sign(login, step, place, held, token)
     except AutobackupFailed as error:
         if held.job_id is not None:
             require_running(held, login.slurm, error)
@@ -229,10 +230,10 @@ def _start_on_node(login: LoginHost, held: RunningAllocation, request: bytes) ->
 
 
 def _first_sign(
-    step: LastingStep, place: Place, held: HeldNode, token: str, log: Path
+    login: LoginHost, step: LastingStep, place: Place, held: HeldNode, token: str
 ) -> Heartbeat:
     try:
-        life = _wait_for_sign(step, place, held, token, log)
+        life = _wait_for_sign(login, step, place, held, token)
     except BaseException:
         step.give_up()
         raise
@@ -241,11 +242,11 @@ def _first_sign(
 
 
 def _wait_for_sign(
-    step: LastingStep, place: Place, held: HeldNode, token: str, log: Path
+    login: LoginHost, step: LastingStep, place: Place, held: HeldNode, token: str
 ) -> Heartbeat:
-    until = time.monotonic() + START_S
     pulses = Pulses()
-    while True:
+    failure = None
+    for _ in looks(START_S, _LOOK_S, login.clock):
         life = _told_on(place, held)
         # It ends well at once when another start was quicker: that one's life is as good.
         if life is not None and (
@@ -255,12 +256,11 @@ def _wait_for_sign(
         failure = step.failure()
         if failure and (error := _agent_error(step.output_lines())):
             raise error
-        if failure or time.monotonic() > until:
-            silent = "it gives no sign of life"
-            reason = f"another one runs there, but {silent}" if step.has_ended_well() else failure
-            reason = reason or silent
-            raise AutobackupFailed(node=held.node, reason=reason, log=log)
-        time.sleep(_LOOK_S)
+        if failure:
+            break
+    silent = "it gives no sign of life"
+    reason = f"another one runs there, but {silent}" if step.has_ended_well() else failure
+    raise AutobackupFailed(node=held.node, reason=reason or silent, log=log_path(place, held.node))
 
 
 def _agent_error(lines: list[bytes]) -> ScratchflowError | None:
@@ -317,18 +317,16 @@ def _stop(login: LoginHost, place: Place, held: HeldNode, life: Heartbeat) -> No
     elif _is_a_loop(life.pid):
         with suppress(ProcessLookupError):
             os.kill(life.pid, signal.SIGUSR1)
-    until = time.monotonic() + STOP_S
-    look_at = time.monotonic() + _LOOK_AT_JOB_S
-    while (now := _told_on(place, held)) is not None and now.token == life.token:
-        if time.monotonic() > look_at:
+    look_at = login.clock.monotonic() + _LOOK_AT_JOB_S
+    for _ in looks(STOP_S, _LOOK_S, login.clock):
+        now = _told_on(place, held)
+        if now is None or now.token != life.token:
+            return
+        if login.clock.monotonic() > look_at:
             if _is_over(login, held) or _running_on(login, place, held) is None:
                 return  # it ended with its job, or was killed, and left no word
-            look_at = time.monotonic() + _LOOK_AT_JOB_S
-        if time.monotonic() > until:
-            raise AutobackupFailed(
-                node=held.node, reason="it does not end", log=log_path(place, held.node)
-            )
-        time.sleep(_LOOK_S)
+            look_at = login.clock.monotonic() + _LOOK_AT_JOB_S
+    raise AutobackupFailed(node=held.node, reason="it does not end", log=log_path(place, held.node))
 
 
 def _is_a_loop(pid: int) -> bool:

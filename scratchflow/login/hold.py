@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shlex
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -41,6 +40,7 @@ from scratchflow.model.events import Progress, State
 from scratchflow.model.requests import Hold
 from scratchflow.model.results import NodeHeld
 from scratchflow.model.times import iso_time
+from scratchflow.process.waiting import looks
 from scratchflow.reach.node import keys_on_login, steps_overlap
 from scratchflow.ssh.keys.known_hosts import remember_node
 from scratchflow.ssh.keys.node_probe import scan_host_keys, wait_for_sshd
@@ -105,13 +105,12 @@ def _first_granted(login: LoginHost, wish: Hold, got: RunningAllocation) -> Runn
     Slurm tells whole seconds, so the younger is looked for until the second of our grant is over:
     whoever is granted later sees us, and gives way.
     """
-    until = time.monotonic() + _SAME_SECOND_S
-    while True:
+    others: list[Allocation] = []
+    for _ in looks(_SAME_SECOND_S, _SAME_SECOND_S / 2, login.clock):
         jobs = our_jobs(login.slurm, login.settings.name)
         others = [job for job in jobs if job.job_id not in {got.job_id, wish.beside}]
-        if not any(job.state in OPEN for job in others) or time.monotonic() > until:
+        if not any(job.state in OPEN for job in others):
             break
-        time.sleep(_SAME_SECOND_S / 2)
     return min([got, *with_node(others)], key=lambda job: (job.start_time or 0, job.job_id))
 
 

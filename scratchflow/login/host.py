@@ -23,6 +23,7 @@ from scratchflow.cluster.tmux.server import Tmux
 from scratchflow.config.settings import Settings
 from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.profile import Profile
+from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
 from scratchflow.ssh.config.names import is_login, is_name
 
 _FALLBACK_SHELL = "/bin/sh"
@@ -34,6 +35,7 @@ class LoginHost(msgspec.Struct, frozen=True):
     settings: Settings
     environment: Mapping[str, str]
     emit: Emit
+    clock: Clock = SYSTEM_CLOCK
 
     @property
     def profile(self) -> Profile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 
 from scratchflow.cluster.slurm.jobs import cancel, our_jobs
@@ -12,6 +11,7 @@ from scratchflow.model.allocation import OPEN, Allocation, with_node
 from scratchflow.model.errors import AllocationLingers, AllocationMissing, TmuxFailed
 from scratchflow.model.requests import Release
 from scratchflow.model.results import NodeReleased
+from scratchflow.process.waiting import looks
 
 END_S = 15.0
 """How long Slurm may take to end a cancelled job before we go on."""
@@ -46,11 +46,10 @@ def _kill_command(session: str) -> str:
 
 
 def _wait_for_end(login: LoginHost, numbers: list[int]) -> None:
-    until = time.monotonic() + END_S
-    while _still_open(login, numbers):
-        if time.monotonic() >= until:
-            raise AllocationLingers(job_id=", ".join(map(str, numbers)))
-        time.sleep(0.1)
+    for _ in looks(END_S, 0.1, login.clock):
+        if not _still_open(login, numbers):
+            return
+    raise AllocationLingers(job_id=", ".join(map(str, numbers)))
 
 
 def _still_open(login: LoginHost, numbers: list[int]) -> list[Allocation]:

@@ -1,1 +1,1 @@
-"""Programs started on this machine: run to their end within a time limit, ended with all they started."""
+"""Programs that this machine runs to their end, or ends with all they started, and waiting with a deadline."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from scratchflow.cluster.slurm.wait import Clock
 from scratchflow.process.child import Completed
+from scratchflow.process.waiting import Clock
 from scratchflow.testing.command import completed
 
 _DOWN = "Unable to contact slurm controller (connect failure)"

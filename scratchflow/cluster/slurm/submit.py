@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 
 import msgspec
@@ -13,7 +12,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.jobs import cancel, job_named
 from scratchflow.cluster.slurm.request import job_name, salloc_argv, shell_inside_argv
 from scratchflow.cluster.slurm.salloc import Holder
-from scratchflow.cluster.slurm.wait import Clock, Patience, Wait, Watch
+from scratchflow.cluster.slurm.wait import Patience, Wait, Watch
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation
 from scratchflow.model.errors import (
     AllocationMissing,
@@ -23,6 +22,7 @@ from scratchflow.model.errors import (
     SlurmUnreachable,
 )
 from scratchflow.model.profile import SlurmOptions
+from scratchflow.process.waiting import SYSTEM_CLOCK, Clock, looks
 
 WITHDRAW_S = 30.0
 """How long the withdrawal of a request may take before it is left for the next run to find."""
@@ -65,7 +65,7 @@ class Submission(msgspec.Struct, frozen=True):
     holder: Holder
     patience: Patience
     watch: Watch = lambda _: None
-    clock: Clock = msgspec.field(default_factory=lambda: Clock(time.monotonic, time.sleep))
+    clock: Clock = SYSTEM_CLOCK
 
 
 def allocate(request: Request, submission: Submission) -> RunningAllocation:
@@ -124,9 +124,9 @@ def _let_finish(holder: Holder, clock: Clock) -> None:
 
     It goes on for a while where the node's prolog does; it is not waited for without end.
     """
-    until = clock.monotonic() + FINISH_S
-    while holder.exit_code() is None and clock.monotonic() < until:
-        clock.sleep(0.05)
+    for _ in looks(FINISH_S, 0.05, clock):
+        if holder.exit_code() is not None:
+            return
 
 
 def _withdraw_after(error: BaseException, name: str, profile: str, submission: Submission) -> None:
@@ -151,10 +151,10 @@ def withdraw(
 
     SlurmUnreachable when that cannot be made sure in time.
     """
-    slurm, clock = submission.slurm, submission.clock
-    deadline = clock.monotonic() + within_s
-    while True:
-        failed = slurm.unreachable(f"job `{name}` was cancelled, but does not end")
+    slurm = submission.slurm
+    failed = lingers = slurm.unreachable(f"job `{name}` was cancelled, but does not end")
+    for _ in looks(within_s, _BETWEEN_LOOKS_S, submission.clock):
+        failed = lingers
         submission.holder.stop()
         try:
             found = job_named(slurm, name)
@@ -165,9 +165,7 @@ def withdraw(
             empty_looks -= found is None
             if empty_looks == 0 or (found is not None and found.state not in OPEN):
                 return
-        if clock.monotonic() >= deadline:
-            raise failed
-        clock.sleep(_BETWEEN_LOOKS_S)
+    raise failed
 
 
 def _cancel_open(slurm: Slurm, found: Allocation | None, profile: str) -> None:

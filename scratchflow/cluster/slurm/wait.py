@@ -22,6 +22,7 @@ from scratchflow.model.errors import (
     SlurmUnreachable,
 )
 from scratchflow.model.units import format_duration
+from scratchflow.process.waiting import Clock
 
 Watch = Callable[[Allocation], None]
 
@@ -32,13 +33,6 @@ OUT_OF_REACH_S = 60.0
 
 _FIRST_LOOK_S, _LAST_LOOK_S = 0.25, 10.0
 _LISTEN_S = 0.2
-
-
-class Clock(msgspec.Struct, frozen=True):
-    """Time as it passes, and waiting for it."""
-
-    monotonic: Callable[[], float]
-    sleep: Callable[[float], None]
 
 
 class Patience(msgspec.Struct, frozen=True):

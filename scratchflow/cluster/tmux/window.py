@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -13,6 +12,7 @@ from scratchflow.cluster.slurm.salloc import STOP_S
 from scratchflow.cluster.tmux.server import Pane, Tmux
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import TmuxFailed
+from scratchflow.process.waiting import looks
 
 _SIGNALLED = 128
 _GONE = 129  # as if by the hang-up that a closed window sends
@@ -91,13 +91,11 @@ def _words(text: str) -> str:
 
 def _end(pid: int) -> None:
     """Waits until the process is gone, and kills it if it will not go."""
-    deadline = time.monotonic() + STOP_S
-    while time.monotonic() < deadline:
+    for _ in looks(STOP_S, 0.05):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
             return
-        time.sleep(0.05)
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 

@@ -45,6 +45,7 @@ from scratchflow.node.autobackup.signals import LoopSignals, is_agent
 from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
 from scratchflow.node.same_store import open_store
+from scratchflow.process.waiting import looks
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import Place
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
@@ -282,14 +283,14 @@ def _only_one(here: Here, place: Place, job_name: str) -> Iterator[bool]:
     """
     here.workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(here.workspace.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    until = time.monotonic() + _TAKE_TURNS_S
     own = _Holder(pid=os.getpid(), store=str(place.directory))
+    alone = False
     try:
-        while not (alone := _is_locked_now(descriptor, here.workspace.scratch)):
-            _end_other_store(descriptor, own)
-            if time.monotonic() > until or living(place, here.node, here.job_id, job_name):
+        for _ in looks(_TAKE_TURNS_S, _LOOK_S):
+            alone = _is_locked_now(descriptor, here.workspace.scratch)
+            if alone or living(place, here.node, here.job_id, job_name):
                 break
-            time.sleep(_LOOK_S)
+            _end_other_store(descriptor, own)
         if alone:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, msgspec.json.encode(own), 0)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import socket
 import subprocess
-import time
-from collections.abc import Callable
 
 from scratchflow.model.errors import NodeFailed
+from scratchflow.process.waiting import SYSTEM_CLOCK, Clock, looks
 
 ANSWER_S = 30.0
 """How long sshd may take to come up on a node that Slurm calls ready."""
@@ -23,17 +22,15 @@ def wait_for_sshd(
     *,
     within_s: float = ANSWER_S,
     port: int = _PORT,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> None:
     """Returns when the node greets as an ssh server does; NodeFailed when it never does."""
-    until = time.monotonic() + within_s
-    while True:
+    reason: str | None = None
+    for _ in looks(within_s, _PAUSE_S, clock):
         reason = _refusal(node, port)
         if reason is None:
             return
-        if time.monotonic() >= until:
-            raise NodeFailed(node=node, reason=f"its sshd does not answer ({reason})")
-        sleep(_PAUSE_S)
+    raise NodeFailed(node=node, reason=f"its sshd does not answer ({reason})")
 
 
 def _refusal(node: str, port: int) -> str | None:
