@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from scratchflow.dispatch.operations import ON_NODE
+from scratchflow.dispatch.operations import ON_NODE, function_of
 from scratchflow.model import requests as wishes
 from scratchflow.model.errors import InternalBug, ScratchflowError, told_error
 from scratchflow.model.requests import Arguments
@@ -58,7 +58,7 @@ class InProcess:
         self._desk = desk
 
     def do(self, wish: Arguments, kind: type[R]) -> R:
-        done = ON_NODE[_OPS[type(wish)]].flow(self._desk.here, Teller(lambda _: None), wish)
+        done = function_of(ON_NODE[_OPS[type(wish)]])(self._desk.here, Teller(lambda _: None), wish)
         assert isinstance(done, kind)
         return done
 
