@@ -13,7 +13,7 @@ from types import TracebackType
 import msgspec
 
 from scratchflow.disk.durable import fsync_directory, is_there, publish_new, write_new
-from scratchflow.model.errors import LockLost
+from scratchflow.model.errors import LockLost, ScratchflowError, SnapshotDamaged, StoreUnusable
 from scratchflow.model.snapshot import Manifest, encode_manifest
 from scratchflow.store.archive_file import ArchiveFile
 from scratchflow.store.catalogue import needed_archives
@@ -48,6 +48,20 @@ class NewSnapshot:
     ) -> None:
         self.file.abandon()
         self._remove_uncommitted_archive()
+        if isinstance(error, (StoreUnusable, SnapshotDamaged)):
+            self._tell_lost_lock(error)
+
+    def _tell_lost_lock(self, error: ScratchflowError) -> None:
+        """LockLost instead, if that is why: whoever took the store over swept away what we wrote.
+
+        This run may have slept for hours, stopped or on a suspended machine.
+        """
+        try:
+            self._lock.assert_held()
+        except LockLost as lost:
+            raise lost from error
+        except StoreUnusable:
+            return
 
     def commit(self, manifest: Manifest) -> Manifest:
         """Makes the snapshot durable and visible, and returns its manifest as it was stored.

@@ -150,6 +150,37 @@ def test_a_lost_lock_stops_the_commit(place: Place, lock: StoreLock) -> None:
     assert names(place) == {"taken"}
 
 
+def test_a_run_that_slept_while_another_one_took_over_says_that_it_lost_the_store(
+    place: Place, lock: StoreLock
+) -> None:
+    """The other one sweeps away the archive that is half written, and may be done by then."""
+    new = NewSnapshot(lock, make_id())
+    new.file.write(b"bytes")
+    place.lock.rename(place.directory / "taken")
+    place.temp_archive(make_id()).unlink()
+    with (
+        make_lock(place).acquired(),
+        pytest.raises(LockLost, match="taken over"),
+        new,
+    ):
+        new.commit(make_manifest(make_id()))
+    assert names(place) == {"taken"}
+
+
+def test_a_store_that_fails_while_the_lock_is_held_or_unknown_is_told_as_that(
+    place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = NewSnapshot(lock, make_id())
+    new.file.write(b"bytes")
+    place.temp_archive(make_id()).unlink()
+    with pytest.raises(StoreUnusable, match="No such file"), new:
+        new.commit(make_manifest(make_id()))
+    monkeypatch.setattr(os, "link", raising(errno.EIO))
+    monkeypatch.setattr(os, "listdir", raising(errno.EIO))
+    with pytest.raises(StoreUnusable, match="Input/output"):
+        commit_bytes(lock, make_id(1), b"bytes")
+
+
 def test_a_needed_archive_that_is_gone_stops_the_commit(place: Place, lock: StoreLock) -> None:
     with pytest.raises(LockLost, match="removed meanwhile"):
         commit_bytes(lock, make_id(30), b"bytes", needs=[make_id(0)])
