@@ -717,6 +717,21 @@ class RestoreIncomplete(ScratchflowError):
     )
 
 
+class RestoreUnfinishable(RestoreIncomplete):
+    """A restore was interrupted, and its snapshot was removed since then."""
+
+    code = "restore.snapshot_gone"
+    exit_code = 37
+    message = (
+        "a restore of snapshot `{snapshot}` into `{target}` did not finish, and cannot be finished:"
+        " the store does not have that snapshot"
+    )
+    hint = (
+        "`scratchflow restore --abandon` takes a snapshot of what is there, and leaves it as it is;"
+        " `scratchflow restore ID` brings another snapshot"
+    )
+
+
 class NothingUnfinished(ScratchflowError):
     """There is no unfinished restore to give up."""
 

@@ -19,9 +19,11 @@ from scratchflow.archive.scan.ignore import IgnoreRules
 from scratchflow.archive.scan.scan import Scan, ScannedTree
 from scratchflow.archive.tree.index import RECHECK, Index
 from scratchflow.archive.tree.tree import Counts
+from scratchflow.disk.durable import is_there
 from scratchflow.model.errors import (
     NoSpace,
     RestoreIncomplete,
+    RestoreUnfinishable,
     ScratchflowError,
     SnapshotDamaged,
     WorkspaceFailed,
@@ -46,7 +48,7 @@ from scratchflow.store.catalogue import (
     read_catalogue,
 )
 from scratchflow.store.commit import NewSnapshot
-from scratchflow.store.directory import Place
+from scratchflow.store.directory import Place, find_place
 from scratchflow.store.lineage import lineage_of, newest_full, read_noted
 from scratchflow.store.lock import StoreLock
 from scratchflow.store.prune import prune
@@ -129,8 +131,19 @@ def require_backupable(here: Here) -> None:
     """A workspace that is not there, or is half of two states, is not backed up."""
     interrupted = unfinished_restore(here)
     if interrupted:
-        raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
+        raise incomplete(here, interrupted)
     require_workspace(here)
+
+
+def incomplete(here: Here, interrupted: Restoring) -> RestoreIncomplete:
+    """The error for a restore that did not finish; another one if it never can."""
+    fields = {"snapshot": interrupted.snapshot, "target": here.workspace.path}
+    try:
+        place = find_place(here.store, here.workspace.name)
+        is_gone = place.directory.is_dir() and not is_there(place.manifest(interrupted.snapshot))
+    except (OSError, ScratchflowError):  # a store that cannot be read says nothing about it
+        is_gone = False
+    return RestoreUnfinishable(**fields) if is_gone else RestoreIncomplete(**fields)
 
 
 def unfinished_restore(here: Here) -> Restoring | None:

@@ -18,7 +18,6 @@ from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import (
     FileFailed,
     NoSpace,
-    RestoreIncomplete,
     SnapshotDamaged,
     TargetNotEmpty,
     WorkspaceFailed,
@@ -65,6 +64,7 @@ from scratchflow.node.snapshot import (
     Saved,
     Wish,
     commit_again,
+    incomplete,
     refuse_links,
     scan_workspace,
     take_snapshot,
@@ -141,7 +141,7 @@ def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
             return restore_elsewhere(here, teller, wish, source, wish.to)
         if wish.paths:
             if interrupted:
-                raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
+                raise incomplete(here, interrupted)
             return _restore_paths(here, teller, wish, source)
         refuse_links(here.workspace.scratch, source.roots)
         if source.manifest and (

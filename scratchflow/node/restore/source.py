@@ -12,11 +12,11 @@ import msgspec
 from scratchflow.archive.read.reader import OpenArchive, open_index
 from scratchflow.archive.scan.scan import Scan
 from scratchflow.archive.tree.index import Index
-from scratchflow.model.errors import RestoreIncomplete, SnapshotMissing
+from scratchflow.model.errors import SnapshotMissing
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
-from scratchflow.node.snapshot import begin_scan
+from scratchflow.node.snapshot import begin_scan, incomplete
 from scratchflow.store.catalogue import LATEST, Catalogue
 from scratchflow.store.directory import Place, find_place
 from scratchflow.store.identity import read_store_id
@@ -99,7 +99,7 @@ def _find_manifest(
     # By now the newest may be the safety snapshot: what was begun is what is to be finished.
     if any(one.id == interrupted.snapshot for one in catalogue.snapshots):
         return catalogue.find(interrupted.snapshot)
-    raise RestoreIncomplete(snapshot=interrupted.snapshot, target=here.workspace.path)
+    raise incomplete(here, interrupted)
 
 
 def _present(roots: list[str], index: Index) -> list[str]:
