@@ -91,7 +91,11 @@ class NodeTransport(Transport):
 
 
 class JobStep(NodeTransport):
-    """Each command is a step of the job. One that a signal ended has the code 128 + its number."""
+    """Each command is a step of the job.
+
+    One that a signal ended has the code 128 + its number. `srun` writes lines of its own to stderr,
+    and has a code of its own for a program that is not there.
+    """
 
     def carried(self, command: Sequence[str]) -> list[str | bytes]:
         return [*step_argv(self.allocation.job_id, self.host, command)]
