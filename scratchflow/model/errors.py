@@ -533,6 +533,16 @@ class NoSpace(ScratchflowError):
     retryable = True
 
 
+class TargetFull(NoSpace):
+    """The disk or quota is full where something is put that is not the store: scratch, `--to DIR`, a home."""
+
+    code = "disk.target_full"
+    hint = (
+        "the store is intact, and pruning it does not help here; delete or move away what you do not"
+        " need on that file system (`df -h` and `quota -s` show how full it is), then run it again"
+    )
+
+
 class NoRoomToPrune(ScratchflowError):
     """The disk or quota is so full that not even the lock fits, and no reserve is left."""
 

@@ -56,6 +56,7 @@ def test_a_full_disk_is_exit_33_and_costs_nothing_that_was_there(tmp_path: Path)
     assert [(one["code"], one["exit_code"]) for one in full] == [("disk.no_space", 33)] * 3
     assert verified["data"] == {"checked": 1, "bad": []}
     assert (after["type"], after["data"]["kind"]) == ("summary", "incremental")
-    assert (restore["code"], restore["exit_code"]) == ("disk.no_space", 33)
+    assert (restore["code"], restore["exit_code"]) == ("disk.target_full", 33)
+    assert "snapshots prune" not in restore["hint"]
     assert ".tmp-" not in done.stderr
     assert done.stderr.splitlines()[-1] == ".scratchflow"

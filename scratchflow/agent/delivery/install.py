@@ -18,7 +18,7 @@ from scratchflow.agent.delivery.cache import BundleCache
 from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.probe import FoundPython, Host, fitting_pythons, probe, script
 from scratchflow.agent.delivery.source import agent_name
-from scratchflow.model.errors import BundleFailed, InstallFailed, NoSpace
+from scratchflow.model.errors import BundleFailed, InstallFailed, TargetFull
 from scratchflow.model.events import Emit, Log, Progress
 from scratchflow.model.text import last_line
 from scratchflow.model.units import format_size
@@ -135,7 +135,7 @@ def _tell(
     done = transport.run(argv, stdin=source + content, timeout_s=timeout_s)
     told = _told(transport, done)
     if told.get("full"):
-        raise NoSpace(path=transport.host, reason=told["error"])
+        raise TargetFull(path=transport.host, reason=told["error"])
     if "error" in told:
         raise InstallFailed(host=transport.host, reason=told["error"])
     return told
@@ -156,4 +156,4 @@ def _told(transport: Transport, done: Completed) -> dict[str, Any]:
 def _require_space(host: Host) -> None:
     if host.home_free_kib is not None and host.home_free_kib < _NEEDED_KIB:
         free, needed = format_size(host.home_free_kib << 10), format_size(_NEEDED_KIB << 10)
-        raise NoSpace(path=host.home, reason=f"the agent needs {needed}, {free} are free")
+        raise TargetFull(path=host.home, reason=f"the agent needs {needed}, {free} are free")

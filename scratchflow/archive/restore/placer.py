@@ -21,7 +21,7 @@ from scratchflow.archive.read.reader import damaged_content, placed, zero_pieces
 from scratchflow.archive.restore.displace import Displacer, Displacing, temporary_name
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index
-from scratchflow.model.errors import NoSpace, ScratchflowError, TargetNotEmpty
+from scratchflow.model.errors import ScratchflowError, TargetFull, TargetNotEmpty
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # To a file of somebody else that we may not write to (`fs.protected_hardlinks`), to one that has too many
@@ -300,7 +300,7 @@ class Placer:
 def translated(error: OSError, target: object) -> ScratchflowError | OSError:
     """An error of the target as the user should see it."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return NoSpace(path=target, reason=error.strerror)
+        return TargetFull(path=target, reason=error.strerror)
     if error.errno in {errno.EEXIST, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENOTEMPTY}:
         return TargetNotEmpty(target=target)
     return error

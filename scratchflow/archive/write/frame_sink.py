@@ -16,7 +16,7 @@ import msgspec
 
 from scratchflow.archive.format.container import MAX_FRAME_BYTES, MAX_PACKED_BYTES, compress_frame
 from scratchflow.archive.tree.index import ArchiveFrames
-from scratchflow.model.errors import NoSpace
+from scratchflow.model.errors import TargetFull
 
 FRAME_BYTES = 4 << 20
 assert FRAME_BYTES <= MAX_FRAME_BYTES  # noqa: S101 - a promise of the format, checked at import
@@ -202,9 +202,12 @@ class FrameSink:
         try:
             self._write_all(packed)
         except OSError as error:
-            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            if error.errno in {
+                errno.ENOSPC,
+                errno.EDQUOT,
+            }:  # the store's own files say so themselves
                 path = getattr(self._out, "name", self.frames.id)
-                raise NoSpace(path=path, reason=error.strerror) from error
+                raise TargetFull(path=path, reason=error.strerror) from error
             raise
         self.written += len(packed)
 

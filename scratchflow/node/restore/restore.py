@@ -17,8 +17,8 @@ from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import (
     FileFailed,
-    NoSpace,
     SnapshotDamaged,
+    TargetFull,
     TargetNotEmpty,
     WorkspaceFailed,
 )
@@ -113,10 +113,11 @@ def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
         with nullcontext() if touches_nothing_here else here.alone(teller.remark):
             restored = _restore(here, teller, wish)
     except OSError as error:
-        path = _where(error, here.workspace.scratch)
+        scratch = here.workspace.scratch
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise NoSpace(path=path, reason=error.strerror) from error
-        raise WorkspaceFailed(path=path, reason=error.strerror) from error
+            path = error.filename if isinstance(error.filename, str) else scratch
+            raise TargetFull(path=path, reason=error.strerror) from error
+        raise WorkspaceFailed(path=_where(error, scratch), reason=error.strerror) from error
     took_s = round(here.monotonic() - started_s, 3)
     return msgspec.structs.replace(restored, duration_s=took_s)
 

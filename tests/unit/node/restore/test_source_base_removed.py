@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from scratchflow.archive.compare.plan import Plan
-from scratchflow.model.errors import NoSpace, RestoreIncomplete
+from scratchflow.model.errors import NoSpace, RestoreIncomplete, TargetFull
 from scratchflow.node import snapshot as snapshotting
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
@@ -117,6 +117,13 @@ def test_no_room_on_scratch_is_told_as_that(desk: Desk, monkeypatch: pytest.Monk
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", str(Path("/scratch")))
 
-    monkeypatch.setattr("scratchflow.node.restore.delta.begin_restoring", full)
-    with pytest.raises(NoSpace):
+    with monkeypatch.context() as patched:
+        patched.setattr("scratchflow.node.restore.delta.begin_restoring", full)
+        with pytest.raises(TargetFull):
+            desk.restore(first)
+    monkeypatch.setattr("scratchflow.archive.restore.placer.Placer.small_file", full)
+    with pytest.raises(TargetFull) as caught:
         desk.restore(first)
+    assert caught.value.exit_code == NoSpace.exit_code
+    assert "snapshots prune" not in caught.value.shown_hint
+    assert "`df -h`" in caught.value.shown_hint
