@@ -1,0 +1,112 @@
+"""Checks the structure of the package: import circles, crowded folders, folders that no document names.
+
+    scripts/house.py [ROOT]     prints what is wrong, one line each; exit code 1 if there is anything
+
+Imports inside functions count too: a circle that they hide is still a circle.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+PACKAGE = "scratchflow"
+MOST_MODULES = 18
+# One file a verb, however many verbs there are.
+MAY_BE_LARGE = {"cli"}
+
+
+def main(arguments: list[str]) -> int:
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    wrong = [
+        *(f"import circle: {' -> '.join(circle)}" for circle in circles(imports_of(root))),
+        *crowded(root),
+        *unnamed_rooms(root),
+    ]
+    print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def modules_of(root: Path) -> dict[str, Path]:
+    """Every module of the package by its dotted name; a folder by its `__init__`."""
+    found = {}
+    for path in sorted((root / PACKAGE).rglob("*.py")):
+        name = ".".join(path.relative_to(root).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def imports_of(root: Path) -> dict[str, set[str]]:
+    """What each module imports of the package, at its top or inside functions."""
+    modules = modules_of(root)
+    return {
+        name: {one for one in _imported(path, modules) if one != name}
+        for name, path in modules.items()
+    }
+
+
+def _imported(path: Path, modules: Mapping[str, Path]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and (room := node.module or "") in modules:
+            whole = (f"{room}.{alias.name}" for alias in node.names)
+            yield from (one if one in modules else room for one in whole)
+
+
+def circles(imports: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Groups of modules that import each other, each as one way round. (Tarjan's algorithm.)"""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        number[name] = low[name] = len(number)
+        stack.append(name)
+        for other in sorted(imports[name]):
+            if other not in number:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], number[other])
+        if low[name] == number[name]:
+            group = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for name in sorted(imports):
+        if name not in number:
+            visit(name)
+    return found
+
+
+def rooms_of(root: Path) -> dict[str, list[str]]:
+    """The folders of the package, and the modules in each."""
+    rooms: dict[str, list[str]] = {}
+    for path in modules_of(root).values():
+        room = path.parent.relative_to(root / PACKAGE).as_posix()
+        rooms.setdefault(room, [])
+        if path.name not in {"__init__.py", "__main__.py"}:
+            rooms[room].append(path.stem)
+    return rooms
+
+
+def crowded(root: Path) -> Iterator[str]:
+    for room, modules in rooms_of(root).items():
+        if len(modules) > MOST_MODULES and room not in MAY_BE_LARGE:
+            yield f"{room}/ has {len(modules)} modules; more than {MOST_MODULES} are hard to find one's way in"
+
+
+def unnamed_rooms(root: Path) -> Iterator[str]:
+    page = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for room in rooms_of(root):
+        if room != "." and f"`{room}/`" not in page:
+            yield f"docs/architecture.md does not name `{room}/`"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
