@@ -53,7 +53,7 @@ PROMISES = (
     ),
     Promise(
         "Retention removes only what no `keep_*` rule keeps.",
-        ("tests/oracle/test_oracle.py", "tests/unit/store/test_retention.py"),
+        ("tests/oracle/test_oracle.py", "tests/unit/store/retention/test_rules.py"),
         "{prune} runs of `prune`, and one after each of {snapshots} snapshots",
         "What the rules let go is gone.",
     ),

@@ -19,8 +19,8 @@ from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.reach.node import node_transport
 from scratchflow.reach.node_agent import ask_node, require_allocation
+from scratchflow.store.checks.freshness import growing
 from scratchflow.store.directory import find_place, open_place
-from scratchflow.store.freshness import growing
 from scratchflow.workspace.workspace import expand
 
 

@@ -29,10 +29,10 @@ from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
 from scratchflow.node.same_store import require_same_store
 from scratchflow.reach.node import steps_overlap
+from scratchflow.store.checks.freshness import watch
+from scratchflow.store.checks.probe import probe_store
 from scratchflow.store.directory import find_place
-from scratchflow.store.freshness import watch
 from scratchflow.store.nodes import read_nodes
-from scratchflow.store.probe import probe_store
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.own_scratch import require_own_scratch
 from scratchflow.workspace.probe import probe_scratch

@@ -34,6 +34,7 @@ from scratchflow.model.times import epoch, iso_time
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, newer_elsewhere, read_catalogue
+from scratchflow.store.checks.verified import Verification, read_verified, verified_at
 from scratchflow.store.directory import Place, find_place
 from scratchflow.store.heartbeats import (
     Heartbeat,
@@ -43,7 +44,6 @@ from scratchflow.store.heartbeats import (
     read_heartbeats,
 )
 from scratchflow.store.nodes import read_nodes
-from scratchflow.store.verified import Verification, read_verified, verified_at
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.workspace import expand, find_workspace
 

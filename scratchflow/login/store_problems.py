@@ -9,11 +9,11 @@ from scratchflow.model.results import AutobackupShown, Problem
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import counted
 from scratchflow.store.catalogue import Catalogue
+from scratchflow.store.checks.verified import Verification
 from scratchflow.store.directory import Place
-from scratchflow.store.marks import Mark, read_marks
 from scratchflow.store.nodes import NodeRecord, read_nodes
-from scratchflow.store.shrink import is_shrunk, size_in_words
-from scratchflow.store.verified import Verification
+from scratchflow.store.retention.marks import Mark, read_marks
+from scratchflow.store.retention.shrink import is_shrunk, size_in_words
 
 _NAMED = 3
 

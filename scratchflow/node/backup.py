@@ -27,10 +27,10 @@ from scratchflow.node.snapshot import (
     unfinished_restore,
 )
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.commit.reserve import ensure_reserve
 from scratchflow.store.directory import Place, find_place
 from scratchflow.store.rescue_files import RESCUE_NAME, put_rescue
-from scratchflow.store.reserve import ensure_reserve
-from scratchflow.store.sweep import sweep
+from scratchflow.store.retention.sweep import sweep
 from scratchflow.workspace.notes import read_base
 
 

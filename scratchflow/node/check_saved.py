@@ -23,13 +23,13 @@ from scratchflow.node.context import Here
 from scratchflow.node.history import borrowed_problems
 from scratchflow.node.progress import Teller
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
-from scratchflow.store.directory import Place, find_place
-from scratchflow.store.verified import (
+from scratchflow.store.checks.verified import (
     Verification,
     read_back_at,
     read_verified,
     record_verified,
 )
+from scratchflow.store.directory import Place, find_place
 
 READ_ALWAYS_BYTES = 1 << 30
 FRESH_S = 86400.0

@@ -22,8 +22,8 @@ from scratchflow.model.errors import (
 from scratchflow.model.profile import Profile
 from scratchflow.model.requests import StoreSeen
 from scratchflow.store.directory import Place
-from scratchflow.store.lock import StoreLock
-from scratchflow.store.owner import this_process
+from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.lock.owner import this_process
 from scratchflow.workspace.lock import alone_with
 from scratchflow.workspace.staging import sweep_incoming
 from scratchflow.workspace.workspace import STATE_NAME, Workspace, expand, find_workspace

@@ -15,8 +15,8 @@ from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import find_place
-from scratchflow.store.fresh import forget_old_listing
 from scratchflow.workspace.environment import ENV_NAME, EnvironmentWish, make_environment
 from scratchflow.workspace.own_scratch import make_own_scratch
 

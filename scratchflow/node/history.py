@@ -35,10 +35,10 @@ from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
+from scratchflow.store.checks.verified import Verification, record_verified
 from scratchflow.store.directory import Place, find_place
-from scratchflow.store.prune import read_decided
-from scratchflow.store.retention import SPECIAL, plan_retention
-from scratchflow.store.verified import Verification, record_verified
+from scratchflow.store.retention.prune import read_decided
+from scratchflow.store.retention.rules import SPECIAL, plan_retention
 
 _KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
 

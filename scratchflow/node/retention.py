@@ -16,14 +16,14 @@ from scratchflow.model.results import SnapshotsMarked, SnapshotsPruned
 from scratchflow.node.context import Here
 from scratchflow.node.progress import Teller
 from scratchflow.store.catalogue import Catalogue, read_catalogue
+from scratchflow.store.checks.verified import known_damaged
+from scratchflow.store.commit.reserve import ensure_reserve, free_reserve
 from scratchflow.store.directory import Place, find_place, open_place
-from scratchflow.store.lock import StoreLock
-from scratchflow.store.marks import Mark, keep, read_marks, unkeep
-from scratchflow.store.prune import plan_prune, plan_remove, prune, remove
-from scratchflow.store.reserve import ensure_reserve, free_reserve
-from scratchflow.store.retention import Retention, find_spare
-from scratchflow.store.sweep import sweep
-from scratchflow.store.verified import known_damaged
+from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.retention.marks import Mark, keep, read_marks, unkeep
+from scratchflow.store.retention.prune import plan_prune, plan_remove, prune, remove
+from scratchflow.store.retention.rules import Retention, find_spare
+from scratchflow.store.retention.sweep import sweep
 
 
 def prune_snapshots(here: Here, teller: Teller, wish: Prune) -> SnapshotsPruned:

@@ -15,8 +15,8 @@ from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreWish
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import LATEST, Catalogue, newer_elsewhere, read_catalogue
+from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import Place, find_place
-from scratchflow.store.fresh import forget_old_listing
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import read_base, read_restoring
 

@@ -17,8 +17,8 @@ from scratchflow.model.snapshot import Manifest, Purpose
 from scratchflow.model.times import iso_time
 from scratchflow.node.progress import Teller
 from scratchflow.store.directory import Place
-from scratchflow.store.marks import Mark, keep
-from scratchflow.store.shrink import Shrink, find_shrink
+from scratchflow.store.retention.marks import Mark, keep
+from scratchflow.store.retention.shrink import Shrink, find_shrink
 
 # How many missing files are looked for on disk, to tell deleted ones from excluded ones.
 _LOOKED_AT = 1000

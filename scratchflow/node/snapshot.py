@@ -47,12 +47,12 @@ from scratchflow.store.catalogue import (
     needed_archives,
     read_catalogue,
 )
-from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.checks.verified import known_damage
+from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import Place, find_place
-from scratchflow.store.lineage import lineage_of, newest_full, read_noted
-from scratchflow.store.lock import StoreLock
-from scratchflow.store.prune import prune
-from scratchflow.store.verified import known_damage
+from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.retention.lineage import lineage_of, newest_full, read_noted
+from scratchflow.store.retention.prune import prune
 from scratchflow.workspace.notes import Restoring, cache_path, read_base, read_restoring
 
 if TYPE_CHECKING:

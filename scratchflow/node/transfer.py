@@ -42,9 +42,9 @@ from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot import plain_manifest
 from scratchflow.node.transfer_roots import Landing, landing_of_foreign, landing_of_own
 from scratchflow.store.catalogue import fresh_id, read_catalogue
-from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import Place, find_place
-from scratchflow.store.sweep import sweep
+from scratchflow.store.retention.sweep import sweep
 from scratchflow.workspace.staging import begin_incoming
 
 

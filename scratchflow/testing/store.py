@@ -13,10 +13,10 @@ import msgspec
 
 from scratchflow.model.errors import SnapshotDamaged
 from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, snapshot_id
-from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import Place
-from scratchflow.store.lock import Clock, LockTiming, StoreLock
-from scratchflow.store.owner import Process, this_process
+from scratchflow.store.lock.lock import Clock, LockTiming, StoreLock
+from scratchflow.store.lock.owner import Process, this_process
 
 EPOCH = datetime(2026, 11, 15, 9, 30, tzinfo=timezone.utc)
 

@@ -13,10 +13,10 @@ ROOT = Path(__file__).parents[2]
 ON = ROOT / "tests/filesystems/on"
 USER = os.environ.get("SCRATCHFLOW_TEST_USER", "nobody")
 TWO_MOUNTS = "tests/filesystems/suite"
-STORE = ["tests/unit/store/test_lock.py", "tests/unit/store/test_commit.py"]
-CRASH = ["tests/crash/store/test_commit_dies_at_each_call.py"]
+STORE = ["tests/unit/store/lock/test_lock.py", "tests/unit/store/commit/test_commit.py"]
+CRASH = ["tests/crash/store/commit/test_commit_dies_at_each_call.py"]
 COMMIT = "test_killed_commit_leaves_previous_snapshot_listed_and_readable"
-KILLED = ["tests/crash/store/test_commit_killed_at_random.py"]
+KILLED = ["tests/crash/store/commit/test_commit_killed_at_random.py"]
 # pytest itself cannot keep its temporary directories on sshfs: it cannot read its own links there.
 SUITES = {
     "xfs": [TWO_MOUNTS, *STORE, *CRASH, *KILLED],

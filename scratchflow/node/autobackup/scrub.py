@@ -17,13 +17,13 @@ from scratchflow.node.context import Here
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.progress import Teller
 from scratchflow.store.catalogue import Catalogue, read_catalogue
-from scratchflow.store.directory import Place
-from scratchflow.store.verified import (
+from scratchflow.store.checks.verified import (
     Verification,
     forget_verified,
     read_verified,
     verified_at,
 )
+from scratchflow.store.directory import Place
 
 DAY_S = 86400.0
 # Not in the first minutes of a job, which belong to the user's own start.

@@ -70,8 +70,8 @@ from scratchflow.node.snapshot import (
     take_snapshot,
 )
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import find_place
-from scratchflow.store.fresh import forget_old_listing
 from scratchflow.workspace.notes import (
     Restoring,
     begin_restoring,

@@ -20,7 +20,7 @@ from scratchflow.node.snapshot import begin_scan, incomplete
 from scratchflow.store.catalogue import LATEST, Catalogue
 from scratchflow.store.directory import Place, find_place
 from scratchflow.store.identity import read_store_id
-from scratchflow.store.readers import reading
+from scratchflow.store.retention.readers import reading
 from scratchflow.workspace.notes import Restoring, read_base_note
 from scratchflow.workspace.staging import occupied_roots
 

@@ -35,8 +35,8 @@ from scratchflow.node.snapshot import (
     Wish,
     save_workspace,
 )
-from scratchflow.store.lock import StoreLock
-from scratchflow.store.sweep import sweep
+from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.retention.sweep import sweep
 
 # A scan that was begun so long before there was a lock is begun again.
 _STALE_AFTER_S = 1.0

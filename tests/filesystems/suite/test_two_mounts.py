@@ -18,16 +18,16 @@ from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreWish
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.freshness import growing, watch
+from scratchflow.store.checks.probe import probe_store
 from scratchflow.store.directory import Place, open_place
-from scratchflow.store.freshness import growing, watch
 from scratchflow.store.identity import ensure_store_id, read_store_id
-from scratchflow.store.lock import LockTiming
-from scratchflow.store.owner import Process, this_process
-from scratchflow.store.probe import probe_store
+from scratchflow.store.lock.lock import LockTiming
+from scratchflow.store.lock.owner import Process, this_process
 from scratchflow.testing.dying import run_and_die
 from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_archive
 from scratchflow.workspace.probe import probe_scratch
-from tests.crash.store.test_lock_contended import in_children
+from tests.crash.store.lock.test_lock_contended import in_children
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 

@@ -21,10 +21,10 @@ from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.context import here_with
 from scratchflow.node.progress import Teller
+from scratchflow.store.checks.verified import Verification, record_verified
 from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses, beat
-from scratchflow.store.marks import unkeep
-from scratchflow.store.verified import Verification, record_verified
+from scratchflow.store.retention.marks import unkeep
 from scratchflow.workspace.notes import Restoring, begin_restoring
 from tests.unit.conftest import Desk, make_desk
 

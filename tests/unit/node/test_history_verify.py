@@ -16,7 +16,7 @@ from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.prune import remove
+from scratchflow.store.retention.prune import remove
 from scratchflow.testing.store import make_lock
 from tests.unit.conftest import Desk, make_desk
 

@@ -13,7 +13,7 @@ from scratchflow.model.requests import Mark as MarkWish
 from scratchflow.model.requests import Prune
 from scratchflow.node.history import list_snapshots, verify_snapshots
 from scratchflow.node.retention import keep_snapshots, prune_snapshots, unkeep_snapshots
-from scratchflow.store.marks import Mark, keep, read_marks
+from scratchflow.store.retention.marks import Mark, keep, read_marks
 from tests.unit.conftest import Desk
 
 

@@ -15,7 +15,7 @@ from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.history import list_snapshots
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.marks import Mark, keep
+from scratchflow.store.retention.marks import Mark, keep
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
 
 KEEP_ONE = (

@@ -13,7 +13,7 @@ from scratchflow.model.events import Log
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.marks import read_marks
+from scratchflow.store.retention.marks import read_marks
 from tests.unit.conftest import Desk, make_desk
 from tests.unit.node.test_shrink import with_also
 

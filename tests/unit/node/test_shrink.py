@@ -12,8 +12,8 @@ from scratchflow.model.snapshot import Purpose
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.commit import NewSnapshot
-from scratchflow.store.marks import read_marks
+from scratchflow.store.commit.commit import NewSnapshot
+from scratchflow.store.retention.marks import read_marks
 from tests.unit.conftest import Desk, make_desk
 
 

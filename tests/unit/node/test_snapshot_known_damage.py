@@ -14,7 +14,7 @@ from scratchflow.model.requests import Prune
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.verified import known_damaged, read_verified
+from scratchflow.store.checks.verified import known_damaged, read_verified
 from tests.unit.conftest import Desk, make_desk
 
 KEEP_ONE = "backup = { keep_last = 1, keep_hourly = 0, keep_daily = 0, keep_weekly = 0 }\n"

@@ -49,7 +49,7 @@ def test_everything_in_the_place_is_private_whatever_the_umask(tmp_path: Path, m
 
 
 def test_temp_archive_is_private_while_it_is_written(tmp_path: Path) -> None:
-    from scratchflow.store.commit import NewSnapshot
+    from scratchflow.store.commit.commit import NewSnapshot
 
     with umask(0):
         place = open_place(tmp_path / "store", "work")

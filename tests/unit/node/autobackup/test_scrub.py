@@ -16,7 +16,7 @@ from scratchflow.node.backup import backup
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import Catalogue, read_catalogue
-from scratchflow.store.verified import Verification, read_verified, record_verified
+from scratchflow.store.checks.verified import Verification, read_verified, record_verified
 from tests.unit.conftest import Desk
 
 DEADLINE_S = 60.0

@@ -17,9 +17,9 @@ from scratchflow.node.context import here_with
 from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreWish
 from scratchflow.node.snapshot import Wish
-from scratchflow.store import readers
-from scratchflow.store.prune import prune
-from scratchflow.store.sweep import sweep
+from scratchflow.store.retention import readers
+from scratchflow.store.retention.prune import prune
+from scratchflow.store.retention.sweep import sweep
 from scratchflow.workspace.notes import Restoring, begin_restoring, read_base, read_restoring
 from tests.unit.conftest import Desk, make_desk
 

@@ -13,7 +13,7 @@ from scratchflow.model.errors import NoSpace, RestoreIncomplete, TargetFull
 from scratchflow.node import snapshot as snapshotting
 from scratchflow.node.snapshot import Wish
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.prune import remove
+from scratchflow.store.retention.prune import remove
 from scratchflow.testing.store import make_lock
 from scratchflow.workspace.lock import alone_with
 from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring

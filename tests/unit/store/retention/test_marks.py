@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.store.directory import Place, open_place
-from scratchflow.store.marks import Mark, keep, read_marks, unkeep
+from scratchflow.store.retention.marks import Mark, keep, read_marks, unkeep
 from scratchflow.testing.store import make_id
 
 

@@ -32,8 +32,15 @@ from scratchflow.model.results import NOT_ASKED_FOR
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.units import Span
 from scratchflow.store.catalogue import Catalogue, begun_at, needed_archives
-from scratchflow.store.lineage import Lineage, line_of, lineage_of, newest_full, tips, without
-from scratchflow.store.marks import Mark
+from scratchflow.store.retention.lineage import (
+    Lineage,
+    line_of,
+    lineage_of,
+    newest_full,
+    tips,
+    without,
+)
+from scratchflow.store.retention.marks import Mark
 
 KEPT_VERIFIED = 3
 # Taken by scratchflow on the way: these never take the place of a backup.

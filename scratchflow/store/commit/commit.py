@@ -15,11 +15,11 @@ import msgspec
 from scratchflow.disk.durable import fsync_directory, is_there, publish_new, write_new
 from scratchflow.model.errors import LockLost, ScratchflowError, SnapshotDamaged, StoreUnusable
 from scratchflow.model.snapshot import Manifest, encode_manifest
-from scratchflow.store.archive_file import ArchiveFile
 from scratchflow.store.catalogue import needed_archives
+from scratchflow.store.commit.archive_file import ArchiveFile
 from scratchflow.store.directory import FILE_MODE
 from scratchflow.store.failures import store_errors
-from scratchflow.store.lock import StoreLock
+from scratchflow.store.lock.lock import StoreLock
 
 
 class NewSnapshot:

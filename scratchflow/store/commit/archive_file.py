@@ -13,9 +13,9 @@ import xxhash
 
 from scratchflow.disk.direct import DirectAppend
 from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.store.commit.read_back import ReadBack
 from scratchflow.store.directory import FILE_MODE
 from scratchflow.store.failures import store_errors
-from scratchflow.store.read_back import ReadBack
 
 
 class ArchiveFile:

@@ -19,11 +19,11 @@ from scratchflow.model.errors import (
     SnapshotDamaged,
     StoreUnusable,
 )
-from scratchflow.store import read_back
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.commit import read_back
+from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import Place, open_place
-from scratchflow.store.lock import StoreLock
+from scratchflow.store.lock.lock import StoreLock
 from scratchflow.testing.store import (
     commit_bytes,
     make_id,

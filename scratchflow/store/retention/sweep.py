@@ -18,9 +18,9 @@ from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
 from scratchflow.store.failures import store_errors
-from scratchflow.store.lock import StoreLock
-from scratchflow.store.lock_chain import RELEASED_PREFIX, remove_lock_directory
-from scratchflow.store.readers import held_archives, old_readers
+from scratchflow.store.lock.chain import RELEASED_PREFIX, remove_lock_directory
+from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.retention.readers import held_archives, old_readers
 
 _RELEASED_LOCK = re.compile(re.escape(RELEASED_PREFIX) + r"[0-9a-f]{32}", re.ASCII)
 

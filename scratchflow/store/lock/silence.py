@@ -21,7 +21,7 @@ import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX
 from scratchflow.store.directory import FILE_MODE
-from scratchflow.store.lock_chain import Head
+from scratchflow.store.lock.chain import Head
 
 
 class Silence(msgspec.Struct, frozen=True):

@@ -9,8 +9,8 @@ import pytest
 
 from scratchflow.model.errors import StoreLocked
 from scratchflow.store.directory import Place, open_place
-from scratchflow.store.lock import LockTiming, StoreLock
-from scratchflow.store.owner import Process
+from scratchflow.store.lock.lock import LockTiming, StoreLock
+from scratchflow.store.lock.owner import Process
 from scratchflow.testing.store import FakeClock, make_lock
 
 ELSEWHERE = Process(host="n2", boot_id="b", pid_namespace="p", pid=77, start_ticks=5)

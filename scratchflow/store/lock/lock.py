@@ -35,7 +35,7 @@ from scratchflow.model.errors import LockLost, StoreLocked
 from scratchflow.model.units import format_duration
 from scratchflow.store.directory import Place
 from scratchflow.store.failures import store_errors
-from scratchflow.store.lock_chain import (
+from scratchflow.store.lock.chain import (
     Head,
     Touch,
     claim,
@@ -44,8 +44,8 @@ from scratchflow.store.lock_chain import (
     read_head,
     set_aside,
 )
-from scratchflow.store.owner import Owner, Process, is_proven_dead
-from scratchflow.store.silence import HolderWatch, stamped_path
+from scratchflow.store.lock.owner import Owner, Process, is_proven_dead
+from scratchflow.store.lock.silence import HolderWatch, stamped_path
 
 
 class LockTiming(msgspec.Struct, frozen=True):

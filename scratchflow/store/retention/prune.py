@@ -13,20 +13,20 @@ from scratchflow.disk.durable import fsync_directory
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.directory import Place
 from scratchflow.store.failures import store_errors
-from scratchflow.store.lineage import read_noted, write_noted
-from scratchflow.store.lock import StoreLock
-from scratchflow.store.marks import read_marks, unkeep
-from scratchflow.store.readers import held_archives, held_snapshots
-from scratchflow.store.retention import (
+from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.retention.lineage import read_noted, write_noted
+from scratchflow.store.retention.marks import read_marks, unkeep
+from scratchflow.store.retention.readers import held_archives, held_snapshots
+from scratchflow.store.retention.rules import (
     Decided,
     KeepRules,
     Retention,
     plan_removal,
     plan_retention,
 )
-from scratchflow.store.verified import known_damaged
 
 
 def prune(lock: StoreLock, rules: KeepRules, now: datetime | None = None) -> Retention:

@@ -24,12 +24,12 @@ from scratchflow.store.catalogue import (
     read_catalogue,
 )
 from scratchflow.store.directory import Place, open_place
-from scratchflow.store.lineage import lineage_of, read_noted
-from scratchflow.store.marks import Mark
-from scratchflow.store.marks import keep as marks_keep
-from scratchflow.store.prune import prune
-from scratchflow.store.retention import PASSING, Decided, keep, plan_removal, plan_retention
-from scratchflow.store.sweep import sweep
+from scratchflow.store.retention.lineage import lineage_of, read_noted
+from scratchflow.store.retention.marks import Mark
+from scratchflow.store.retention.marks import keep as marks_keep
+from scratchflow.store.retention.prune import prune
+from scratchflow.store.retention.rules import PASSING, Decided, keep, plan_removal, plan_retention
+from scratchflow.store.retention.sweep import sweep
 from scratchflow.testing.store import make_id, make_lock, make_manifest
 
 DAY = 24 * 60

@@ -15,8 +15,8 @@ from scratchflow.model.profile import BackupOptions
 from scratchflow.model.units import Span
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.directory import LINEAGE_NAME, Place, open_place
-from scratchflow.store.prune import prune
-from scratchflow.store.sweep import sweep
+from scratchflow.store.retention.prune import prune
+from scratchflow.store.retention.sweep import sweep
 from scratchflow.testing.dying import Moment, run_and_die
 from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_archive
 

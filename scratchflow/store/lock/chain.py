@@ -30,7 +30,7 @@ import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, is_there, link_new, write_new
 from scratchflow.store.directory import DIRECTORY_MODE, FILE_MODE
-from scratchflow.store.owner import Owner
+from scratchflow.store.lock.owner import Owner
 
 # A whole lock that is not yet in its place, or no longer.
 RELEASED_PREFIX = f"{TEMP_PREFIX}lock-"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.store.probe import probe_store
+from scratchflow.store.checks.probe import probe_store
 
 
 def refuse(number: int) -> object:

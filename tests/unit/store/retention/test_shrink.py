@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.archive.tree.root_sizes import RootSize
-from scratchflow.store.shrink import Shrink, find_shrink, is_shrunk
+from scratchflow.store.retention.shrink import Shrink, find_shrink, is_shrunk
 from scratchflow.testing.store import make_id
 
 MIB = 1024 * 1024

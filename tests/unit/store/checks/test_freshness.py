@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from scratchflow.store.checks.freshness import Lateness, growing, watch
 from scratchflow.store.directory import open_place
-from scratchflow.store.freshness import Lateness, growing, watch
 
 
 def test_a_file_that_grows_before_our_eyes_is_not_late_and_goes_again(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from scratchflow.model.errors import StoreLocked
 from scratchflow.store.directory import Place, open_place
-from scratchflow.store.lock import LockTiming
-from scratchflow.store.owner import Process, this_process
+from scratchflow.store.lock.lock import LockTiming
+from scratchflow.store.lock.owner import Process, this_process
 from scratchflow.testing.dying import run_and_die
 from scratchflow.testing.store import FakeClock, make_lock
 

@@ -15,9 +15,9 @@ import pytest
 
 from scratchflow.model.errors import LockLost, NoSpace, StoreLocked
 from scratchflow.store.directory import Place, open_place
-from scratchflow.store.lock import LockTiming, StoreLock
-from scratchflow.store.lock_chain import read_head, set_aside
-from scratchflow.store.owner import Process, this_process
+from scratchflow.store.lock.chain import read_head, set_aside
+from scratchflow.store.lock.lock import LockTiming, StoreLock
+from scratchflow.store.lock.owner import Process, this_process
 from scratchflow.testing.store import FakeClock, make_lock
 
 ELSEWHERE = Process(host="n2", boot_id="b", pid_namespace="p", pid=77, start_ticks=5)

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from scratchflow.store.directory import Place, open_place
-from scratchflow.store.lock import StoreLock
-from scratchflow.store.owner import this_process
-from scratchflow.store.sweep import sweep
+from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.lock.owner import this_process
+from scratchflow.store.retention.sweep import sweep
 from scratchflow.testing.store import commit_bytes, make_id, make_lock
 
 

@@ -20,7 +20,7 @@ from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.model.errors import SnapshotMissing
 from scratchflow.store.directory import FILE_MODE, READERS_NAME, Place, make_private_directory
 from scratchflow.store.failures import store_errors
-from scratchflow.store.owner import Owner, is_proven_dead, this_process
+from scratchflow.store.lock.owner import Owner, is_proven_dead, this_process
 
 _SUFFIX = ".json"
 _LIMIT_BYTES = 1 << 20

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.commit import NewSnapshot
+from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import Place, open_place
-from scratchflow.store.sweep import sweep
+from scratchflow.store.retention.sweep import sweep
 from scratchflow.testing.store import make_id, make_lock, make_manifest
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

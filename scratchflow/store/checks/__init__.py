@@ -1,0 +1,1 @@
+"""What is known about the store itself: its file system, and which snapshots were read back."""

@@ -1,0 +1,1 @@
+"""A new snapshot in the store: written, read back, committed by renaming its manifest."""

@@ -1,0 +1,1 @@
+"""Which snapshots stay, which go, and how they are removed."""
