@@ -65,9 +65,9 @@ def hang_up_at_end_of(descriptor: int) -> None:
 
 
 def _without_details(emit: Emit) -> Emit:
-    def told(event: Event) -> None:
+    def forward(event: Event) -> None:
         is_detail = isinstance(event, Item) or (isinstance(event, Log) and event.level == "debug")
         if not is_detail:
             emit(event)
 
-    return told
+    return forward

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from scratchflow.model.errors import ScratchflowError, told_error
+from scratchflow.model.errors import ScratchflowError, error_from_agent
 from scratchflow.model.events import (
     PROTOCOL_VERSION,
     Event,
@@ -85,7 +85,7 @@ def parse_line(raw: bytes) -> Line:
 
 def as_error(failure: Failure) -> ScratchflowError:
     """What an agent reported, as the error that it was there."""
-    return told_error(
+    return error_from_agent(
         failure.code,
         failure.message,
         failure.hint,

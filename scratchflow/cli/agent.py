@@ -39,18 +39,18 @@ def dispatch(request: Request, emit: Emit) -> Result:
     served = ON_NODE.get(request.do) or ON_LOGIN.get(request.do)
     if served is None:
         raise RequestRefused(reason=f"it does not know `{request.do}`")
-    wish = typed_arguments(request, served.arguments)
+    typed = typed_arguments(request, served.arguments)
     if request.on_node or request.do in ON_LOGIN:
         _find_slurm()
     if request.on_node:
         from scratchflow.dispatch.relay import relay
 
         job_id, verbose = request.job_id, request.verbose
-        return relay(settings, request.do, wish, os.environ, emit, job_id=job_id, verbose=verbose)
+        return relay(settings, request.do, typed, os.environ, emit, job_id=job_id, verbose=verbose)
     return do_here(
         request.do,
         settings,
-        wish,
+        typed,
         emit,
         wants_items=request.verbose,
         store_seen=request.store_seen,

@@ -44,14 +44,14 @@ def allocate(
         from scratchflow.flows.allocate import allocate as flow
 
         wait_s = who.settings().profile.wait.seconds if waiting_s is None else waiting_s
-        wish = Hold(
+        request = Hold(
             node=node,
             warm=not no_warm,
             wait_s=wait_s,
             keep_waiting=keep_waiting,
             dry_run=dry_run,
         )
-        return flow(who, emit, wish)
+        return flow(who, emit, request)
 
     return Call("allocate", run, shown)
 

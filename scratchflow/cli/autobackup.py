@@ -55,16 +55,16 @@ def _switched(switched: AutobackupSwitched) -> Iterator[str]:
 
 
 def _shown(status: AutobackupStatus) -> Iterator[str]:
-    told = status.autobackup
+    shown = status.autobackup
     if status.node is None:
         yield "there is no node to back up; `scratchflow up` takes one and starts the auto-backup"
-    elif not told.enabled:
+    elif not shown.enabled:
         yield "auto-backup is off; `scratchflow autobackup on` starts it"
     else:
-        overdue = "; OVERDUE, `scratchflow autobackup on` starts it again" if told.overdue else ""
-        priority = f", at low priority ({printable(told.priority)})" if told.priority else ""
-        yield f"every {format_duration(told.every_s)} on `{printable(status.node)}`{priority}{overdue}"
-        last, following = told.last_time or "not yet", told.next_time or "unknown"
+        overdue = "; OVERDUE, `scratchflow autobackup on` starts it again" if shown.overdue else ""
+        priority = f", at low priority ({printable(shown.priority)})" if shown.priority else ""
+        yield f"every {format_duration(shown.every_s)} on `{printable(status.node)}`{priority}{overdue}"
+        last, following = shown.last_time or "not yet", shown.next_time or "unknown"
         yield printable(f"last {last}, next {following}")
-    if told.last_error:
-        yield f"last error: {printable(told.last_error)}"
+    if shown.last_error:
+        yield f"last error: {printable(shown.last_error)}"

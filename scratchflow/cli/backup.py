@@ -54,8 +54,8 @@ def backup(
     changed, nothing is stored; with a message a snapshot of that name is taken all the same. When
     most of the files are gone, it asks first; without a terminal it saves nothing and exits with 36.
     """
-    wish = Backup(full=full, allow_shrink=allow_shrink, message=message, dry_run=dry_run)
-    call: Call[BackupTaken] = at_workspace(context, "backup", wish, _shown)
+    request = Backup(full=full, allow_shrink=allow_shrink, message=message, dry_run=dry_run)
+    call: Call[BackupTaken] = at_workspace(context, "backup", request, _shown)
     if dry_run or not may_ask(context) or not sys.stdin.isatty():
         return call
     agreed = Backup(full=full, allow_shrink=True, message=message)

@@ -38,10 +38,10 @@ def clear(
     who = caller(context)
 
     def run(emit: Emit) -> Cleared:
-        from scratchflow.flows.clear import ClearWish
+        from scratchflow.flows.clear import ClearOptions
         from scratchflow.flows.clear import clear as flow
 
-        return flow(who, emit, ClearWish(not no_backup, dry_run, leave_behind))
+        return flow(who, emit, ClearOptions(not no_backup, dry_run, leave_behind))
 
     return Call("clear", run, _shown)
 

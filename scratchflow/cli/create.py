@@ -57,14 +57,14 @@ def create(
         if value.startswith("-") or "\n" in value:
             problem = f"`{value}` is not a version or package"
             raise UsageInvalid(problem=problem, command=context.command_path)
-    wish = Create(
+    request = Create(
         env=env.value,
         python=python,
         packages=tuple(packages or ()),
         requirements=_content(requirements) if requirements else "",
         dry_run=dry_run,
     )
-    return at_workspace(context, "create", wish, _shown)
+    return at_workspace(context, "create", request, _shown)
 
 
 def _content(path: str) -> str:

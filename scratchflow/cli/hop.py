@@ -38,8 +38,8 @@ def hop(
         from scratchflow.flows.hop import hop as flow
 
         wait_s = who.settings().profile.wait.seconds if waiting_s is None else waiting_s
-        wish = Hold(node=node, warm=not no_warm, wait_s=wait_s, dry_run=dry_run)
-        return flow(who, emit, wish, leave_behind=leave_behind)
+        request = Hold(node=node, warm=not no_warm, wait_s=wait_s, dry_run=dry_run)
+        return flow(who, emit, request, leave_behind=leave_behind)
 
     return Call("hop", run, _shown)
 

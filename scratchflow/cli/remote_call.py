@@ -17,7 +17,7 @@ R = TypeVar("R", bound=Result)
 
 
 def at_workspace(
-    context: typer.Context, op: str, wish: "Arguments", show: Callable[[R], Iterable[str]]
+    context: typer.Context, op: str, request: "Arguments", show: Callable[[R], Iterable[str]]
 ) -> Call[R]:
     """A verb of the workspace or its snapshots."""
     who = caller(context)
@@ -25,13 +25,13 @@ def at_workspace(
     def run(emit: Emit) -> R:
         from scratchflow.dispatch import cluster as anywhere
 
-        return cast("R", anywhere.at_workspace(op, wish, who, emit))
+        return cast("R", anywhere.at_workspace(op, request, who, emit))
 
     return Call(op, run, show)
 
 
 def on_login(
-    context: typer.Context, op: str, wish: "Arguments", show: Callable[[R], Iterable[str]]
+    context: typer.Context, op: str, request: "Arguments", show: Callable[[R], Iterable[str]]
 ) -> Call[R]:
     """A verb of the cluster."""
     who = caller(context)
@@ -39,6 +39,6 @@ def on_login(
     def run(emit: Emit) -> R:
         from scratchflow.dispatch import cluster as anywhere
 
-        return cast("R", anywhere.on_login(op, wish, who, emit))
+        return cast("R", anywhere.on_login(op, request, who, emit))
 
     return Call(op, run, show)

@@ -62,7 +62,7 @@ def restore(
         problem = "a snapshot's id and `--from` exclude each other"
         raise UsageInvalid(problem=problem, command=context.command_path)
 
-    wish = Restore(
+    request = Restore(
         snapshot=snapshot,
         paths=tuple(paths or ()),
         to=to,
@@ -71,7 +71,7 @@ def restore(
         abandon=abandon,
         dry_run=dry_run,
     )
-    return at_workspace(context, "restore", wish, _shown)
+    return at_workspace(context, "restore", request, _shown)
 
 
 def _shown(restored: Restored) -> Iterator[str]:

@@ -78,11 +78,11 @@ def setup(
 
     def run(emit: Emit) -> ClusterSetUp:
         from scratchflow.config.settings import checked_overrides
-        from scratchflow.flows.setup import SetupWish, set_up
+        from scratchflow.flows.setup import SetupOptions, set_up
 
         given = {**values, **checked_overrides(wanted.overrides)}
-        wish = SetupWish(login, name or wanted.profile or _name_of(login), given, dry_run)
-        return set_up(wanted, os.environ, emit, wish, confirm, may_ask=asking)
+        options = SetupOptions(login, name or wanted.profile or _name_of(login), given, dry_run)
+        return set_up(wanted, os.environ, emit, options, confirm, may_ask=asking)
 
     return Call("setup", run, _shown)
 
@@ -91,10 +91,10 @@ def _remove(
     wanted: Any, confirm: "Confirm", dry_run: bool, all_profiles: bool, *, asking: bool
 ) -> Call[SetupRemoved]:
     def run(emit: Emit) -> SetupRemoved:
-        from scratchflow.flows.setup_remove import RemoveWish, remove
+        from scratchflow.flows.setup_remove import RemoveOptions, remove
 
-        wish = RemoveWish(dry_run=dry_run, all_profiles=all_profiles)
-        return remove(wanted, os.environ, emit, confirm, wish, may_ask=asking)
+        options = RemoveOptions(dry_run=dry_run, all_profiles=all_profiles)
+        return remove(wanted, os.environ, emit, confirm, options, may_ask=asking)
 
     return Call("setup remove", run, _removed)
 

@@ -56,9 +56,9 @@ def show(
     ] = None,
 ) -> Call[SnapshotShown]:
     """Show one snapshot, and what lies at a path inside it."""
-    wish = requests.Show(snapshot=snapshot, path=path)
+    request = requests.Show(snapshot=snapshot, path=path)
     say = _shown if path is None else _listed_inside
-    return at_workspace(context, "snapshots show", wish, say)
+    return at_workspace(context, "snapshots show", request, say)
 
 
 @app.command("diff", cls=VerbCommand)
@@ -80,8 +80,8 @@ def verify(
     ] = None,
 ) -> Call[SnapshotsVerified]:
     """Read snapshots back from the store, every byte; exit 31 when one is damaged."""
-    wish = requests.Verify(snapshots=tuple(snapshots or ()))
-    return at_workspace(context, "snapshots verify", wish, _verified)
+    request = requests.Verify(snapshots=tuple(snapshots or ()))
+    return at_workspace(context, "snapshots verify", request, _verified)
 
 
 @app.command("prune", cls=VerbCommand)
@@ -148,8 +148,8 @@ def _each_remark_once(emit: Emit) -> Emit:
 def _prune_call(
     context: typer.Context, snapshots: list[str], *, dry_run: bool = False
 ) -> Call[SnapshotsPruned]:
-    wish = requests.Prune(snapshots=tuple(snapshots), dry_run=dry_run)
-    return at_workspace(context, "snapshots prune", wish, _pruned)
+    request = requests.Prune(snapshots=tuple(snapshots), dry_run=dry_run)
+    return at_workspace(context, "snapshots prune", request, _pruned)
 
 
 KEPT = typer.Argument(
@@ -164,8 +164,8 @@ def keep(
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[SnapshotsMarked]:
     """Mark snapshots, so that they stay until `snapshots unkeep` or until you prune them by id."""
-    wish = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
-    return at_workspace(context, "snapshots keep", wish, _marked)
+    request = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
+    return at_workspace(context, "snapshots keep", request, _marked)
 
 
 @app.command("unkeep", cls=VerbCommand)
@@ -179,8 +179,8 @@ def unkeep(
     Also for snapshots that scratchflow marked because the backup after them was much smaller: this says that
     the smaller one is right.
     """
-    wish = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
-    return at_workspace(context, "snapshots unkeep", wish, _marked)
+    request = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
+    return at_workspace(context, "snapshots unkeep", request, _marked)
 
 
 @app.command("export", cls=VerbCommand)
@@ -196,8 +196,8 @@ def export(
 
     Every byte is checked on the way: of a damaged snapshot no file is written (exit code 31).
     """
-    wish = requests.Export(file=file, snapshot=snapshot, dry_run=dry_run)
-    return at_workspace(context, "snapshots export", wish, _exported)
+    request = requests.Export(file=file, snapshot=snapshot, dry_run=dry_run)
+    return at_workspace(context, "snapshots export", request, _exported)
 
 
 @app.command("import", cls=VerbCommand)
@@ -215,8 +215,8 @@ def import_file(
     The imported snapshot becomes `latest`, however old the archive is: a plain `restore`, and `up` on
     another node, bring it. `scratchflow restore ID` with the id of the one before goes back.
     """
-    wish = requests.Import(file=file, dry_run=dry_run)
-    return at_workspace(context, "snapshots import", wish, _imported)
+    request = requests.Import(file=file, dry_run=dry_run)
+    return at_workspace(context, "snapshots import", request, _imported)
 
 
 def _listed(listed: SnapshotsListed) -> Iterator[str]:

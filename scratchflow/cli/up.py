@@ -39,8 +39,8 @@ def up(
         from scratchflow.flows.up import up as flow
 
         wait_s = who.settings().profile.wait.seconds if waiting_s is None else waiting_s
-        wish = Hold(node=node, warm=not no_warm, wait_s=wait_s, dry_run=dry_run)
-        return flow(who, emit, wish, run_editor=open_editor)
+        request = Hold(node=node, warm=not no_warm, wait_s=wait_s, dry_run=dry_run)
+        return flow(who, emit, request, run_editor=open_editor)
 
     return Call("up", run, _shown)
 

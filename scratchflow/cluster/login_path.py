@@ -26,10 +26,10 @@ def with_login_path(environment: Mapping[str, str], run: Run) -> dict[str, str]:
         done = run(["sh", "-l", "-c", _TELL], _PROFILE_S)
     except (CommandMissing, CommandUnanswered):
         return before
-    return {**before, **_told(done.text)}
+    return {**before, **_parse_environment(done.text)}
 
 
-def _told(text: str) -> dict[str, str]:
+def _parse_environment(text: str) -> dict[str, str]:
     lines = text.rpartition(f"\n{_MARK}\n")[2].splitlines()
     pairs = (line.partition("=") for line in lines)
     return {name: value for name, equals, value in pairs if equals and name in _WANTED and value}

@@ -50,14 +50,14 @@ def step_id(environment: Mapping[str, str]) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def as_told_by_slurm(job_id: int, node: str, environment: Mapping[str, str]) -> list[str]:
+def slurm_variables(job_id: int, node: str, environment: Mapping[str, str]) -> list[str]:
     """What a step of the job would find in its environment, for a process that is none: `NAME=value`.
 
     Besides what the functions above read, the way to Slurm's commands as this process has it.
     """
-    told = {"SLURMD_NODENAME": node, "SLURM_JOB_ID": str(job_id)}
+    variables = {"SLURMD_NODENAME": node, "SLURM_JOB_ID": str(job_id)}
     passed = {name: environment[name] for name in _WAY_TO_SLURM if environment.get(name)}
-    return [f"{name}={value}" for name, value in {**told, **passed}.items()]
+    return [f"{name}={value}" for name, value in {**variables, **passed}.items()]
 
 
 def _on_path(program: str, path: str) -> bool:

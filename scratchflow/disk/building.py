@@ -44,8 +44,8 @@ def building_beside(target: Path, token: str) -> Iterator[Path]:
     outer.mkdir(mode=0o700)
     note = os.open(outer / _NOTE, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
-        told = Note(host=os.uname().nodename, locked=_lock(note))
-        os.write(note, msgspec.json.encode(told))
+        content = Note(host=os.uname().nodename, locked=_lock(note))
+        os.write(note, msgspec.json.encode(content))
         tree = outer / _TREE
         tree.mkdir(mode=0o700)
         yield tree

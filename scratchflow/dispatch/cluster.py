@@ -70,42 +70,46 @@ class Cluster:
         self._open_until = open_until
         self._far: Transport | None = None
 
-    def on_login(self, do: str, wish: Arguments, kind: type[R], *, emit: Emit | None = None) -> R:
+    def on_login(
+        self, do: str, request: Arguments, kind: type[R], *, emit: Emit | None = None
+    ) -> R:
         """Has it done on the login host."""
-        _require_arguments(ON_LOGIN[do], wish)
+        _require_arguments(ON_LOGIN[do], request)
         if is_login_host(self.settings, self.caller.environment):
-            done = do_here(do, self.settings, wish, emit or self.emit)
+            done = do_here(do, self.settings, request, emit or self.emit)
         else:
-            done = self._ask(do, wish, emit or self.emit, on_node=False)
+            done = self._ask(do, request, emit or self.emit, on_node=False)
         return _of(kind, done)
 
     def at_workspace(
-        self, do: str, wish: Arguments, kind: type[R], *, job_id: int | None = None
+        self, do: str, request: Arguments, kind: type[R], *, job_id: int | None = None
     ) -> R:
         """Has it done where the workspace is, or, when the store is enough, where that can be seen.
 
         With `job_id` on the node of that job: while moving there are two.
         """
-        return _of(kind, self._done_at_workspace(do, wish, job_id))
+        return _of(kind, self._done_at_workspace(do, request, job_id))
 
-    def _done_at_workspace(self, do: str, wish: Arguments, job_id: int | None) -> Result:
-        _require_arguments(ON_NODE[do], wish)
+    def _done_at_workspace(self, do: str, request: Arguments, job_id: int | None) -> Result:
+        _require_arguments(ON_NODE[do], request)
         settings, environment = self.settings, self.caller.environment
         verbose = self.caller.verbose
         needs_scratch = ON_NODE[do].needs_scratch
         is_login = is_login_host(settings, environment)
         needs_no_node = is_login and not needs_scratch
         if needs_no_node or is_here(settings, environment, job_id):
-            return do_here(do, settings, wish, self.emit, wants_items=verbose)
-        _refuse_relative_paths(wish)
+            return do_here(do, settings, request, self.emit, wants_items=verbose)
+        _refuse_relative_paths(request)
         if is_login:
             from scratchflow.dispatch.relay import relay
 
-            return relay(settings, do, wish, environment, self.emit, job_id=job_id, verbose=verbose)
-        return self._ask(do, wish, self.emit, on_node=needs_scratch, job_id=job_id)
+            return relay(
+                settings, do, request, environment, self.emit, job_id=job_id, verbose=verbose
+            )
+        return self._ask(do, request, self.emit, on_node=needs_scratch, job_id=job_id)
 
     def _ask(
-        self, do: str, wish: Arguments, emit: Emit, *, on_node: bool, job_id: int | None = None
+        self, do: str, request: Arguments, emit: Emit, *, on_node: bool, job_id: int | None = None
     ) -> Result:
         import msgspec
 
@@ -120,7 +124,7 @@ class Cluster:
             self._far,
             self.settings,
             do,
-            msgspec.to_builtins(wish),
+            msgspec.to_builtins(request),
             emit,
             on_node=on_node,
             job_id=job_id,
@@ -136,20 +140,20 @@ def cluster_of(settings: Settings, caller: Caller, emit: Emit) -> Iterator[Clust
         yield Cluster(settings, caller, emit, open_until)
 
 
-def at_workspace(do: str, wish: Arguments, caller: Caller, emit: Emit) -> Result:
+def at_workspace(do: str, request: Arguments, caller: Caller, emit: Emit) -> Result:
     """One thing, done where the workspace is."""
     settings = caller.settings()
     if not settings.exists:
         message = "no configuration file yet; using the built-in profile `local`"
         emit(Log(level="info", message=message))
     with cluster_of(settings, caller, emit) as cluster:
-        return cluster.at_workspace(do, wish, RESULTS_BY_OP[do])
+        return cluster.at_workspace(do, request, RESULTS_BY_OP[do])
 
 
-def on_login(do: str, wish: Arguments, caller: Caller, emit: Emit) -> Result:
+def on_login(do: str, request: Arguments, caller: Caller, emit: Emit) -> Result:
     """One thing, done on the login host."""
     with cluster_of(caller.settings(), caller, emit) as cluster:
-        return cluster.on_login(do, wish, RESULTS_BY_OP[do])
+        return cluster.on_login(do, request, RESULTS_BY_OP[do])
 
 
 def _of(kind: type[R], done: Result) -> R:
@@ -158,15 +162,15 @@ def _of(kind: type[R], done: Result) -> R:
     return done
 
 
-def _require_arguments(served: OnLogin | OnNode, wish: Arguments) -> None:
+def _require_arguments(served: OnLogin | OnNode, request: Arguments) -> None:
     """The same mistake shows wherever it is made, not only where the flow is called directly."""
-    if not isinstance(wish, served.arguments):
-        raise TypeError(f"{type(wish)} instead of {served.arguments}")
+    if not isinstance(request, served.arguments):
+        raise TypeError(f"{type(request)} instead of {served.arguments}")
 
 
-def _refuse_relative_paths(wish: Arguments) -> None:
-    for field in wish.path_fields:
-        path = getattr(wish, field)
+def _refuse_relative_paths(request: Arguments) -> None:
+    for field in request.path_fields:
+        path = getattr(request, field)
         if path is not None and not os.path.isabs(path):
             problem = f"`{path}` would be a path on the node: give it in full"
             raise UsageInvalid(problem=problem, command="scratchflow")

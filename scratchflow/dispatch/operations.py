@@ -104,7 +104,7 @@ def function_of(operation: OnNode | OnLogin) -> Callable[..., Result]:
 def do_here(
     do: str,
     settings: Settings,
-    wish: Arguments,
+    request: Arguments,
     emit: Emit,
     *,
     wants_items: bool = False,
@@ -114,16 +114,16 @@ def do_here(
     if do in ON_LOGIN:
         from scratchflow.login.host import LoginHost
 
-        return function_of(ON_LOGIN[do])(LoginHost(settings, os.environ, emit), wish)
-    from scratchflow.node.context import here_with
-    from scratchflow.node.progress import Teller
+        return function_of(ON_LOGIN[do])(LoginHost(settings, os.environ, emit), request)
+    from scratchflow.node.context import node_context
+    from scratchflow.node.progress import Notifier
 
     served = ON_NODE[do]
-    here = here_with(
+    here = node_context(
         settings, os.environ, needs_scratch=served.needs_scratch, store_seen=store_seen
     )
     if store_seen is not None and served.compares_store:
         from scratchflow.node.same_store import require_same_store
 
         require_same_store(here)
-    return function_of(served)(here, Teller(emit, wants_items=wants_items), wish)
+    return function_of(served)(here, Notifier(emit, wants_items=wants_items), request)

@@ -27,7 +27,7 @@ from scratchflow.workspace.workspace import expand
 def relay(
     settings: Settings,
     do: str,
-    wish: Arguments,
+    arguments: Arguments,
     environment: Mapping[str, str],
     emit: Emit,
     *,
@@ -38,15 +38,15 @@ def relay(
     slurm = this_slurm(environment)
     held = require_allocation(slurm, settings.name, job_id)
     if held.node == node_name(environment):
-        return do_here(do, settings, wish, emit, wants_items=verbose)
+        return do_here(do, settings, arguments, emit, wants_items=verbose)
     request = asking(
         do,
-        msgspec.to_builtins(wish),
+        msgspec.to_builtins(arguments),
         profile_name=settings.name,
         profile=to_plain(settings.profile),
         verbose=verbose,
     )
-    seen = _store_seen(settings, do, wish, environment)
+    seen = _store_seen(settings, do, arguments, environment)
     node = node_transport(held, settings.name, environment)
     with _growing_for(settings, do, environment) as name:
         if seen is not None:
@@ -57,11 +57,11 @@ def relay(
 
 
 def _store_seen(
-    settings: Settings, do: str, wish: Arguments, environment: Mapping[str, str]
+    settings: Settings, do: str, arguments: Arguments, environment: Mapping[str, str]
 ) -> StoreSeen | None:
     """The store as this host sees it, for the node to compare. What only looks makes no store."""
     store = expand(settings.profile.store, environment)
-    is_look = do == "check node" or (isinstance(wish, DryRun) and wish.dry_run)
+    is_look = do == "check node" or (isinstance(arguments, DryRun) and arguments.dry_run)
     find = find_place if is_look else open_place
     place = find(store, settings.profile.workspace)
     return store_seen_here(place, str(store), make=not is_look)

@@ -13,16 +13,16 @@ from scratchflow.model.results import AliasShown, NodeHeld, Problem
 from scratchflow.model.text import last_line, printable
 from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import resolve
 from scratchflow.ssh.keys.known_hosts import remember_node
 
 VERIFY_S = 60.0
 
 
-def places_of(settings: Settings) -> SshPlaces:
+def places_of(settings: Settings) -> SshPaths:
     """Where the profile's ssh files are on this machine."""
-    return SshPlaces.of(settings.profile.ssh_config)
+    return SshPaths.of(settings.profile.ssh_config)
 
 
 def has_alias(settings: Settings) -> bool:
@@ -47,7 +47,7 @@ def point_at(settings: Settings, held: NodeHeld, emit: Emit) -> None:
         raise AliasUnused(alias=profile.alias, login=profile.login)
 
 
-def _target(settings: Settings, held: NodeHeld, places: SshPlaces) -> AliasTarget:
+def _target(settings: Settings, held: NodeHeld, places: SshPaths) -> AliasTarget:
     login = settings.profile.login
     if login == "local":
         return AliasTarget(settings.name, held.node, held.user, None)
@@ -63,7 +63,7 @@ def _target(settings: Settings, held: NodeHeld, places: SshPlaces) -> AliasTarge
     )
 
 
-def _leads_to(places: SshPlaces, alias: str, node: str) -> bool:
+def _leads_to(places: SshPaths, alias: str, node: str) -> bool:
     """Whether the user's own ssh, with all that his config says, goes there."""
     config: Path | None = places.config if places.config.exists() else None
     return resolve(alias, config=config).hostname == node.lower()

@@ -12,7 +12,7 @@ from scratchflow.model.requests import Hold
 from scratchflow.model.results import Allocated, NodeHeld
 
 
-def allocate(caller: Caller, emit: Emit, wish: Hold) -> Allocated:
+def allocate(caller: Caller, emit: Emit, request: Hold) -> Allocated:
     """Reuses the node that is held, or takes one; success is a real `ssh` to it through the alias.
 
     Interrupted before the node is ours, the request is withdrawn; after that the node stays ours,
@@ -21,17 +21,17 @@ def allocate(caller: Caller, emit: Emit, wish: Hold) -> Allocated:
     settings = caller.settings()
     with cluster_of(settings, caller, emit) as cluster:
         if settings.profile.scheduler == "none":
-            return session_here(cluster, wish)
-        return allocate_on(cluster, wish)
+            return session_here(cluster, request)
+        return allocate_on(cluster, request)
 
 
-def allocate_on(cluster: Cluster, wish: Hold) -> Allocated:
+def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
     """The same on a cluster that is reached already."""
     settings, caller, emit = cluster.settings, cluster.caller, cluster.emit
     if not is_login_host(settings, caller.environment):
         require_alias(settings)
-    held = cluster.on_login("hold", wish, NodeHeld)
-    if not wish.dry_run and has_alias(settings):
+    held = cluster.on_login("hold", request, NodeHeld)
+    if not request.dry_run and has_alias(settings):
         # No progress bar from here on: ssh may ask something in the same terminal.
         point_at(settings, held, emit)
         verify(settings, held.node, emit, may_ask=caller.may_ask)
@@ -44,18 +44,18 @@ def allocate_on(cluster: Cluster, wish: Hold) -> Allocated:
         reused=held.reused,
         warm=held.warm,
         command=held.command,
-        dry_run=wish.dry_run,
+        dry_run=request.dry_run,
     )
 
 
-def session_here(cluster: Cluster, wish: Hold) -> Allocated:
+def session_here(cluster: Cluster, request: Hold) -> Allocated:
     """Without a scheduler the allocation is the tmux session; the alias is left alone."""
     settings, environment = cluster.settings, cluster.caller.environment
     login = LoginHost(settings, environment, cluster.emit)
     node = node_name(environment)
     name, session = settings.name, settings.profile.tmux_session
     reused = none.allocation(login.tmux, name, node) is not None
-    if not wish.dry_run:
+    if not request.dry_run:
         none.allocate(login.tmux, name, session, node, login.shell)
     return Allocated(
         job_id=None,
@@ -65,6 +65,6 @@ def session_here(cluster: Cluster, wish: Hold) -> Allocated:
         alias=None,
         reused=reused,
         warm=None,
-        command=f"tmux -L scratchflow new-session -d -s {session}" if wish.dry_run else "",
-        dry_run=wish.dry_run,
+        command=f"tmux -L scratchflow new-session -d -s {session}" if request.dry_run else "",
+        dry_run=request.dry_run,
     )

@@ -39,7 +39,7 @@ _HAS_WORK = {"running", "suspended", "unknown"}
 _NAMED = 5
 
 
-class ClearWish(msgspec.Struct, frozen=True):
+class ClearOptions(msgspec.Struct, frozen=True):
     """How to let go."""
 
     backup: bool = True
@@ -48,42 +48,42 @@ class ClearWish(msgspec.Struct, frozen=True):
     leave_behind: bool = False
 
 
-def clear(caller: Caller, emit: Emit, wish: ClearWish) -> Cleared:
+def clear(caller: Caller, emit: Emit, options: ClearOptions) -> Cleared:
     """Releases only what is in snapshots as a whole, unless no backup is wanted.
 
     Killed anywhere, running it again does the rest: each step looks at what is true first.
     """
     with cluster_of(caller.settings(), caller, emit) as cluster:
-        return clear_on(cluster, wish)
+        return clear_on(cluster, options)
 
 
-def clear_on(cluster: Cluster, wish: ClearWish) -> Cleared:
+def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     """The same on a cluster that is reached already."""
     if cluster.settings.profile.scheduler == "none":
-        return _clear_here(cluster, wish)
+        return _clear_here(cluster, options)
     jobs = cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
-    saved = [job for job in jobs if job.state in _HAS_WORK] if wish.backup else []
-    taken = [] if wish.dry_run else _back_up_all(cluster, saved)
+    saved = [job for job in jobs if job.state in _HAS_WORK] if options.backup else []
+    taken = [] if options.dry_run else _back_up_all(cluster, saved)
     for job, one in taken:
-        require_saved(job.node, one, verb="clear", leave_behind=wish.leave_behind)
+        require_saved(job.node, one, verb="clear", leave_behind=options.leave_behind)
     for job, one in taken:
         warn_of_loss(cluster.emit, job.node, one)
     # Those that were looked at, and no other: a job that came meanwhile was not saved.
     numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
-    wanted = Release(job_ids=numbers, dry_run=wish.dry_run)
+    wanted = Release(job_ids=numbers, dry_run=options.dry_run)
     released = cluster.on_login("release", wanted, NodeReleased)
-    parked = not wish.dry_run and park(cluster.settings)
+    parked = not options.dry_run and park(cluster.settings)
     last = next((one for _, one in reversed(taken) if one.snapshot), None)
     return Cleared(
         job_id=released.job_ids[-1] if released.job_ids else None,
         job_ids=released.job_ids,
         snapshot=last.snapshot if last else None,
         read_back_age_s=last.read_back_age_s if last else None,
-        released=bool(released.job_ids) and not wish.dry_run,
+        released=bool(released.job_ids) and not options.dry_run,
         session_ended=released.session_ended,
         parked=parked,
-        commands=_commands(cluster, saved, released) if wish.dry_run else [],
-        dry_run=wish.dry_run,
+        commands=_commands(cluster, saved, released) if options.dry_run else [],
+        dry_run=options.dry_run,
         unsaved=sum(one.unsaved for _, one in taken),
         unsaved_paths=[path for _, one in taken for path in one.unsaved_paths],
     )
@@ -114,8 +114,8 @@ def _save_node(cluster: Cluster, job_id: int | None) -> NodeSaved:
     """The last snapshots of a node, and what they could not hold."""
     cluster.emit(Progress(phase="the last backup"))
     try:
-        wish = SaveNode(message="before clear")
-        saved = cluster.at_workspace("save node", wish, NodeSaved, job_id=job_id)
+        options = SaveNode(message="before clear")
+        saved = cluster.at_workspace("save node", options, NodeSaved, job_id=job_id)
     except (AllocationEnded, AllocationMissing, NodeFailed):
         raise  # there is no node to keep
     except ScratchflowError as error:
@@ -150,8 +150,8 @@ def _final_backup_here(cluster: Cluster) -> BackupTaken | None:
     """On one machine nothing is given back: what could not be read stays where it is."""
     cluster.emit(Progress(phase="the last backup"))
     try:
-        wish = Backup(message="before clear", purpose="final")
-        return cluster.at_workspace("backup", wish, BackupTaken)
+        options = Backup(message="before clear", purpose="final")
+        return cluster.at_workspace("backup", options, BackupTaken)
     except WorkspaceMissing:
         message = "there is no workspace on this machine: nothing to back up"
         cluster.emit(Log(level="info", message=message))
@@ -160,32 +160,32 @@ def _final_backup_here(cluster: Cluster) -> BackupTaken | None:
         raise FinalBackupFailed.because_of(error) from error
 
 
-def _clear_here(cluster: Cluster, wish: ClearWish) -> Cleared:
+def _clear_here(cluster: Cluster, options: ClearOptions) -> Cleared:
     """On one machine: what runs there is not in a job whose end would end it."""
     taken = None
-    if wish.backup and not wish.dry_run:
+    if options.backup and not options.dry_run:
         taken = _final_backup_here(cluster)
-    if not wish.dry_run:
+    if not options.dry_run:
         # After the last backup, not before: had that failed, nobody would save it any more.
         cluster.on_login("autobackup off", DryRun(), AutobackupSwitched)
-    return _end_session(cluster, wish, taken)
+    return _end_session(cluster, options, taken)
 
 
-def _end_session(cluster: Cluster, wish: ClearWish, taken: BackupTaken | None) -> Cleared:
+def _end_session(cluster: Cluster, options: ClearOptions, taken: BackupTaken | None) -> Cleared:
     settings = cluster.settings
-    saving = ["scratchflow backup"] if wish.backup else []
+    saving = ["scratchflow backup"] if options.backup else []
     login = LoginHost(settings, cluster.caller.environment, cluster.emit)
     session = login.tmux.session(settings.name) if login.has_tmux else None
-    ended = session is not None and not wish.dry_run and none.release(login.tmux, settings.name)
+    ended = session is not None and not options.dry_run and none.release(login.tmux, settings.name)
     return Cleared(
         job_id=None,
         snapshot=taken.snapshot if taken else None,
         released=ended,
         session_ended=ended,
         commands=[*saving, f"tmux -L scratchflow kill-session -t ={session}"]
-        if wish.dry_run and session
+        if options.dry_run and session
         else [],
-        dry_run=wish.dry_run,
+        dry_run=options.dry_run,
         unsaved=taken.unsaved if taken else 0,
         unsaved_paths=taken.unsaved_paths if taken else [],
     )

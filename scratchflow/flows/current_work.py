@@ -14,10 +14,10 @@ def newer_than(cluster: Cluster, job_id: int | None) -> str | None:
     It has not when it has no workspace, or a copy that an earlier job left there.
     """
     try:
-        told = cluster.at_workspace("settle", Settle(dry_run=True), Settled, job_id=job_id)
+        settled = cluster.at_workspace("settle", Settle(dry_run=True), Settled, job_id=job_id)
     except TargetNotEmpty:  # the user's own, never saved: nothing is newer
         return None
-    return told.snapshot if told.action == "restored" else None
+    return settled.snapshot if settled.action == "restored" else None
 
 
 def has_present_work(cluster: Cluster, job_id: int | None) -> bool:

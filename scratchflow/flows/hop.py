@@ -60,7 +60,7 @@ class _Move(msgspec.Struct, frozen=True):
         self.cluster.emit(Progress(phase=phase))
 
 
-def hop(caller: Caller, emit: Emit, wish: Hold, *, leave_behind: bool = False) -> Hopped:
+def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False) -> Hopped:
     """Backup, next node, restore, verify, repoint, and only then the old node is released.
 
     Not while files on it are in no snapshot, unless they may be left behind.
@@ -73,14 +73,14 @@ def hop(caller: Caller, emit: Emit, wish: Hold, *, leave_behind: bool = False) -
         raise SchedulerMissing(profile=settings.name)
     with cluster_of(settings, caller, emit) as cluster:
         move = _begin(cluster, leave_behind=leave_behind)
-        if wish.dry_run:
-            return _foretold(move, wish)
+        if request.dry_run:
+            return _foretold(move, request)
         move.say("saving the workspace")
         # A copy that an earlier job left here, `allocate` without `up`: it is saved, but not what goes over.
         newer = newer_than(cluster, move.old_job)
         # Before anything else is asked for: whoever has to mend something does so on one node.
         saved = _save_node(move)
-        held = _next_node(move, wish)
+        held = _next_node(move, request)
         with _says_what_is_held(move, held):
             if newer:
                 last, snapshot = saved.snapshot, _settle(move, held, newer)
@@ -137,8 +137,8 @@ def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:
 
 def _save_node(move: _Move) -> NodeSaved:
     """Everything of ours on the old node; refused while some of it is in no snapshot."""
-    wish = SaveNode(message="before hop")
-    saved = move.cluster.at_workspace("save node", wish, NodeSaved, job_id=move.old_job)
+    request = SaveNode(message="before hop")
+    saved = move.cluster.at_workspace("save node", request, NodeSaved, job_id=move.old_job)
     require_saved(move.old_node, saved, verb="hop", leave_behind=move.leave_behind)
     return saved
 
@@ -146,18 +146,18 @@ def _save_node(move: _Move) -> NodeSaved:
 def _back_up(move: _Move) -> BackupTaken | None:
     """What the old node has now; None when it has no workspace."""
     try:
-        wish = Backup(message="before hop", purpose="final")
-        return move.cluster.at_workspace("backup", wish, BackupTaken, job_id=move.old_job)
+        request = Backup(message="before hop", purpose="final")
+        return move.cluster.at_workspace("backup", request, BackupTaken, job_id=move.old_job)
     except WorkspaceMissing:
         return None
 
 
-def _next_node(move: _Move, wish: Hold) -> NodeHeld:
+def _next_node(move: _Move, request: Hold) -> NodeHeld:
     beside = Hold(
-        node=wish.node,
-        warm=wish.warm,
-        wait_s=wish.wait_s,
-        keep_waiting=wish.keep_waiting,
+        node=request.node,
+        warm=request.warm,
+        wait_s=request.wait_s,
+        keep_waiting=request.keep_waiting,
         beside=move.old_job,
     )
     move.say("asking for the next node")
@@ -184,8 +184,8 @@ def _bring_over(move: _Move, held: NodeHeld) -> tuple[str | None, str | None]:
 def _settle(move: _Move, held: NodeHeld, wanted: str | None) -> str | None:
     """The new node with this snapshot, or with work that came from it; the one that it is at."""
     move.say(f"restoring on {held.node}")
-    wish = Settle(snapshot=wanted)
-    settled = move.cluster.at_workspace("settle", wish, Settled, job_id=held.job_id)
+    request = Settle(snapshot=wanted)
+    settled = move.cluster.at_workspace("settle", request, Settled, job_id=held.job_id)
     message = f"`{held.node}` has snapshot {settled.snapshot}"
     move.cluster.emit(Log(level="info", message=message))
     if settled.action == "restored":
@@ -195,8 +195,8 @@ def _settle(move: _Move, held: NodeHeld, wanted: str | None) -> str | None:
 
 def _require_equal(move: _Move, held: NodeHeld, snapshot: str | None) -> None:
     """The old node is given back only when the new one holds what it had."""
-    wish = Backup(dry_run=True)
-    seen = move.cluster.at_workspace("backup", wish, BackupTaken, job_id=held.job_id)
+    request = Backup(dry_run=True)
+    seen = move.cluster.at_workspace("backup", request, BackupTaken, job_id=held.job_id)
     if seen.kind != "unchanged" or seen.snapshot != snapshot:
         reason = f"`{held.node}` does not equal snapshot {snapshot}"
         raise HopUnfinished(reason=reason, node=move.old_node)
@@ -224,8 +224,8 @@ def _leave(move: _Move, snapshot: str | None) -> tuple[NodeSaved, str | None]:
     if left:
         message = f"`{move.old_node}` was still worked on: what changed is in snapshot {left}"
         cluster.emit(Warned(code="hop.left_behind", message=message))
-    wish = Release(job_ids=(move.old_job,), end_session=False)
-    cluster.on_login("release", wish, NodeReleased)
+    request = Release(job_ids=(move.old_job,), end_session=False)
+    cluster.on_login("release", request, NodeReleased)
     _show_session(cluster)
     return saved, left
 
@@ -239,22 +239,22 @@ def _show_session(cluster: Cluster) -> None:
         cluster.emit(Warned(code="tmux.failed", message=message))
 
 
-def _foretold(move: _Move, wish: Hold) -> Hopped:
-    told = move.cluster.on_login(
+def _foretold(move: _Move, request: Hold) -> Hopped:
+    got = move.cluster.on_login(
         "hold",
-        Hold(node=wish.node, warm=wish.warm, beside=move.old_job, dry_run=True),
+        Hold(node=request.node, warm=request.warm, beside=move.old_job, dry_run=True),
         NodeHeld,
     )
     return Hopped(
         from_node=move.old_node,
         from_job_id=move.old_job,
-        node=told.node,
-        job_id=told.job_id,
+        node=got.node,
+        job_id=got.job_id,
         end_time=None,
         snapshot=None,
         commands=[
             "scratchflow backup",
-            told.command,
+            got.command,
             "scratchflow restore",
             f"point `{move.cluster.settings.profile.alias}` at the new node",
             f"scancel {move.old_job}",

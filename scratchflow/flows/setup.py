@@ -19,14 +19,14 @@ from scratchflow.model.results import Check, ChecksDone, ClusterSetUp
 from scratchflow.reach.login import ask_agent, install_for, reach_login
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias, read_alias
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.base import Transport
 
 # Shows a change and asks whether to make it.
 Confirm = Callable[[str, str], bool]
 
 
-class SetupWish(msgspec.Struct, frozen=True):
+class SetupOptions(msgspec.Struct, frozen=True):
     """Which cluster, under which name, and what is known about it already."""
 
     login: str
@@ -39,50 +39,50 @@ def set_up(
     asked: Asked,
     environment: Mapping[str, str],
     emit: Emit,
-    wish: SetupWish,
+    options: SetupOptions,
     confirm: Confirm,
     *,
     may_ask: bool,
 ) -> ClusterSetUp:
     """Nothing on this machine is written before the cluster answered; all of it can be run again."""
     place, _ = config_path(asked.config, environment)
-    edit = plan_edits(place, _assignments(wish))
-    settings = _settings_after(edit, place, wish)
-    places = SshPlaces.of(settings.profile.ssh_config)
+    edit = plan_edits(place, _assignments(options))
+    settings = _settings_after(edit, place, options)
+    places = SshPaths.of(settings.profile.ssh_config)
     ssh_plan = include.plan_install(places)
     with reach_login(settings, environment, emit, may_ask=may_ask) as far:
         reached_by = far.describe()
-        if wish.dry_run:
-            return _set_up(wish, settings, reached_by, None, edit, place, ssh_plan.diff, [])
+        if options.dry_run:
+            return _set_up(options, settings, reached_by, None, edit, place, ssh_plan.diff, [])
         installed = install_for(settings, far, emit)
         checks = _ask_checks(far, settings, emit)
-    _write_profile(edit, place, wish, confirm)
+    _write_profile(edit, place, options, confirm)
     _include(ssh_plan, confirm)
     checks.append(_park(places, settings))
-    return _set_up(wish, settings, reached_by, installed, edit, place, ssh_plan.diff, checks)
+    return _set_up(options, settings, reached_by, installed, edit, place, ssh_plan.diff, checks)
 
 
-def _assignments(wish: SetupWish) -> dict[str, str]:
-    values = {"login": wish.login, **wish.values}
-    keys = {f"profiles.{wish.name}.{key}": value for key, value in values.items() if value}
-    return {**keys, "default_profile": wish.name}
+def _assignments(options: SetupOptions) -> dict[str, str]:
+    values = {"login": options.login, **options.values}
+    keys = {f"profiles.{options.name}.{key}": value for key, value in values.items() if value}
+    return {**keys, "default_profile": options.name}
 
 
-def _settings_after(edit: Edit, place: Path, wish: SetupWish) -> Settings:
+def _settings_after(edit: Edit, place: Path, options: SetupOptions) -> Settings:
     """The profile as it will be, so that it is tried before it is written."""
-    return settings_in(edit.after, place, wish.name)
+    return settings_in(edit.after, place, options.name)
 
 
 def _ask_checks(far: Transport, settings: Settings, emit: Emit) -> list[Check]:
-    told = ask_agent(far, settings, "check", {}, emit)
-    return list(msgspec.convert(told, ChecksDone).checks)
+    answer = ask_agent(far, settings, "check", {}, emit)
+    return list(msgspec.convert(answer, ChecksDone).checks)
 
 
-def _write_profile(edit: Edit, place: Path, wish: SetupWish, confirm: Confirm) -> None:
+def _write_profile(edit: Edit, place: Path, options: SetupOptions, confirm: Confirm) -> None:
     if edit.after == edit.before:
         return
-    require(confirm, edit.diff(place), f"the profile `{wish.name}`", "scratchflow config set")
-    apply_edits(place, _assignments(wish))
+    require(confirm, edit.diff(place), f"the profile `{options.name}`", "scratchflow config set")
+    apply_edits(place, _assignments(options))
 
 
 def _include(plan: include.Plan, confirm: Confirm) -> None:
@@ -93,7 +93,7 @@ def _include(plan: include.Plan, confirm: Confirm) -> None:
     include.apply(plan)
 
 
-def _park(places: SshPlaces, settings: Settings) -> Check:
+def _park(places: SshPaths, settings: Settings) -> Check:
     """The alias exists from now on; one that leads somewhere is left alone."""
     alias = settings.profile.alias
     if read_alias(places, alias) is None:
@@ -108,7 +108,7 @@ def require(confirm: Confirm, diff: str, what: str, by_hand: str) -> None:
 
 
 def _set_up(
-    wish: SetupWish,
+    options: SetupOptions,
     settings: Settings,
     reached_by: str,
     installed: Installed | None,
@@ -119,12 +119,12 @@ def _set_up(
 ) -> ClusterSetUp:
     return ClusterSetUp(
         profile=settings.name,
-        login=wish.login,
+        login=options.login,
         reached_by=reached_by,
         agent=installed.path if installed else "",
         python=installed.python if installed else "",
         config_diff=edit.diff(place),
         ssh_config_diff=ssh_diff,
         checks=checks,
-        dry_run=wish.dry_run,
+        dry_run=options.dry_run,
     )

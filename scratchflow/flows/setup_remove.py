@@ -26,11 +26,11 @@ from scratchflow.model.results import AllocationShown, JobsShown, SetupRemoved
 from scratchflow.reach.login import reach_login
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import read_alias, remove_alias, remove_files
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.base import Transport
 
 
-class RemoveWish(msgspec.Struct, frozen=True):
+class RemoveOptions(msgspec.Struct, frozen=True):
     """Whether to only show it, and whether to pass over what other profiles use."""
 
     dry_run: bool = False
@@ -50,7 +50,7 @@ def remove(
     environment: Mapping[str, str],
     emit: Emit,
     confirm: Confirm,
-    wish: RemoveWish,
+    options: RemoveOptions,
     *,
     may_ask: bool,
 ) -> SetupRemoved:
@@ -59,12 +59,14 @@ def remove(
     The store stays as it is.
     """
     settings = load_settings(asked, environment)
-    others = _others(asked, settings, environment) if not wish.all_profiles else _Others([], [], [])
-    places = SshPlaces.of(settings.profile.ssh_config)
+    others = (
+        _others(asked, settings, environment) if not options.all_profiles else _Others([], [], [])
+    )
+    places = SshPaths.of(settings.profile.ssh_config)
     plan = include.plan_remove(places)
     diff = "" if others.of_ssh_config else plan.diff
     kept = _kept(settings, others)
-    if wish.dry_run:
+    if options.dry_run:
         return SetupRemoved(ssh_config_diff=diff, agent_removed=False, kept=kept, dry_run=True)
     reached = _Reached(settings, environment, emit, may_ask=may_ask)
     in_use = reached.require_released() if settings.profile.scheduler == "slurm" else []
@@ -115,25 +117,25 @@ class _Reached:
     def _login(self) -> AbstractContextManager[Transport]:
         return reach_login(self._settings, self._environment, self._emit, may_ask=self._may_ask)
 
-    def _jobs(self, far: Transport, wish: OpenJobs) -> list[AllocationShown]:
+    def _jobs(self, far: Transport, options: OpenJobs) -> list[AllocationShown]:
         request = asking(
             "jobs open",
-            msgspec.to_builtins(wish),
+            msgspec.to_builtins(options),
             profile_name=self._settings.name,
             profile=to_plain(self._settings.profile),
         )
-        told = call(far, request, self._emit, command=agent_command())
-        return list(msgspec.convert(told, JobsShown).jobs)
+        answer = call(far, request, self._emit, command=agent_command())
+        return list(msgspec.convert(answer, JobsShown).jobs)
 
 
 def _others(asked: Asked, settings: Settings, environment: Mapping[str, str]) -> _Others:
     profile, found = settings.profile, _Others([], [], [])
-    places = SshPlaces.of(profile.ssh_config)
+    places = SshPaths.of(profile.ssh_config)
     for name in settings.profiles:
         if name == settings.name:
             continue
         other = load_settings(Asked(config=asked.config, profile=name), environment).profile
-        theirs = SshPlaces.of(other.ssh_config)
+        theirs = SshPaths.of(other.ssh_config)
         if other.scheduler != "slurm" or read_alias(theirs, other.alias) is None:
             continue  # not set up on this machine, or not any more
         if theirs == places:

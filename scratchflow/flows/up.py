@@ -17,13 +17,13 @@ from scratchflow.model.results import (
 )
 
 
-def up(caller: Caller, emit: Emit, wish: Hold, *, run_editor: bool) -> UpAndRunning:
+def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndRunning:
     """A node, the workspace on it, the auto-backup. Each step looks first; killed, it goes on next time."""
     settings = caller.settings()
     with cluster_of(settings, caller, emit) as cluster:
         seen = seen_on(cluster)
-        allocated = _node(cluster, seen, wish)
-        if wish.dry_run:
+        allocated = _node(cluster, seen, request)
+        if request.dry_run:
             return _foretold(cluster, seen, allocated)
         emit(Progress(phase="the workspace"))
         settled = cluster.at_workspace("settle", Settle(), Settled)
@@ -43,16 +43,16 @@ def up(caller: Caller, emit: Emit, wish: Hold, *, run_editor: bool) -> UpAndRunn
     )
 
 
-def _node(cluster: Cluster, seen: StatusShown, wish: Hold) -> Allocated | None:
+def _node(cluster: Cluster, seen: StatusShown, request: Hold) -> Allocated | None:
     """The node, taken if there is none, or if the alias does not lead to it; None when all is well."""
     held = seen.allocation
     if cluster.settings.profile.scheduler == "none":
-        return None if held else session_here(cluster, wish)
-    if held and held.state == "running" and not wish.node:
+        return None if held else session_here(cluster, request)
+    if held and held.state == "running" and not request.node:
         alias = seen.alias
         if alias is None or alias.target == held.node:
             return None
-    return allocate_on(cluster, wish)
+    return allocate_on(cluster, request)
 
 
 def _say(settled: Settled, emit: Emit) -> None:

@@ -46,7 +46,7 @@ from scratchflow.reach.login import install_for
 from scratchflow.reach.node import NodeSsh, node_transport
 from scratchflow.reach.node_agent import require_allocation, require_running
 from scratchflow.ssh.transport.local import LocalTransport
-from scratchflow.store.directory import Place, find_place, open_place
+from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses, current, is_alive, log_path, prepare
 from scratchflow.workspace.workspace import expand, find_workspace
 
@@ -64,7 +64,7 @@ _GONE = 1
 HeldNode = RunningAllocation | ThisMachine
 
 
-def switch_on(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
+def switch_on(login: LoginHost, arguments: DryRun) -> AutobackupSwitched:
     """Makes sure that the loop runs on the node, with the interval of the profile."""
     held = held_node(login)
     place = find_place(_store(login), login.profile.workspace)
@@ -72,7 +72,7 @@ def switch_on(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
     every_s = login.profile.backup.every.seconds
     if life is not None and _is_as_wanted(login, life):
         return _switched(life, held, changed=False)
-    if wish.dry_run:
+    if arguments.dry_run:
         return AutobackupSwitched(
             enabled=True, changed=True, node=held.node, every_s=every_s, dry_run=True
         )
@@ -83,20 +83,20 @@ def switch_on(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
     return _switched(life, held, changed=True)
 
 
-def switch_off(login: LoginHost, wish: DryRun) -> AutobackupSwitched:
+def switch_off(login: LoginHost, arguments: DryRun) -> AutobackupSwitched:
     """Ends the loop; a backup that is under way is finished first."""
     held = held_node(login)
     place = find_place(_store(login), login.profile.workspace)
     life = _running_on(login, place, held)
     every_s = login.profile.backup.every.seconds
-    if life is not None and not wish.dry_run:
+    if life is not None and not arguments.dry_run:
         _stop(login, place, held, life)
     return AutobackupSwitched(
         enabled=False,
         changed=life is not None,
         node=held.node,
         every_s=every_s,
-        dry_run=wish.dry_run,
+        dry_run=arguments.dry_run,
     )
 
 
@@ -133,17 +133,17 @@ def _is_as_wanted(login: LoginHost, life: Heartbeat) -> bool:
     )
 
 
-def _told_on(place: Place, held: HeldNode) -> Heartbeat | None:
+def _heartbeat_on(place: StoreDirectory, held: HeldNode) -> Heartbeat | None:
     """What the loop of this very job last said, unless that was its end."""
     return current(place, held.node, held.job_id, held.name)
 
 
-def _running_on(login: LoginHost, place: Place, held: HeldNode) -> Heartbeat | None:
+def _running_on(login: LoginHost, place: StoreDirectory, held: HeldNode) -> Heartbeat | None:
     """The loop of this very job, if it runs: Slurm knows the step, or its machine the process.
 
     Their word counts, not the clocks of two machines; only without one does the age of its last sign.
     """
-    life = _told_on(place, held)
+    life = _heartbeat_on(place, held)
     if life is None:
         return None
     runs: bool | None
@@ -177,7 +177,7 @@ def tell_job_ends(login: LoginHost, held: RunningAllocation) -> None:
     Before the job goes: afterwards ssh may be refused. One that does not hear it learns it from Slurm.
     """
     with suppress(ScratchflowError):
-        life = _told_on(find_place(_store(login), login.profile.workspace), held)
+        life = _heartbeat_on(find_place(_store(login), login.profile.workspace), held)
         if life is not None and life.step_id is None:
             _signal_over_ssh(login, held, life, "TERM")
 
@@ -188,10 +188,10 @@ def _start(login: LoginHost, held: HeldNode) -> Heartbeat:
     place = open_place(_store(login), login.profile.workspace)
     prepare(place)
     token = secrets.token_hex(8)
-    wish = Autobackup(token=token, job_name=held.name, end_time=held.end_time)
+    arguments = Autobackup(token=token, job_name=held.name, end_time=held.end_time)
     asked = asking(
         "autobackup run",
-        msgspec.to_builtins(wish),
+        msgspec.to_builtins(arguments),
         profile_name=login.settings.name,
         profile=to_plain(login.profile),
         hold_stdin=False,
@@ -230,7 +230,7 @@ def _start_on_node(login: LoginHost, held: RunningAllocation, request: bytes) ->
 
 
 def _first_sign(
-    login: LoginHost, step: LastingStep, place: Place, held: HeldNode, token: str
+    login: LoginHost, step: LastingStep, place: StoreDirectory, held: HeldNode, token: str
 ) -> Heartbeat:
     try:
         life = _wait_for_sign(login, step, place, held, token)
@@ -242,12 +242,12 @@ def _first_sign(
 
 
 def _wait_for_sign(
-    login: LoginHost, step: LastingStep, place: Place, held: HeldNode, token: str
+    login: LoginHost, step: LastingStep, place: StoreDirectory, held: HeldNode, token: str
 ) -> Heartbeat:
     pulses = Pulses()
     failure = None
     for _ in looks(START_S, _LOOK_S, login.clock):
-        life = _told_on(place, held)
+        life = _heartbeat_on(place, held)
         # It ends well at once when another start was quicker: that one's life is as good.
         if life is not None and (
             life.token == token or (step.has_ended_well() and _beats(pulses, life))
@@ -307,7 +307,7 @@ class _HereStep(LastingStep):
         """Nothing to cut."""
 
 
-def _stop(login: LoginHost, place: Place, held: HeldNode, life: Heartbeat) -> None:
+def _stop(login: LoginHost, place: StoreDirectory, held: HeldNode, life: Heartbeat) -> None:
     if held.job_id is not None and life.step_id is not None:
         signal_step(login.slurm, held.job_id, life.step_id, "USR1")
     elif held.job_id is not None:
@@ -319,7 +319,7 @@ def _stop(login: LoginHost, place: Place, held: HeldNode, life: Heartbeat) -> No
             os.kill(life.pid, signal.SIGUSR1)
     look_at = login.clock.monotonic() + _LOOK_AT_JOB_S
     for _ in looks(STOP_S, _LOOK_S, login.clock):
-        now = _told_on(place, held)
+        now = _heartbeat_on(place, held)
         if now is None or now.token != life.token:
             return
         if login.clock.monotonic() > look_at:
@@ -355,7 +355,7 @@ def _is_over(login: LoginHost, held: HeldNode) -> bool:
     return job(login.slurm, held.job_id, held.name).state not in HELD
 
 
-def _show_log(login: LoginHost, place: Place, held: HeldNode) -> None:
+def _show_log(login: LoginHost, place: StoreDirectory, held: HeldNode) -> None:
     """A window of our session shows what it does; without one it does the same."""
     if login.has_tmux and not login.session_elsewhere():
         argv = ["tail", "-n", "+1", "-F", str(log_path(place, held.node))]

@@ -25,8 +25,8 @@ from scratchflow.model.requests import NOTHING, Nothing
 from scratchflow.model.results import Check, ChecksDone
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import require_same_store
 from scratchflow.reach.node import steps_overlap
 from scratchflow.store.checks.freshness import watch
@@ -56,16 +56,16 @@ def check_login(login: LoginHost, _: Nothing = NOTHING) -> ChecksDone:
 
 
 def check_node(
-    at_node: Here, _: Teller, __: Nothing, environment: Mapping[str, str] = os.environ
+    at_node: NodeContext, _: Notifier, __: Nothing, environment: Mapping[str, str] = os.environ
 ) -> ChecksDone:
     """The scratch and the workspace, on the node that has them; the store as it is seen from there."""
     settings, node = at_node.settings, at_node.node
-    here = Check(name="node", ok=True, detail=f"`{node}` runs what it is asked to")
+    context = Check(name="node", ok=True, detail=f"`{node}` runs what it is asked to")
     store, *limits = _check_store(settings, environment)
     store = _check_same_store(at_node, store)
     return ChecksDone(
         checks=[
-            here,
+            context,
             msgspec.structs.replace(store, detail=f"{store.detail}, as seen from `{node}`"),
             *limits,
             *(_check_freshness(at_node) if store.ok else []),
@@ -75,7 +75,7 @@ def check_node(
     )
 
 
-def _check_freshness(at_node: Here) -> list[Check]:
+def _check_freshness(at_node: NodeContext) -> list[Check]:
     """Nothing, when the node sees at once what the login host writes, or when that was not tried."""
     seen = at_node.store_seen
     if seen is None or not seen.grows or os.path.basename(seen.grows) != seen.grows:
@@ -84,12 +84,12 @@ def _check_freshness(at_node: Here) -> list[Check]:
     return _limits(place.directory, watch(place.directory / seen.grows).limits(seen.host))
 
 
-def _limits(path: Path, told: Sequence[str]) -> list[Check]:
+def _limits(path: Path, lacks: Sequence[str]) -> list[Check]:
     """One line for each thing that the file system there lacks."""
-    return [Check(name="limits", ok=True, detail=f"{path}: {words}") for words in told]
+    return [Check(name="limits", ok=True, detail=f"{path}: {words}") for words in lacks]
 
 
-def _check_same_store(at_node: Here, store: Check) -> Check:
+def _check_same_store(at_node: NodeContext, store: Check) -> Check:
     """The check of the store, which fails also when it is not the one that it should be."""
     if not store.ok:
         return store

@@ -51,55 +51,55 @@ WARM_WAIT_S = 20.0
 _SAME_SECOND_S = 1.2
 
 
-def hold_node(login: LoginHost, wish: Hold) -> NodeHeld:
+def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
     """The node that the profile holds when this returns: its job runs and its sshd answers."""
     jobs = our_jobs(login.slurm, login.settings.name)
-    left = next((job.node for job in jobs if job.job_id == wish.beside), None)
-    open_jobs = _open_jobs(login, wish)
+    left = next((job.node for job in jobs if job.job_id == asked.beside), None)
+    open_jobs = _open_jobs(login, asked)
     held = with_node(open_jobs)
-    ask = _Ask(login, wish, left)
-    if wish.dry_run:
+    ask = _Ask(login, asked, left)
+    if asked.dry_run:
         return _foretold(ask, held)
     if held or open_jobs:
-        return _held_again(login, wish, (held or open_jobs)[-1])
+        return _held_again(login, asked, (held or open_jobs)[-1])
     try:
         got = ask.for_one()
     except AllocationEnded:
         # Two that start at once share one window: the later one ends the `salloc` of the earlier.
-        others = _open_jobs(login, wish)
+        others = _open_jobs(login, asked)
         if not others:
             raise
         login.remark(
             f"another run asks for a node too, as job {others[-1].job_id}: waiting for that"
         )
-        return _held_again(login, wish, others[-1])
+        return _held_again(login, asked, others[-1])
     try:
-        return _made_ready(login, wish, got)
+        return _made_ready(login, asked, got)
     except NodeFailed as error:
         if not ask.prefers(got.node):
             raise
         login.remark(f"{error}; asking for any other node")
-    return _made_ready(login, wish, msgspec.structs.replace(ask, avoided=got.node).for_one())
+    return _made_ready(login, asked, msgspec.structs.replace(ask, avoided=got.node).for_one())
 
 
-def _open_jobs(login: LoginHost, wish: Hold) -> list[Allocation]:
+def _open_jobs(login: LoginHost, asked: Hold) -> list[Allocation]:
     """The profile's jobs that run or wait, without the one that is left, and any other on its node."""
     jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
-    left = {job.node for job in jobs if job.job_id == wish.beside}
-    return [job for job in jobs if job.job_id != wish.beside and job.node not in left]
+    left = {job.node for job in jobs if job.job_id == asked.beside}
+    return [job for job in jobs if job.job_id != asked.beside and job.node not in left]
 
 
-def _made_ready(login: LoginHost, wish: Hold, got: RunningAllocation) -> NodeHeld:
+def _made_ready(login: LoginHost, asked: Hold, got: RunningAllocation) -> NodeHeld:
     with _given_back_unless_done(login, got):
-        first = _first_granted(login, wish, got)
+        first = _first_granted(login, asked, got)
         if first.job_id == got.job_id:
             return _ready(login, got, reused=False)
     login.remark(f"another run has just got `{first.node}`: giving `{got.node}` back")
     _give_back(login, got)
-    return _held_again(login, wish, first)
+    return _held_again(login, asked, first)
 
 
-def _first_granted(login: LoginHost, wish: Hold, got: RunningAllocation) -> RunningAllocation:
+def _first_granted(login: LoginHost, asked: Hold, got: RunningAllocation) -> RunningAllocation:
     """The job to keep when two runs asked at once: whose node was granted first, then the older one.
 
     Slurm tells whole seconds, so the younger is looked for until the second of our grant is over:
@@ -108,13 +108,13 @@ def _first_granted(login: LoginHost, wish: Hold, got: RunningAllocation) -> Runn
     others: list[Allocation] = []
     for _ in looks(_SAME_SECOND_S, _SAME_SECOND_S / 2, login.clock):
         jobs = our_jobs(login.slurm, login.settings.name)
-        others = [job for job in jobs if job.job_id not in {got.job_id, wish.beside}]
+        others = [job for job in jobs if job.job_id not in {got.job_id, asked.beside}]
         if not any(job.state in OPEN for job in others):
             break
     return min([got, *with_node(others)], key=lambda job: (job.start_time or 0, job.job_id))
 
 
-def _held_again(login: LoginHost, wish: Hold, found: Allocation) -> NodeHeld:
+def _held_again(login: LoginHost, asked: Hold, found: Allocation) -> NodeHeld:
     """A job of ours that runs, or waits in the queue since a run that was killed."""
     if found.state == "suspended":
         raise AllocationSuspended(job_id=found.job_id, node=found.node)
@@ -122,15 +122,15 @@ def _held_again(login: LoginHost, wish: Hold, found: Allocation) -> NodeHeld:
     if got is None:
         holder = DirectHolder(command_environment(login.environment))
         # Whoever asked for it may wait longer than we do: it stays in the queue.
-        patience = Patience(wish.wait_s, keep_waiting=True)
+        patience = Patience(asked.wait_s, keep_waiting=True)
         got = resume(found.name, login.settings.name, _submission(login, holder, patience))
-    if wish.node and got.node != _complete(login, wish.node):
+    if asked.node and got.node != _complete(login, asked.node):
         under_way = "`scratchflow hop` without `--node` finishes the move that is under way"
         next_step = (
-            under_way if wish.beside else f"`scratchflow hop --node {wish.node}` moves there"
+            under_way if asked.beside else f"`scratchflow hop --node {asked.node}` moves there"
         )
         raise AllocationElsewhere(
-            node=got.node, wanted=wish.node, job_id=got.job_id, next_step=next_step
+            node=got.node, wanted=asked.node, job_id=got.job_id, next_step=next_step
         )
     try:
         return _ready(login, got, reused=True)
@@ -144,32 +144,32 @@ class _Ask(msgspec.Struct, frozen=True):
     """A request for a node; `left` is the one that is held and not wanted again."""
 
     login: LoginHost
-    wish: Hold
+    asked: Hold
     left: str | None
     avoided: str = ""
 
     def for_one(self) -> RunningAllocation:
-        wish, login = self.wish, self.login
+        asked, login = self.asked, self.login
         wanted = self.node()
-        warm = "" if wanted or not wish.warm else self.warm_choice()
+        warm = "" if wanted or not asked.warm else self.warm_choice()
         if warm:
             login.remark(f"`{warm}` is warm: asking for it first")
             with suppress(AllocationPending, AllocationRefused):
-                return self._allocate(warm, Patience(min(WARM_WAIT_S, wish.wait_s)))
+                return self._allocate(warm, Patience(min(WARM_WAIT_S, asked.wait_s)))
             login.remark(f"`{warm}` was not to be had; any node will do")
-        return self._allocate(wanted, _patience(wish))
+        return self._allocate(wanted, _patience(asked))
 
     def prefers(self, node: str | None) -> bool:
         """Whether a node was only taken because it is warm."""
-        return not self.wish.node and node in warm_nodes(
+        return not self.asked.node and node in warm_nodes(
             self.login.settings, self.login.environment
         )
 
     def node(self) -> str:
         """The node by its full name, if one was asked for."""
-        if not self.wish.node:
+        if not self.asked.node:
             return ""
-        node = _complete(self.login, self.wish.node)
+        node = _complete(self.login, self.asked.node)
         if node == self.left:
             problem = f"`{node}` is the node that is held already"
             raise UsageInvalid(problem=problem, command="scratchflow hop")
@@ -222,8 +222,8 @@ def _submission(login: LoginHost, holder: Holder, patience: Patience) -> Submiss
     return Submission(login.slurm, holder, patience, watch=_Watch(login))
 
 
-def _patience(wish: Hold) -> Patience:
-    return Patience(wish.wait_s, wish.keep_waiting)
+def _patience(asked: Hold) -> Patience:
+    return Patience(asked.wait_s, asked.keep_waiting)
 
 
 def _complete(login: LoginHost, wanted: str) -> str:
@@ -290,12 +290,12 @@ def _give_back(login: LoginHost, got: RunningAllocation) -> None:
 def _foretold(ask: _Ask, held: list[RunningAllocation]) -> NodeHeld:
     if held:
         now = held[-1]
-        return _told(now, f"job {now.job_id} holds `{now.node}` already")
-    node = ask.node() or (ask.warm_choice() if ask.wish.warm else "")
-    return _told(None, shlex.join(ask.request(node).argv()))
+        return _shown(now, f"job {now.job_id} holds `{now.node}` already")
+    node = ask.node() or (ask.warm_choice() if ask.asked.warm else "")
+    return _shown(None, shlex.join(ask.request(node).argv()))
 
 
-def _told(held: RunningAllocation | None, command: str) -> NodeHeld:
+def _shown(held: RunningAllocation | None, command: str) -> NodeHeld:
     return NodeHeld(
         job_id=held.job_id if held else None,
         node=held.node if held else "",
@@ -317,7 +317,7 @@ class _Watch:
     def __init__(self, login: LoginHost) -> None:
         self._login = login
         self._previous: str | None = None
-        self._told: State | None = None
+        self._shown: State | None = None
 
     def __call__(self, seen: Allocation) -> None:
         event = State(
@@ -329,10 +329,10 @@ class _Watch:
             deadline=iso_time(seen.end_time),
             start_estimate=iso_time(seen.start_estimate),
         )
-        if self._told is None or msgspec.structs.replace(self._told, previous=None) != (
+        if self._shown is None or msgspec.structs.replace(self._shown, previous=None) != (
             msgspec.structs.replace(event, previous=None)
         ):
             self._login.emit(event)
             if seen.state != "running":
                 self._login.emit(Progress(phase="waiting for a node"))
-        self._told, self._previous = event, seen.state
+        self._shown, self._previous = event, seen.state

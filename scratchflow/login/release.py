@@ -17,16 +17,16 @@ END_S = 15.0
 """How long Slurm may take to end a cancelled job before we go on."""
 
 
-def release_node(login: LoginHost, wish: Release) -> NodeReleased:
+def release_node(login: LoginHost, request: Release) -> NodeReleased:
     """Cancels these jobs of the profile by their numbers, and ends its tmux session if that is wanted.
 
     The session stays while another allocation uses it.
     """
     jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
-    chosen = [job for job in jobs if wish.job_ids is None or job.job_id in wish.job_ids]
+    chosen = [job for job in jobs if request.job_ids is None or job.job_id in request.job_ids]
     numbers = [job.job_id for job in chosen if job.job_id is not None]
-    ends_session = wish.end_session and len(chosen) == len(jobs)
-    if wish.dry_run:
+    ends_session = request.end_session and len(chosen) == len(jobs)
+    if request.dry_run:
         commands = [f"scancel {number}" for number in numbers]
         if ends_session and login.has_tmux and login.tmux.session(login.settings.name):
             commands.append(_kill_command(login.profile.tmux_session))

@@ -35,7 +35,7 @@ from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, newer_elsewhere, read_catalogue
 from scratchflow.store.checks.verified import Verification, read_verified, verified_at
-from scratchflow.store.directory import Place, find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.heartbeats import (
     Heartbeat,
     Pulses,
@@ -58,11 +58,11 @@ class Now:
         self._monotonic_s = time.monotonic()
         self._pulses = pulses or Pulses()
 
-    def is_alive(self, told: Heartbeat) -> bool | None:
+    def is_alive(self, heartbeat: Heartbeat) -> bool | None:
         """Whether an auto-backup gives signs of life; None when one look cannot tell."""
-        if told.phase == "ended":
+        if heartbeat.phase == "ended":
             return False
-        return self._pulses.is_alive(told, self.wall_s, self._monotonic_s)
+        return self._pulses.is_alive(heartbeat, self.wall_s, self._monotonic_s)
 
 
 def look(login: LoginHost, _: Nothing = NOTHING, *, pulses: Pulses | None = None) -> StatusShown:
@@ -116,7 +116,9 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
             workspace=workspace,
             snapshots=_snapshots(catalogue, verified, now.wall_s),
             autobackup=autobackup,
-            living=tuple(told for told in read_heartbeats(place) if now.is_alive(told)),
+            living=tuple(
+                heartbeat for heartbeat in read_heartbeats(place) if now.is_alive(heartbeat)
+            ),
             problems=(
                 *replaced,
                 *_half_restored(settings, environment),
@@ -180,7 +182,10 @@ def _allocation(held: Allocation | None, now_s: float) -> AllocationShown | None
 
 
 def _workspace(
-    settings: Settings, environment: Mapping[str, str], place: Place, held: Allocation | None
+    settings: Settings,
+    environment: Mapping[str, str],
+    place: StoreDirectory,
+    held: Allocation | None,
 ) -> WorkspaceShown:
     """On its own machine it is looked at. Elsewhere the auto-backup tells, or the node's record does."""
     workspace = find_workspace(settings.profile, environment)
@@ -192,13 +197,13 @@ def _workspace(
         base = read_base(workspace, store) if exists else None
         return WorkspaceShown(path=path, exists=exists, base_snapshot=base)
     record = next((one for one in read_nodes(place) if one.node == node), None)
-    told = current(place, node, held.job_id, held.name) if held and node else None
-    if told is not None and told.workspace_exists is False:
-        return WorkspaceShown(path=path, exists=False, base_snapshot=None, seen_time=told.time)
+    heartbeat = current(place, node, held.job_id, held.name) if held and node else None
+    if heartbeat is not None and heartbeat.workspace_exists is False:
+        return WorkspaceShown(path=path, exists=False, base_snapshot=None, seen_time=heartbeat.time)
     if record is None:
-        exists_there = told.workspace_exists if told else None
+        exists_there = heartbeat.workspace_exists if heartbeat else None
         return WorkspaceShown(path=path, exists=exists_there, base_snapshot=None)
-    seen = told.time if told and told.workspace_exists else record.time
+    seen = heartbeat.time if heartbeat and heartbeat.workspace_exists else record.time
     return WorkspaceShown(path=path, exists=True, base_snapshot=record.snapshot, seen_time=seen)
 
 
@@ -307,31 +312,31 @@ def _recent(manifest: Manifest) -> RecentSnapshot:
 
 
 def autobackup_shown(
-    settings: Settings, place: Place, held: Allocation | None, now: Now
+    settings: Settings, place: StoreDirectory, held: Allocation | None, now: Now
 ) -> AutobackupShown:
     """The auto-backup of the node that is held, by its last sign of life."""
     every_s = settings.profile.backup.every.seconds
-    told = read_heartbeat(place, held.node) if held and held.node else None
-    if told and held and not told.is_of(held.job_id, held.name):
-        told = None
-    if told is None or held is None or told.phase == "ended":
+    heartbeat = read_heartbeat(place, held.node) if held and held.node else None
+    if heartbeat and held and not heartbeat.is_of(held.job_id, held.name):
+        heartbeat = None
+    if heartbeat is None or held is None or heartbeat.phase == "ended":
         return AutobackupShown(
-            enabled=False, every_s=every_s, last_error=told.last_error if told else None
+            enabled=False, every_s=every_s, last_error=heartbeat.last_error if heartbeat else None
         )
-    alive = now.is_alive(told)
+    alive = now.is_alive(heartbeat)
     return AutobackupShown(
         enabled=True,
-        every_s=told.every_s,
-        next_time=told.next_time,
-        last_time=told.last_time,
-        last_error=told.last_error,
+        every_s=heartbeat.every_s,
+        next_time=heartbeat.next_time,
+        last_time=heartbeat.last_time,
+        last_error=heartbeat.last_error,
         overdue=alive is False,
-        priority=told.priority,
+        priority=heartbeat.priority,
         alive=alive,
-        other_settings=told.settings not in {"", settings_digest(settings.profile)},
-        warnings=told.warnings,
-        unsaved=told.unsaved,
-        unsaved_paths=told.unsaved_paths,
+        other_settings=heartbeat.settings not in {"", settings_digest(settings.profile)},
+        warnings=heartbeat.warnings,
+        unsaved=heartbeat.unsaved,
+        unsaved_paths=heartbeat.unsaved_paths,
     )
 
 
@@ -397,15 +402,13 @@ def _forgotten(
 ) -> Iterator[Problem]:
     """A slurmctld that is killed may forget its youngest jobs. Ended ones it remembers for minutes."""
     known = {None, *(job.job_id for job in jobs)}
-    if all(told.job_id in known for told in living):
+    if all(heartbeat.job_id in known for heartbeat in living):
         return
     # Another profile may use the same store.
     known |= {job.job_id for job in our_jobs(login.slurm, ended=True)}
-    for told in living:
-        if told.job_id not in known:
-            detail = (
-                f"job {told.job_id} ran on `{told.node}` until {told.time}, and Slurm has lost it"
-            )
+    for heartbeat in living:
+        if heartbeat.job_id not in known:
+            detail = f"job {heartbeat.job_id} ran on `{heartbeat.node}` until {heartbeat.time}, and Slurm has lost it"
             fix = "what was saved is safe; `scratchflow up` takes a node"
             yield Problem(name="allocation.forgotten", detail=detail, fix=fix)
 

@@ -10,7 +10,7 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import counted
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.checks.verified import Verification
-from scratchflow.store.directory import Place
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.nodes import NodeRecord, read_nodes
 from scratchflow.store.retention.marks import Mark, read_marks
 from scratchflow.store.retention.shrink import is_shrunk, size_in_words
@@ -19,7 +19,7 @@ _NAMED = 3
 
 
 def store_problems(
-    place: Place,
+    place: StoreDirectory,
     catalogue: Catalogue,
     autobackup: AutobackupShown,
     verified: Mapping[str, Verification],

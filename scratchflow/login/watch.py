@@ -20,19 +20,19 @@ AT_LEAST_EVERY_S = 60.0
 _PASSING = {"seconds_left", "last_age_s", "oldest_check_s", "seen_time"}
 
 
-def watch(login: LoginHost, wish: Watch) -> StatusShown:
+def watch(login: LoginHost, request: Watch) -> StatusShown:
     """Goes on until whoever listens is gone: the end of our input interrupts it."""
     last: StatusShown | None = None
-    told: Any = None
-    told_at = float("-inf")
+    sent: Any = None
+    sent_at = float("-inf")
     pulses = Pulses()
     while True:
         last = _seen(login, last, pulses)
         news = _without_passing(msgspec.to_builtins(last))
-        if news != told or time.monotonic() - told_at >= AT_LEAST_EVERY_S:
+        if news != sent or time.monotonic() - sent_at >= AT_LEAST_EVERY_S:
             login.emit(Status(data=msgspec.to_builtins(last)))
-            told, told_at = news, time.monotonic()
-        time.sleep(wish.every_s)
+            sent, sent_at = news, time.monotonic()
+        time.sleep(request.every_s)
 
 
 def _seen(login: LoginHost, last: StatusShown | None, pulses: Pulses) -> StatusShown:

@@ -23,7 +23,7 @@ class ScratchflowError(Exception):
     hint: ClassVar[str]
     retryable: bool = False
     bug: ClassVar[bool] = False
-    _told_hint: str | None = None
+    _agent_hint: str | None = None
 
     def __init__(self, **fields: object) -> None:
         # Fields hold foreign text (file names, Slurm's words): escaped once, here.
@@ -33,8 +33,8 @@ class ScratchflowError(Exception):
     @property
     def shown_hint(self) -> str:
         """The next step, with the fields of this failure filled in."""
-        if self._told_hint is not None:
-            return self._told_hint
+        if self._agent_hint is not None:
+            return self._agent_hint
         return self.hint.format_map(self.fields)
 
     @classmethod
@@ -945,7 +945,7 @@ class FarError(ScratchflowError):
     hint = "{next_step}"
 
 
-def told_error(
+def error_from_agent(
     code: str, message: str, hint: str, *, retryable: bool, exit_code: int
 ) -> ScratchflowError:
     """The error that an agent reported, as its class here, in the agent's own words.
@@ -960,7 +960,7 @@ def told_error(
     error.retryable = retryable
     # Other numbers are not for an error, or not for a process.
     error.exit_code = exit_code if 1 <= exit_code <= 255 else kind.exit_code
-    error._told_hint = printable(hint)  # noqa: SLF001 - made here, instead of by __init__
+    error._agent_hint = printable(hint)  # noqa: SLF001 - made here, instead of by __init__
     return error
 
 

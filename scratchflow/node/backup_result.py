@@ -12,7 +12,7 @@ from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
-from scratchflow.node.progress import Teller
+from scratchflow.node.progress import Notifier
 
 if TYPE_CHECKING:
     from scratchflow.archive.write.writer import Written
@@ -27,13 +27,13 @@ class Heard(msgspec.Struct, frozen=True):
     unreadable: int
 
     @classmethod
-    def so_far(cls, teller: Teller) -> Heard:
+    def so_far(cls, notify: Notifier) -> Heard:
         """As it is now."""
-        return cls(teller.warnings, len(teller.unreadable))
+        return cls(notify.warnings, len(notify.unreadable))
 
-    def unsaved(self, teller: Teller) -> list[bytes]:
+    def unsaved(self, notify: Notifier) -> list[bytes]:
         """The paths that this snapshot could not read, each once."""
-        return list(dict.fromkeys(teller.unreadable[self.unreadable :]))
+        return list(dict.fromkeys(notify.unreadable[self.unreadable :]))
 
 
 def unchanged(manifest: Manifest, took_s: float, unsaved: list[bytes]) -> BackupTaken:

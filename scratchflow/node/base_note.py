@@ -12,20 +12,20 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.text import printable
 from scratchflow.node.backup_result import unsaved_fields
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
-from scratchflow.store.directory import Place, open_place
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.nodes import NodeRecord, is_node_name, read_nodes, record_node
 from scratchflow.workspace.notes import cache_path, write_base
 
 
 def note_equal(
-    here: Here,
-    place: Place,
+    context: NodeContext,
+    place: StoreDirectory,
     snapshot: str,
     cache: ScanCache | None,
-    teller: Teller,
+    notify: Notifier,
     *,
     is_own: bool = True,
 ) -> None:
@@ -35,52 +35,54 @@ def note_equal(
     copy, or saved one that fell behind: it stays the work of the job that it was.
     """
     try:
-        write_base(here.workspace, here.store, snapshot, ensure_store_id(place))
+        write_base(context.workspace, context.store, snapshot, ensure_store_id(place))
         if cache is not None:
-            cache.save(cache_path(here.workspace))
+            cache.save(cache_path(context.workspace))
     except OSError as error:
-        path = os.fsencode(error.filename or here.workspace.state)
-        teller.warn(
+        path = os.fsencode(error.filename or context.workspace.state)
+        notify.warn(
             "notes.failed", path, f"cannot write: {error.strerror}; the next backup takes longer"
         )
-    if not is_node_name(here.node):
+    if not is_node_name(context.node):
         return
     try:
         record = NodeRecord(
-            node=here.node,
+            node=context.node,
             snapshot=snapshot,
-            workspace_path=printable(here.workspace.path),
-            job_id=here.job_id if is_own else _job_of_copy(here, place),
+            workspace_path=printable(context.workspace.path),
+            job_id=context.job_id if is_own else _job_of_copy(context, place),
             time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             dirty=False,
-            **unsaved_fields(list(dict.fromkeys(teller.unreadable))),
+            **unsaved_fields(list(dict.fromkeys(notify.unreadable))),
         )
         record_node(place, record)
     except ScratchflowError as error:
-        teller.warn("notes.failed", b"", f"the node is not recorded as warm: {error}")
+        notify.warn("notes.failed", b"", f"the node is not recorded as warm: {error}")
 
 
-def note_taken_up(here: Here, place: Place, teller: Teller) -> None:
+def note_taken_up(context: NodeContext, place: StoreDirectory, notify: Notifier) -> None:
     """Notes that this job goes on with the copy that is there: it is the newest work, as if restored."""
-    record = _record_of(here, place)
-    if record is None or record.job_id == here.job_id:
+    record = _record_of(context, place)
+    if record is None or record.job_id == context.job_id:
         return
     try:
-        record_node(place, msgspec.structs.replace(record, job_id=here.job_id))
+        record_node(place, msgspec.structs.replace(record, job_id=context.job_id))
     except ScratchflowError as error:
-        teller.warn("notes.failed", b"", f"the workspace is not recorded as this job's: {error}")
+        notify.warn("notes.failed", b"", f"the workspace is not recorded as this job's: {error}")
 
 
-def _job_of_copy(here: Here, place: Place) -> int | None:
+def _job_of_copy(context: NodeContext, place: StoreDirectory) -> int | None:
     """The job that restored the copy on this node, or stored something of it."""
-    record = _record_of(here, place)
+    record = _record_of(context, place)
     return record.job_id if record else None
 
 
-def _record_of(here: Here, place: Place) -> NodeRecord | None:
-    return next((one for one in read_nodes(place) if one.node == here.node), None)
+def _record_of(context: NodeContext, place: StoreDirectory) -> NodeRecord | None:
+    return next((one for one in read_nodes(place) if one.node == context.node), None)
 
 
-def note_restored(here: Here, teller: Teller, index: Index, cache: ScanCache | None) -> None:
+def note_restored(
+    context: NodeContext, notify: Notifier, index: Index, cache: ScanCache | None
+) -> None:
     """Notes which snapshot the workspace equals; with a cache the next backup is quick."""
-    note_equal(here, open_place(here.store, here.workspace.name), index.id, cache, teller)
+    note_equal(context, open_place(context.store, context.workspace.name), index.id, cache, notify)

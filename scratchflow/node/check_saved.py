@@ -19,9 +19,9 @@ from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import format_duration, format_size
-from scratchflow.node.context import Here
+from scratchflow.node.context import NodeContext
 from scratchflow.node.history import borrowed_problems
-from scratchflow.node.progress import Teller
+from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import (
     Verification,
@@ -29,7 +29,7 @@ from scratchflow.store.checks.verified import (
     read_verified,
     record_verified,
 )
-from scratchflow.store.directory import Place, find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 
 READ_ALWAYS_BYTES = 1 << 30
 FRESH_S = 86400.0
@@ -49,9 +49,9 @@ class _TooSlow(Exception):
     """Reading everything would take longer than anybody should wait."""
 
 
-def check_saved(here: Here, teller: Teller, taken: BackupTaken) -> Checked:
+def check_saved(context: NodeContext, notify: Notifier, taken: BackupTaken) -> Checked:
     """Reads back what the snapshot of the last backup needs, unless that was done in this run or today."""
-    place = find_place(here.store, here.workspace.name)
+    place = find_place(context.store, context.workspace.name)
     catalogue = read_catalogue(place)
     manifest = catalogue.find(taken.snapshot or "")
     archives = needed_archives(manifest)
@@ -66,9 +66,9 @@ def check_saved(here: Here, teller: Teller, taken: BackupTaken) -> Checked:
     if total_bytes > READ_ALWAYS_BYTES and age_s is not None and age_s < FRESH_S:
         return Checked(age_s=age_s)
     try:
-        reasons = _read_all(here, teller, place, catalogue, sorted(archives), total_bytes)
+        reasons = _read_all(context, notify, place, catalogue, sorted(archives), total_bytes)
     except _TooSlow:
-        _warn_of_size(teller, manifest.id, total_bytes, age_s)
+        _warn_of_size(notify, manifest.id, total_bytes, age_s)
         return Checked(age_s=age_s)
     problem = _problem_of(place, manifest, archives, reasons)
     _record(place, catalogue, {**reasons, manifest.id: problem})
@@ -76,29 +76,29 @@ def check_saved(here: Here, teller: Teller, taken: BackupTaken) -> Checked:
 
 
 def _read_all(
-    here: Here,
-    teller: Teller,
-    place: Place,
+    context: NodeContext,
+    notify: Notifier,
+    place: StoreDirectory,
     catalogue: Catalogue,
     archives: list[str],
     total_bytes: int,
 ) -> dict[str, str]:
     """Why archives are not what was committed, by id."""
     hashes = {one.id: one.archive_sha256 for one in catalogue.snapshots}
-    pace = _Pace(here.monotonic, total_bytes)
+    pace = _Pace(context.monotonic, total_bytes)
     reasons: dict[str, str] = {}
     done_bytes = 0
     for number, archive in enumerate(archives):
 
         def report(read_bytes: int, number: int = number, before: int = done_bytes) -> None:
             pace.require(before + read_bytes)
-            teller.progress("verify", number, len(archives), before + read_bytes, total_bytes)
+            notify.progress("verify", number, len(archives), before + read_bytes, total_bytes)
 
         problems = verify_bytes(place.archive(archive), sha256=hashes.get(archive), progress=report)
         if problems:
             reasons[archive] = problems[0]
         done_bytes += _size(place, archive)
-    teller.progress("verify", len(archives), len(archives), total_bytes, total_bytes)
+    notify.progress("verify", len(archives), len(archives), total_bytes, total_bytes)
     return reasons
 
 
@@ -119,7 +119,7 @@ class _Pace:
 
 
 def _problem_of(
-    place: Place, manifest: Manifest, archives: set[str], reasons: dict[str, str]
+    place: StoreDirectory, manifest: Manifest, archives: set[str], reasons: dict[str, str]
 ) -> str:
     """Damage in another archive counts only where this snapshot reads from it."""
     if not reasons:
@@ -129,7 +129,7 @@ def _problem_of(
     return next(iter(borrowed_problems(place, manifest, archives - reasons.keys())), "")
 
 
-def _record(place: Place, catalogue: Catalogue, problems: dict[str, str]) -> None:
+def _record(place: StoreDirectory, catalogue: Catalogue, problems: dict[str, str]) -> None:
     now = iso_time(time.time()) or ""
     known = {one.id for one in catalogue.snapshots}
     found = {one: problem for one, problem in problems.items() if one in known}
@@ -139,16 +139,16 @@ def _record(place: Place, catalogue: Catalogue, problems: dict[str, str]) -> Non
     )
 
 
-def _warn_of_size(teller: Teller, snapshot: str, total_bytes: int, age_s: int | None) -> None:
+def _warn_of_size(notify: Notifier, snapshot: str, total_bytes: int, age_s: int | None) -> None:
     last = "never" if age_s is None else f"{format_duration(age_s // 60 * 60)} ago"
     message = (
         f"snapshot {snapshot} was last read back {last}; to read its {format_size(total_bytes)} again"
         f" would take too long here: `scratchflow snapshots verify {snapshot}` does it"
     )
-    teller.warn("snapshots.not_read_back", b"", message)
+    notify.warn("snapshots.not_read_back", b"", message)
 
 
-def _size(place: Place, archive: str) -> int:
+def _size(place: StoreDirectory, archive: str) -> int:
     try:
         return os.stat(place.archive(archive)).st_size
     except OSError:

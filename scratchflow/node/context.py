@@ -21,7 +21,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.profile import Profile
 from scratchflow.model.requests import StoreSeen
-from scratchflow.store.directory import Place
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.lock.owner import this_process
 from scratchflow.workspace.lock import alone_with
@@ -32,7 +32,7 @@ from scratchflow.workspace.workspace import STATE_NAME, Workspace, expand, find_
 LOCK_WAIT_S = 120
 
 
-class Here(msgspec.Struct, frozen=True):
+class NodeContext(msgspec.Struct, frozen=True):
     """The profile's workspace and store on this machine, and the time and chance flows use."""
 
     settings: Settings
@@ -54,7 +54,7 @@ class Here(msgspec.Struct, frozen=True):
 
     def lock(
         self,
-        place: Place,
+        place: StoreDirectory,
         doing: str,
         *,
         wait_s: float = LOCK_WAIT_S,
@@ -86,20 +86,20 @@ class Here(msgspec.Struct, frozen=True):
             yield
 
 
-def here_with(
+def node_context(
     settings: Settings,
     environment: Mapping[str, str],
     *,
     needs_scratch: bool = True,
     store_seen: StoreSeen | None = None,
-) -> Here:
+) -> NodeContext:
     """These settings on this machine; refused when their workspace is needed and lies elsewhere."""
     workspace = find_workspace(settings.profile, environment)
     if needs_scratch and not _is_on_this_machine(settings.profile, workspace, environment):
         raise WorkspaceElsewhere(profile=settings.name, scratch=workspace.scratch)
     store = expand(settings.profile.store, environment)
     _refuse_overlap(workspace, store)
-    return Here(
+    return NodeContext(
         settings=settings,
         workspace=workspace,
         store=store,

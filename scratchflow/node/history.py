@@ -31,23 +31,23 @@ from scratchflow.model.results import (
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.model.times import iso_time
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import Verification, record_verified
-from scratchflow.store.directory import Place, find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.retention.prune import read_decided
 from scratchflow.store.retention.rules import SPECIAL, plan_retention
 
 _KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
 
 
-def list_snapshots(here: Here, teller: Teller, _: Nothing = NOTHING) -> SnapshotsListed:
+def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING) -> SnapshotsListed:
     """Every snapshot, oldest first; what cannot be read is a warning."""
-    catalogue = _catalogue(here, teller)
+    catalogue = _catalogue(context, notify)
     children = Counter(one.parent for one in catalogue.snapshots if one.parent)
-    stays = _stays(here, teller, catalogue)
+    stays = _stays(context, notify, catalogue)
     return SnapshotsListed(
         snapshots=[
             msgspec.structs.replace(
@@ -59,25 +59,25 @@ def list_snapshots(here: Here, teller: Teller, _: Nothing = NOTHING) -> Snapshot
     )
 
 
-def _stays(here: Here, teller: Teller, catalogue: Catalogue) -> dict[str, list[str]]:
+def _stays(context: NodeContext, notify: Notifier, catalogue: Catalogue) -> dict[str, list[str]]:
     """Why snapshots stay that no plain rule keeps."""
     try:
-        place = find_place(here.store, here.workspace.name)
-        decided = read_decided(place, catalogue.snapshots, here.now())
+        place = find_place(context.store, context.workspace.name)
+        decided = read_decided(place, catalogue.snapshots, context.now())
     except ScratchflowError as error:
-        teller.warn("snapshots.marks_unreadable", b"", f"{error}; nothing is pruned")
+        notify.warn("snapshots.marks_unreadable", b"", f"{error}; nothing is pruned")
         return {}
-    plan = plan_retention(catalogue, here.profile.backup, decided)
+    plan = plan_retention(catalogue, context.profile.backup, decided)
     return {
         snapshot: [reason for reason in reasons if reason in SPECIAL]
         for snapshot, reasons in plan.kept.items()
     }
 
 
-def show_snapshot(here: Here, teller: Teller, asked: Show) -> SnapshotShown:
+def show_snapshot(context: NodeContext, notify: Notifier, asked: Show) -> SnapshotShown:
     """One snapshot; with a path also what lies there."""
-    place = find_place(here.store, here.workspace.name)
-    catalogue = _catalogue(here, teller)
+    place = find_place(context.store, context.workspace.name)
+    catalogue = _catalogue(context, notify)
     manifest = catalogue.find(asked.snapshot)
     entries: list[PathEntry] = []
     if asked.path is not None:
@@ -87,10 +87,10 @@ def show_snapshot(here: Here, teller: Teller, asked: Show) -> SnapshotShown:
     )
 
 
-def diff_snapshots(here: Here, teller: Teller, asked: Diff) -> SnapshotsDiffed:
+def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> SnapshotsDiffed:
     """Which paths differ between two snapshots."""
-    place = find_place(here.store, here.workspace.name)
-    catalogue = _catalogue(here, teller)
+    place = find_place(context.store, context.workspace.name)
+    catalogue = _catalogue(context, notify)
     first, second = catalogue.find(asked.older), catalogue.find(asked.newer)
     changes = list(
         difference(open_index(place.archive(first.id)), open_index(place.archive(second.id)))
@@ -106,23 +106,27 @@ def diff_snapshots(here: Here, teller: Teller, asked: Diff) -> SnapshotsDiffed:
     )
 
 
-def requested_verification(here: Here, teller: Teller, asked: Verify) -> SnapshotsVerified:
+def requested_verification(
+    context: NodeContext, notify: Notifier, asked: Verify
+) -> SnapshotsVerified:
     """What `snapshots verify` asks for."""
-    return verify_snapshots(here, teller, list(asked.snapshots))
+    return verify_snapshots(context, notify, list(asked.snapshots))
 
 
-def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> SnapshotsVerified:
+def verify_snapshots(
+    context: NodeContext, notify: Notifier, wanted: list[str]
+) -> SnapshotsVerified:
     """Reads every archive that the wanted snapshots need back from the store, each once.
 
     A snapshot is bad when its own archive is not as it was written, or when a restore could not read
     what it needs from others. Damage elsewhere in those archives is no damage of this snapshot.
     """
-    place = find_place(here.store, here.workspace.name)
-    catalogue = _catalogue(here, teller)
-    _warn_of_other_store(here, teller, is_empty=catalogue.newest_id is None)
+    place = find_place(context.store, context.workspace.name)
+    catalogue = _catalogue(context, notify)
+    _warn_of_other_store(context, notify, is_empty=catalogue.newest_id is None)
     chosen = [catalogue.find(one) for one in wanted] or list(catalogue.snapshots)
     archives = sorted({archive for one in chosen for archive in needed_archives(one)})
-    reasons = _verify_archives(place, archives, catalogue, teller)
+    reasons = _verify_archives(place, archives, catalogue, notify)
     bad = [
         BadSnapshot(id=one.snapshot, reason=one.reason) for one in catalogue.skipped if not wanted
     ]
@@ -135,19 +139,19 @@ def verify_snapshots(here: Here, teller: Teller, wanted: list[str]) -> Snapshots
     return SnapshotsVerified(checked=len(chosen), bad=bad)
 
 
-def _warn_of_other_store(here: Here, teller: Teller, *, is_empty: bool) -> None:
+def _warn_of_other_store(context: NodeContext, notify: Notifier, *, is_empty: bool) -> None:
     """StoreReplaced for an empty store: that nothing in it is damaged would sound as if all were well."""
     try:
-        replaced = store_replaced(here.workspace, here.store, here.node)
+        replaced = store_replaced(context.workspace, context.store, context.node)
     except OSError:  # on a login host scratch may be closed to us: no notes, nothing to compare
         return
     if replaced is not None and is_empty:
         raise replaced
     if replaced is not None:
-        teller.warn(replaced.code, b"", str(replaced))
+        notify.warn(replaced.code, b"", str(replaced))
 
 
-def _record(place: Place, chosen: list[Manifest], reasons: dict[str, str]) -> None:
+def _record(place: StoreDirectory, chosen: list[Manifest], reasons: dict[str, str]) -> None:
     now = iso_time(time.time()) or ""
     record_verified(
         place,
@@ -158,10 +162,10 @@ def _record(place: Place, chosen: list[Manifest], reasons: dict[str, str]) -> No
     )
 
 
-def _catalogue(here: Here, teller: Teller) -> Catalogue:
-    catalogue = read_catalogue(find_place(here.store, here.workspace.name))
+def _catalogue(context: NodeContext, notify: Notifier) -> Catalogue:
+    catalogue = read_catalogue(find_place(context.store, context.workspace.name))
     for one in catalogue.skipped:
-        teller.warn("snapshots.unreadable", b"", f"{one.snapshot}: {one.reason}")
+        notify.warn("snapshots.unreadable", b"", f"{one.snapshot}: {one.reason}")
     return catalogue
 
 
@@ -219,7 +223,7 @@ def _time_in_words(seconds: int) -> str:
 
 
 def _verify_archives(
-    place: Place, archives: list[str], catalogue: Catalogue, teller: Teller
+    place: StoreDirectory, archives: list[str], catalogue: Catalogue, notify: Notifier
 ) -> dict[str, str]:
     """Why archives are not what was written, by id."""
     manifests = {one.id: one for one in catalogue.snapshots}
@@ -227,7 +231,7 @@ def _verify_archives(
     total = sum(_archive_bytes(place, one) for one in archives)
     done = 0
     for number, archive in enumerate(archives):
-        teller.progress("verify", number, len(archives), done, total)
+        notify.progress("verify", number, len(archives), done, total)
         known = manifests.get(archive)
         problems = verify_archive(
             place.archive(archive),
@@ -236,11 +240,11 @@ def _verify_archives(
         if problems:
             reasons[archive] = problems[0]
         done += _archive_bytes(place, archive)
-    teller.progress("verify", len(archives), len(archives), total, total)
+    notify.progress("verify", len(archives), len(archives), total, total)
     return reasons
 
 
-def borrowed_problems(place: Place, manifest: Manifest, sound: set[str]) -> list[str]:
+def borrowed_problems(place: StoreDirectory, manifest: Manifest, sound: set[str]) -> list[str]:
     """What is wrong with the bytes that a snapshot reads from other archives."""
     try:
         index = open_index(place.archive(manifest.id))
@@ -249,7 +253,7 @@ def borrowed_problems(place: Place, manifest: Manifest, sound: set[str]) -> list
     return verify_borrowed(index, place.archive, verified=sound)
 
 
-def _archive_bytes(place: Place, archive: str) -> int:
+def _archive_bytes(place: StoreDirectory, archive: str) -> int:
     try:
         return os.stat(place.archive(archive)).st_size
     except OSError:

@@ -8,7 +8,7 @@ from scratchflow.model.events import Emit, Item, Log, Progress, Warned, path_fie
 from scratchflow.model.text import printable
 
 
-class Teller(msgspec.Struct):
+class Notifier(msgspec.Struct):
     """Turns what the engine says while it works into events, and counts the warnings."""
 
     emit: Emit

@@ -10,15 +10,15 @@ from contextlib import suppress
 import msgspec
 
 from scratchflow.model.errors import LastSnapshot, NoRoomToPrune, NoSpace
-from scratchflow.model.requests import Mark as MarkWish
+from scratchflow.model.requests import Mark as MarkRequest
 from scratchflow.model.requests import Prune
 from scratchflow.model.results import SnapshotsMarked, SnapshotsPruned
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.reserve import ensure_reserve, free_reserve
-from scratchflow.store.directory import Place, find_place, open_place
+from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.marks import Mark, keep, read_marks, unkeep
 from scratchflow.store.retention.prune import plan_prune, plan_remove, prune, remove
@@ -26,76 +26,78 @@ from scratchflow.store.retention.rules import Retention, find_spare
 from scratchflow.store.retention.sweep import sweep
 
 
-def prune_snapshots(here: Here, teller: Teller, wish: Prune) -> SnapshotsPruned:
+def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> SnapshotsPruned:
     """Removes the named snapshots, or else what the profile's `keep_*` do not keep and killed runs left."""
-    if wish.dry_run:
-        place = find_place(here.store, here.workspace.name)
-        plan = _plan(here, place, wish)
-        told = _pruned(plan, _archive_bytes(place, plan), dry_run=True)
-        return told if wish.snapshots else _with_spare(place, plan, told)
-    place = open_place(here.store, here.workspace.name)
-    with _locked(here, teller, place, "prune") as lock:
+    if request.dry_run:
+        place = find_place(context.store, context.workspace.name)
+        plan = _plan(context, place, request)
+        result = _pruned(plan, _archive_bytes(place, plan), dry_run=True)
+        return result if request.snapshots else _with_spare(place, plan, result)
+    place = open_place(context.store, context.workspace.name)
+    with _locked(context, notify, place, "prune") as lock:
         swept = sweep(lock, time.time())
-        freed_bytes = _archive_bytes(place, _plan(here, place, wish)) + swept.freed_bytes
-        if wish.snapshots:
-            plan = remove(lock, _removable(place, wish.snapshots))
+        freed_bytes = _archive_bytes(place, _plan(context, place, request)) + swept.freed_bytes
+        if request.snapshots:
+            plan = remove(lock, _removable(place, request.snapshots))
         else:
-            plan = prune(lock, here.profile.backup, here.now())
+            plan = prune(lock, context.profile.backup, context.now())
         ensure_reserve(place)
-    told = _pruned(plan, freed_bytes, dry_run=False)
-    return told if wish.snapshots else _with_spare(place, plan, told)
+    result = _pruned(plan, freed_bytes, dry_run=False)
+    return result if request.snapshots else _with_spare(place, plan, result)
 
 
-def keep_snapshots(here: Here, teller: Teller, wish: MarkWish) -> SnapshotsMarked:
+def keep_snapshots(context: NodeContext, notify: Notifier, request: MarkRequest) -> SnapshotsMarked:
     """Marks snapshots so that no rule removes them."""
-    if wish.dry_run:
-        place = find_place(here.store, here.workspace.name)
-        wanted = _ids(read_catalogue(place), wish.snapshots)
+    if request.dry_run:
+        place = find_place(context.store, context.workspace.name)
+        wanted = _ids(read_catalogue(place), request.snapshots)
         return _marked(place, wanted, kept=True, dry_run=True)
-    place = open_place(here.store, here.workspace.name)
+    place = open_place(context.store, context.workspace.name)
     # Under the lock: a prune at the same time would not see the mark, and remove the snapshot.
-    with _locked(here, teller, place, "keep"):
-        wanted = _ids(read_catalogue(place), wish.snapshots)
-        told = _marked(place, wanted, kept=True)
+    with _locked(context, notify, place, "keep"):
+        wanted = _ids(read_catalogue(place), request.snapshots)
+        result = _marked(place, wanted, kept=True)
         for one in wanted:
-            keep(place, Mark(snapshot=one, why="asked", time=f"{here.now():%Y-%m-%dT%H:%M:%SZ}"))
-    return told
+            keep(place, Mark(snapshot=one, why="asked", time=f"{context.now():%Y-%m-%dT%H:%M:%SZ}"))
+    return result
 
 
-def unkeep_snapshots(here: Here, teller: Teller, wish: MarkWish) -> SnapshotsMarked:
+def unkeep_snapshots(
+    context: NodeContext, notify: Notifier, request: MarkRequest
+) -> SnapshotsMarked:
     """Takes marks away, also those that scratchflow set before a backup that shrank."""
-    if wish.dry_run:
-        place = find_place(here.store, here.workspace.name)
-        return _marked(place, _marked_ids(place, wish.snapshots), kept=False, dry_run=True)
-    place = open_place(here.store, here.workspace.name)
-    with _locked(here, teller, place, "unkeep"):
-        wanted = _marked_ids(place, wish.snapshots)
-        told = _marked(place, wanted, kept=False)
+    if request.dry_run:
+        place = find_place(context.store, context.workspace.name)
+        return _marked(place, _marked_ids(place, request.snapshots), kept=False, dry_run=True)
+    place = open_place(context.store, context.workspace.name)
+    with _locked(context, notify, place, "unkeep"):
+        wanted = _marked_ids(place, request.snapshots)
+        result = _marked(place, wanted, kept=False)
         for one in wanted:
             unkeep(place, one)
-    return told
+    return result
 
 
-def _locked(here: Here, teller: Teller, place: Place, verb: str) -> StoreLock:
+def _locked(context: NodeContext, notify: Notifier, place: StoreDirectory, verb: str) -> StoreLock:
     """The store's lock. On a full disk there is room for it once the reserve is given up."""
     doing = f"scratchflow snapshots {verb}"
     with suppress(NoSpace):
-        return here.lock(place, doing, remark=teller.remark)
+        return context.lock(place, doing, remark=notify.remark)
     free_reserve(place)
     try:
-        return here.lock(place, doing, remark=teller.remark)
+        return context.lock(place, doing, remark=notify.remark)
     except NoSpace as error:
         reason = error.fields["reason"]
         raise NoRoomToPrune(path=place.directory, reason=reason) from None
 
 
-def _plan(here: Here, place: Place, wish: Prune) -> Retention:
-    if wish.snapshots:
-        return plan_remove(place, _removable(place, wish.snapshots))
-    return plan_prune(place, here.profile.backup, here.now())
+def _plan(context: NodeContext, place: StoreDirectory, request: Prune) -> Retention:
+    if request.snapshots:
+        return plan_remove(place, _removable(place, request.snapshots))
+    return plan_prune(place, context.profile.backup, context.now())
 
 
-def _removable(place: Place, wanted: Sequence[str]) -> list[str]:
+def _removable(place: StoreDirectory, wanted: Sequence[str]) -> list[str]:
     """The ids that are meant; LastSnapshot when none that can be restored would be left."""
     catalogue = read_catalogue(place)
     unwanted = _ids(catalogue, wanted)
@@ -111,7 +113,7 @@ def _ids(catalogue: Catalogue, wanted: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(catalogue.find(one).id for one in wanted))
 
 
-def _marked_ids(place: Place, wanted: Sequence[str]) -> list[str]:
+def _marked_ids(place: StoreDirectory, wanted: Sequence[str]) -> list[str]:
     """A mark may be there for a snapshot that is not, or that cannot be read."""
     marks, catalogue = read_marks(place), read_catalogue(place)
     found = (one if one in marks else catalogue.find(one).id for one in wanted)
@@ -119,7 +121,7 @@ def _marked_ids(place: Place, wanted: Sequence[str]) -> list[str]:
 
 
 def _marked(
-    place: Place, snapshots: list[str], *, kept: bool, dry_run: bool = False
+    place: StoreDirectory, snapshots: list[str], *, kept: bool, dry_run: bool = False
 ) -> SnapshotsMarked:
     marks = read_marks(place)
     is_kept = {one: one in marks and marks[one].why == "asked" for one in snapshots}
@@ -127,11 +129,11 @@ def _marked(
     return SnapshotsMarked(snapshots=snapshots, changed=changed, kept=kept, dry_run=dry_run)
 
 
-def _archive_bytes(place: Place, plan: Retention) -> int:
+def _archive_bytes(place: StoreDirectory, plan: Retention) -> int:
     return sum(_size(place, archive) for archive in plan.unneeded_archives)
 
 
-def _size(place: Place, archive: str) -> int:
+def _size(place: StoreDirectory, archive: str) -> int:
     try:
         return os.stat(place.archive(archive)).st_size
     except OSError:
@@ -148,12 +150,12 @@ def _pruned(plan: Retention, freed_bytes: int, *, dry_run: bool) -> SnapshotsPru
     )
 
 
-def _with_spare(place: Place, plan: Retention, told: SnapshotsPruned) -> SnapshotsPruned:
+def _with_spare(place: StoreDirectory, plan: Retention, result: SnapshotsPruned) -> SnapshotsPruned:
     """Adds which snapshot a person could give up, when the rules keep them all."""
     if plan.removed or plan.blocked:
-        return told
+        return result
     spare = find_spare(read_catalogue(place), plan)
     if spare is None:
-        return told
+        return result
     freed_bytes = _archive_bytes(place, plan_remove(place, [spare]))
-    return msgspec.structs.replace(told, spare=spare, spare_bytes=freed_bytes)
+    return msgspec.structs.replace(result, spare=spare, spare_bytes=freed_bytes)

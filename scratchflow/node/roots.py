@@ -7,23 +7,25 @@ from collections.abc import Sequence
 
 from scratchflow.disk.durable import may_be_there
 from scratchflow.model.snapshot import Manifest
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 
 
 def warn_of_roots(
-    here: Here, parent: Manifest | None, roots: Sequence[str], teller: Teller
+    context: NodeContext, parent: Manifest | None, roots: Sequence[str], notify: Notifier
 ) -> None:
     """A misspelt `backup.also` must not silently drop a directory from all later snapshots."""
-    for root in here.workspace.also:
-        if not may_be_there(here.workspace.scratch / root):
-            teller.remark(f"`{root}`, named in `backup.also`, is not in `{here.workspace.scratch}`")
+    for root in context.workspace.also:
+        if not may_be_there(context.workspace.scratch / root):
+            notify.remark(
+                f"`{root}`, named in `backup.also`, is not in `{context.workspace.scratch}`"
+            )
     for root in parent.also if parent else []:
-        if not _is_within(root, roots) and may_be_there(here.workspace.scratch / root):
+        if not _is_within(root, roots) and may_be_there(context.workspace.scratch / root):
             message = (
                 "was in the last snapshot and is not saved any more; `backup.also` does not name it"
             )
-            teller.warn("backup.root_dropped", os.fsencode(root), message)
+            notify.warn("backup.root_dropped", os.fsencode(root), message)
 
 
 def _is_within(root: str, roots: Sequence[str]) -> bool:

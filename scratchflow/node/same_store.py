@@ -7,28 +7,28 @@ from pathlib import Path
 
 from scratchflow.model.errors import StoreNotShared, StoreReplaced
 from scratchflow.model.requests import StoreSeen
-from scratchflow.node.context import Here
-from scratchflow.store.directory import Place, find_place, open_place
+from scratchflow.node.context import NodeContext
+from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.identity import ensure_store_id, has_snapshots, read_store_id
 from scratchflow.workspace.notes import Base, read_base_note
 from scratchflow.workspace.workspace import Workspace
 
 
-def open_store(here: Here) -> Place:
+def open_store(context: NodeContext) -> StoreDirectory:
     """The workspace's place for writing. A store that is not the expected one is refused untouched."""
-    require_same_store(here)
-    place = open_place(here.store, here.workspace.name)
+    require_same_store(context)
+    place = open_place(context.store, context.workspace.name)
     ensure_store_id(place)
     return place
 
 
-def require_same_store(here: Here) -> None:
+def require_same_store(context: NodeContext) -> None:
     """StoreNotShared or StoreReplaced, when what is saved here would be lost with the node or the mount."""
-    place = find_place(here.store, here.workspace.name)
+    place = find_place(context.store, context.workspace.name)
     found = read_store_id(place)
-    if here.store_seen is not None and found != here.store_seen.id:
-        raise not_shared(here, here.store_seen)
-    replaced = store_replaced(here.workspace, here.store, here.node)
+    if context.store_seen is not None and found != context.store_seen.id:
+        raise not_shared(context, context.store_seen)
+    replaced = store_replaced(context.workspace, context.store, context.node)
     if replaced is not None:
         raise replaced
 
@@ -42,18 +42,18 @@ def store_replaced(workspace: Workspace, store: Path, node: str) -> StoreReplace
     return StoreReplaced(store=store, node=node, workspace=workspace.path, snapshot=base.snapshot)
 
 
-def not_shared(here: Here, seen: StoreSeen) -> StoreNotShared:
+def not_shared(context: NodeContext, seen: StoreSeen) -> StoreNotShared:
     """The error for a store that this node and the login host do not share."""
-    return StoreNotShared(node=here.node, store=here.store, login=seen.host, other=seen.path)
+    return StoreNotShared(node=context.node, store=context.store, login=seen.host, other=seen.path)
 
 
-def store_seen_here(place: Place, path: str, *, make: bool) -> StoreSeen | None:
+def store_seen_here(place: StoreDirectory, path: str, *, make: bool) -> StoreSeen | None:
     """What this login host tells a node to compare with; None when the store has no id yet."""
     store_id = ensure_store_id(place) if make else read_store_id(place)
     return StoreSeen(id=store_id, host=os.uname().nodename, path=path) if store_id else None
 
 
-def _is_store_of(place: Place, found: str | None, base: Base) -> bool:
+def _is_store_of(place: StoreDirectory, found: str | None, base: Base) -> bool:
     """The id decides. A store that holds the snapshot itself is accepted too: it is a copy, or older than ids."""
     if found is not None and found == base.store_id:
         return True

@@ -25,10 +25,10 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
 from scratchflow.node.check_saved import check_saved
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.settle import present_base
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import Base, known_workspaces, noted_base
@@ -59,21 +59,21 @@ class _Held(msgspec.Struct, frozen=True):
     read_back_age_s: int | None
 
 
-def save_node(here: Here, teller: Teller, wish: SaveNode) -> NodeSaved:
+def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> NodeSaved:
     """Saves all of it; fails only when the profile's own workspace cannot be saved."""
     unsaved = _Unsaved()
-    held = _save_own(here, teller, wish)
+    held = _save_own(context, notify, request)
     if held is not None:
         unsaved.add(held.taken)
     else:
-        for root in _alone(here):
-            unsaved.add_path(f"{root} (`{here.workspace.name}` beside it is gone)")
-    for path in _moved_aside(here.workspace):
+        for root in _alone(context):
+            unsaved.add_path(f"{root} (`{context.workspace.name}` beside it is gone)")
+    for path in _moved_aside(context.workspace):
         unsaved.add_path(f"{path} (moved aside by a restore)")
     others = {}
-    for name in _known_workspaces(here.workspace.scratch):
-        if _is_other(here, name):
-            others[name] = _save_other(here, teller, wish, name, unsaved)
+    for name in _known_workspaces(context.workspace.scratch):
+        if _is_other(context, name):
+            others[name] = _save_other(context, notify, request, name, unsaved)
     return NodeSaved(
         snapshot=held.taken.snapshot if held else None,
         read_back_age_s=held.read_back_age_s if held else None,
@@ -83,40 +83,40 @@ def save_node(here: Here, teller: Teller, wish: SaveNode) -> NodeSaved:
     )
 
 
-def _save_own(here: Here, teller: Teller, wish: SaveNode) -> _Held | None:
-    place = find_place(here.store, here.workspace.name)
+def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Held | None:
+    place = find_place(context.store, context.workspace.name)
     # Looked at before the backup, which makes the copy this job's own. A copy that an earlier job
     # left here is saved, but is not what the next `up` is to bring. What was never saved is present.
-    came_from = noted_base(here.workspace)
-    is_old = came_from is not None and present_base(here, place) is None
+    came_from = noted_base(context.workspace)
+    is_old = came_from is not None and present_base(context, place) is None
     try:
-        final = Wish(message=wish.message, purpose="final", keeps_newest=is_old)
-        return _save_whole(here, teller, final)
+        final = SnapshotOptions(message=request.message, purpose="final", keeps_newest=is_old)
+        return _save_whole(context, notify, final)
     except WorkspaceMissing:
         return None
 
 
-def _save_whole(here: Here, teller: Teller, final: Wish) -> _Held:
+def _save_whole(context: NodeContext, notify: Notifier, final: SnapshotOptions) -> _Held:
     """A backup, in a snapshot that is whole in the store: a damaged one is noted, and all is stored anew."""
-    taken = backup(here, teller, final)
-    checked = check_saved(here, teller, taken)
+    taken = backup(context, notify, final)
+    checked = check_saved(context, notify, taken)
     if checked.problem:
         message = f"snapshot {taken.snapshot} is damaged: {checked.problem}"
-        teller.warn("snapshots.damaged", b"", message)
-        taken = backup(here, teller, final)
-        checked = check_saved(here, teller, taken)
+        notify.warn("snapshots.damaged", b"", message)
+        taken = backup(context, notify, final)
+        checked = check_saved(context, notify, taken)
     if checked.problem:
         raise SnapshotDamaged(snapshot=taken.snapshot, reason=checked.problem)
     return _Held(taken, checked.age_s)
 
 
-def _alone(here: Here) -> list[str]:
+def _alone(context: NodeContext) -> list[str]:
     """Directories that are saved with the workspace, but are here without it."""
-    roots = set(here.workspace.also)
-    base = noted_base(here.workspace)
-    known = _manifest(here.workspace.name, base) if base else None
+    roots = set(context.workspace.also)
+    base = noted_base(context.workspace)
+    known = _manifest(context.workspace.name, base) if base else None
     roots |= set(known.also) if known else set()
-    return [root for root in sorted(roots) if may_hold_something(here.workspace.scratch / root)]
+    return [root for root in sorted(roots) if may_hold_something(context.workspace.scratch / root)]
 
 
 def _moved_aside(workspace: Workspace) -> Iterator[str]:
@@ -140,44 +140,44 @@ def _known_workspaces(scratch: Path) -> list[str]:
         raise WorkspaceFailed(path=error.filename or scratch, reason=error.strerror) from None
 
 
-def _is_other(here: Here, name: str) -> bool:
+def _is_other(context: NodeContext, name: str) -> bool:
     """Not the profile's own, and not beneath what was saved with it."""
-    path = here.workspace.scratch / name
-    roots = [here.workspace.scratch / root for root in here.workspace.roots]
+    path = context.workspace.scratch / name
+    roots = [context.workspace.scratch / root for root in context.workspace.roots]
     return not any(path.is_relative_to(root) for root in roots) and may_hold_something(path)
 
 
 def _save_other(
-    here: Here, teller: Teller, wish: SaveNode, name: str, unsaved: _Unsaved
+    context: NodeContext, notify: Notifier, request: SaveNode, name: str, unsaved: _Unsaved
 ) -> str | None:
     """Into the store that it came from, as its last snapshot was taken; its retention is not ours."""
-    workspace = Workspace(here.workspace.scratch, name)
+    workspace = Workspace(context.workspace.scratch, name)
     base = noted_base(workspace)
     try:
         known = _manifest(name, base) if base else None
         if base is None or known is None:
             unsaved.add_path(f"{name} (no store has the snapshot that it came from)")
             return None
-        there = _as_known(here, name, base, known)
-        final = Wish(message=wish.message, purpose="final", prune=False)
-        saved = _save_whole(there, teller, final).taken
+        there = _as_known(context, name, base, known)
+        final = SnapshotOptions(message=request.message, purpose="final", prune=False)
+        saved = _save_whole(there, notify, final).taken
     except ScratchflowError as error:
         unsaved.add_path(f"{name} ({error})")
         return None
     unsaved.add(saved)
-    teller.remark(f"`{workspace.path}` is in snapshot {saved.snapshot} of `{base.store}`")
+    notify.remark(f"`{workspace.path}` is in snapshot {saved.snapshot} of `{base.store}`")
     return saved.snapshot
 
 
-def _as_known(here: Here, name: str, base: Base, known: Manifest) -> Here:
+def _as_known(context: NodeContext, name: str, base: Base, known: Manifest) -> NodeContext:
     """This machine with the other workspace's settings, as far as its last manifest has them."""
-    profile = here.profile
+    profile = context.profile
     options = msgspec.structs.replace(profile.backup, also=known.also, exclude=known.exclude)
     profile = msgspec.structs.replace(profile, workspace=name, store=base.store, backup=options)
     return msgspec.structs.replace(
-        here,
-        settings=msgspec.structs.replace(here.settings, profile=profile),
-        workspace=Workspace(here.workspace.scratch, name, tuple(known.also)),
+        context,
+        settings=msgspec.structs.replace(context.settings, profile=profile),
+        workspace=Workspace(context.workspace.scratch, name, tuple(known.also)),
         store=Path(base.store),
         # The login host named the id of the profile's own place. This one is known by its snapshot.
         store_seen=None,

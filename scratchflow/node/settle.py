@@ -8,65 +8,69 @@ from scratchflow.model.results import Settled
 from scratchflow.model.text import printable
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.base_note import note_taken_up
-from scratchflow.node.context import Here
+from scratchflow.node.context import NodeContext
 from scratchflow.node.create import create
-from scratchflow.node.progress import Teller
+from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.restore import restore
-from scratchflow.node.restore.source import RestoreWish
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.restore.source import RestoreOptions
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import LATEST, Catalogue, newer_elsewhere, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
-from scratchflow.store.directory import Place, find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import read_base, read_restoring
 
 
-def settle(here: Here, teller: Teller, wish: Settle) -> Settled:
+def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
     """Finishes a restore, restores, creates, or leaves the workspace as it is."""
-    place = find_place(here.store, here.workspace.name)
-    if not wish.dry_run:
+    place = find_place(context.store, context.workspace.name)
+    if not request.dry_run:
         forget_old_listing(place)  # another node may have saved its work a second ago
     catalogue = read_catalogue(place)
-    path = printable(here.workspace.path)
+    path = printable(context.workspace.path)
     if catalogue.newest_id is None:
-        created = create(here, teller, Create(dry_run=wish.dry_run), {})
+        created = create(context, notify, Create(dry_run=request.dry_run), {})
         return Settled(action="created", path=path, snapshot=created.snapshot)
-    base = present_base(here, place)
-    if base is not None and _is_enough(here, catalogue, base, wish, teller):
-        if not wish.dry_run and base == catalogue.newest_id:
-            note_taken_up(here, place, teller)
+    base = present_base(context, place)
+    if base is not None and _is_enough(context, catalogue, base, request, notify):
+        if not request.dry_run and base == catalogue.newest_id:
+            note_taken_up(context, place, notify)
         newer = newer_elsewhere(catalogue, base)
         return Settled(action="nothing", path=path, snapshot=base, newer=newer)
-    wanted = RestoreWish(snapshot=wish.snapshot or catalogue.find(LATEST).id, dry_run=wish.dry_run)
-    restored = restore(here, teller, wanted)
+    wanted = RestoreOptions(
+        snapshot=request.snapshot or catalogue.find(LATEST).id, dry_run=request.dry_run
+    )
+    restored = restore(context, notify, wanted)
     # Going back over other work is a snapshot of its own; that is what is there now.
     snapshot = restored.committed_as or restored.snapshot
     return Settled(action="restored", path=path, snapshot=snapshot, restored=restored)
 
 
-def present_base(here: Here, place: Place) -> str | None:
+def present_base(context: NodeContext, place: StoreDirectory) -> str | None:
     """The snapshot that the present work came from; None when what is there is not the present.
 
     What this very job restored, or stored something of, is the present, whatever the store got meanwhile.
     A copy from an earlier job may be behind, because work went on elsewhere: it is the present only
     while no snapshot is newer. A command that only looked at it changes nothing about that.
     """
-    base = read_base(here.workspace, here.store)
-    if base is None or not here.workspace.path.is_dir() or read_restoring(here.workspace):
+    base = read_base(context.workspace, context.store)
+    if base is None or not context.workspace.path.is_dir() or read_restoring(context.workspace):
         return None
-    if here.job_id is None or base == read_catalogue(place).newest_id:
+    if context.job_id is None or base == read_catalogue(place).newest_id:
         return base
-    records = [record for record in read_nodes(place) if record.node == here.node]
-    return base if any(record.job_id == here.job_id for record in records) else None
+    records = [record for record in read_nodes(place) if record.node == context.node]
+    return base if any(record.job_id == context.job_id for record in records) else None
 
 
-def _is_enough(here: Here, catalogue: Catalogue, base: str, wish: Settle, teller: Teller) -> bool:
+def _is_enough(
+    context: NodeContext, catalogue: Catalogue, base: str, request: Settle, notify: Notifier
+) -> bool:
     """Whether the present has all that is wanted; WorkDiverged when it has something else instead."""
-    wanted = wish.snapshot
+    wanted = request.snapshot
     if wanted is None or wanted in _line_of(catalogue, base):
         return True
-    if base not in _line_of(catalogue, wanted) or _is_changed(here, teller):
-        raise WorkDiverged(node=here.node, snapshot=base, other=wanted)
+    if base not in _line_of(catalogue, wanted) or _is_changed(context, notify):
+        raise WorkDiverged(node=context.node, snapshot=base, other=wanted)
     return False
 
 
@@ -81,5 +85,5 @@ def _line_of(catalogue: Catalogue, snapshot: str) -> set[str]:
     return line
 
 
-def _is_changed(here: Here, teller: Teller) -> bool:
-    return foretell_backup(here, teller, Wish(allow_shrink=True)).kind != "unchanged"
+def _is_changed(context: NodeContext, notify: Notifier) -> bool:
+    return foretell_backup(context, notify, SnapshotOptions(allow_shrink=True)).kind != "unchanged"

@@ -15,8 +15,8 @@ from scratchflow.archive.tree.root_sizes import files_at, root_sizes
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 from scratchflow.model.snapshot import Manifest, Purpose
 from scratchflow.model.times import iso_time
-from scratchflow.node.progress import Teller
-from scratchflow.store.directory import Place
+from scratchflow.node.progress import Notifier
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.marks import Mark, keep
 from scratchflow.store.retention.shrink import Shrink, find_shrink
 
@@ -63,7 +63,7 @@ def _is_file(index: Index, entry: int) -> bool:
     return index.mode[entry] & KIND_MASK == REGULAR
 
 
-def keep_parent(place: Place, parent: Manifest, shrink: Shrink, teller: Teller) -> None:
+def keep_parent(place: StoreDirectory, parent: Manifest, shrink: Shrink, notify: Notifier) -> None:
     """Keeps the parent from retention until a person agrees. Called before the smaller one is committed."""
     now, detail = iso_time(time.time()) or "", shrink.in_words()
     keep(place, Mark(snapshot=parent.id, why="shrink", time=now, detail=detail))
@@ -71,4 +71,4 @@ def keep_parent(place: Place, parent: Manifest, shrink: Shrink, teller: Teller) 
         f"{detail}; it is saved all the same, and snapshot {parent.id} is kept:"
         f" `scratchflow restore {parent.id}` brings it back"
     )
-    teller.warn("backup.shrunk", b"", message)
+    notify.warn("backup.shrunk", b"", message)

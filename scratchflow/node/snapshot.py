@@ -36,8 +36,8 @@ from scratchflow.model.text import removed_in_words
 from scratchflow.node import backup_result as results
 from scratchflow.node.backup_result import Heard
 from scratchflow.node.base_note import note_equal
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.roots import warn_of_roots
 from scratchflow.node.shrink import UNATTENDED, keep_parent, shrink_since
 from scratchflow.store.catalogue import (
@@ -49,7 +49,7 @@ from scratchflow.store.catalogue import (
 )
 from scratchflow.store.checks.verified import known_damage
 from scratchflow.store.commit.commit import NewSnapshot
-from scratchflow.store.directory import Place, find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.lineage import lineage_of, newest_full, read_noted
 from scratchflow.store.retention.prune import prune
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 MIN_LIVE_SHARE = 0.5
 
 
-class Wish(msgspec.Struct, frozen=True):
+class SnapshotOptions(msgspec.Struct, frozen=True):
     """How the user wants the snapshot taken."""
 
     full: bool = False
@@ -101,7 +101,7 @@ class Saved(msgspec.Struct, frozen=True):
     cache: ScanCache | None  # what is known about the index's entries
 
 
-class Ahead(msgspec.Struct, frozen=True):
+class PreparedScan(msgspec.Struct, frozen=True):
     """What was begun or read before there was a lock: a scan, and an index like the parent's."""
 
     scan: Scan
@@ -115,43 +115,43 @@ class Known(msgspec.Struct, frozen=True):
     cache: ScanCache
 
 
-def require_workspace(here: Here) -> None:
+def require_workspace(context: NodeContext) -> None:
     """WorkspaceMissing, or WorkspaceIsLink, when there is nothing that could be backed up."""
     try:
-        refuse_links(here.workspace.scratch, here.workspace.roots)
-        is_there = here.workspace.path.is_dir()
+        refuse_links(context.workspace.scratch, context.workspace.roots)
+        is_there = context.workspace.path.is_dir()
     except OSError as error:
-        path = error.filename or here.workspace.path
+        path = error.filename or context.workspace.path
         raise WorkspaceFailed(path=path, reason=error.strerror) from None
     if not is_there:
-        raise WorkspaceMissing(path=here.workspace.path)
+        raise WorkspaceMissing(path=context.workspace.path)
 
 
-def require_backupable(here: Here) -> None:
+def require_backupable(context: NodeContext) -> None:
     """A workspace that is not there, or is half of two states, is not backed up."""
-    interrupted = unfinished_restore(here)
+    interrupted = unfinished_restore(context)
     if interrupted:
-        raise incomplete(here, interrupted)
-    require_workspace(here)
+        raise incomplete(context, interrupted)
+    require_workspace(context)
 
 
-def incomplete(here: Here, interrupted: Restoring) -> RestoreIncomplete:
+def incomplete(context: NodeContext, interrupted: Restoring) -> RestoreIncomplete:
     """The error for a restore that did not finish; another one if it never can."""
-    fields = {"snapshot": interrupted.snapshot, "target": here.workspace.path}
+    fields = {"snapshot": interrupted.snapshot, "target": context.workspace.path}
     try:
-        place = find_place(here.store, here.workspace.name)
+        place = find_place(context.store, context.workspace.name)
         is_gone = place.directory.is_dir() and not is_there(place.manifest(interrupted.snapshot))
     except (OSError, ScratchflowError):  # a store that cannot be read says nothing about it
         is_gone = False
     return RestoreUnfinishable(**fields) if is_gone else RestoreIncomplete(**fields)
 
 
-def unfinished_restore(here: Here) -> Restoring | None:
+def unfinished_restore(context: NodeContext) -> Restoring | None:
     """The restore that runs, or was interrupted: who has the workspace's lock knows which."""
     try:
-        return read_restoring(here.workspace)
+        return read_restoring(context.workspace)
     except OSError as error:
-        raise WorkspaceFailed(path=here.workspace.path, reason=error.strerror) from None
+        raise WorkspaceFailed(path=context.workspace.path, reason=error.strerror) from None
 
 
 def refuse_links(scratch: Path, roots: Sequence[str]) -> None:
@@ -171,24 +171,30 @@ def refuse_links(scratch: Path, roots: Sequence[str]) -> None:
                 raise WorkspaceIsLink(path=path)
 
 
-def take_snapshot(here: Here, lock: StoreLock, teller: Teller, wish: Wish) -> BackupTaken:
+def take_snapshot(
+    context: NodeContext, lock: StoreLock, notify: Notifier, options: SnapshotOptions
+) -> BackupTaken:
     """One snapshot, committed and noted, or the word that none was needed."""
-    return save_workspace(here, lock, teller, wish).taken
+    return save_workspace(context, lock, notify, options).taken
 
 
 def save_workspace(
-    here: Here, lock: StoreLock, teller: Teller, wish: Wish, ahead: Ahead | None = None
+    context: NodeContext,
+    lock: StoreLock,
+    notify: Notifier,
+    options: SnapshotOptions,
+    prepared: PreparedScan | None = None,
 ) -> Saved:
     """The same, with what was found on the way for whoever goes on from there.
 
     A full snapshot that is only due, and for which the store has no room, is put off.
     """
     try:
-        return _save_workspace(here, lock, teller, wish, ahead)
+        return _save_workspace(context, lock, notify, options, prepared)
     except _NoRoomForFull:
         message = "the store has no room for the full snapshot that is due; what changed is stored"
-        teller.warn("backup.full_put_off", b"", message)
-    return _save_workspace(here, lock, teller, msgspec.structs.replace(wish, never_full=True))
+        notify.warn("backup.full_put_off", b"", message)
+    return _save_workspace(context, lock, notify, msgspec.structs.replace(options, never_full=True))
 
 
 class _NoRoomForFull(Exception):
@@ -196,76 +202,89 @@ class _NoRoomForFull(Exception):
 
 
 def _save_workspace(
-    here: Here, lock: StoreLock, teller: Teller, wish: Wish, ahead: Ahead | None = None
+    context: NodeContext,
+    lock: StoreLock,
+    notify: Notifier,
+    options: SnapshotOptions,
+    prepared: PreparedScan | None = None,
 ) -> Saved:
-    started_s = here.monotonic()
-    heard = Heard.so_far(teller)
+    started_s = context.monotonic()
+    heard = Heard.so_far(notify)
     catalogue = read_catalogue(lock.place)
-    parent, planned = plan_snapshot(here, lock.place, catalogue, teller, wish, ahead)
-    roots = wish.roots or here.workspace.roots
-    warn_of_roots(here, parent.manifest if parent else None, roots, teller)
-    if planned.unchanged and parent is not None and not is_wanted_anyway(wish, parent.manifest):
+    parent, planned = plan_snapshot(context, lock.place, catalogue, notify, options, prepared)
+    roots = options.roots or context.workspace.roots
+    warn_of_roots(context, parent.manifest if parent else None, roots, notify)
+    if planned.unchanged and parent is not None and not is_wanted_anyway(options, parent.manifest):
         cache = planned.cache_if_unchanged()
-        if wish.note_unchanged:
-            note_equal(here, lock.place, parent.manifest.id, cache, teller, is_own=False)
-        took_s = here.monotonic() - started_s
-        taken = results.unchanged(parent.manifest, took_s, heard.unsaved(teller))
+        if options.note_unchanged:
+            note_equal(context, lock.place, parent.manifest.id, cache, notify, is_own=False)
+        took_s = context.monotonic() - started_s
+        taken = results.unchanged(parent.manifest, took_s, heard.unsaved(notify))
         flags = cache.flags if cache else recheck_flags(planned.scanned)
         return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
-    shrunk = _guard_shrink(here, lock.place, parent, planned, wish, teller, heard)
-    snapshot = fresh_id(catalogue, here.now(), here.token(3))
+    shrunk = _guard_shrink(context, lock.place, parent, planned, options, notify, heard)
+    snapshot = fresh_id(catalogue, context.now(), context.token(3))
     try:
         with NewSnapshot(lock, snapshot) as new:
-            written = _write(planned, new, here, teller)
-            plain = _manifest(here, parent.manifest if parent else None, written, wish, snapshot)
+            written = _write(planned, new, context, notify)
+            plain = _manifest(
+                context, parent.manifest if parent else None, written, options, snapshot
+            )
             plain = msgspec.structs.replace(plain, shrunk=shrunk)
-            manifest = _commit(new, plain, teller, heard, here.monotonic() - started_s)
+            manifest = _commit(new, plain, notify, heard, context.monotonic() - started_s)
     except NoSpace as error:
         if planned.is_only_due:
             raise _NoRoomForFull from error
         raise
-    is_own = not wish.keeps_newest
-    note_equal(here, lock.place, snapshot, written.cache, teller, is_own=is_own)
-    if wish.keeps_newest:
-        _keep_newest(here, lock, teller, catalogue)
-    pruned = _prune(lock, here, teller) if wish.prune else ()
-    took_s = here.monotonic() - started_s
-    taken = results.taken(manifest, planned, written, took_s, heard.unsaved(teller))
+    is_own = not options.keeps_newest
+    note_equal(context, lock.place, snapshot, written.cache, notify, is_own=is_own)
+    if options.keeps_newest:
+        _keep_newest(context, lock, notify, catalogue)
+    pruned = _prune(lock, context, notify) if options.prune else ()
+    took_s = context.monotonic() - started_s
+    taken = results.taken(manifest, planned, written, took_s, heard.unsaved(notify))
     taken = msgspec.structs.replace(taken, pruned=list(pruned))
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
 
 
-def _keep_newest(here: Here, lock: StoreLock, teller: Teller, before: Catalogue) -> None:
+def _keep_newest(
+    context: NodeContext, lock: StoreLock, notify: Notifier, before: Catalogue
+) -> None:
     """Makes the snapshot that was the newest one before the newest one again, under a new id."""
     newest = before.newest_readable
     if newest is None or newest.id != before.newest_id or newest.id in before.damaged:
         message = f"`{before.newest_id}` was the newest snapshot, and cannot be read; restore it by its id"
-        teller.warn("snapshots.unreadable", b"", message)
+        notify.warn("snapshots.unreadable", b"", message)
         return
     try:
         index = open_index(lock.place.archive(newest.id))
     except SnapshotDamaged as error:
-        teller.warn("snapshots.damaged", b"", f"{error}; it is not the newest snapshot any more")
+        notify.warn("snapshots.damaged", b"", f"{error}; it is not the newest snapshot any more")
         return
     # Nothing on this disk is known about its files: every one of them would have to be read.
     cache = ScanCache(newest.id)
     cache.flags = array("B", bytes([RECHECK]) * len(index))
-    wish = Wish(message=f"the newest one again: {newest.id}", purpose="restored")
-    snapshot = _commit_tree(here, lock, teller, newest, Known(index, cache), wish)[0]
-    teller.remark(
-        f"`{here.workspace.path}` is an old copy; `{snapshot}` is the newest snapshot again"
+    options = SnapshotOptions(message=f"the newest one again: {newest.id}", purpose="restored")
+    snapshot = _commit_tree(context, lock, notify, newest, Known(index, cache), options)[0]
+    notify.remark(
+        f"`{context.workspace.path}` is an old copy; `{snapshot}` is the newest snapshot again"
     )
 
 
-def is_wanted_anyway(wish: Wish, parent: Manifest) -> bool:
+def is_wanted_anyway(options: SnapshotOptions, parent: Manifest) -> bool:
     """Whether a snapshot is taken though nothing changed: a name that a person gives must not be lost."""
-    has_name = parent.purpose == "asked" and parent.message == wish.message
-    gets_name = wish.purpose == "asked" and wish.message != "" and not has_name
-    return wish.even_unchanged or gets_name
+    has_name = parent.purpose == "asked" and parent.message == options.message
+    gets_name = options.purpose == "asked" and options.message != "" and not has_name
+    return options.even_unchanged or gets_name
 
 
 def commit_again(
-    here: Here, lock: StoreLock, teller: Teller, source: Manifest, known: Known, wish: Wish
+    context: NodeContext,
+    lock: StoreLock,
+    notify: Notifier,
+    source: Manifest,
+    known: Known,
+    options: SnapshotOptions,
 ) -> str | None:
     """The state of `source`, which the workspace is known to equal, as a new and newest snapshot.
 
@@ -277,53 +296,58 @@ def commit_again(
         return None
     if known_damage(lock.place, needed_archives(source)) is not None:
         return None
-    snapshot, cache = _commit_tree(here, lock, teller, source, known, wish)
-    note_equal(here, lock.place, snapshot, cache, teller)
-    if pruned := _prune(lock, here, teller):
-        teller.remark(removed_in_words(pruned))
+    snapshot, cache = _commit_tree(context, lock, notify, source, known, options)
+    note_equal(context, lock.place, snapshot, cache, notify)
+    if pruned := _prune(lock, context, notify):
+        notify.remark(removed_in_words(pruned))
     return snapshot
 
 
 def _commit_tree(
-    here: Here, lock: StoreLock, teller: Teller, source: Manifest, known: Known, wish: Wish
+    context: NodeContext,
+    lock: StoreLock,
+    notify: Notifier,
+    source: Manifest,
+    known: Known,
+    options: SnapshotOptions,
 ) -> tuple[str, ScanCache]:
     """The tree of `source` under a new id, with the cache for it. Stores no content."""
-    started_s = here.monotonic()
-    heard = Heard.so_far(teller)
-    snapshot = fresh_id(read_catalogue(lock.place), here.now(), here.token(3))
+    started_s = context.monotonic()
+    heard = Heard.so_far(notify)
+    snapshot = fresh_id(read_catalogue(lock.place), context.now(), context.token(3))
     with NewSnapshot(lock, snapshot) as new:
         from scratchflow.archive.write.writer import write_again
 
         written = write_again(known.index, known.cache, new.file, archive_id=snapshot)
-        plain = _manifest(here, source, written, wish, snapshot)
+        plain = _manifest(context, source, written, options, snapshot)
         # What it holds is what `source` holds, whatever the profile saves by now.
         plain = msgspec.structs.replace(plain, also=source.also)
-        _commit(new, plain, teller, heard, here.monotonic() - started_s)
+        _commit(new, plain, notify, heard, context.monotonic() - started_s)
     return snapshot, written.cache
 
 
 def _guard_shrink(
-    here: Here,
-    place: Place,
+    context: NodeContext,
+    place: StoreDirectory,
     parent: Parent | None,
     planned: Plan,
-    wish: Wish,
-    teller: Teller,
+    options: SnapshotOptions,
+    notify: Notifier,
     heard: Heard,
 ) -> bool:
     """Whether most of the parent's files are missing and nobody was there, or had, to agree to that.
 
     What only cannot be read was not deleted: the rest is saved, and the parent is kept.
     """
-    if parent is None or wish.allow_shrink:
+    if parent is None or options.allow_shrink:
         return False
-    roots = wish.roots or here.workspace.roots
+    roots = options.roots or context.workspace.roots
     shrink = shrink_since(parent.manifest, parent.index, planned, roots)
     if shrink is None:
         return False
-    if wish.purpose not in UNATTENDED:
-        refuse_shrink(parent, planned, roots, heard.unsaved(teller))
-    keep_parent(place, parent.manifest, shrink, teller)
+    if options.purpose not in UNATTENDED:
+        refuse_shrink(parent, planned, roots, heard.unsaved(notify))
+    keep_parent(place, parent.manifest, shrink, notify)
     return True
 
 
@@ -337,26 +361,30 @@ def refuse_shrink(
 
 
 def _commit(
-    new: NewSnapshot, plain: Manifest, teller: Teller, heard: Heard, took_s: float
+    new: NewSnapshot, plain: Manifest, notify: Notifier, heard: Heard, took_s: float
 ) -> Manifest:
-    teller.phase("verify")
-    told = msgspec.structs.replace(
+    notify.phase("verify")
+    complete = msgspec.structs.replace(
         plain,
-        warnings=teller.warnings - heard.warnings,
-        **results.unsaved_fields(heard.unsaved(teller)),
+        warnings=notify.warnings - heard.warnings,
+        **results.unsaved_fields(heard.unsaved(notify)),
         duration_s=round(took_s, 3),
     )
-    return new.commit(told)
+    return new.commit(complete)
 
 
 def find_parent(
-    here: Here, place: Place, catalogue: Catalogue, teller: Teller, like: Index | None = None
+    context: NodeContext,
+    place: StoreDirectory,
+    catalogue: Catalogue,
+    notify: Notifier,
+    like: Index | None = None,
 ) -> Parent | None:
     """The workspace's base if the store still has it, else the newest whole snapshot.
 
     A wrong guess costs nothing but room: every file is compared before it is believed.
     """
-    base = read_base(here.workspace, here.store)
+    base = read_base(context.workspace, context.store)
     known = {one.id: one for one in catalogue.snapshots if one.id not in catalogue.damaged}
     manifest = known.get(base or "") or catalogue.latest_whole
     if manifest is None:
@@ -364,75 +392,81 @@ def find_parent(
     try:
         index = open_index(place.archive(manifest.id), like)
     except SnapshotDamaged as error:
-        teller.warn("snapshots.damaged", b"", f"{error}; storing everything anew")
+        notify.warn("snapshots.damaged", b"", f"{error}; storing everything anew")
         return None
-    return Parent(manifest, index, ScanCache.load(cache_path(here.workspace), index))
+    return Parent(manifest, index, ScanCache.load(cache_path(context.workspace), index))
 
 
 def plan_snapshot(
-    here: Here,
-    place: Place,
+    context: NodeContext,
+    place: StoreDirectory,
     catalogue: Catalogue,
-    teller: Teller,
-    wish: Wish,
-    ahead: Ahead | None = None,
+    notify: Notifier,
+    options: SnapshotOptions,
+    prepared: PreparedScan | None = None,
 ) -> tuple[Parent | None, Plan]:
     """Scans the workspace and decides what has to be stored; reads the parent's index meanwhile."""
-    teller.phase("scan")
-    with ahead.scan if ahead else begin_scan(here, wish.roots or None) as scan:
-        parent = find_parent(here, place, catalogue, teller, ahead.index if ahead else None)
+    notify.phase("scan")
+    with prepared.scan if prepared else begin_scan(context, options.roots or None) as scan:
+        parent = find_parent(
+            context, place, catalogue, notify, prepared.index if prepared else None
+        )
         if parent is None:  # everything will be stored: what does that is loaded meanwhile
             import scratchflow.archive.write.writer  # noqa: F401
-        scanned = scan.finish(teller.warn, parent.index if parent else None)
+        scanned = scan.finish(notify.warn, parent.index if parent else None)
     if parent is None:
-        return None, plan(scanned, None, warn=teller.warn)
-    full = wish.full or _is_on_damaged(place, parent, teller)
-    planned = plan(scanned, parent.index, parent.cache, warn=teller.warn, full=full)
+        return None, plan(scanned, None, warn=notify.warn)
+    full = options.full or _is_on_damaged(place, parent, notify)
+    planned = plan(scanned, parent.index, parent.cache, warn=notify.warn, full=full)
     # Asked only now: an unchanged workspace is the common case and should cost no more than a look.
-    if planned.full or planned.unchanged or wish.never_full:
+    if planned.full or planned.unchanged or options.never_full:
         return parent, planned
-    if not _is_due_for_full(here, place, catalogue, parent):
+    if not _is_due_for_full(context, place, catalogue, parent):
         return parent, planned
     return parent, planned.in_full()
 
 
-def _is_on_damaged(place: Place, parent: Parent, teller: Teller) -> bool:
+def _is_on_damaged(place: StoreDirectory, parent: Parent, notify: Notifier) -> bool:
     """Whether the parent needs an archive that is known to be damaged: it does not hold its files."""
     damaged = known_damage(place, needed_archives(parent.manifest))
     if damaged is not None:
         message = f"snapshot {damaged} is damaged; everything is stored anew"
-        teller.warn("snapshots.damaged", b"", message)
+        notify.warn("snapshots.damaged", b"", message)
     return damaged is not None
 
 
-def scan_workspace(here: Here, teller: Teller, roots: Sequence[str] | None = None) -> ScannedTree:
+def scan_workspace(
+    context: NodeContext, notify: Notifier, roots: Sequence[str] | None = None
+) -> ScannedTree:
     """The workspace and what is saved with it, or the given roots, as they are on disk now."""
-    with begin_scan(here, roots) as scan:
-        return scan.finish(teller.warn)
+    with begin_scan(context, roots) as scan:
+        return scan.finish(notify.warn)
 
 
-def begin_scan(here: Here, roots: Sequence[str] | None) -> Scan:
+def begin_scan(context: NodeContext, roots: Sequence[str] | None) -> Scan:
     """The same scan while the caller does something else."""
-    rules = IgnoreRules(here.profile.backup.exclude)
-    wanted = here.workspace.roots if roots is None else roots
-    return Scan(here.workspace.scratch, wanted, rules)
+    rules = IgnoreRules(context.profile.backup.exclude)
+    wanted = context.workspace.roots if roots is None else roots
+    return Scan(context.workspace.scratch, wanted, rules)
 
 
-def _is_due_for_full(here: Here, place: Place, catalogue: Catalogue, parent: Parent) -> bool:
+def _is_due_for_full(
+    context: NodeContext, place: StoreDirectory, catalogue: Catalogue, parent: Parent
+) -> bool:
     """Whether the line has no full snapshot of the last `full_every`, or most of its bytes are dead."""
     whole = [one for one in catalogue.snapshots if one.id not in catalogue.damaged]
     fulls = {one.id for one in whole if one.kind == "full"}
     lineage = lineage_of(catalogue.snapshots, read_noted(place))
     full = newest_full(parent.manifest.id, lineage, fulls)
-    full_every = timedelta(seconds=here.profile.backup.full_every.seconds)
-    if full is None or here.now() - begun_at(full) >= full_every:
+    full_every = timedelta(seconds=context.profile.backup.full_every.seconds)
+    if full is None or context.now() - begun_at(full) >= full_every:
         return True
     uses = parent.index.uses()
     stored = sum(use.stored_bytes for use in uses)
     return sum(use.live_bytes for use in uses) < stored * MIN_LIVE_SHARE
 
 
-def _write(planned: Plan, new: NewSnapshot, here: Here, teller: Teller) -> Written:
+def _write(planned: Plan, new: NewSnapshot, context: NodeContext, notify: Notifier) -> Written:
     # Imported when there is something to write: most backups find nothing.
     from scratchflow.archive.write.writer import write
 
@@ -440,31 +474,39 @@ def _write(planned: Plan, new: NewSnapshot, here: Here, teller: Teller) -> Writt
         planned,
         new.file,
         archive_id=new.snapshot,
-        level=here.profile.backup.level,
-        warn=teller.warn,
-        progress=teller.progress,
-        item=teller.item if teller.wants_items else None,
+        level=context.profile.backup.level,
+        warn=notify.warn,
+        progress=notify.progress,
+        item=notify.item if notify.wants_items else None,
     )
 
 
 def _manifest(
-    here: Here, parent: Manifest | None, written: Written, wish: Wish, snapshot: str
+    context: NodeContext,
+    parent: Manifest | None,
+    written: Written,
+    options: SnapshotOptions,
+    snapshot: str,
 ) -> Manifest:
-    plain = plain_manifest(here, snapshot, written.counts, written.archive_bytes, written.sha256)
+    plain = plain_manifest(context, snapshot, written.counts, written.archive_bytes, written.sha256)
     return msgspec.structs.replace(
         plain,
         kind="full" if written.full else "incremental",
         parent=parent.id if parent else None,
         needs=written.needs,
-        also=[root for root in wish.roots or here.workspace.roots if root != here.workspace.name],
-        message=wish.message,
-        purpose=wish.purpose,
-        exclude=list(here.profile.backup.exclude),
+        also=[
+            root
+            for root in options.roots or context.workspace.roots
+            if root != context.workspace.name
+        ],
+        message=options.message,
+        purpose=options.purpose,
+        exclude=list(context.profile.backup.exclude),
     )
 
 
 def plain_manifest(
-    here: Here, snapshot: str, counts: Counts, archive_bytes: int, sha256: str
+    context: NodeContext, snapshot: str, counts: Counts, archive_bytes: int, sha256: str
 ) -> Manifest:
     """The manifest of a full snapshot taken here, with nothing special about it."""
     return Manifest(
@@ -474,10 +516,10 @@ def plain_manifest(
         kind="full",
         parent=None,
         needs=[],
-        workspace=here.workspace.name,
+        workspace=context.workspace.name,
         also=[],
-        node=here.node,
-        job_id=here.job_id,
+        node=context.node,
+        job_id=context.job_id,
         host=os.uname().nodename,
         tool_version=__version__,
         files=counts.files,
@@ -491,13 +533,13 @@ def plain_manifest(
     )
 
 
-def _prune(lock: StoreLock, here: Here, teller: Teller) -> tuple[str, ...]:
+def _prune(lock: StoreLock, context: NodeContext, notify: Notifier) -> tuple[str, ...]:
     """What was removed. The new snapshot is committed by then: trouble with old ones is a warning."""
     try:
-        plan = prune(lock, here.profile.backup, here.now())
+        plan = prune(lock, context.profile.backup, context.now())
     except ScratchflowError as error:
-        teller.warn("snapshots.not_pruned", b"", f"old snapshots stay: {error}")
+        notify.warn("snapshots.not_pruned", b"", f"old snapshots stay: {error}")
         return ()
     if plan.blocked:
-        teller.remark(f"no old snapshot was removed: {plan.blocked}")
+        notify.remark(f"no old snapshot was removed: {plan.blocked}")
     return plan.removed

@@ -36,45 +36,47 @@ from scratchflow.model.results import SnapshotExported, SnapshotImported
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.node.backup import leave_rescue
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot import plain_manifest
 from scratchflow.node.transfer_roots import Landing, landing_of_foreign, landing_of_own
 from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.commit.commit import NewSnapshot
-from scratchflow.store.directory import Place, find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.retention.sweep import sweep
 from scratchflow.workspace.staging import begin_incoming
 
 
-def requested_export(here: Here, teller: Teller, asked: Export) -> SnapshotExported:
+def requested_export(context: NodeContext, notify: Notifier, asked: Export) -> SnapshotExported:
     """What `snapshots export` asks for."""
     file = Path(asked.file)
-    return export_snapshot(here, teller, asked.snapshot, file, dry_run=asked.dry_run)
+    return export_snapshot(context, notify, asked.snapshot, file, dry_run=asked.dry_run)
 
 
 def export_snapshot(
-    here: Here, teller: Teller, wanted: str, file: Path, *, dry_run: bool
+    context: NodeContext, notify: Notifier, wanted: str, file: Path, *, dry_run: bool
 ) -> SnapshotExported:
     """One plain full `.tar.lz4`. A full snapshot is one already; of others one is written.
 
     Every byte is checked on the way: SnapshotDamaged when one differs, and no file is left.
     """
-    place = find_place(here.store, here.workspace.name)
+    place = find_place(context.store, context.workspace.name)
     catalogue = read_catalogue(place)
     manifest = catalogue.find(wanted)
     catalogue.require_whole(manifest)
     target = _free(file)
     size = manifest.archive_bytes if not manifest.needs else manifest.bytes
     if not dry_run:
-        size = _export(here, place, manifest, target, teller)
+        size = _export(context, place, manifest, target, notify)
     shown = printable(target)
     return SnapshotExported(snapshot=manifest.id, path=shown, bytes=size, dry_run=dry_run)
 
 
-def _export(here: Here, place: Place, manifest: Manifest, target: Path, teller: Teller) -> int:
-    with _new_file(target, here.token(4)) as descriptor:
+def _export(
+    context: NodeContext, place: StoreDirectory, manifest: Manifest, target: Path, notify: Notifier
+) -> int:
+    with _new_file(target, context.token(4)) as descriptor:
         if manifest.needs:
             write_complete(
                 open_index(place.archive(manifest.id)),
@@ -82,8 +84,8 @@ def _export(here: Here, place: Place, manifest: Manifest, target: Path, teller: 
                 descriptor,
                 archive_id=manifest.id,
                 roots=[manifest.workspace, *manifest.also],
-                level=here.profile.backup.level,
-                progress=teller.progress,
+                level=context.profile.backup.level,
+                progress=notify.progress,
             )
         else:
             _copy(place.archive(manifest.id), descriptor, manifest)
@@ -100,47 +102,49 @@ def _free(file: Path) -> Path:
     raise FileTaken(path=target)
 
 
-def requested_import(here: Here, teller: Teller, asked: Import) -> SnapshotImported:
+def requested_import(context: NodeContext, notify: Notifier, asked: Import) -> SnapshotImported:
     """What `snapshots import` asks for."""
-    return import_snapshot(here, teller, Path(asked.file), dry_run=asked.dry_run)
+    return import_snapshot(context, notify, Path(asked.file), dry_run=asked.dry_run)
 
 
-def import_snapshot(here: Here, teller: Teller, file: Path, *, dry_run: bool) -> SnapshotImported:
+def import_snapshot(
+    context: NodeContext, notify: Notifier, file: Path, *, dry_run: bool
+) -> SnapshotImported:
     """Any `.tar.lz4` as a snapshot of the workspace."""
-    coming = _coming(here, _readable(file))
+    coming = _coming(context, _readable(file))
     source = coming.path
     if dry_run:
         with open(os.devnull, "wb") as nowhere:
-            tried = _import(here, teller, coming, nowhere.fileno())
+            tried = _import(context, notify, coming, nowhere.fileno())
         return SnapshotImported(
             snapshot=None,
             source=printable(source),
             files=tried.counts.files,
             bytes=tried.counts.bytes,
             dry_run=True,
-            previous=read_catalogue(find_place(here.store, here.workspace.name)).newest_id,
+            previous=read_catalogue(find_place(context.store, context.workspace.name)).newest_id,
         )
-    place = open_store(here)
-    with here.lock(place, "scratchflow snapshots import", remark=teller.remark) as lock:
+    place = open_store(context)
+    with context.lock(place, "scratchflow snapshots import", remark=notify.remark) as lock:
         sweep(lock, time.time())
         catalogue = read_catalogue(place)
-        snapshot = fresh_id(catalogue, here.now(), here.token(3))
+        snapshot = fresh_id(catalogue, context.now(), context.token(3))
         with NewSnapshot(lock, snapshot) as new:
-            imported = _import(here, teller, coming, new.file, snapshot)
+            imported = _import(context, notify, coming, new.file, snapshot)
             manifest = plain_manifest(
-                here, snapshot, imported.counts, imported.archive_bytes, imported.sha256
+                context, snapshot, imported.counts, imported.archive_bytes, imported.sha256
             )
             message = f"imported from {printable(source.name)}"
             new.commit(
                 msgspec.structs.replace(
                     manifest,
-                    also=_also(coming.landing, imported.index, here.workspace.name),
-                    warnings=teller.warnings,
+                    also=_also(coming.landing, imported.index, context.workspace.name),
+                    warnings=notify.warnings,
                     message=message,
                     purpose="imported",
                 )
             )
-        leave_rescue(place, teller)
+        leave_rescue(place, notify)
     counts = imported.counts
     return SnapshotImported(
         snapshot=snapshot,
@@ -159,20 +163,24 @@ class _Coming(msgspec.Struct, frozen=True):
     landing: Landing
 
 
-def _coming(here: Here, source: Path) -> _Coming:
+def _coming(context: NodeContext, source: Path) -> _Coming:
     index = _own_index(source)
     if index is None:
-        landing = landing_of_foreign(member_names(source), here.workspace)
+        landing = landing_of_foreign(member_names(source), context.workspace)
     else:
-        landing = landing_of_own(index, here.workspace)
+        landing = landing_of_own(index, context.workspace)
     return _Coming(source, index, landing)
 
 
 def _import(
-    here: Here, teller: Teller, coming: _Coming, out: Out | int, snapshot: str | None = None
+    context: NodeContext,
+    notify: Notifier,
+    coming: _Coming,
+    out: Out | int,
+    snapshot: str | None = None,
 ) -> Imported:
-    archive_id = snapshot or snapshot_id(here.now(), here.token(3))
-    level = here.profile.backup.level
+    archive_id = snapshot or snapshot_id(context.now(), context.token(3))
+    level = context.profile.backup.level
     if coming.index is not None:
         return write_complete(
             coming.index,
@@ -182,7 +190,7 @@ def _import(
             roots=coming.landing.roots,
             where=coming.landing.path,
             level=level,
-            progress=teller.progress,
+            progress=notify.progress,
         )
     return import_archive(
         coming.path,
@@ -190,8 +198,8 @@ def _import(
         archive_id=archive_id,
         where=coming.landing.path,
         level=level,
-        warn=teller.warn,
-        progress=teller.progress,
+        warn=notify.warn,
+        progress=notify.progress,
     )
 
 
@@ -203,26 +211,26 @@ def _also(landing: Landing, index: Index, workspace: str) -> list[str]:
 
 @contextmanager
 def opened_file(
-    here: Here, teller: Teller, file: Path, *, dry_run: bool
+    context: NodeContext, notify: Notifier, file: Path, *, dry_run: bool
 ) -> Iterator[tuple[Path, Index, list[str]]]:
     """Any `.tar.lz4` as an archive with an index, and its roots.
 
     A foreign one, or one whose names have to change, is written anew on scratch first.
     """
-    coming = _coming(here, _readable(file))
+    coming = _coming(context, _readable(file))
     roots = coming.landing.roots
     if coming.index is not None and coming.landing.changes_nothing:
         yield coming.path, coming.index, roots
         return
     if dry_run:
         with open(os.devnull, "wb") as nowhere:
-            yield coming.path, _import(here, teller, coming, nowhere.fileno()).index, roots
+            yield coming.path, _import(context, notify, coming, nowhere.fileno()).index, roots
         return
-    incoming = begin_incoming(here.workspace, here.token(4))
+    incoming = begin_incoming(context.workspace, context.token(4))
     archive = incoming / "imported.tar.lz4"
     try:
-        with _new_file(archive, here.token(4)) as descriptor:
-            imported = _import(here, teller, coming, descriptor)
+        with _new_file(archive, context.token(4)) as descriptor:
+            imported = _import(context, notify, coming, descriptor)
         yield archive, imported.index, roots
     finally:
         remove_tree(incoming)

@@ -15,11 +15,11 @@ from scratchflow.cluster.command import command_environment
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.slurm.overlap import has_overlap
 from scratchflow.cluster.slurm.request import step_argv
-from scratchflow.cluster.this_host import as_told_by_slurm
+from scratchflow.cluster.this_host import slurm_variables
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
 from scratchflow.process.child import Completed
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.base import Transport, check_argv
 from scratchflow.ssh.transport.child import ChildStream, run_carried
 from scratchflow.ssh.transport.node import know_node, neighbour_argv
@@ -37,9 +37,9 @@ def steps_overlap(environment: Mapping[str, str]) -> bool:
     return _overlaps[srun]
 
 
-def keys_on_login() -> SshPlaces:
+def keys_on_login() -> SshPaths:
     """Where the login host keeps the keys of nodes: beside the agent, and removed with it."""
-    return SshPlaces.of("~/.local/share/scratchflow/ssh/config")
+    return SshPaths.of("~/.local/share/scratchflow/ssh/config")
 
 
 class NodeTransport(Transport):
@@ -121,12 +121,12 @@ class NodeSsh(NodeTransport):
         profile: str,
         environment: Mapping[str, str],
         *,
-        keys: SshPlaces | None = None,
+        keys: SshPaths | None = None,
     ) -> None:
         super().__init__(allocation, environment)
         self._profile = profile
         self._keys = keys or keys_on_login()
-        self._job = as_told_by_slurm(allocation.job_id, self.host, self.environment)
+        self._job = slurm_variables(allocation.job_id, self.host, self.environment)
         self.environment = ssh_environment(self.environment)
         know_node(self._keys, profile, self.host)
 

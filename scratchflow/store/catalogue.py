@@ -28,7 +28,7 @@ from scratchflow.model.snapshot import (
     snapshot_id,
 )
 from scratchflow.model.text import closest
-from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
+from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, StoreDirectory
 from scratchflow.store.failures import store_errors
 
 LATEST = "latest"
@@ -149,7 +149,7 @@ def _ambiguous(wanted: str, matches: list[str]) -> SnapshotAmbiguous:
     )
 
 
-def read_catalogue(place: Place) -> Catalogue:
+def read_catalogue(place: StoreDirectory) -> Catalogue:
     """Reads every manifest. A place that does not exist has no snapshots.
 
     Junk is passed over. A manifest that is half, foreign, or of a newer scratchflow is skipped
@@ -192,7 +192,7 @@ def _carries_a_time(snapshot: str) -> bool:
     return True
 
 
-def _read_manifests(place: Place) -> tuple[dict[str, Manifest], list[Skipped]]:
+def _read_manifests(place: StoreDirectory) -> tuple[dict[str, Manifest], list[Skipped]]:
     found: dict[str, Manifest] = {}
     skipped: list[Skipped] = []
     for snapshot in _listed_ids(place):
@@ -204,7 +204,7 @@ def _read_manifests(place: Place) -> tuple[dict[str, Manifest], list[Skipped]]:
     return found, skipped
 
 
-def _read_manifest(place: Place, snapshot: str) -> Manifest | Skipped | None:
+def _read_manifest(place: StoreDirectory, snapshot: str) -> Manifest | Skipped | None:
     try:
         return _decoded(snapshot, _read_small_file(place, snapshot))
     except FileNotFoundError:  # pruned since the directory was listed
@@ -215,7 +215,7 @@ def _read_manifest(place: Place, snapshot: str) -> Manifest | Skipped | None:
         return Skipped(snapshot, str(error))
 
 
-def _listed_ids(place: Place) -> list[str]:
+def _listed_ids(place: StoreDirectory) -> list[str]:
     try:
         names = os.listdir(place.directory)
     except FileNotFoundError:
@@ -224,7 +224,7 @@ def _listed_ids(place: Place) -> list[str]:
     return [stem for stem in stems if is_snapshot_id(stem)]
 
 
-def _read_small_file(place: Place, snapshot: str) -> bytes:
+def _read_small_file(place: StoreDirectory, snapshot: str) -> bytes:
     # Without O_NONBLOCK a FIFO of that name would hang the listing.
     descriptor = os.open(place.manifest(snapshot), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
@@ -267,7 +267,7 @@ class _Versioned(msgspec.Struct):
     schema: int
 
 
-def _find_damage(place: Place, manifests: Mapping[str, Manifest]) -> dict[str, str]:
+def _find_damage(place: StoreDirectory, manifests: Mapping[str, Manifest]) -> dict[str, str]:
     """Why snapshots would not restore, by id. One `stat` for each archive, whoever needs it."""
     problems: dict[str, str] = {}
     for snapshot in {one for each in manifests.values() for one in needed_archives(each)}:
@@ -296,7 +296,9 @@ def needed_archives(manifest: Manifest) -> set[str]:
     return {manifest.id, *manifest.needs}
 
 
-def _archive_problem(place: Place, snapshot: str, expected_bytes: int | None) -> str | None:
+def _archive_problem(
+    place: StoreDirectory, snapshot: str, expected_bytes: int | None
+) -> str | None:
     name = f"{snapshot}{ARCHIVE_SUFFIX}"
     try:
         found = os.lstat(place.archive(snapshot))

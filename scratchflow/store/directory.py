@@ -45,7 +45,7 @@ _OWN_NAMES = {
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
-class Place(msgspec.Struct, frozen=True):
+class StoreDirectory(msgspec.Struct, frozen=True):
     """The directory of one workspace's snapshots, and the names inside it. Touches no disk."""
 
     directory: Path
@@ -77,13 +77,13 @@ class Place(msgspec.Struct, frozen=True):
         return self.directory / NODES_NAME
 
 
-def find_place(store: Path, workspace: str) -> Place:
+def find_place(store: Path, workspace: str) -> StoreDirectory:
     """The place as it is, for reading: nothing is created or changed, it need not exist.
 
     A directory that exists but is not ours, or that others may write to, is refused: its
     manifests could be anybody's.
     """
-    place = Place(_root(store).joinpath(*_parts(store, workspace)))
+    place = StoreDirectory(_root(store).joinpath(*_parts(store, workspace)))
     for directory in _levels(store, workspace):
         with store_errors(directory):
             if not is_there(directory):
@@ -92,7 +92,7 @@ def find_place(store: Path, workspace: str) -> Place:
     return place
 
 
-def open_place(store: Path, workspace: str) -> Place:
+def open_place(store: Path, workspace: str) -> StoreDirectory:
     """The place for writing: made if it is missing, also when two processes make it at once."""
     root = _root(store)
     with store_errors(root):

@@ -12,7 +12,12 @@ import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.times import epoch
-from scratchflow.store.directory import FILE_MODE, HEARTBEATS_NAME, Place, make_private_directory
+from scratchflow.store.directory import (
+    FILE_MODE,
+    HEARTBEATS_NAME,
+    StoreDirectory,
+    make_private_directory,
+)
 from scratchflow.store.failures import store_errors
 from scratchflow.store.nodes import is_node_name
 
@@ -62,7 +67,7 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
         return self.job_id == job_id and same_name
 
 
-def beat(place: Place, heartbeat: Heartbeat) -> None:
+def beat(place: StoreDirectory, heartbeat: Heartbeat) -> None:
     """Replaces the node's sign of life. Needs no lock: each node writes its own."""
     if not is_node_name(heartbeat.node):
         raise ValueError(f"not a node: {heartbeat.node!r}")
@@ -73,20 +78,20 @@ def beat(place: Place, heartbeat: Heartbeat) -> None:
         replace_file(directory / f"{heartbeat.node}.json", content, mode=FILE_MODE)
 
 
-def log_path(place: Place, node: str) -> Path:
+def log_path(place: StoreDirectory, node: str) -> Path:
     """Where the auto-backup of a node says what it does, in words."""
     if not is_node_name(node):
         raise ValueError(f"not a node: {node!r}")
     return place.directory / HEARTBEATS_NAME / f"{node}.log"
 
 
-def prepare(place: Place) -> None:
+def prepare(place: StoreDirectory) -> None:
     """Makes the directory, so that a log can be opened in it."""
     with store_errors(place.directory):
         make_private_directory(place.directory / HEARTBEATS_NAME)
 
 
-def read_heartbeat(place: Place, node: str) -> Heartbeat | None:
+def read_heartbeat(place: StoreDirectory, node: str) -> Heartbeat | None:
     """The node's last sign of life; None when there is none that can be read."""
     if not is_node_name(node):
         return None
@@ -101,39 +106,41 @@ def read_heartbeat(place: Place, node: str) -> Heartbeat | None:
         return None
 
 
-def read_heartbeats(place: Place) -> list[Heartbeat]:
+def read_heartbeats(place: StoreDirectory) -> list[Heartbeat]:
     """The last signs of life of all nodes."""
     try:
         names = sorted(os.listdir(place.directory / HEARTBEATS_NAME))
     except OSError:
         return []
     nodes = [name.removesuffix(".json") for name in names if name.endswith(".json")]
-    return [told for told in (read_heartbeat(place, node) for node in nodes) if told]
+    return [heartbeat for heartbeat in (read_heartbeat(place, node) for node in nodes) if heartbeat]
 
 
-def is_alive(told: Heartbeat, now_s: float) -> bool | None:
+def is_alive(heartbeat: Heartbeat, now_s: float) -> bool | None:
     """Whether it has beaten lately by our clock; None when its last beat lies in our future.
 
     Then the two clocks differ, and one look cannot tell: see `Pulses`.
     """
-    beaten_s = epoch(told.time)
+    beaten_s = epoch(heartbeat.time)
     if beaten_s is None or now_s - beaten_s > SILENT_S:
         return False
     return True if beaten_s - now_s <= SILENT_S else None
 
 
-def current(place: Place, node: str, job_id: int | None, job_name: str) -> Heartbeat | None:
+def current(
+    place: StoreDirectory, node: str, job_id: int | None, job_name: str
+) -> Heartbeat | None:
     """What the auto-backup of this very job last said, unless that was its end. Asks no clock."""
-    told = read_heartbeat(place, node)
-    if told is None or not told.is_of(job_id, job_name) or told.phase == "ended":
+    heartbeat = read_heartbeat(place, node)
+    if heartbeat is None or not heartbeat.is_of(job_id, job_name) or heartbeat.phase == "ended":
         return None
-    return told
+    return heartbeat
 
 
-def living(place: Place, node: str, job_id: int | None, job_name: str) -> Heartbeat | None:
+def living(place: StoreDirectory, node: str, job_id: int | None, job_name: str) -> Heartbeat | None:
     """The auto-backup of this very job, if it gives signs of life."""
-    told = current(place, node, job_id, job_name)
-    return told if told and is_alive(told, time.time()) else None
+    heartbeat = current(place, node, job_id, job_name)
+    return heartbeat if heartbeat and is_alive(heartbeat, time.time()) else None
 
 
 class Pulses:
@@ -142,16 +149,16 @@ class Pulses:
     def __init__(self) -> None:
         self._seen: dict[str, _Pulse] = {}
 
-    def is_alive(self, told: Heartbeat, now_s: float, monotonic_s: float) -> bool | None:
+    def is_alive(self, heartbeat: Heartbeat, now_s: float, monotonic_s: float) -> bool | None:
         """One that changes lives, whatever the clocks say; one that does not for so long is dead."""
-        sign = (told.token, told.beats, told.time)
-        known = self._seen.get(told.node)
+        sign = (heartbeat.token, heartbeat.beats, heartbeat.time)
+        known = self._seen.get(heartbeat.node)
         if known is None or known.sign != sign:
-            self._seen[told.node] = _Pulse(sign, monotonic_s, known is not None)
-            return True if known else is_alive(told, now_s)
+            self._seen[heartbeat.node] = _Pulse(sign, monotonic_s, known is not None)
+            return True if known else is_alive(heartbeat, now_s)
         if monotonic_s - known.since_s > SILENT_S:
             return False
-        return True if known.changed else is_alive(told, now_s)
+        return True if known.changed else is_alive(heartbeat, now_s)
 
 
 class _Pulse(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ import msgspec
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, publish_new, write_new
 from scratchflow.model.errors import StoreUnusable
 from scratchflow.model.snapshot import is_snapshot_id
-from scratchflow.store.directory import FILE_MODE, MANIFEST_SUFFIX, STORE_NAME, Place
+from scratchflow.store.directory import FILE_MODE, MANIFEST_SUFFIX, STORE_NAME, StoreDirectory
 from scratchflow.store.failures import store_errors
 
 _ID = re.compile(r"[0-9a-f]{32}", re.ASCII)
@@ -28,7 +28,7 @@ class StoreNote(msgspec.Struct, frozen=True):
     id: str
 
 
-def read_store_id(place: Place) -> str | None:
+def read_store_id(place: StoreDirectory) -> str | None:
     """The store's id as this host sees it; None when there is no such store, or none with an id yet."""
     file = place.directory / STORE_NAME
     with store_errors(file):
@@ -43,7 +43,7 @@ def read_store_id(place: Place) -> str | None:
     return _decoded(place, content)
 
 
-def ensure_store_id(place: Place) -> str:
+def ensure_store_id(place: StoreDirectory) -> str:
     """The store's id, made if there is none. Of many who make it at once, all get the same.
 
     Where there are no hard links, two that make it in the same instant may get two; the later one
@@ -65,7 +65,7 @@ def ensure_store_id(place: Place) -> str:
     return read_store_id(place) or fresh
 
 
-def has_snapshots(place: Place) -> bool:
+def has_snapshots(place: StoreDirectory) -> bool:
     """Whether any manifest lies there, readable or not."""
     with store_errors(place.directory):
         try:
@@ -78,7 +78,7 @@ def has_snapshots(place: Place) -> bool:
     )
 
 
-def _decoded(place: Place, content: bytes) -> str:
+def _decoded(place: StoreDirectory, content: bytes) -> str:
     try:
         note = msgspec.json.decode(content, type=StoreNote)
     except msgspec.DecodeError:

@@ -12,7 +12,7 @@ import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.snapshot import is_snapshot_id
-from scratchflow.store.directory import FILE_MODE, Place, make_private_directory
+from scratchflow.store.directory import FILE_MODE, StoreDirectory, make_private_directory
 from scratchflow.store.failures import store_errors
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
@@ -40,7 +40,7 @@ def is_node_name(text: str) -> bool:
     return _NODE_NAME.fullmatch(text) is not None
 
 
-def record_node(place: Place, record: NodeRecord) -> None:
+def record_node(place: StoreDirectory, record: NodeRecord) -> None:
     """Replaces the node's record: readers see the old one or the new one. Needs no lock."""
     if not is_node_name(record.node) or not is_snapshot_id(record.snapshot):
         raise ValueError(f"not a record of a node and a snapshot: {record!r}")
@@ -49,7 +49,7 @@ def record_node(place: Place, record: NodeRecord) -> None:
         replace_file(_file(place, record.node), msgspec.json.encode(record) + b"\n", mode=FILE_MODE)
 
 
-def forget_node(place: Place, node: str) -> None:
+def forget_node(place: StoreDirectory, node: str) -> None:
     """Removes the node's record, if there is one."""
     if not is_node_name(node):
         return
@@ -57,7 +57,7 @@ def forget_node(place: Place, node: str) -> None:
         _file(place, node).unlink(missing_ok=True)
 
 
-def read_nodes(place: Place) -> list[NodeRecord]:
+def read_nodes(place: StoreDirectory) -> list[NodeRecord]:
     """Every record that can be read, by node name; what cannot be read is no loss and is passed over."""
     with store_errors(place.nodes):
         try:
@@ -69,7 +69,7 @@ def read_nodes(place: Place) -> list[NodeRecord]:
     return [record for record in records if record is not None]
 
 
-def _read(place: Place, node: str) -> NodeRecord | None:
+def _read(place: StoreDirectory, node: str) -> NodeRecord | None:
     try:
         descriptor = os.open(_file(place, node), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
@@ -83,5 +83,5 @@ def _read(place: Place, node: str) -> NodeRecord | None:
     return record if is_sound else None
 
 
-def _file(place: Place, node: str) -> Path:
+def _file(place: StoreDirectory, node: str) -> Path:
     return place.nodes / f"{node}{_SUFFIX}"

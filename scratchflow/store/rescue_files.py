@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from scratchflow.disk.durable import replace_file
-from scratchflow.store.directory import FILE_MODE, Place
+from scratchflow.store.directory import FILE_MODE, StoreDirectory
 from scratchflow.store.failures import store_errors
 
 RESCUE_NAME = "rescue.py"
@@ -19,7 +19,7 @@ _VERSION = re.compile(rb"version (\d{1,6})\b")
 _LIMIT_BYTES = 1 << 20
 
 
-def put_rescue(place: Place) -> None:
+def put_rescue(place: StoreDirectory) -> None:
     """Writes what is missing, damaged or older than ours; what a newer scratchflow wrote stays.
 
     Two small reads when nothing is to be done. NoSpace or StoreUnusable when it cannot be written:

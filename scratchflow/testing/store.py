@@ -14,7 +14,7 @@ import msgspec
 from scratchflow.model.errors import SnapshotDamaged
 from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, snapshot_id
 from scratchflow.store.commit.commit import NewSnapshot
-from scratchflow.store.directory import Place
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.lock.lock import Clock, LockTiming, StoreLock
 from scratchflow.store.lock.owner import Process, this_process
 
@@ -91,7 +91,7 @@ def make_manifest(snapshot: str, **changes: Any) -> Manifest:
 
 
 def make_lock(
-    place: Place,
+    place: StoreDirectory,
     *,
     process: Process | None = None,
     clock: Clock = Clock(),  # noqa: B008 - frozen
@@ -119,7 +119,7 @@ def commit_bytes(
         return new.commit(make_manifest(snapshot, archive_sha256=sha256, **changes))
 
 
-def verify_archive(place: Place, manifest: Manifest) -> None:
+def verify_archive(place: StoreDirectory, manifest: Manifest) -> None:
     """Raises unless the snapshot's own archive is there, byte for byte."""
     content = place.archive(manifest.id).read_bytes()
     if len(content) != manifest.archive_bytes:

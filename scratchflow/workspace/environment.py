@@ -31,7 +31,7 @@ _WITH_MODULES = 'count=$1; shift; module load "${@:1:count}" || exit 97; shift "
 _NO_SUCH_MODULE = 97
 
 
-class EnvironmentWish(msgspec.Struct, frozen=True):
+class EnvironmentOptions(msgspec.Struct, frozen=True):
     """What to put there. `requirements` is the content of such a file."""
 
     kind: EnvironmentKind
@@ -43,7 +43,7 @@ class EnvironmentWish(msgspec.Struct, frozen=True):
 
 def make_environment(
     scratch: Path,
-    wish: EnvironmentWish,
+    options: EnvironmentOptions,
     environment: Mapping[str, str],
     tell: Callable[[str], None],
 ) -> Path:
@@ -55,17 +55,17 @@ def make_environment(
     unfinished = scratch / _UNFINISHED
     if unfinished.exists():
         shutil.rmtree(path, ignore_errors=True)
-    run = _Runner(wish.modules, environment)
+    run = _Runner(options.modules, environment)
     is_new = not (path / "bin" / "python").exists()
     if is_new and path.exists():
         raise _failed(f"`{path}` is there, and is no environment", f"move `{path}` away")
-    steps = _venv_steps if wish.kind == "venv" else _conda_steps
+    steps = _venv_steps if options.kind == "venv" else _conda_steps
     with tempfile.TemporaryDirectory(prefix="scratchflow-") as place:
-        listed = _requirements_file(Path(place), wish)
+        listed = _requirements_file(Path(place), options)
         if is_new:
             unfinished.touch()
         try:
-            for phase, argv in steps(path, wish, run, listed, is_new=is_new):
+            for phase, argv in steps(path, options, run, listed, is_new=is_new):
                 tell(phase)
                 run(argv)
         except BaseException:
@@ -79,11 +79,11 @@ def make_environment(
     return path
 
 
-def _requirements_file(place: Path, wish: EnvironmentWish) -> Path | None:
-    if not wish.requirements:
+def _requirements_file(place: Path, options: EnvironmentOptions) -> Path | None:
+    if not options.requirements:
         return None
     file = place / "requirements.txt"
-    file.write_text(wish.requirements, "utf-8")
+    file.write_text(options.requirements, "utf-8")
     return file
 
 
@@ -91,12 +91,12 @@ _Steps = list[tuple[str, list[str]]]
 
 
 def _venv_steps(
-    path: Path, wish: EnvironmentWish, run: _Runner, listed: Path | None, *, is_new: bool
+    path: Path, options: EnvironmentOptions, run: _Runner, listed: Path | None, *, is_new: bool
 ) -> _Steps:
     uv = run.find("uv")
-    python = wish.python or "python3"
+    python = options.python or "python3"
     make = [uv, "venv", f"--python={python}", str(path)] if uv else _plain_venv(python, path, run)
-    wanted = [*(["-r", str(listed)] if listed else []), *wish.packages]
+    wanted = [*(["-r", str(listed)] if listed else []), *options.packages]
     inside = str(path / "bin" / "python")
     installer = [uv, "pip", "install", f"--python={inside}"] if uv else [inside, *_PIP]
     return [
@@ -117,14 +117,14 @@ def _plain_venv(python: str, path: Path, run: _Runner) -> list[str]:
 
 
 def _conda_steps(
-    path: Path, wish: EnvironmentWish, run: _Runner, listed: Path | None, *, is_new: bool
+    path: Path, options: EnvironmentOptions, run: _Runner, listed: Path | None, *, is_new: bool
 ) -> _Steps:
     tool = next(filter(None, map(run.find, CONDAS)), None)
     if tool is None:
         remedy = "`--env venv` does without; or put conda's module into `environment.modules`"
         raise _failed(f"there is none of {', '.join(CONDAS)} on the node", remedy)
-    python = f"python={wish.python}" if wish.python else "python"
-    wanted = [*wish.packages, *(["--file", str(listed)] if listed else [])]
+    python = f"python={options.python}" if options.python else "python"
+    wanted = [*options.packages, *(["--file", str(listed)] if listed else [])]
     if is_new:
         make = [tool, "create", "--yes", "--prefix", str(path), python, *wanted]
         return [("making the environment", make)]

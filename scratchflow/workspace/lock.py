@@ -41,7 +41,7 @@ def _lock(
     descriptor: int, workspace: Workspace, wait_s: float, on_wait: Callable[[], None]
 ) -> None:
     deadline = time.monotonic() + wait_s
-    told = False
+    remarked = False
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -53,7 +53,7 @@ def _lock(
             raise WorkspaceFailed(path=workspace.scratch, reason=reason) from None
         else:
             return
-        if not told:
+        if not remarked:
             on_wait()
-            told = True
+            remarked = True
         time.sleep(_POLL_S)

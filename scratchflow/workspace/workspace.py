@@ -66,9 +66,9 @@ def expand(path: str, environment: Mapping[str, str], *, key: str = "store") -> 
 
 def _of_this_user(name: str, environment: Mapping[str, str], key: str) -> str:
     """The user's name or home; a job step may come without the variables."""
-    told = environment.get(name)
-    if told:
-        return told
+    value = environment.get(name)
+    if value:
+        return value
     try:
         entry = pwd.getpwuid(os.getuid())
     except KeyError:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.directory import Place
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat, read_heartbeat
 from tests.cluster.login import APP, ENVIRONMENT
 from tests.cluster.minicluster import Minicluster
@@ -58,8 +58,8 @@ class Ledger:
         return self.cluster.state / "hosts" / node / "scratch" / "alice"
 
     @property
-    def place(self) -> Place:
-        return Place(Path(f"{self.cluster.state}/shared{STORE}/work"))
+    def place(self) -> StoreDirectory:
+        return StoreDirectory(Path(f"{self.cluster.state}/shared{STORE}/work"))
 
     def heartbeat(self, node: str) -> Heartbeat | None:
         return read_heartbeat(self.place, node)
@@ -110,8 +110,8 @@ class Ledger:
     def compare_all(self) -> None:
         """Every snapshot still brings back, byte for byte, what it brought back at first."""
         for one, found in zip(self.ids, self._brought_back(self.ids), strict=True):
-            if told := differences(self.held[one], found, set()):
-                raise Broken(f"{one} does not come back as before: {'; '.join(told)}")
+            if result := differences(self.held[one], found, set()):
+                raise Broken(f"{one} does not come back as before: {'; '.join(result)}")
 
     def _brought_back(self, ids: list[str]) -> list[Photograph]:
         if not ids:
@@ -141,8 +141,8 @@ class Ledger:
 
     def require_holds(self, snapshot: str, taken: Photograph, *, exactly: bool = False) -> None:
         """The snapshot holds what the photograph shows. Of directories, only an exact one has the mtime."""
-        if told := self._missing_in(snapshot, taken, exactly=exactly):
-            raise Broken(f"{snapshot} does not hold what was there: {'; '.join(told)}")
+        if result := self._missing_in(snapshot, taken, exactly=exactly):
+            raise Broken(f"{snapshot} does not hold what was there: {'; '.join(result)}")
 
     def require_saved(self, taken: Photograph, roots: list[str], what: str) -> None:
         """Some snapshot holds all of it, the files that nobody could read too."""
@@ -153,17 +153,17 @@ class Ledger:
         held = self.digests
         if lost := [path for path in unread if taken.nodes[path].digest not in {"", *held}]:
             raise Broken(f"{what}, but in no snapshot, because nobody could read them: {lost}")
-        told = {one: self._missing_in(one, taken, exactly=False) for one in self.ids}
-        if all(told.values()):
-            nearest = min(told, key=lambda one: len(told[one])) if told else "none"
-            raise Broken(f"{what}, but in no snapshot; nearest {nearest}: {told.get(nearest)}")
+        result = {one: self._missing_in(one, taken, exactly=False) for one in self.ids}
+        if all(result.values()):
+            nearest = min(result, key=lambda one: len(result[one])) if result else "none"
+            raise Broken(f"{what}, but in no snapshot; nearest {nearest}: {result.get(nearest)}")
 
     def require_in_place(
         self, snapshot: str, node: str, before: Photographs, after: Photographs
     ) -> None:
         """A restore that ended well: the workspace is as the snapshot says, and nothing is beside it."""
         found, wanted = after[node], self.held[snapshot]
-        told = [
+        result = [
             f"{path!r} is {found.nodes.get(path)} instead of {one}"
             for path, one in wanted.nodes.items()
             if not equal_in_place(one, found.nodes.get(path))
@@ -174,13 +174,13 @@ class Ledger:
             for root in (manifest.workspace, *manifest.also)
             if os.fsencode(root) in wanted.nodes
         ]
-        told += [
+        result += [
             f"{path!r} is there, and {snapshot} does not hold it"
             for path in beneath(found, roots) - set(wanted.nodes)
             if not may_stay(path, before[node], found)
         ]
-        if told:
-            raise Broken(f"{node} was given {snapshot}, but {'; '.join(told)}")
+        if result:
+            raise Broken(f"{node} was given {snapshot}, but {'; '.join(result)}")
 
     def _excluded(self, taken: Photograph, roots: list[str]) -> set[bytes]:
         bare = Photograph(taken.nodes, set(), taken.ignored)
@@ -202,11 +202,11 @@ class Ledger:
         """A new snapshot shows a tree that there was; while files change, all that did not change."""
         shown = [one for page in self.pages for one in page.photographs.get(manifest.node, ())]
         shown += [one for name, one in self.held.items() if name != manifest.id]
-        told = [self._missing_in(manifest.id, one, exactly=False) for one in shown]
-        if not all(told) or not told or manifest.purpose in {"restored", "created"}:
+        result = [self._missing_in(manifest.id, one, exactly=False) for one in shown]
+        if not all(result) or not result or manifest.purpose in {"restored", "created"}:
             return
         if not any(page.is_moving for page in self.pages):
-            shortest = min(told, key=len)
+            shortest = min(result, key=len)
             raise Broken(f"{manifest.id} ({manifest.purpose}) shows what never was: {shortest}")
         self.counts["snapshots of a tree that moved"] += 1
         self._require_resting(manifest)

@@ -120,12 +120,12 @@ class Story:
     def _require_known_jobs(self) -> None:
         shown = self.must("status")
         held = shown["allocation"]
-        told = {str(held["job_id"])} if held else set()
+        result = {str(held["job_id"])} if held else set()
         for problem in shown["problems"]:
             if problem["name"] == "allocation.several":
-                told |= set(re.findall(r"\d+", problem["detail"]))
+                result |= set(re.findall(r"\d+", problem["detail"]))
         jobs = set(self.cluster.jobs())
-        assert jobs <= told, (jobs, shown, self.notes)
+        assert jobs <= result, (jobs, shown, self.notes)
 
     def _require_snapshots(self) -> None:
         listed = {row["id"] for row in self.must("snapshots", "list")["snapshots"]}

@@ -141,9 +141,9 @@ class TestInterrupted:
     def test_a_second_ctrl_c_does_not_stop_the_withdrawal(self, login: LoginHost) -> None:
         login.allocate("another", node="node-1")
         with login.begin("allocate", hold="window", node="node-1", options=OPTIONS) as process:
-            told = lines(process)
-            pid = str(next(told)["pid"])
-            assert next(told)["seen"]["state"] == "pending"
+            printed = lines(process)
+            pid = str(next(printed)["pid"])
+            assert next(printed)["seen"]["state"] == "pending"
             for _ in range(3):
                 login.run(["kill", "-INT", pid], 20)
             process.communicate()
@@ -152,9 +152,9 @@ class TestInterrupted:
     def test_after_kill_9_the_job_is_found_by_its_name(self, login: LoginHost) -> None:
         login.allocate("another", node="node-1")
         with login.begin("allocate", hold="window", node="node-1", options=OPTIONS) as process:
-            told = lines(process)
-            pid = str(next(told)["pid"])
-            seen = next(told)["seen"]
+            printed = lines(process)
+            pid = str(next(printed)["pid"])
+            seen = next(printed)["seen"]
             login.run(["kill", "-KILL", pid], 20)
             process.communicate()
         (found,) = our_jobs(login.slurm, "aws")
@@ -205,10 +205,10 @@ class TestFaults:
         with login.begin(
             "allocate", node="node-1", wait_s=300, options=OPTIONS, hold="window"
         ) as process:
-            told = lines(process)
-            next(line for line in told if line.get("seen", {}).get("state") == "pending")
+            printed = lines(process)
+            next(line for line in printed if line.get("seen", {}).get("state") == "pending")
             login.stop_controller()
-            next(line for line in told if line.get("seen", {}).get("state") == "unknown")
+            next(line for line in printed if line.get("seen", {}).get("state") == "unknown")
             login.start_controller()
             login.scancel(first.job_id)
             done = result(process)

@@ -39,8 +39,8 @@ class Loop:
 
     @property
     def life(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self.file.read_text())
-        return told
+        result: dict[str, Any] = json.loads(self.file.read_text())
+        return result
 
     def processes(self) -> list[str]:
         found = self.cluster.exec(
@@ -165,8 +165,8 @@ def test_between_two_backups_it_costs_next_to_nothing_and_a_backup_is_nice(
 ) -> None:
     loop = Loop(minicluster, laptop.data("up")["node"])
     assert loop.life["every_s"] == 1800
-    told = laptop.data("autobackup", "status")["autobackup"]["priority"]
-    assert (told, loop.stat()[NICE]) == ("nice 10, ionice 7", 10)
+    result = laptop.data("autobackup", "status")["autobackup"]["priority"]
+    assert (result, loop.stat()[NICE]) == ("nice 10, ionice 7", 10)
     before = sum(loop.stat()[CPU])
     time.sleep(IDLE_S)  # what it uses meanwhile is what is measured
     used_s = (sum(loop.stat()[CPU]) - before) / os.sysconf("SC_CLK_TCK")

@@ -63,9 +63,9 @@ def test_the_auto_backup_needs_neither_laptop_nor_tmux_nor_anything_on_the_login
     write(laptop, "later", "saved")
     retry_until(lambda: snapshots(laptop)[-1]["files"] == 1, "a snapshot has the file")
     assert snapshots(laptop)[-1]["message"] == "automatic"
-    told = laptop.data("autobackup", "status")
-    assert (told["autobackup"]["enabled"], told["autobackup"]["overdue"]) == (True, False)
-    assert "nice" in told["autobackup"]["priority"]
+    result = laptop.data("autobackup", "status")
+    assert (result["autobackup"]["enabled"], result["autobackup"]["overdue"]) == (True, False)
+    assert "nice" in result["autobackup"]["priority"]
 
     assert laptop.data("autobackup", "off")["changed"] is True
     assert laptop.data("autobackup", "status")["autobackup"]["enabled"] is False

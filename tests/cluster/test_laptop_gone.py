@@ -144,18 +144,18 @@ def _problems(profile: Alone, node: str, end_s: float, gone_s: float) -> list[st
     last_s = end_s - max(before_end.values())
     since_gone = sorted(at for at in committed.values() if at > gone_s)
     widest_s = max((after - before for before, after in pairwise(since_gone)), default=0.0)
-    told = (
+    result = (
         f"{profile.name}: {len(before_end)} before the end, the last {last_s:.1f} s before it,"
         f" {len(committed) - len(before_end)} after it, widest gap {widest_s:.1f} s"
     )
-    print(told)  # noqa: T201 - the figures, for whoever runs it with -s
+    print(result)  # noqa: T201 - the figures, for whoever runs it with -s
     promises = {
         "one final backup": profile.final_ones(node) == 1,
         "the last one belongs to the last interval": last_s <= EVERY_S + SLACK_S,
         "the late file is in one of before the end": bool(late),
         "snapshots keep coming": widest_s <= EVERY_S + SLACK_S,
     }
-    return [f"{told}: not so: {promise}" for promise, kept in promises.items() if not kept]
+    return [f"{result}: not so: {promise}" for promise, kept in promises.items() if not kept]
 
 
 def _epoch(text: str) -> float:

@@ -124,8 +124,8 @@ def test_doctor_finds_nothing_amiss_on_a_node_that_is_held(laptop: Laptop) -> No
 def test_a_dry_run_says_the_commands_and_takes_nothing(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
-    told = laptop.data("allocate", "--dry-run", "--node", "3")
-    assert "--nodelist=node-3" in told["command"]
+    result = laptop.data("allocate", "--dry-run", "--node", "3")
+    assert "--nodelist=node-3" in result["command"]
     assert minicluster.jobs() == []
     got = laptop.data("allocate")
     assert f"scancel {got['job_id']}" in laptop.data("clear", "--dry-run")["commands"]

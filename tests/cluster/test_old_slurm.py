@@ -50,13 +50,15 @@ class Store:
         self.directory = cluster.state / "shared/fsx/alice/store/work"
 
     def life(self, node: str) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads((self.directory / f"heartbeats/{node}.json").read_text())
-        return told
+        result: dict[str, Any] = json.loads(
+            (self.directory / f"heartbeats/{node}.json").read_text()
+        )
+        return result
 
     def newest(self) -> dict[str, Any]:
         manifests = sorted(self.directory.glob("2*.json"))
-        told: dict[str, Any] = json.loads(manifests[-1].read_text())
-        return told
+        result: dict[str, Any] = json.loads(manifests[-1].read_text())
+        return result
 
 
 @pytest.fixture
@@ -79,8 +81,8 @@ def test_the_day_goes_over_ssh_and_doctor_says_so(
     assert [file.name for file in keys.glob("*/*/*")] == [f"mini-{got['node']}"]
     checks = {check["name"]: check for check in laptop.data("doctor")["checks"]}
     assert [check for check in checks.values() if not check["ok"]] == []
-    told = checks["steps"]["detail"]
-    assert ("over ssh" in told, "slurm 19.05.5" in told) == (True, True)
+    result = checks["steps"]["detail"]
+    assert ("over ssh" in result, "slurm 19.05.5" in result) == (True, True)
 
     # Neither tmux nor anything of ours on the login host keeps it alive.
     minicluster.login("tmux", "-L", "scratchflow", "kill-server")

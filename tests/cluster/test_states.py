@@ -50,10 +50,10 @@ def test_with_keep_waiting_the_request_stays_and_the_next_allocate_gets_its_node
     assert (waiting["state"], waiting["job_id"]) == ("pending", int(number))
     with laptop.begin("allocate", "--json") as process:
         assert process.stdout is not None
-        told = map(json.loads, process.stdout)
-        assert next(line for line in told if line["type"] == "state")["job_id"] == int(number)
+        result = map(json.loads, process.stdout)
+        assert next(line for line in result if line["type"] == "state")["job_id"] == int(number)
         minicluster.exec("login", "scancel", busy)
-        last = list(told)[-1]
+        last = list(result)[-1]
     assert (last["data"]["job_id"], last["data"]["reused"]) == (int(number), True)
     assert laptop.ssh("hostname").stdout.strip() == "node-1"
 
@@ -68,9 +68,9 @@ def test_with_keep_waiting_the_request_stays_and_the_next_allocate_gets_its_node
     ],
 )
 def test_what_can_never_be_granted_is_refused_at_once(
-    laptop: Laptop, minicluster: Minicluster, wish: tuple[str, ...], words: str
+    laptop: Laptop, minicluster: Minicluster, options: tuple[str, ...], words: str
 ) -> None:
-    refused = laptop.outcome("allocate", "--wait", "1h", *wish)
+    refused = laptop.outcome("allocate", "--wait", "1h", *options)
     assert refused["exit_code"] == 22, refused
     assert words in refused["message"]
     assert "scratchflow nodes" in refused["hint"]
@@ -107,8 +107,8 @@ def test_a_lost_node_and_a_time_limit_are_told_as_what_they_are(
 
     def ended(profile: str) -> str:
         status = laptop.data("status", "--profile", profile)
-        told = [one["detail"] for one in status["problems"] if one["name"] == "allocation.ended"]
-        return "".join(told)
+        result = [one["detail"] for one in status["problems"] if one["name"] == "allocation.ended"]
+        return "".join(result)
 
     retry_until(lambda: "its node failed" in ended("mini"), "the lost node is told")
     retry_until(lambda: "time limit" in ended("second"), "the end of its time is told")
@@ -186,8 +186,8 @@ class TestWatch:
         self, watching: subprocess.Popen[str], laptop: Laptop, minicluster: Minicluster
     ) -> None:
         assert watching.stdout is not None
-        told = (json.loads(line) for line in watching.stdout)
-        pictures = (line["data"] for line in told if line["type"] == "status")
+        result = (json.loads(line) for line in watching.stdout)
+        pictures = (line["data"] for line in result if line["type"] == "status")
         first = next(pictures)
         assert (first["allocation"]["node"], first["problems"]) == ("node-1", [])
 

@@ -48,7 +48,7 @@ done
 class Ended(NamedTuple):
     """How a verb ended, and every node before and after it."""
 
-    told: dict[str, Any]
+    result: dict[str, Any]
     before: Photographs
     after: Photographs
     jobs_before: dict[str, str]
@@ -56,11 +56,11 @@ class Ended(NamedTuple):
 
     @property
     def worked(self) -> bool:
-        return self.told.get("type") == "summary"
+        return self.result.get("type") == "summary"
 
     @property
     def data(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.told["data"]
+        found: dict[str, Any] = self.result["data"]
         return found
 
 
@@ -112,16 +112,16 @@ class User:
                 process.wait(MEETS_S)
         if disturbed:
             self.story.heal()
-        told = self._told(process, disturbed=disturbed)
+        result = self._result(process, disturbed=disturbed)
         if not disturbed:
             self.took_s[arguments[0]] = time.monotonic() - began_s
         after = self.settled(before)
-        self._say(arguments, told)
+        self._say(arguments, result)
         if not disturbed:
-            self._require_expected(arguments, told, before)
-        return Ended(told, before, after, jobs, self.jobs())
+            self._require_expected(arguments, result, before)
+        return Ended(result, before, after, jobs, self.jobs())
 
-    def _told(self, process: subprocess.Popen[str], *, disturbed: bool) -> dict[str, Any]:
+    def _result(self, process: subprocess.Popen[str], *, disturbed: bool) -> dict[str, Any]:
         if process.poll() is not None and process.returncode < 0:
             process.communicate()
             return {"type": "killed", "exit_code": process.returncode}
@@ -138,19 +138,21 @@ class User:
             raise
 
     def _require_expected(
-        self, arguments: tuple[str, ...], told: dict[str, Any], before: Photographs
+        self, arguments: tuple[str, ...], result: dict[str, Any], before: Photographs
     ) -> None:
         """On a cluster that is well a verb works, or is refused for a reason that there is."""
-        code = told.get("code")
-        if told["type"] == "error" and code not in _REFUSALS | PASSES:
-            raise Broken(f"{arguments} fails: {code}: {told['message']}")
+        code = result.get("code")
+        if result["type"] == "error" and code not in _REFUSALS | PASSES:
+            raise Broken(f"{arguments} fails: {code}: {result['message']}")
         if code == "release.not_saved" and not any(map(_has_unsaveable, before.values())):
-            raise Broken(f"{arguments} is refused for no reason: {told['message']}")
+            raise Broken(f"{arguments} is refused for no reason: {result['message']}")
 
-    def _say(self, arguments: tuple[str, ...], told: dict[str, Any]) -> None:
-        end = told.get("code", told["type"])
+    def _say(self, arguments: tuple[str, ...], result: dict[str, Any]) -> None:
+        end = result.get("code", result["type"])
         self.ledger.counts[f"{arguments[0]}: {end}"] += 1
-        print("   ", *arguments, "->", told["exit_code"], end, told.get("message", ""), flush=True)  # noqa: T201
+        print(  # noqa: T201
+            "   ", *arguments, "->", result["exit_code"], end, result.get("message", ""), flush=True
+        )
 
     def turn_page(self, *, is_moving: bool) -> None:
         self.ledger.turn_page(is_moving=is_moving)
@@ -174,8 +176,8 @@ class User:
         """Agents that still run, without the loops of the auto-backup."""
         found: list[str] = []
         for host in ("login", *NODES):
-            told = self.ledger.heartbeat(host) if host != "login" else None
-            argv = ["sh", "-c", _AGENTS, "sh", str(told.pid) if told else "0"]
+            result = self.ledger.heartbeat(host) if host != "login" else None
+            argv = ["sh", "-c", _AGENTS, "sh", str(result.pid) if result else "0"]
             shown = self.story.cluster.exec(host, *argv, check=False).stdout
             found += [f"{host}: {line}" for line in shown.splitlines()]
         return found
@@ -194,10 +196,10 @@ class User:
             time.sleep(0.1)
 
     def is_on(self, node: str) -> bool:
-        told = self.ledger.heartbeat(node)
-        if told is None or told.phase == "ended":
+        result = self.ledger.heartbeat(node)
+        if result is None or result.phase == "ended":
             return False
-        kill = ["sh", "-c", f"grep -q 'run.py' /proc/{told.pid}/cmdline"]
+        kill = ["sh", "-c", f"grep -q 'run.py' /proc/{result.pid}/cmdline"]
         return self.story.cluster.exec(node, *kill, check=False).returncode == 0
 
     def require_status(self) -> None:

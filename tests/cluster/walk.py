@@ -124,13 +124,13 @@ class Walk(User):
         if len(nodes) != 1 or not self.is_on(nodes[0]):
             return
         retry_until(lambda: self._has_saved_since(nodes[0], begun_s), "the auto-backup saves")
-        told = self.ledger.heartbeat(nodes[0])
+        result = self.ledger.heartbeat(nodes[0])
         self.ledger.look()
         self.ledger.learn()
-        if told and told.last_snapshot and not told.last_error:
+        if result and result.last_snapshot and not result.last_error:
             self.ledger.counts["heartbeats believed"] += 1
-            self.ledger.require_holds(told.last_snapshot, before[nodes[0]])
-            if not told.unsaved:
+            self.ledger.require_holds(result.last_snapshot, before[nodes[0]])
+            if not result.unsaved:
                 roots = ["work"]
                 self.ledger.require_saved(before[nodes[0]], roots, "the heartbeat says saved")
 
@@ -157,8 +157,8 @@ class Walk(User):
             retry_until(lambda node=node: not self.is_on(node), "its loop ends")  # type: ignore[misc]
         self.settled(before)
         for node in was_on:
-            told = self.ledger.heartbeat(node)
-            if told and told.phase == "ended" and not told.last_error and not told.unsaved:
+            result = self.ledger.heartbeat(node)
+            if result and result.phase == "ended" and not result.last_error and not result.unsaved:
                 self.ledger.counts["last backups believed"] += 1
                 self.ledger.require_saved(before[node], ["work"], "the job's last backup worked")
             else:
@@ -238,11 +238,13 @@ class Walk(User):
         return [verb]
 
     def _has_saved_since(self, node: str, begun_s: float) -> bool:
-        told = self.ledger.heartbeat(node)
-        if told is None or told.phase == "ended" or told.last_error:
+        result = self.ledger.heartbeat(node)
+        if result is None or result.phase == "ended" or result.last_error:
             return True
         # Both are whole seconds: only one that is two later began after it.
-        return (epoch(told.last_time or "") or 0.0) >= begun_s + 2 + (told.last_duration_s or 0.0)
+        return (epoch(result.last_time or "") or 0.0) >= begun_s + 2 + (
+            result.last_duration_s or 0.0
+        )
 
     def _require_released(self, ended: Ended) -> None:
         """A node that was given back on purpose had nothing on it that is in no snapshot."""

@@ -94,8 +94,8 @@ def test_the_session_is_the_allocation_from_allocate_to_clear(machine: Machine) 
     assert all(check["ok"] for check in machine.data("doctor")["checks"])
 
     machine.data("create")
-    told = machine.data("clear", "--dry-run")["commands"]
-    assert told == ["scratchflow backup", "tmux -L scratchflow kill-session -t =scratchflow"]
+    result = machine.data("clear", "--dry-run")["commands"]
+    assert result == ["scratchflow backup", "tmux -L scratchflow kill-session -t =scratchflow"]
     cleared = machine.data("clear")
     assert (cleared["released"], cleared["session_ended"]) == (True, True)
     assert cleared["snapshot"] == machine.data("snapshots", "list")["snapshots"][-1]["id"]

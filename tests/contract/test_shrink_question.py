@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from scratchflow.cli import backup as cli
-from scratchflow.model.errors import ShrinkGuard, told_error
+from scratchflow.model.errors import ShrinkGuard, error_from_agent
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -104,8 +104,10 @@ def test_where_nobody_can_answer_nothing_is_saved(machine: Machine) -> None:
 def test_the_question_is_asked_also_about_what_an_agent_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = told_error("backup.shrink_guard", "it shrank", "go on so", retryable=False, exit_code=36)
-    assert isinstance(told, ShrinkGuard)
+    result = error_from_agent(
+        "backup.shrink_guard", "it shrank", "go on so", retryable=False, exit_code=36
+    )
+    assert isinstance(result, ShrinkGuard)
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: True)
-    assert cli._agrees(told)
+    assert cli._agrees(result)
     assert "it shrank\ngo on so\n" in capsys.readouterr().err

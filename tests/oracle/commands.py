@@ -14,10 +14,10 @@ import msgspec
 
 from scratchflow.dispatch.operations import ON_NODE, function_of
 from scratchflow.model import requests as wishes
-from scratchflow.model.errors import InternalBug, ScratchflowError, told_error
+from scratchflow.model.errors import InternalBug, ScratchflowError, error_from_agent
 from scratchflow.model.requests import Arguments
 from scratchflow.model.results import Result
-from scratchflow.node.progress import Teller
+from scratchflow.node.progress import Notifier
 from tests.oracle.clocks import WallClock, forget_clock_of, why_no_clock
 from tests.oracle.desk import Desk
 from tests.oracle.killing import ChildFailed, Outcome, Wait, end_helpers, in_a_child
@@ -41,13 +41,13 @@ _OPS: dict[type[Arguments], str] = {
 class Commands(Protocol):
     """What the oracle asks of the product."""
 
-    def do(self, wish: Arguments, kind: type[R]) -> R:
+    def do(self, request: Arguments, kind: type[R]) -> R:
         """Gives the command and waits; raises the error that it ends with."""
 
-    def start(self, wish: Arguments) -> Wait:
+    def start(self, request: Arguments) -> Wait:
         """Gives the command beside whatever comes next."""
 
-    def kill(self, wish: Arguments, at_call: int, call: SystemCall) -> Outcome:
+    def kill(self, request: Arguments, at_call: int, call: SystemCall) -> Outcome:
         """Gives the command and kills it at one of its calls, if it makes that many."""
 
 
@@ -57,16 +57,18 @@ class InProcess:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    def do(self, wish: Arguments, kind: type[R]) -> R:
-        done = function_of(ON_NODE[_OPS[type(wish)]])(self._desk.here, Teller(lambda _: None), wish)
+    def do(self, request: Arguments, kind: type[R]) -> R:
+        done = function_of(ON_NODE[_OPS[type(request)]])(
+            self._desk.context, Notifier(lambda _: None), request
+        )
         assert isinstance(done, kind)
         return done
 
-    def start(self, wish: Arguments) -> Wait:
-        return in_a_child(lambda: self.do(wish, Result))
+    def start(self, request: Arguments) -> Wait:
+        return in_a_child(lambda: self.do(request, Result))
 
-    def kill(self, wish: Arguments, at_call: int, call: SystemCall) -> Outcome:  # noqa: ARG002 - it counts all of them
-        return in_a_child(lambda: self.do(wish, Result), at_call)()
+    def kill(self, request: Arguments, at_call: int, call: SystemCall) -> Outcome:  # noqa: ARG002 - it counts all of them
+        return in_a_child(lambda: self.do(request, Result), at_call)()
 
 
 class Program:
@@ -78,31 +80,31 @@ class Program:
         self._count = count
         self._started = 0
 
-    def do(self, wish: Arguments, kind: type[R]) -> R:
-        running = self._run(wish)
+    def do(self, request: Arguments, kind: type[R]) -> R:
+        running = self._run(request)
         code = running.wait()
         if code < 0:
             raise ChildFailed(f"the program ended by signal {-code}")
         return msgspec.convert(running.summary(code), kind)
 
-    def start(self, wish: Arguments) -> Wait:
-        running = self._run(wish)
+    def start(self, request: Arguments) -> Wait:
+        running = self._run(request)
         return running.outcome
 
-    def kill(self, wish: Arguments, at_call: int, call: SystemCall) -> Outcome:
+    def kill(self, request: Arguments, at_call: int, call: SystemCall) -> Outcome:
         # A restore takes snapshots before and after.
-        longer = 3 if isinstance(wish, wishes.Restore) else 1
-        outcome = self._run(wish, killed_at(call, at_call, longer=longer)).outcome()
+        longer = 3 if isinstance(request, wishes.Restore) else 1
+        outcome = self._run(request, killed_at(call, at_call, longer=longer)).outcome()
         if outcome == "killed":
             self._count("program kills")
         return outcome
 
-    def _run(self, wish: Arguments, before: tuple[str, ...] = ()) -> _Running:
+    def _run(self, request: Arguments, before: tuple[str, ...] = ()) -> _Running:
         self._desk.write_config()
         self._count("program commands")
         self._started += 1
         argv = [*before, sys.executable, "-m", "scratchflow"]
-        argv += ["--config", str(self._desk.config), "--json", *_arguments(wish)]
+        argv += ["--config", str(self._desk.config), "--json", *_arguments(request)]
         environment = {**self._desk.environment, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
         environment |= self._clock.environment
         return _Running(argv, environment, self._desk.directory / f"said-{self._started}")
@@ -160,8 +162,8 @@ class _Running:
         if last["type"] == "summary":
             data: dict[str, Any] = last["data"]
             return data
-        told = {key: last[key] for key in ("code", "message", "hint", "retryable", "exit_code")}
-        error = told_error(**told)
+        result = {key: last[key] for key in ("code", "message", "hint", "retryable", "exit_code")}
+        error = error_from_agent(**result)
         if isinstance(error, InternalBug):
             raise ChildFailed(f"{error}\n{errors}")
         raise error
@@ -171,29 +173,33 @@ class _Running:
         self._errors.unlink()
 
 
-def _arguments(wish: Arguments) -> list[str]:
+def _arguments(request: Arguments) -> list[str]:
     """The command line that means this wish."""
-    verb = _OPS[type(wish)].split()
-    if isinstance(wish, wishes.Backup):
-        return [*verb, *_flags(wish, "full", "allow_shrink"), *_option("--message", wish.message)]
-    if isinstance(wish, wishes.Restore):
-        return [*verb, *_restored(wish)]
-    if isinstance(wish, wishes.Export):
-        return [*verb, wish.file, wish.snapshot]
-    if isinstance(wish, wishes.Import):
-        return [*verb, wish.file]
+    verb = _OPS[type(request)].split()
+    if isinstance(request, wishes.Backup):
+        return [
+            *verb,
+            *_flags(request, "full", "allow_shrink"),
+            *_option("--message", request.message),
+        ]
+    if isinstance(request, wishes.Restore):
+        return [*verb, *_restored(request)]
+    if isinstance(request, wishes.Export):
+        return [*verb, request.file, request.snapshot]
+    if isinstance(request, wishes.Import):
+        return [*verb, request.file]
     return verb
 
 
-def _restored(wish: wishes.Restore) -> list[str]:
-    snapshot = [] if wish.snapshot == "latest" else [wish.snapshot]
-    paths = [word for path in wish.paths for word in ("--path", path)]
-    places = [*_option("--to", wish.to), *_option("--from", wish.source)]
-    return [*snapshot, *paths, *places, *_flags(wish, "replace", "abandon")]
+def _restored(request: wishes.Restore) -> list[str]:
+    snapshot = [] if request.snapshot == "latest" else [request.snapshot]
+    paths = [word for path in request.paths for word in ("--path", path)]
+    places = [*_option("--to", request.to), *_option("--from", request.source)]
+    return [*snapshot, *paths, *places, *_flags(request, "replace", "abandon")]
 
 
-def _flags(wish: Arguments, *names: str) -> list[str]:
-    return [f"--{name.replace('_', '-')}" for name in names if getattr(wish, name)]
+def _flags(request: Arguments, *names: str) -> list[str]:
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(request, name)]
 
 
 def _option(flag: str, value: str | None) -> list[str]:

@@ -10,9 +10,9 @@ import msgspec
 
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.model.snapshot import Manifest
-from scratchflow.node.context import Here, here_with
+from scratchflow.node.context import NodeContext, node_context
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.directory import Place, find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 from tests.oracle.clocks import SteppingClock, WallClock
 
 
@@ -33,7 +33,7 @@ class Desk:
         self.keep = {"keep_last": 10, "keep_hourly": 24, "keep_daily": 7, "keep_weekly": 4}
         self.clock = clock
         self.write_config()
-        self._plain = self._here()
+        self._plain = self._context()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -53,12 +53,12 @@ class Desk:
         ]
         self.config.write_text("\n".join(lines) + "\n")
 
-    def _here(self) -> Here:
+    def _context(self) -> NodeContext:
         settings = load_settings(Asked(config=str(self.config)), self.environment)
-        return here_with(settings, self.environment)
+        return node_context(settings, self.environment)
 
     @property
-    def here(self) -> Here:
+    def context(self) -> NodeContext:
         """With the settings of this moment."""
         replace = msgspec.structs.replace
         plain = self._plain
@@ -72,8 +72,8 @@ class Desk:
         )
 
     @property
-    def place(self) -> Place:
-        return find_place(self.here.store, "work")
+    def place(self) -> StoreDirectory:
+        return find_place(self.context.store, "work")
 
     def listed(self) -> list[Manifest]:
         """The snapshots, oldest first."""

@@ -48,9 +48,9 @@ class Outside:
         if not point.is_dir():
             return
         found = photograph(point, self._points(point))
-        told = differences(behind, found, set())
-        if told:
-            raise Broken(f"behind the mount at {chosen.point!r}: {'; '.join(told)}")
+        result = differences(behind, found, set())
+        if result:
+            raise Broken(f"behind the mount at {chosen.point!r}: {'; '.join(result)}")
 
     def photograph(self) -> Photograph:
         """Everything in scratch, without what is mounted there."""
@@ -64,9 +64,9 @@ class Outside:
     def require_same(self) -> None:
         """No command changes anything in the home."""
         if can_mount() and self._home.is_dir():
-            told = differences(self._seen, photograph(self._home), set())
-            if told:
-                raise Broken(f"a command changed the mounted home: {'; '.join(told)}")
+            result = differences(self._seen, photograph(self._home), set())
+            if result:
+                raise Broken(f"a command changed the mounted home: {'; '.join(result)}")
 
     def clear(self) -> None:
         """Also mounts that others hid."""

@@ -153,13 +153,13 @@ def _opened(full: bytes, found: os.stat_result, needed: int) -> Iterator[None]:
 
 def differences(wanted: Photograph, found: Photograph, optional: set[bytes]) -> list[str]:
     """Where two photographs differ, in words; optional paths may be missing, and nothing else."""
-    told: list[str] = []
+    result: list[str] = []
     for path in sorted(wanted.nodes.keys() | found.nodes.keys()):
         before, after = wanted.nodes.get(path), found.nodes.get(path)
         if before == after or (after is None and path in optional):
             continue
-        told.append(f"{path!r}: {_words(before, after)}")
-    return told
+        result.append(f"{path!r}: {_words(before, after)}")
+    return result
 
 
 def _words(before: Node | None, after: Node | None) -> str:

@@ -97,18 +97,20 @@ def wrongly_removed(
 ) -> list[str]:
     """Why snapshots that are gone had to stay, oldest first. `before` holds the new ones too."""
     gone = [one for one in before if one.id not in after]
-    told = [f"{one.id}: it has a message" for one in gone if one.message and one.purpose == "asked"]
+    result = [
+        f"{one.id}: it has a message" for one in gone if one.message and one.purpose == "asked"
+    ]
     young = [one for one in gone if now - begun_at(one.id) < timedelta(days=30)]
-    told += [f"{one.id}: it is a safety snapshot" for one in young if one.purpose == "safety"]
+    result += [f"{one.id}: it is a safety snapshot" for one in young if one.purpose == "safety"]
     wanted = sorted((one.id for one in before if one.purpose in WANTED), reverse=True)
     newest = set(wanted[: rules["keep_last"]])
-    told += [f"{one.id}: keep_last" for one in gone if one.id in newest]
+    result += [f"{one.id}: keep_last" for one in gone if one.id in newest]
     if before and max(one.id for one in before) not in after:
-        told.append("the newest is gone")
+        result.append("the newest is gone")
     for key, length in (("keep_hourly", 11), ("keep_daily", 8)):
         periods = sorted({one[:length] for one in wanted}, reverse=True)[: rules[key]]
-        told += [f"{key}: nothing of {p} is left" for p in periods if not _any(p, after)]
-    return told
+        result += [f"{key}: nothing of {p} is left" for p in periods if not _any(p, after)]
+    return result
 
 
 def _any(period: str, ids: set[str]) -> bool:

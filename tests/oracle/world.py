@@ -68,9 +68,9 @@ class World(Desk):
 
     def backup(self, *, full: bool = False, message: str = "") -> BackupTaken:
         """`backup`: what is there now is in the snapshot that it names."""
-        wish = Backup(full=full, message=message, allow_shrink=True)
+        request = Backup(full=full, message=message, allow_shrink=True)
         before = self._photo()
-        taken = self._run("backup", before, lambda: self.commands.do(wish, BackupTaken))
+        taken = self._run("backup", before, lambda: self.commands.do(request, BackupTaken))
         assert taken.snapshot
         if taken.kind == "unchanged":
             self._require_equals(taken.snapshot, before)
@@ -79,9 +79,9 @@ class World(Desk):
     def restore(self, snapshot: str = "latest", *, replace: bool = False) -> Restored | None:
         """`restore` in place. None when it was refused, which must have changed nothing for good."""
         before = self._photo()
-        wish = Restore(snapshot=snapshot, replace=replace)
+        request = Restore(snapshot=snapshot, replace=replace)
         try:
-            done = self._run("restore", before, lambda: self.commands.do(wish, Restored))
+            done = self._run("restore", before, lambda: self.commands.do(request, Restored))
         except ScratchflowError as error:
             self._after_refusal(error)
             return None
@@ -91,9 +91,9 @@ class World(Desk):
     def restore_path(self, snapshot: str, path: bytes) -> Restored | None:
         """`restore --path`: that path and what is beneath is as it was; all else is as it is."""
         before = self._photo()
-        wish = Restore(snapshot=snapshot, paths=(os.fsdecode(path),))
+        request = Restore(snapshot=snapshot, paths=(os.fsdecode(path),))
         try:
-            done = self._run("restore --path", before, lambda: self.commands.do(wish, Restored))
+            done = self._run("restore --path", before, lambda: self.commands.do(request, Restored))
         except ScratchflowError as error:
             self._after_refusal(error)
             return None
@@ -118,9 +118,9 @@ class World(Desk):
     def restore_file(self, file: Path, snapshot: str) -> None:
         """`restore --from FILE --replace`: the file's content, and what was there aside."""
         before = self._photo()
-        wish = Restore(source=str(file), replace=True)
+        request = Restore(source=str(file), replace=True)
         try:
-            done = self._run("restore --from", before, lambda: self.commands.do(wish, Restored))
+            done = self._run("restore --from", before, lambda: self.commands.do(request, Restored))
         except MountInTheWay as error:
             self._after_refusal(error)
             return
@@ -137,8 +137,8 @@ class World(Desk):
         """`export`: one plain file."""
         file = self._fresh("file.tar.lz4")
         before = self._photo()
-        wish = Export(file=str(file), snapshot=snapshot)
-        self._run("export", before, lambda: self.commands.do(wish, SnapshotExported))
+        request = Export(file=str(file), snapshot=snapshot)
+        self._run("export", before, lambda: self.commands.do(request, SnapshotExported))
         return file
 
     def import_file(self, file: Path, snapshot: str) -> None:
@@ -177,11 +177,11 @@ class World(Desk):
     def two_backups(self) -> None:
         """Two at once: both end well, and every snapshot is whole."""
         before = self._photo()
-        wish = Backup(allow_shrink=True)
-        other = self.commands.start(wish)
+        request = Backup(allow_shrink=True)
+        other = self.commands.start(request)
         try:
             self.clock.go_on(1)
-            self._run("backup", before, lambda: self.commands.do(wish, BackupTaken))
+            self._run("backup", before, lambda: self.commands.do(request, BackupTaken))
         finally:
             outcome = other()
         self._learn(before, self._photo(), None)
@@ -230,8 +230,8 @@ class World(Desk):
         if finished is None:
             COUNTS["restores abandoned"] += 1
             before = self._photo()
-            wish = Restore(abandon=True)
-            self._run("abandon", before, lambda: self.commands.do(wish, Restored))
+            request = Restore(abandon=True)
+            self._run("abandon", before, lambda: self.commands.do(request, Restored))
 
     # -- what is remembered, and compared
 
@@ -318,27 +318,27 @@ class World(Desk):
         held = held.only(set(held.nodes) - now.unreadable - optional)
         wanted = {path: node.timeless() for path, node in held.nodes.items()}
         found = {path: node.timeless() for path, node in saved.nodes.items()}
-        told = differences(Photograph(wanted), Photograph(found), set())
-        if told:
-            raise Broken(f"backup says that {snapshot} is what is there: {told}")
+        result = differences(Photograph(wanted), Photograph(found), set())
+        if result:
+            raise Broken(f"backup says that {snapshot} is what is there: {result}")
 
     def _require_same(self, snapshot: str, found: Photograph) -> None:
         wanted, unreadable = self.expected[snapshot], self._unreadable[snapshot]
         kept = found.only(set(found.nodes) - (unreadable - set(wanted.nodes)))
-        told = differences(wanted, kept, set())
-        if told:
-            raise Broken(f"{snapshot} does not come back as it was: {'; '.join(told)}")
+        result = differences(wanted, kept, set())
+        if result:
+            raise Broken(f"{snapshot} does not come back as it was: {'; '.join(result)}")
 
     def _require_in_place(self, snapshot: str, before: Photograph) -> None:
         after, wanted = self._photo(), self.expected[snapshot]
         found = after.only(set(wanted.nodes)).nodes  # without names outside the snapshot
-        told = [
+        result = [
             f"{path!r} is {found.get(path)} instead of {node}"
             for path, node in wanted.nodes.items()
             if not (equal_in_place(node, found.get(path)) or after.is_covered(path))
         ]
-        if told:
-            raise Broken(f"restore of {snapshot} ended well, but {'; '.join(told)}")
+        if result:
+            raise Broken(f"restore of {snapshot} ended well, but {'; '.join(result)}")
         manifest = self._manifests[snapshot]
         roots = [
             root

@@ -9,7 +9,7 @@ import pytest
 
 from scratchflow.model.errors import SshConfigRefused, StoreUnusable
 from scratchflow.ssh.config.include import plan_install
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.store.directory import find_place, open_place
 
 SOMEBODY_ELSE = 12345
@@ -27,7 +27,7 @@ def test_a_store_of_another_user_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_ssh_config_of_another_user_is_left_alone(tmp_path: Path) -> None:
-    places = SshPlaces(tmp_path / ".ssh" / "config")
+    places = SshPaths(tmp_path / ".ssh" / "config")
     places.config.parent.mkdir(mode=0o700)
     places.config.write_bytes(b"Host a\n")
     os.chown(places.config, SOMEBODY_ELSE, -1)

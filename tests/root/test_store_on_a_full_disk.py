@@ -15,7 +15,7 @@ import pytest
 
 from scratchflow.model.errors import NoSpace
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.directory import Place, open_place
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_archive
 
 PAGE = 4096
@@ -63,7 +63,7 @@ def trials(mount: Path, short_of: str) -> dict[str, int]:
     return seen
 
 
-def back_up_on_full_disk(place: Place, number: int) -> str:
+def back_up_on_full_disk(place: StoreDirectory, number: int) -> str:
     try:
         with make_lock(place).acquired() as lock:
             commit_bytes(lock, make_id(number), CONTENT)

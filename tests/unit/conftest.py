@@ -14,37 +14,37 @@ from scratchflow.config.settings import Asked, load_settings
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.results import BackupTaken, Restored
 from scratchflow.node.backup import backup
-from scratchflow.node.context import Here, here_with
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext, node_context
+from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.restore import restore
-from scratchflow.node.restore.source import RestoreWish
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.restore.source import RestoreOptions
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.directory import Place, find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 
 
 @dataclass
 class Desk:
     """The flows as a test calls them, and everything they said."""
 
-    here: Here
+    context: NodeContext
     events: list[Event] = field(default_factory=list)
 
     @property
     def work(self) -> Path:
-        return self.here.workspace.path
+        return self.context.workspace.path
 
     @property
     def scratch(self) -> Path:
-        return self.here.workspace.scratch
+        return self.context.workspace.scratch
 
     @property
-    def place(self) -> Place:
-        return find_place(self.here.store, self.here.workspace.name)
+    def place(self) -> StoreDirectory:
+        return find_place(self.context.store, self.context.workspace.name)
 
     @property
-    def teller(self) -> Teller:
-        return Teller(self.events.append)
+    def notify(self) -> Notifier:
+        return Notifier(self.events.append)
 
     @property
     def warnings(self) -> list[str]:
@@ -60,11 +60,11 @@ class Desk:
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
         return file
 
-    def backup(self, **wish: object) -> BackupTaken:
-        return backup(self.here, self.teller, Wish(**wish))  # type: ignore[arg-type]  # by name
+    def backup(self, **options: object) -> BackupTaken:
+        return backup(self.context, self.notify, SnapshotOptions(**options))  # type: ignore[arg-type]  # by name
 
-    def restore(self, snapshot: str = "latest", **wish: object) -> Restored:
-        return restore(self.here, self.teller, RestoreWish(snapshot, **wish))  # type: ignore[arg-type]  # by name
+    def restore(self, snapshot: str = "latest", **options: object) -> Restored:
+        return restore(self.context, self.notify, RestoreOptions(snapshot, **options))  # type: ignore[arg-type]  # by name
 
     def content(self, top: Path | None = None) -> dict[str, bytes]:
         """Every file beneath, by its path."""
@@ -102,7 +102,7 @@ def make_desk(directory: Path, more: str = "") -> Desk:
         f'store = "{directory}/store"\n{more}'
     )
     environment = {"USER": "u", "HOME": "/h"}
-    desk = Desk(here_with(load_settings(Asked(config=str(config)), environment), environment))
+    desk = Desk(node_context(load_settings(Asked(config=str(config)), environment), environment))
     desk.work.mkdir(parents=True)
     return desk
 

@@ -89,15 +89,15 @@ def uninstall(transport: Transport) -> None:
 def _install_for(
     transport: Transport, python: FoundPython, cache: BundleCache, emit: Emit, keep_unused_s: float
 ) -> Installed:
-    told = _tell(transport, python, ["--check"], b"")
-    was_there = told["state"] == "present"
+    answer = _tell(transport, python, ["--check"], b"")
+    was_there = answer["state"] == "present"
     if not was_there:
-        told = _send(transport, python, cache, emit, keep_unused_s)
+        answer = _send(transport, python, cache, emit, keep_unused_s)
     return Installed(
-        path=str(told["path"]),
+        path=str(answer["path"]),
         python=python.executable,
         was_there=was_there,
-        removed=[str(name) for name in told.get("removed", [])],
+        removed=[str(name) for name in answer.get("removed", [])],
     )
 
 
@@ -133,24 +133,24 @@ def _tell(
         argv += ["--library-path", python.library_path]
     timeout_s = _INSTALL_TIMEOUT_S if content else _CHECK_TIMEOUT_S
     done = transport.run(argv, stdin=source + content, timeout_s=timeout_s)
-    told = _told(transport, done)
-    if told.get("full"):
-        raise TargetFull(path=transport.host, reason=told["error"])
-    if "error" in told:
-        raise InstallFailed(host=transport.host, reason=told["error"])
-    return told
+    answer = _parse_answer(transport, done)
+    if answer.get("full"):
+        raise TargetFull(path=transport.host, reason=answer["error"])
+    if "error" in answer:
+        raise InstallFailed(host=transport.host, reason=answer["error"])
+    return answer
 
 
-def _told(transport: Transport, done: Completed) -> dict[str, Any]:
+def _parse_answer(transport: Transport, done: Completed) -> dict[str, Any]:
     line = done.stdout.rpartition(_MARK)[2].partition(b"\n")[0] if _MARK in done.stdout else b""
     try:
-        told = msgspec.json.decode(line, type=dict[str, Any])
+        answer = msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.MsgspecError:
         said = last_line(done.stderr) or f"exit code {done.returncode}"
         raise InstallFailed(host=transport.host, reason=said) from None
-    if not told.keys() & {"error", "state"}:
+    if not answer.keys() & {"error", "state"}:
         raise InstallFailed(host=transport.host, reason="it answers in an unknown way")
-    return told
+    return answer
 
 
 def _require_space(host: Host) -> None:

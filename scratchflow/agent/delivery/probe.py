@@ -77,8 +77,8 @@ def probe(transport: Transport, modules: Sequence[str] = ()) -> Host:
     """Asks the host; with modules, the Pythons that they bring come first."""
     argv = ["sh", "-s", "--", *modules]
     done = transport.run(argv, stdin=script("probe.sh"), timeout_s=_TIMEOUT_S)
-    told = [line.split("\t", 2)[1:] for line in _lines(done.stdout)]
-    values = {key: value for key, value in told if key != "python"}
+    pairs = [line.split("\t", 2)[1:] for line in _lines(done.stdout)]
+    values = {key: value for key, value in pairs if key != "python"}
     if "end" not in values:
         said = last_line(done.stderr) or last_line(done.stdout)
         raise InstallFailed(host=transport.host, reason=f"it cannot be looked at: {said}")
@@ -89,7 +89,7 @@ def probe(transport: Transport, modules: Sequence[str] = ()) -> Host:
         machine=values["machine"],
         home_free_kib=int(free) if free.isascii() and free.isdigit() else None,
         modules_failed=values.get("modules_failed", ""),
-        pythons=_distinct(value for key, value in told if key == "python"),
+        pythons=_distinct(value for key, value in pairs if key == "python"),
     )
 
 

@@ -46,14 +46,14 @@ def main(words: list[str]) -> int:
     options = _options(words)
     os.umask(0o077)
     try:
-        told = check(options) if options.check else install(options)
+        answer = check(options) if options.check else install(options)
     except Refused as error:
-        told = {"error": str(error)}
+        answer = {"error": str(error)}
     except OSError as error:
-        told = {"error": f"{error.filename or options.base}: {error.strerror}"}
-        told["full"] = error.errno in {errno.ENOSPC, errno.EDQUOT}
-    sys.stdout.write(f"\n{MARK}\t{json.dumps(told)}\n")
-    return 1 if "error" in told else 0
+        answer = {"error": f"{error.filename or options.base}: {error.strerror}"}
+        answer["full"] = error.errno in {errno.ENOSPC, errno.EDQUOT}
+    sys.stdout.write(f"\n{MARK}\t{json.dumps(answer)}\n")
+    return 1 if "error" in answer else 0
 
 
 def _options(words: list[str]) -> argparse.Namespace:

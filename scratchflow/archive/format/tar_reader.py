@@ -59,11 +59,11 @@ def read_members(stream: PieceReader, odd: Odd | None = None) -> Iterator[Member
     Malformed says why the stream is no tar stream. Without `odd`, oddities are Malformed too.
     """
     global_records: dict[bytes, bytes] = {}
-    told = odd or _strict
+    warn = odd or _strict
     while True:
         extra = _Extra(dict(global_records))
         if stream.at_end() and stream.position:
-            told(
+            warn(
                 "archive.no_end",
                 b"",
                 "the archive has no end mark: members may be missing at its end",
@@ -74,14 +74,14 @@ def read_members(stream: PieceReader, odd: Odd | None = None) -> Iterator[Member
             _read_extra(stream, header, kind, extra, global_records)
             header = _next_header(stream)
             if header is None:
-                told(
+                warn(
                     "archive.odd",
                     b"",
                     "the archive ends with an extended header that belongs to no member",
                 )
         if header is None:
             return
-        member = _member(stream, header, extra, told)
+        member = _member(stream, header, extra, warn)
         end = stream.position + member.stored
         yield member
         stream.skip(end - stream.position + extra.surplus)
@@ -159,11 +159,11 @@ def _pax_records(content: bytes, sparse_numbers: list[int]) -> dict[bytes, bytes
     return records
 
 
-def _member(stream: PieceReader, header: bytes, extra: _Extra, told: Odd) -> Member:
+def _member(stream: PieceReader, header: bytes, extra: _Extra, warn: Odd) -> Member:
     records, flag = extra.records, header[156:157]
     size = _decimal(records[b"size"]) if b"size" in records else _number(header[124:136])
     path = _path(header, extra)
-    kind = _kind(flag, path, extra, told)
+    kind = _kind(flag, path, extra, warn)
     # A directory's size is no content, also where an old tar wrote it as a file `name/`.
     has_content = kind == "file" or flag in _SKIPPED_CONTENT
     link = records.get(b"linkpath") or extra.long_link or _text(header[157:257])
@@ -171,7 +171,7 @@ def _member(stream: PieceReader, header: bytes, extra: _Extra, told: Odd) -> Mem
         path=path,
         kind=kind,
         mode=_number(header[100:108]) & 0o7777,
-        mtime_ns=_mtime_ns(header, records, lambda text: told("archive.odd_time", path, text)),
+        mtime_ns=_mtime_ns(header, records, lambda text: warn("archive.odd_time", path, text)),
         size=size if kind == "file" else 0,
         stored=size if has_content else 0,
         link=link,
@@ -184,7 +184,7 @@ def _member(stream: PieceReader, header: bytes, extra: _Extra, told: Odd) -> Mem
     if kind == "file":
         _read_sparse(stream, header, extra, member)
         if extra.surplus:
-            told(
+            warn(
                 "archive.odd",
                 path,
                 "has more data than its map of holes says; the rest is left out",
@@ -192,9 +192,9 @@ def _member(stream: PieceReader, header: bytes, extra: _Extra, told: Odd) -> Mem
     return member
 
 
-def _kind(flag: bytes, path: bytes, extra: _Extra, told: Odd) -> str:
+def _kind(flag: bytes, path: bytes, extra: _Extra, warn: Odd) -> str:
     if flag not in _KINDS:
-        told("archive.odd_kind", path, f"is of the unknown kind {flag!r} and is taken for a file")
+        warn("archive.odd_kind", path, f"is of the unknown kind {flag!r} and is taken for a file")
         return "file"
     is_sparse = flag == b"S" or any(key.startswith(b"GNU.sparse.") for key in extra.records)
     if _KINDS[flag] == "file" and path.endswith(b"/") and not is_sparse:

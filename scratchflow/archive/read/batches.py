@@ -13,13 +13,13 @@ from scratchflow.archive.workers.queue import MAX_SHARES
 
 _EMPTY = (NOWHERE, 0)
 _EMPTY_FILES_A_UNIT = 512
-_LOTS_A_THREAD = 4
-_MIN_FILES_A_LOT = 16
+_BATCHES_A_THREAD = 4
+_MIN_FILES_A_BATCH = 16
 
 Unit = tuple[tuple[int, int], "array[int]"]  # (archive number, frame), and the files inside
 
 
-class Lot(msgspec.Struct, frozen=True):
+class Batch(msgspec.Struct, frozen=True):
     """What one process takes at a time: either frames full of small files, or large files."""
 
     units: list[Unit] = []
@@ -30,11 +30,11 @@ class Lot(msgspec.Struct, frozen=True):
         return [entry for _, inside in self.units for entry in inside] + self.large
 
 
-def lots_of(small: list[Unit], large: list[int]) -> list[Lot]:
+def batches_of(small: list[Unit], large: list[int]) -> list[Batch]:
     """All of it in the same order, in no more lots than can be shared out."""
     each = -(-(len(small) + len(large)) // (MAX_SHARES - 1))
-    lots = [Lot(units=small[at : at + each]) for at in range(0, len(small), each)]
-    return lots + [Lot(large=large[at : at + each]) for at in range(0, len(large), each)]
+    batches = [Batch(units=small[at : at + each]) for at in range(0, len(small), each)]
+    return batches + [Batch(large=large[at : at + each]) for at in range(0, len(large), each)]
 
 
 def units_of(archives: Archives, entries: Iterable[int]) -> tuple[list[Unit], list[int]]:
@@ -69,14 +69,14 @@ def spread(units: list[Unit], threads: int) -> list[Unit]:
     A frame is then read by several threads. That costs less than one thread alone would take
     to put its files in place.
     """
-    if len(units) >= threads * _LOTS_A_THREAD:
+    if len(units) >= threads * _BATCHES_A_THREAD:
         return units
     files = sum(len(entries) for _, entries in units)
-    lot = max(_MIN_FILES_A_LOT, files // (threads * _LOTS_A_THREAD))
+    batch = max(_MIN_FILES_A_BATCH, files // (threads * _BATCHES_A_THREAD))
     return [
-        (place, entries[start : start + lot])
+        (place, entries[start : start + batch])
         for place, entries in units
-        for start in range(0, len(entries), lot)
+        for start in range(0, len(entries), batch)
     ]
 
 

@@ -33,7 +33,7 @@ _READ_BYTES = 1 << 20
 _SECOND_NS = 1_000_000_000
 _KIND_WORDS = {DIRECTORY: "directory", SYMLINK: "symlink", REGULAR: "file"}
 _MAX_PROBLEMS = 20
-_TOLD_BYTES = 64 << 20
+_REPORT_EVERY_BYTES = 64 << 20
 
 ReadSoFar = Callable[[int], None]  # so many bytes of the file
 
@@ -108,7 +108,7 @@ def _hash_file(descriptor: int, progress: ReadSoFar = lambda _: None) -> tuple[b
         if not count:
             break
         digest.update(view[:count])
-        if (position + count) // _TOLD_BYTES > position // _TOLD_BYTES:
+        if (position + count) // _REPORT_EVERY_BYTES > position // _REPORT_EVERY_BYTES:
             progress(position + count)
         position += count
         if position == before_footer:

@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 import msgspec
 
 from scratchflow.archive.progress import Progress, no_progress
-from scratchflow.archive.read.batches import Lot, Unit, lots_of, spread, units_of
+from scratchflow.archive.read.batches import Batch, Unit, batches_of, spread, units_of
 from scratchflow.archive.read.reader import Archives
 from scratchflow.archive.restore.helpers import Done, RestoreHelpers, Work
 from scratchflow.archive.restore.placer import Placer, Placing
@@ -85,7 +85,7 @@ class FileRestorer:
             if self._helped and helpers > 0 and sys.platform == "linux":
                 self._frames_alone = _FRAMES_ALONE
                 self._threads = max(2, self._threads // (helpers + 1))
-                _Sharing(self, lots_of(small, large), when_small).run(helpers)
+                _Sharing(self, batches_of(small, large), when_small).run(helpers)
             else:
                 self._restore_small(spread(small, self._threads))
                 when_small(set(large))
@@ -111,17 +111,17 @@ class FileRestorer:
         files_total, bytes_total = self._total
         self._progress(phase, self.files, files_total, self.bytes, bytes_total)
 
-    def do(self, lot: Lot, placed: int = 0) -> None:
+    def do(self, batch: Batch, placed: int = 0) -> None:
         """One lot, by this thread; the first `placed` files of it are there already."""
-        for place, entries in lot.units:
+        for place, entries in batch.units:
             left = entries[placed:]
             placed = max(placed - len(entries), 0)
             if left:
                 self.count(*self._restore_unit((place, left)))
-        for entry in lot.large[placed:]:
+        for entry in batch.large[placed:]:
             self._restore_large(entry)
 
-    def helping(self, lots: list[Lot], check: Callable[[], None]) -> Work:
+    def helping(self, batches: list[Batch], check: Callable[[], None]) -> Work:
         """What a helper does; it has nobody to warn, and opens everything anew."""
         placing = msgspec.structs.replace(self._placing, warn=_refuse_to_warn)
         twin = FileRestorer(
@@ -129,11 +129,11 @@ class FileRestorer:
         )
         twin._check, twin._frames_alone = check, _FRAMES_ALONE
 
-        def work(lot: int) -> Done:
+        def work(batch: int) -> Done:
             placed, size = twin._placed, twin.bytes
             is_whole = True
             try:
-                twin.do(lots[lot])
+                twin.do(batches[batch])
             except Exception:  # noqa: BLE001 - whatever it is, the one who asked will meet it too
                 is_whole = False
             return is_whole, twin._placed - placed, twin.bytes - size
@@ -218,24 +218,27 @@ class FileRestorer:
 class _Sharing:
     """Restores lots together with helper processes."""
 
-    def __init__(self, restorer: FileRestorer, lots: list[Lot], when_small: WhenSmall) -> None:
+    def __init__(self, restorer: FileRestorer, batches: list[Batch], when_small: WhenSmall) -> None:
         self._restorer = restorer
-        self._lots = lots
+        self._batches = batches
         self._when_small = when_small
-        self._left = set(range(len(lots)))
+        self._left = set(range(len(batches)))
         self._half_done: dict[int, int] = {}  # lot -> how many of its files are there
-        self._small_left = {number for number, lot in enumerate(lots) if lot.units}
+        self._small_left = {number for number, batch in enumerate(batches) if batch.units}
 
     def run(self, helpers: int) -> None:
         """All of them. What a helper could not do is done here, and fails here if it must."""
-        restorer, lots = self._restorer, self._lots
+        restorer, batches = self._restorer, self._batches
         with RestoreHelpers(
-            len(lots), lambda check: restorer.helping(lots, check), helpers, (restorer.target,)
+            len(batches),
+            lambda check: restorer.helping(batches, check),
+            helpers,
+            (restorer.target,),
         ) as others:
             restorer.meanwhile = lambda: self._hear(others, wait=False)
             self._tell_if_usable()
-            while (number := others.next_lot()) is not None:
-                restorer.do(lots[number])
+            while (number := others.next_batch()) is not None:
+                restorer.do(batches[number])
                 self._tick_off(number)
                 self._hear(others, wait=False)
                 self._take_over()
@@ -256,10 +259,10 @@ class _Sharing:
         """Does the rest of what others could not do, from the file on that stopped them."""
         while self._half_done:
             number, placed = self._half_done.popitem()
-            done = self._lots[number].entries()[:placed]
+            done = self._batches[number].entries()[:placed]
             sizes = self._restorer.sizes
             self._restorer.count(placed, sum(sizes[entry] for entry in done))
-            self._restorer.do(self._lots[number], placed)
+            self._restorer.do(self._batches[number], placed)
             self._tick_off(number)
 
     def _tick_off(self, number: int) -> None:
@@ -270,7 +273,7 @@ class _Sharing:
 
     def _tell_if_usable(self) -> None:
         if not self._small_left:
-            self._when_small({entry for lot in self._lots for entry in lot.large})
+            self._when_small({entry for batch in self._batches for entry in batch.large})
             self._restorer.report("usable")
 
 

@@ -29,7 +29,7 @@ class RestoreHelpers:
     """Up to `count` processes for so many lots; `close` leaves none behind."""
 
     def __init__(
-        self, lots: int, make_work: Callable[[Check], Work], count: int, kept: Iterable[int]
+        self, batches: int, make_work: Callable[[Check], Work], count: int, kept: Iterable[int]
     ) -> None:
         """`make_work` is called once in each process, where of all descriptors only `kept` are open.
 
@@ -37,11 +37,11 @@ class RestoreHelpers:
         """
         self._make_work = make_work
         self._processes: list[int] = []
-        self._shares = Shares(lots)
+        self._shares = Shares(batches)
         self._reports, self._reporting = os.pipe()
         self._poll = select.poll()
         self._poll.register(self._reports, select.POLLIN)
-        self._fork(min(count, lots - 1), (*kept, self._shares.descriptor, self._reporting))
+        self._fork(min(count, batches - 1), (*kept, self._shares.descriptor, self._reporting))
         os.close(self._reporting)
 
     def __enter__(self) -> RestoreHelpers:
@@ -55,7 +55,7 @@ class RestoreHelpers:
         """Those that were started."""
         return list(self._processes)
 
-    def next_lot(self) -> int | None:
+    def next_batch(self) -> int | None:
         """The next lot that nobody has taken yet; None when all are taken."""
         return self._shares.take()
 
@@ -65,8 +65,8 @@ class RestoreHelpers:
             content = os.read(self._reports, _READ_BYTES)
             if not content:
                 return
-            for lot, *done in _DONE.iter_unpack(content):
-                yield lot, (done[0], done[1], done[2])
+            for batch, *done in _DONE.iter_unpack(content):
+                yield batch, (done[0], done[1], done[2])
 
     def close(self) -> None:
         """Ends helpers that are still at work; harmless when repeated."""
@@ -99,6 +99,6 @@ class RestoreHelpers:
                 os._exit(1)
 
         work = self._make_work(check)
-        while (lot := self._shares.take()) is not None:
+        while (batch := self._shares.take()) is not None:
             check()
-            os.write(self._reporting, _DONE.pack(lot, *work(lot)))
+            os.write(self._reporting, _DONE.pack(batch, *work(batch)))

@@ -144,8 +144,8 @@ class Scan:
 
     def _append(self, part: Part, warn: Warn) -> None:
         tree, base = self._tree, len(self._tree)
-        for told in part.warnings:
-            warn(*told)
+        for warning in part.warnings:
+            warn(*warning)
         for column in Part.COLUMNS:
             getattr(tree, column).extend(getattr(part, column))
         tree.names.extend_packed(part.names)

@@ -284,8 +284,8 @@ class Walk:
                 continue
             elif kind != REGULAR:
                 what = _KIND_WORDS.get(kind, "a device")
-                told = "files.skipped", directory.path + name, f"is {what}, which is not saved"
-                part.warnings.append(told)
+                warning = "files.skipped", directory.path + name, f"is {what}, which is not saved"
+                part.warnings.append(warning)
                 continue
             elif stats.st_nlink > 1:
                 part.linked.append((base + len(kept), stats.st_dev, stats.st_ino))

@@ -42,12 +42,12 @@ from scratchflow.node.autobackup.schedule import Moment, Schedule, Timetable
 from scratchflow.node.autobackup.scrub import Scrub
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.autobackup.signals import LoopSignals, is_agent
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.process.waiting import looks
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.directory import Place
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
 from scratchflow.workspace.lock import NO_LOCKS
 
@@ -60,52 +60,55 @@ _LOOK_S = 0.2
 
 
 def run_autobackup(
-    here: Here, _: Teller, wish: Autobackup, environment: Mapping[str, str] = os.environ
+    context: NodeContext,
+    _: Notifier,
+    request: Autobackup,
+    environment: Mapping[str, str] = os.environ,
 ) -> AutobackupEnded:
     """Goes on until the job ends or somebody switches it off; SIGTERM still gets a last snapshot."""
     load_everything()  # before the agent that we run from can be removed
-    place = open_store(here)
-    with _only_one(here, place, wish.job_name) as alone:
+    place = open_store(context)
+    with _only_one(context, place, request.job_name) as alone:
         if not alone:
             return AutobackupEnded(reason="another one runs on this node already", backups=0)
         prepare(place)
-        _write_to_the_log(log_path(place, here.node))
-        return _Loop(here, place, wish, environment, _lower_priority()).run()
+        _write_to_the_log(log_path(place, context.node))
+        return _Loop(context, place, request, environment, _lower_priority()).run()
 
 
 class _Loop:
     def __init__(
         self,
-        here: Here,
-        place: Place,
-        wish: Autobackup,
+        context: NodeContext,
+        place: StoreDirectory,
+        request: Autobackup,
         environment: Mapping[str, str],
         priority: str,
     ) -> None:
-        self._here = here
-        self._wish = wish
+        self._context = context
+        self._request = request
         self._environment = environment
         self._place = place
-        self._end_s = wish.end_time
+        self._end_s = request.end_time
         self._asked_at = time.monotonic()
         self._timetable = self._begin_timetable()
         self._backups = 0
-        self._backup = LoopBackup(here, place, _say)
-        self._scrub = Scrub(here, place, _say)
+        self._backup = LoopBackup(context, place, _say)
+        self._scrub = Scrub(context, place, _say)
         self._signals = LoopSignals()
         self._guard = self._guard_of_no_step()
         self._life = Heartbeat(
-            node=here.node,
-            job_id=here.job_id,
+            node=context.node,
+            job_id=context.job_id,
             step_id=step_id(environment),
             pid=os.getpid(),
-            token=wish.token,
-            every_s=here.profile.backup.every.seconds,
+            token=request.token,
+            every_s=context.profile.backup.every.seconds,
             phase="waiting",
             time="",
             priority=priority,
-            job_name=wish.job_name,
-            settings=settings_digest(here.profile),
+            job_name=request.job_name,
+            settings=settings_digest(context.profile),
         )
 
     def run(self) -> AutobackupEnded:
@@ -128,26 +131,26 @@ class _Loop:
 
     def _guard_of_no_step(self) -> JobGuard | None:
         """A job's process that is no step of it is not ended by Slurm."""
-        job_id, name = self._here.job_id, self._wish.job_name
+        job_id, name = self._context.job_id, self._request.job_name
         if job_id is None or not name or step_id(self._environment) is not None:
             return None
         slurm = this_slurm(self._environment)
 
         def is_taken() -> bool:
-            jobs = our_jobs(slurm, self._here.settings.name)
+            jobs = our_jobs(slurm, self._context.settings.name)
             return any(
-                other.job_id != job_id and other.state in HELD and other.node == self._here.node
+                other.job_id != job_id and other.state in HELD and other.node == self._context.node
                 for other in jobs
             )
 
-        return JobGuard(lambda: job(slurm, job_id, name), is_taken, self._wish.end_time)
+        return JobGuard(lambda: job(slurm, job_id, name), is_taken, self._request.end_time)
 
     def _require_end(self) -> None:
         if self._guard and self._guard.is_over() is None:
             reason = "neither Slurm, asked on the node, nor a time limit says when its job ends"
             _say(reason)
-            log = log_path(self._place, self._here.node)
-            raise AutobackupFailed(node=self._here.node, reason=reason, log=log)
+            log = log_path(self._place, self._context.node)
+            raise AutobackupFailed(node=self._context.node, reason=reason, log=log)
 
     def _until_the_end(self) -> str:
         while True:
@@ -178,7 +181,7 @@ class _Loop:
         self._beat()
 
     def _begin_timetable(self) -> Timetable:
-        options = self._here.profile.backup
+        options = self._context.profile.backup
         schedule = Schedule(options.every.seconds, options.final_before.seconds)
         latest = read_catalogue(self._place).newest_readable
         taken_s = epoch(latest.time) if latest else None
@@ -249,7 +252,7 @@ class _Loop:
             self._life,
             time=iso_time(now.wall_s) or "",
             beats=self._life.beats + 1,
-            workspace_exists=os.path.isdir(self._here.workspace.path),
+            workspace_exists=os.path.isdir(self._context.workspace.path),
             damaged=self._scrub.damaged,
         )
         try:
@@ -259,7 +262,7 @@ class _Loop:
 
     def _job_is_over(self) -> bool:
         """Asks Slurm now and then, for the end may have been moved; without an answer nothing changes."""
-        if self._here.job_id is None or not self._wish.job_name:
+        if self._context.job_id is None or not self._request.job_name:
             return False
         if self._guard:  # which asks more often, and ends us with a signal
             self._end_s = self._guard.end_s
@@ -268,27 +271,29 @@ class _Loop:
             return False
         self._asked_at = time.monotonic()
         with suppress(SlurmUnreachable):
-            found = job(this_slurm(self._environment), self._here.job_id, self._wish.job_name)
+            found = job(this_slurm(self._environment), self._context.job_id, self._request.job_name)
             self._end_s = found.end_time if found.end_time is not None else self._end_s
             return found.state not in OPEN and found.cause != "forgotten"
         return False
 
 
 @contextmanager
-def _only_one(here: Here, place: Place, job_name: str) -> Iterator[bool]:
+def _only_one(context: NodeContext, place: StoreDirectory, job_name: str) -> Iterator[bool]:
     """A lock on the node's own disk, which the kernel drops with the process.
 
     The one of a job that has just ended here may still be saving: its end is waited for. One that saves to
     another store, because the profile was changed since it started, is told to end.
     """
-    here.workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(here.workspace.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    context.workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(
+        context.workspace.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+    )
     own = _Holder(pid=os.getpid(), store=str(place.directory))
     alone = False
     try:
         for _ in looks(_TAKE_TURNS_S, _LOOK_S):
-            alone = _is_locked_now(descriptor, here.workspace.scratch)
-            if alone or living(place, here.node, here.job_id, job_name):
+            alone = _is_locked_now(descriptor, context.workspace.scratch)
+            if alone or living(place, context.node, context.job_id, job_name):
                 break
             _end_other_store(descriptor, own)
         if alone:
@@ -348,15 +353,15 @@ def _write_to_the_log(log: Path) -> None:
 
 def _lower_priority() -> str:
     """The user's own work comes first; what was allowed, in words."""
-    told = []
+    lowered = []
     with suppress(OSError):
-        told.append(f"nice {os.nice(NICE)}")
+        lowered.append(f"nice {os.nice(NICE)}")
     argv = ["ionice", "-c", "2", "-n", "7", "-p", str(os.getpid())]
     with suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=10)  # noqa: PLW1510 - its refusal is an answer
         if done.returncode == 0:
-            told.append("ionice 7")
-    return ", ".join(told)
+            lowered.append("ionice 7")
+    return ", ".join(lowered)
 
 
 def _say(text: str) -> None:

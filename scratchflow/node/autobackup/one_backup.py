@@ -12,11 +12,11 @@ from scratchflow.model.snapshot import Purpose
 from scratchflow.model.text import counted, removed_in_words, shown_path
 from scratchflow.model.units import format_took
 from scratchflow.node.backup import backup
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.directory import Place
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.workspace.notes import read_base
 
@@ -29,23 +29,25 @@ _SETTINGS_OF_NOW = {"asked", "final", "created", "safety", "restored"}
 class LoopBackup:
     """Takes the snapshots of one loop. The settings are those that the loop was started with."""
 
-    def __init__(self, here: Here, place: Place, say: Callable[[str], None]) -> None:
-        self._here = here
+    def __init__(
+        self, context: NodeContext, place: StoreDirectory, say: Callable[[str], None]
+    ) -> None:
+        self._context = context
         self._place = place
         self._say = say
         self._logged = 0
         self.warnings = 0
         self._also: list[str] = []
-        self._exclude: list[str] = list(here.profile.backup.exclude)
-        self._known_base = read_base(here.workspace, here.store)
+        self._exclude: list[str] = list(context.profile.backup.exclude)
+        self._known_base = read_base(context.workspace, context.store)
 
     def take(self, message: str, purpose: Purpose) -> BackupTaken:
         """One snapshot. Its warnings are its own: each backup has a teller of its own."""
         self._logged = self.warnings = 0
-        teller = Teller(self._hear)
+        notify = Notifier(self._hear)
         self._follow_newer_settings()
-        wish = Wish(message=message, purpose=purpose, roots=self._roots())
-        taken = backup(self._with_excludes(), teller, wish)
+        wanted = SnapshotOptions(message=message, purpose=purpose, roots=self._roots())
+        taken = backup(self._with_excludes(), notify, wanted)
         self._known_base = taken.snapshot
         took = format_took(taken.duration_s)
         self._say(f"{message}: snapshot {taken.snapshot}, {taken.kind}, in {took}{_news(taken)}")
@@ -60,7 +62,7 @@ class LoopBackup:
         a person's `backup`, or `clear`, saved since then shows what `also` and `exclude` are now.
         With the old ones, the snapshot at the job's end would leave out what `clear` has just saved.
         """
-        base = read_base(self._here.workspace, self._here.store)
+        base = read_base(self._context.workspace, self._context.store)
         if base in {None, self._known_base}:
             return
         self._known_base = base
@@ -70,16 +72,16 @@ class LoopBackup:
 
     def _roots(self) -> Sequence[str]:
         """The profile's roots, and those that were saved with them since the loop began."""
-        roots = self._here.workspace.roots
+        roots = self._context.workspace.roots
         more = [root for root in self._also if root not in roots]
         return [*roots, *more] if more else ()
 
-    def _with_excludes(self) -> Here:
-        profile = self._here.profile
+    def _with_excludes(self) -> NodeContext:
+        profile = self._context.profile
         options = msgspec.structs.replace(profile.backup, exclude=self._exclude)
         profile = msgspec.structs.replace(profile, backup=options)
-        settings = msgspec.structs.replace(self._here.settings, profile=profile)
-        return msgspec.structs.replace(self._here, settings=settings)
+        settings = msgspec.structs.replace(self._context.settings, profile=profile)
+        return msgspec.structs.replace(self._context, settings=settings)
 
     def _hear(self, event: Event) -> None:
         """Nobody reads our output, so that a pipe would fill up; warnings go to the log."""

@@ -13,9 +13,9 @@ from contextlib import suppress
 from scratchflow.archive.workers.fork import end_helper, fork_helper
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.snapshot import Manifest
-from scratchflow.node.context import Here
+from scratchflow.node.context import NodeContext
 from scratchflow.node.history import verify_snapshots
-from scratchflow.node.progress import Teller
+from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import (
     Verification,
@@ -23,7 +23,7 @@ from scratchflow.store.checks.verified import (
     read_verified,
     verified_at,
 )
-from scratchflow.store.directory import Place
+from scratchflow.store.directory import StoreDirectory
 
 DAY_S = 86400.0
 # Not in the first minutes of a job, which belong to the user's own start.
@@ -52,8 +52,10 @@ def choose(
 class Scrub:
     """The check of one loop: at most one at a time."""
 
-    def __init__(self, here: Here, place: Place, say: Callable[[str], None]) -> None:
-        self._here = here
+    def __init__(
+        self, context: NodeContext, place: StoreDirectory, say: Callable[[str], None]
+    ) -> None:
+        self._context = context
         self._place = place
         self._say = say
         self._process: int | None = None
@@ -92,7 +94,7 @@ class Scrub:
     def _verify(self) -> None:
         with suppress(OSError):
             os.nice(_NICER)
-        verify_snapshots(self._here, Teller(lambda _: None), [self._snapshot])
+        verify_snapshots(self._context, Notifier(lambda _: None), [self._snapshot])
 
     def _look_after(self, process: int) -> None:
         try:

@@ -7,36 +7,36 @@ from scratchflow.disk.trees import rename_new
 from scratchflow.model.errors import NothingUnfinished
 from scratchflow.model.results import Restored
 from scratchflow.model.text import printable
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import saved_roots
 from scratchflow.node.restore.steps import save_now
-from scratchflow.node.snapshot import Saved, Wish
+from scratchflow.node.snapshot import Saved, SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import Restoring, end_restoring, read_restoring
 from scratchflow.workspace.staging import moved_aside, occupied_roots
 
 
-def abandon(here: Here, teller: Teller, *, dry_run: bool) -> Restored:
+def abandon(context: NodeContext, notify: Notifier, *, dry_run: bool) -> Restored:
     """Takes a snapshot of the workspace as it is, and ends the unfinished restore.
 
     A directory that the restore moved aside, and put nothing in place of, gets its name back.
     """
-    unfinished = read_restoring(here.workspace)
+    unfinished = read_restoring(context.workspace)
     if unfinished is None:
-        raise NothingUnfinished(path=here.workspace.path)
-    roots = _roots_of(here, unfinished)
+        raise NothingUnfinished(path=context.workspace.path)
+    roots = _roots_of(context, unfinished)
     saved = None
     if not dry_run:
-        _bring_back(here, roots, unfinished)
-        saved = _save(here, teller, roots, unfinished)
-        end_restoring(here.workspace)
+        _bring_back(context, roots, unfinished)
+        saved = _save(context, notify, roots, unfinished)
+        end_restoring(context.workspace)
     taken = saved.taken if saved else None
     return Restored(
         snapshot=(taken.snapshot if taken else None) or unfinished.snapshot,
         mode="nothing",
-        target=printable(here.workspace.path),
+        target=printable(context.workspace.path),
         files=taken.files if taken else 0,
         bytes=taken.bytes if taken else 0,
         written_files=0,
@@ -48,24 +48,28 @@ def abandon(here: Here, teller: Teller, *, dry_run: bool) -> Restored:
     )
 
 
-def _roots_of(here: Here, unfinished: Restoring) -> list[str]:
+def _roots_of(context: NodeContext, unfinished: Restoring) -> list[str]:
     """All that the restore may have written to."""
-    catalogue = read_catalogue(find_place(here.store, here.workspace.name))
+    catalogue = read_catalogue(find_place(context.store, context.workspace.name))
     known = [one for one in catalogue.snapshots if one.id == unfinished.snapshot]
-    return saved_roots(here, [root for one in known for root in one.also])
+    return saved_roots(context, [root for one in known for root in one.also])
 
 
-def _bring_back(here: Here, roots: list[str], unfinished: Restoring) -> None:
+def _bring_back(context: NodeContext, roots: list[str], unfinished: Restoring) -> None:
     for root in roots:
-        target = here.workspace.scratch / root
+        target = context.workspace.scratch / root
         aside = moved_aside(target, unfinished.snapshot)
         if aside is not None and not is_there(target):
             rename_new(aside, target)
 
 
-def _save(here: Here, teller: Teller, roots: list[str], unfinished: Restoring) -> Saved | None:
-    if not occupied_roots(here.workspace.scratch, roots):
+def _save(
+    context: NodeContext, notify: Notifier, roots: list[str], unfinished: Restoring
+) -> Saved | None:
+    if not occupied_roots(context.workspace.scratch, roots):
         return None
     message = f"what an abandoned restore of {unfinished.snapshot} left"
-    wish = Wish(allow_shrink=True, message=message, purpose="safety", prune=False, roots=roots)
-    return save_now(here, teller, wish)
+    options = SnapshotOptions(
+        allow_shrink=True, message=message, purpose="safety", prune=False, roots=roots
+    )
+    return save_now(context, notify, options)

@@ -21,7 +21,7 @@ from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.disk.mounts import is_mount_point, mounts_beneath
 from scratchflow.model.errors import MountInTheWay, NotSaved, RestoreNotPermitted
-from scratchflow.node.progress import Teller
+from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import Source
 
 # What to do about a file that would be replaced and that nobody could save.
@@ -29,7 +29,7 @@ READABLE = "move it away or make it readable"
 
 
 def keep_off_mounts(
-    scanned: ScannedTree, delta: deltas.Delta, source: Source, teller: Teller
+    scanned: ScannedTree, delta: deltas.Delta, source: Source, notify: Notifier
 ) -> None:
     """Refuses a delta that would write beneath a mount point; what it would remove there stays."""
     mounts = _mounts_in(scanned.scratch, source.roots)
@@ -37,7 +37,7 @@ def keep_off_mounts(
     if mount is not None:
         raise _in_the_way(scanned.scratch / os.fsdecode(mount), source)
     for kept in kept_mounts(delta, scanned, mounts):
-        teller.warn("files.mount", kept, "is a mount point, which the restore leaves alone")
+        notify.warn("files.mount", kept, "is a mount point, which the restore leaves alone")
     spare_mounts(delta, scanned, source.index, mounts)
 
 

@@ -18,8 +18,8 @@ from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors import NotSaved
 from scratchflow.model.results import Restored
 from scratchflow.node.base_note import note_restored
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.checks import (
     READABLE,
     keep_off_mounts,
@@ -36,10 +36,10 @@ from scratchflow.node.restore.steps import (
     trusted_flags,
 )
 from scratchflow.node.snapshot import (
-    Ahead,
     Known,
+    PreparedScan,
     Saved,
-    Wish,
+    SnapshotOptions,
     find_parent,
     scan_workspace,
 )
@@ -54,7 +54,7 @@ _AT_REST = "wait until nothing writes to it"
 
 
 def restore_difference(
-    here: Here, teller: Teller, source: Source, *, resume: bool, dry_run: bool
+    context: NodeContext, notify: Notifier, source: Source, *, resume: bool, dry_run: bool
 ) -> tuple[Restored, Known | None]:
     """Writes only what differs. Until the first file is touched, an error changes nothing.
 
@@ -62,62 +62,62 @@ def restore_difference(
     snapshot was wanted, though the newest is another one by then.
     """
     if dry_run:
-        return _foretell(here, teller, source), None
-    refuse_unreadable_roots(here.workspace.scratch, source)
-    first_change = FirstChange(lambda: forget_base(here.workspace))
+        return _foretell(context, notify, source), None
+    refuse_unreadable_roots(context.workspace.scratch, source)
+    first_change = FirstChange(lambda: forget_base(context.workspace))
     moved: list[bytes] = []
 
     def displacing(saved: Saved | None) -> Displacing:
-        held = held_by(saved, teller) if saved else None
-        return Displacing(held, source.id, teller.warn, moved, first_change, clears=True)
+        held = held_by(saved, notify) if saved else None
+        return Displacing(held, source.id, notify.warn, moved, first_change, clears=True)
 
-    begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="delta"))
+    begin_restoring(context.workspace, Restoring(snapshot=source.id, mode="delta"))
     try:
-        saved = _save_changes(here, teller, source)
-        scanned, flags = _scanned(here, teller, source, saved)
+        saved = _save_changes(context, notify, source)
+        scanned, flags = _scanned(context, notify, source, saved)
         base, cache = (saved.index, saved.cache) if saved else (None, None)
-        delta = deltas.find_delta(scanned, base, cache, source.index, teller.warn)
-        keep_off_mounts(scanned, delta, source, teller)
+        delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
+        keep_off_mounts(scanned, delta, source, notify)
         refuse_foreign(scanned, delta, source)
-        _refuse_losses(scanned, delta, source, teller)
+        _refuse_losses(scanned, delta, source, notify)
         applied = deltas.apply(
             delta,
             scanned,
             source.index,
             source.open_archive,
             displacing=displacing(saved),
-            progress=teller.progress,
+            progress=notify.progress,
         )
     except BaseException:
         if not resume and not first_change.happened:
-            end_restoring(here.workspace)
+            end_restoring(context.workspace)
         raise
     cache_now = cache_after(delta, applied.touched, scanned, flags, source.index)
-    note_restored(here, teller, source.index, cache_now)
-    end_restoring(here.workspace)
+    note_restored(context, notify, source.index, cache_now)
+    end_restoring(context.workspace)
     mode = "full" if saved is None else "delta" if delta else "nothing"
     done = summary(
-        here,
+        context,
         source,
         mode,  # type: ignore[arg-type]  # one of the three words
         applied.written_files,
         applied.written_bytes,
         removed=applied.removed,
         safety_snapshot=safety_snapshot(saved) if saved else None,
-        moved_aside=shown_aside(here, moved),
+        moved_aside=shown_aside(context, moved),
     )
     return done, Known(source.index, cache_now)
 
 
-def _foretell(here: Here, teller: Teller, source: Source) -> Restored:
-    place = find_place(here.store, here.workspace.name)
-    parent = find_parent(here, place, read_catalogue(place), teller)
+def _foretell(context: NodeContext, notify: Notifier, source: Source) -> Restored:
+    place = find_place(context.store, context.workspace.name)
+    parent = find_parent(context, place, read_catalogue(place), notify)
     base, cache = (parent.index, parent.cache) if parent else (source.index, None)
-    scanned = scan_workspace(here, teller, source.roots)
-    delta = deltas.find_delta(scanned, base, cache, source.index, teller.warn)
+    scanned = scan_workspace(context, notify, source.roots)
+    delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
     size = sum(source.index.size[entry] for entry in delta.files)
     return summary(
-        here,
+        context,
         source,
         "delta" if delta else "nothing",
         len(delta.files),
@@ -127,13 +127,13 @@ def _foretell(here: Here, teller: Teller, source: Source) -> Restored:
     )
 
 
-def _save_changes(here: Here, teller: Teller, source: Source) -> Saved | None:
+def _save_changes(context: NodeContext, notify: Notifier, source: Source) -> Saved | None:
     """A snapshot of all that the restore may touch, unless one already holds it, or there is nothing."""
     message = f"before restoring {source.id}"
-    roots = saved_roots(here, source.roots)
-    if not occupied_roots(here.workspace.scratch, roots):
+    roots = saved_roots(context, source.roots)
+    if not occupied_roots(context.workspace.scratch, roots):
         return None
-    wish = Wish(
+    options = SnapshotOptions(
         allow_shrink=True,
         message=message,
         purpose="safety",
@@ -143,30 +143,30 @@ def _save_changes(here: Here, teller: Teller, source: Source) -> Saved | None:
     )
     # A scan that went further, to a root that the snapshot turned out not to have, is of no use.
     if source.scan is None or source.scan.roots != roots:
-        return save_now(here, teller, wish)
-    return save_now(here, teller, wish, Ahead(source.scan, source.index))
+        return save_now(context, notify, options)
+    return save_now(context, notify, options, PreparedScan(source.scan, source.index))
 
 
 def _scanned(
-    here: Here, teller: Teller, source: Source, saved: Saved | None
+    context: NodeContext, notify: Notifier, source: Source, saved: Saved | None
 ) -> tuple[ScannedTree, array[int]]:
     """What lies where the source will, and what of it cannot be trusted.
 
     The scan that the safety snapshot was taken from says it, unless it went further: what lies
     beside the source's own roots must not be taken for something that the source lacks.
     """
-    if saved and set(saved_roots(here, source.roots)) == set(source.roots):
+    if saved and set(saved_roots(context, source.roots)) == set(source.roots):
         return saved.scanned, trusted_flags(saved)
-    scanned = scan_workspace(here, teller, source.roots)
+    scanned = scan_workspace(context, notify, source.roots)
     return scanned, recheck_flags(scanned)
 
 
 def _refuse_losses(
-    scanned: ScannedTree, delta: deltas.Delta, source: Source, teller: Teller
+    scanned: ScannedTree, delta: deltas.Delta, source: Source, notify: Notifier
 ) -> None:
     """NotSaved for whatever would be replaced or removed though no snapshot could take it."""
     written = set(delta.files)
-    for unread in teller.unreadable:
+    for unread in notify.unreadable:
         path = unread.rstrip(b"/")
         entry = source.index.find(path)
         if _is_within(path, source.roots) and (entry is None or entry in written):

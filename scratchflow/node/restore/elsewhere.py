@@ -11,36 +11,36 @@ from scratchflow.disk.trees import is_empty_or_missing, rename_new
 from scratchflow.model.errors import FileTaken
 from scratchflow.model.results import Restored
 from scratchflow.model.text import printable
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
-from scratchflow.node.restore.source import RestoreWish, Source
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.source import RestoreOptions, Source
 from scratchflow.node.restore.steps import chosen_part, extract_from, foretell_part, summary
 
 
 def restore_elsewhere(
-    here: Here, teller: Teller, wish: RestoreWish, source: Source, target: Path
+    context: NodeContext, notify: Notifier, options: RestoreOptions, source: Source, target: Path
 ) -> Restored:
     """All of it into a place that is free or empty, or a part of it into any directory."""
-    select = chosen_part(source, wish)
-    if not wish.paths and not is_empty_or_missing(target):
+    select = chosen_part(source, options)
+    if not options.paths and not is_empty_or_missing(target):
         raise FileTaken(path=target)
-    if wish.dry_run:
-        return foretell_part(here, source, select, target)
-    if wish.paths:
+    if options.dry_run:
+        return foretell_part(context, source, select, target)
+    if options.paths:
         target.mkdir(parents=True, exist_ok=True)
-        extracted = extract_from(source, target, teller, select, masked=True)
+        extracted = extract_from(source, target, notify, select, masked=True)
     else:
-        extracted = _build(source, target, teller, here.token(4))
+        extracted = _build(source, target, notify, context.token(4))
     shown = printable(target)
-    return summary(here, source, "full", extracted.files, extracted.bytes, target=shown)
+    return summary(context, source, "full", extracted.files, extracted.bytes, target=shown)
 
 
-def _build(source: Source, target: Path, teller: Teller, token: str) -> Extracted:
+def _build(source: Source, target: Path, notify: Notifier, token: str) -> Extracted:
     """Builds beside the target and renames: it is there whole, or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep_beside(target.parent)
     with building_beside(target, token) as building:
-        extracted = extract_from(source, building, teller, existing="none", masked=True)
+        extracted = extract_from(source, building, notify, existing="none", masked=True)
         building.chmod(0o777 & ~_umask())
         rename_new(building, target)
     return extracted

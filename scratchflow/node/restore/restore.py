@@ -27,8 +27,8 @@ from scratchflow.model.results import Restored
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.node.base_note import note_restored
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.abandon import abandon
 from scratchflow.node.restore.checks import (
     is_filled_in_place,
@@ -40,7 +40,7 @@ from scratchflow.node.restore.checks import (
 from scratchflow.node.restore.delta import restore_difference
 from scratchflow.node.restore.elsewhere import restore_elsewhere
 from scratchflow.node.restore.source import (
-    RestoreWish,
+    RestoreOptions,
     Source,
     find_source,
     is_difference,
@@ -62,7 +62,7 @@ from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot import (
     Known,
     Saved,
-    Wish,
+    SnapshotOptions,
     commit_again,
     incomplete,
     refuse_links,
@@ -84,9 +84,9 @@ from scratchflow.workspace.staging import begin_incoming, occupied_roots, swap_i
 from scratchflow.workspace.workspace import Workspace
 
 
-def requested_restore(here: Here, teller: Teller, asked: Restore) -> Restored:
+def requested_restore(context: NodeContext, notify: Notifier, asked: Restore) -> Restored:
     """What `restore` asks for; a relative path is one of this process's directory."""
-    options = RestoreWish(
+    options = RestoreOptions(
         snapshot=asked.snapshot,
         paths=asked.paths,
         to=_absolute(asked.to) if asked.to else None,
@@ -95,7 +95,7 @@ def requested_restore(here: Here, teller: Teller, asked: Restore) -> Restored:
         abandon=asked.abandon,
         dry_run=asked.dry_run,
     )
-    return restore(here, teller, options)
+    return restore(context, notify, options)
 
 
 def _absolute(path: str) -> Path:
@@ -105,20 +105,20 @@ def _absolute(path: str) -> Path:
         raise FileFailed(path=path, reason=error.strerror) from None
 
 
-def restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
+def restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> Restored:
     """Chooses the way: elsewhere, a part, only the difference, or everything."""
-    started_s = here.monotonic()
-    touches_nothing_here = wish.source is None and (wish.dry_run or wish.to is not None)
+    started_s = context.monotonic()
+    touches_nothing_here = options.source is None and (options.dry_run or options.to is not None)
     try:
-        with nullcontext() if touches_nothing_here else here.alone(teller.remark):
-            restored = _restore(here, teller, wish)
+        with nullcontext() if touches_nothing_here else context.alone(notify.remark):
+            restored = _restore(context, notify, options)
     except OSError as error:
-        scratch = here.workspace.scratch
+        scratch = context.workspace.scratch
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             path = error.filename if isinstance(error.filename, str) else scratch
             raise TargetFull(path=path, reason=error.strerror) from error
         raise WorkspaceFailed(path=_where(error, scratch), reason=error.strerror) from error
-    took_s = round(here.monotonic() - started_s, 3)
+    took_s = round(context.monotonic() - started_s, 3)
     return msgspec.structs.replace(restored, duration_s=took_s)
 
 
@@ -129,63 +129,65 @@ def _where(error: OSError, scratch: Path) -> Path | str:
     return error.filename if isinstance(error.filename, str) else scratch
 
 
-def _restore(here: Here, teller: Teller, wish: RestoreWish) -> Restored:
-    if wish.abandon:
-        return abandon(here, teller, dry_run=wish.dry_run)
-    place = find_place(here.store, here.workspace.name)
-    if not wish.dry_run:
+def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> Restored:
+    if options.abandon:
+        return abandon(context, notify, dry_run=options.dry_run)
+    place = find_place(context.store, context.workspace.name)
+    if not options.dry_run:
         forget_old_listing(place)  # `latest` may have been saved by another host a second ago
     catalogue = read_catalogue(place)
-    interrupted = _interrupted(here, wish)
-    with find_source(here, teller, wish, place, catalogue, interrupted) as source:
-        if wish.to is not None:
-            return restore_elsewhere(here, teller, wish, source, wish.to)
-        if wish.paths:
+    interrupted = _interrupted(context, options)
+    with find_source(context, notify, options, place, catalogue, interrupted) as source:
+        if options.to is not None:
+            return restore_elsewhere(context, notify, options, source, options.to)
+        if options.paths:
             if interrupted:
-                raise incomplete(here, interrupted)
-            return _restore_paths(here, teller, wish, source)
-        refuse_links(here.workspace.scratch, source.roots)
+                raise incomplete(context, interrupted)
+            return _restore_paths(context, notify, options, source)
+        refuse_links(context.workspace.scratch, source.roots)
         if source.manifest and (
-            is_difference(here, catalogue, interrupted, source.roots)
-            or _is_filled_in_place(here, source)
+            is_difference(context, catalogue, interrupted, source.roots)
+            or _is_filled_in_place(context, source)
         ):
             resume = interrupted is not None
             restored, known = restore_difference(
-                here, teller, source, resume=resume, dry_run=wish.dry_run
+                context, notify, source, resume=resume, dry_run=options.dry_run
             )
         else:
-            restored, known = _restore_everything(here, teller, wish, source, interrupted)
-    if source.manifest is None or wish.dry_run:
+            restored, known = _restore_everything(context, notify, options, source, interrupted)
+    if source.manifest is None or options.dry_run:
         return restored
-    return _make_newest(here, teller, restored, source, source.manifest, known)
+    return _make_newest(context, notify, restored, source, source.manifest, known)
 
 
-def _is_filled_in_place(here: Here, source: Source) -> bool:
+def _is_filled_in_place(context: NodeContext, source: Source) -> bool:
     """Whether an empty workspace is a mount point: then everything is a difference from nothing."""
-    scratch = here.workspace.scratch
+    scratch = context.workspace.scratch
     return not occupied_roots(scratch, source.roots) and is_filled_in_place(scratch, source.roots)
 
 
 def _make_newest(
-    here: Here,
-    teller: Teller,
+    context: NodeContext,
+    notify: Notifier,
     restored: Restored,
     source: Source,
     manifest: Manifest,
     known: Known | None,
 ) -> Restored:
     """Going back is a step of history too: what was asked for is what `latest` brings next time."""
-    place = open_store(here)
+    place = open_store(context)
     newest = read_catalogue(place).newest_id
     if newest is None or newest == restored.snapshot:
         return restored
     message = f"restored {restored.snapshot}"
-    wish = Wish(allow_shrink=True, message=message, purpose="restored", even_unchanged=True)
-    with locked_store(here, teller) as lock:
+    options = SnapshotOptions(
+        allow_shrink=True, message=message, purpose="restored", even_unchanged=True
+    )
+    with locked_store(context, notify) as lock:
         snapshot = None
-        if known and _covers(source, here.workspace):
-            snapshot = commit_again(here, lock, teller, manifest, known, wish)
-        snapshot = snapshot or take_snapshot(here, lock, teller, wish).snapshot
+        if known and _covers(source, context.workspace):
+            snapshot = commit_again(context, lock, notify, manifest, known, options)
+        snapshot = snapshot or take_snapshot(context, lock, notify, options).snapshot
     return msgspec.structs.replace(restored, committed_as=snapshot)
 
 
@@ -195,67 +197,79 @@ def _covers(source: Source, workspace: Workspace) -> bool:
     return not any(map(may_be_there, others))
 
 
-def _interrupted(here: Here, wish: RestoreWish) -> Restoring | None:
+def _interrupted(context: NodeContext, options: RestoreOptions) -> Restoring | None:
     """The restore that has still to be finished; one that was noted as done needs only that."""
-    found = read_restoring(here.workspace)
-    if found and found.mode == "full" and read_base(here.workspace, here.store) == found.snapshot:
-        if not wish.dry_run and wish.to is None:
-            end_restoring(here.workspace)
+    found = read_restoring(context.workspace)
+    if (
+        found
+        and found.mode == "full"
+        and read_base(context.workspace, context.store) == found.snapshot
+    ):
+        if not options.dry_run and options.to is None:
+            end_restoring(context.workspace)
         return None
     return found
 
 
 def _restore_everything(
-    here: Here, teller: Teller, wish: RestoreWish, source: Source, interrupted: Restoring | None
+    context: NodeContext,
+    notify: Notifier,
+    options: RestoreOptions,
+    source: Source,
+    interrupted: Restoring | None,
 ) -> tuple[Restored, Known | None]:
     """Builds beside the workspace and renames into place."""
-    occupied = occupied_roots(here.workspace.scratch, source.roots)
-    if occupied and not wish.replace and not interrupted:
-        raise TargetNotEmpty(target=here.workspace.scratch / occupied[0])
-    refuse_moving_mounts(here.workspace.scratch, source.roots, source)
-    refuse_closed_roots(here.workspace.scratch, source)
+    occupied = occupied_roots(context.workspace.scratch, source.roots)
+    if occupied and not options.replace and not interrupted:
+        raise TargetNotEmpty(target=context.workspace.scratch / occupied[0])
+    refuse_moving_mounts(context.workspace.scratch, source.roots, source)
+    refuse_closed_roots(context.workspace.scratch, source)
     counts = source.index.counts()
-    if wish.dry_run:
-        return summary(here, source, "full", counts.files, counts.bytes, dry_run=True), None
-    aside = aside_id(here, source)
-    incoming = begin_incoming(here.workspace, here.token(4))
+    if options.dry_run:
+        return summary(context, source, "full", counts.files, counts.bytes, dry_run=True), None
+    aside = aside_id(context, source)
+    incoming = begin_incoming(context.workspace, context.token(4))
     try:
-        extracted = extract_from(source, incoming, teller, _roots_only(source), existing="none")
+        extracted = extract_from(source, incoming, notify, _roots_only(source), existing="none")
         if source.manifest and extracted.files != counts.files:
             reason = f"{extracted.files} files came out instead of {counts.files}"
             raise SnapshotDamaged(snapshot=source.id, reason=reason)
         # Nobody knows of the files before they are swapped in: what is written to them later has a
         # later change time than this.
         verified_ns = time.time_ns()
-        moved = _swap_in(here, source, incoming, aside)
-        known = _known_now(here, teller, source, verified_ns) if source.manifest else None
-        end_restoring(here.workspace)
+        moved = _swap_in(context, source, incoming, aside)
+        known = _known_now(context, notify, source, verified_ns) if source.manifest else None
+        end_restoring(context.workspace)
     finally:
         remove_tree(incoming)
     aside_paths = list(map(printable, moved))
-    done = summary(here, source, "full", extracted.files, extracted.bytes, moved_aside=aside_paths)
+    done = summary(
+        context, source, "full", extracted.files, extracted.bytes, moved_aside=aside_paths
+    )
     return done, known
 
 
-def _swap_in(here: Here, source: Source, incoming: Path, aside: str) -> list[str]:
+def _swap_in(context: NodeContext, source: Source, incoming: Path, aside: str) -> list[str]:
     """Takes the workspace's place. When the first rename fails, nothing was touched: no note stays."""
     first_change = FirstChange()
-    resumed = read_restoring(here.workspace) is not None
-    begin_restoring(here.workspace, Restoring(snapshot=source.id, mode="full"))
-    forget_base(here.workspace)
+    resumed = read_restoring(context.workspace) is not None
+    begin_restoring(context.workspace, Restoring(snapshot=source.id, mode="full"))
+    forget_base(context.workspace)
     try:
-        return swap_in(incoming, here.workspace.scratch, source.roots, aside, first_change)
+        return swap_in(incoming, context.workspace.scratch, source.roots, aside, first_change)
     except OSError:
         if not resumed and not first_change.happened:
-            end_restoring(here.workspace)
+            end_restoring(context.workspace)
         raise
 
 
-def _known_now(here: Here, teller: Teller, source: Source, verified_ns: int) -> Known | None:
+def _known_now(
+    context: NodeContext, notify: Notifier, source: Source, verified_ns: int
+) -> Known | None:
     """Notes what the workspace equals now, with a scan of it."""
-    scanned = scan_workspace(here, teller, source.roots)
+    scanned = scan_workspace(context, notify, source.roots)
     cache = ScanCache.if_equal(scanned, source.index, verified_ns)
-    note_restored(here, teller, source.index, cache)
+    note_restored(context, notify, source.index, cache)
     return Known(source.index, cache) if cache else None
 
 
@@ -264,34 +278,38 @@ def _roots_only(source: Source) -> Selection | None:
     return None if source.manifest else Selection(source.index, source.roots)
 
 
-def _restore_paths(here: Here, teller: Teller, wish: RestoreWish, source: Source) -> Restored:
+def _restore_paths(
+    context: NodeContext, notify: Notifier, options: RestoreOptions, source: Source
+) -> Restored:
     """A part, into the workspace as it is: every chosen file replaced, everything else untouched."""
-    select = chosen_part(source, wish)
-    if wish.dry_run:
-        return foretell_part(here, source, select, here.workspace.path)
-    refuse_links(here.workspace.scratch, source.roots)
-    refuse_mounted_paths(here.workspace.scratch, source, select)
-    refuse_closed_paths(here.workspace.scratch, source, select)
-    saved = _save_before_paths(here, teller, source)
-    held = held_by(saved, teller) if saved else None
-    displacing = Displacing(held, aside_id(here, source), teller.warn)
-    extracted = extract_from(source, here.workspace.scratch, teller, select, existing=displacing)
+    select = chosen_part(source, options)
+    if options.dry_run:
+        return foretell_part(context, source, select, context.workspace.path)
+    refuse_links(context.workspace.scratch, source.roots)
+    refuse_mounted_paths(context.workspace.scratch, source, select)
+    refuse_closed_paths(context.workspace.scratch, source, select)
+    saved = _save_before_paths(context, notify, source)
+    held = held_by(saved, notify) if saved else None
+    displacing = Displacing(held, aside_id(context, source), notify.warn)
+    extracted = extract_from(source, context.workspace.scratch, notify, select, existing=displacing)
     return summary(
-        here,
+        context,
         source,
         "delta",
         extracted.files,
         extracted.bytes,
         safety_snapshot=safety_snapshot(saved) if saved else None,
-        moved_aside=shown_aside(here, displacing.moved),
+        moved_aside=shown_aside(context, displacing.moved),
     )
 
 
-def _save_before_paths(here: Here, teller: Teller, source: Source) -> Saved | None:
+def _save_before_paths(context: NodeContext, notify: Notifier, source: Source) -> Saved | None:
     """A snapshot of all that may be replaced; None when nothing at all is there."""
-    roots = saved_roots(here, source.roots)
-    if not occupied_roots(here.workspace.scratch, roots):
+    roots = saved_roots(context, source.roots)
+    if not occupied_roots(context.workspace.scratch, roots):
         return None
     message = f"before restoring paths of {source.id}"
-    wish = Wish(allow_shrink=True, message=message, purpose="safety", prune=False, roots=roots)
-    return save_now(here, teller, wish)
+    options = SnapshotOptions(
+        allow_shrink=True, message=message, purpose="safety", prune=False, roots=roots
+    )
+    return save_now(context, notify, options)

@@ -14,18 +14,18 @@ from scratchflow.archive.scan.scan import Scan
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors import SnapshotMissing
 from scratchflow.model.snapshot import Manifest
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot import begin_scan, incomplete
 from scratchflow.store.catalogue import LATEST, Catalogue
-from scratchflow.store.directory import Place, find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.retention.readers import reading
 from scratchflow.workspace.notes import Restoring, read_base_note
 from scratchflow.workspace.staging import occupied_roots
 
 
-class RestoreWish(msgspec.Struct, frozen=True):
+class RestoreOptions(msgspec.Struct, frozen=True):
     """What the user wants back, and where."""
 
     snapshot: str = LATEST
@@ -50,36 +50,36 @@ class Source(msgspec.Struct, frozen=True):
 
 @contextmanager
 def find_source(
-    here: Here,
-    teller: Teller,
-    wish: RestoreWish,
-    place: Place,
+    context: NodeContext,
+    notify: Notifier,
+    options: RestoreOptions,
+    place: StoreDirectory,
     catalogue: Catalogue,
     interrupted: Restoring | None,
 ) -> Iterator[Source]:
     """What the wish means. A scan of the workspace is begun already if only a difference is needed."""
-    if wish.source is not None:
+    if options.source is not None:
         # Imported when a file is named: it brings all that writing archives needs.
         from scratchflow.node.transfer import opened_file
 
-        with opened_file(here, teller, wish.source, dry_run=wish.dry_run) as (
+        with opened_file(context, notify, options.source, dry_run=options.dry_run) as (
             archive,
             index,
             roots,
         ):
             yield Source(index.id, index, _present(roots, index), lambda _: archive)
         return
-    manifest = _find_manifest(here, wish, catalogue, interrupted)
+    manifest = _find_manifest(context, options, catalogue, interrupted)
     catalogue.require_whole(manifest)
     roots = [manifest.workspace, *manifest.also]
-    in_place = wish.to is None and not wish.paths and not wish.dry_run
+    in_place = options.to is None and not options.paths and not options.dry_run
     ahead: AbstractContextManager[Scan | None] = nullcontext()
-    if in_place and is_difference(here, catalogue, interrupted, roots):
-        ahead = begin_scan(here, saved_roots(here, roots))
+    if in_place and is_difference(context, catalogue, interrupted, roots):
+        ahead = begin_scan(context, saved_roots(context, roots))
     held: AbstractContextManager[None] = nullcontext()
-    if not wish.dry_run:
+    if not options.dry_run:
         needed = [manifest.id, *manifest.needs]
-        held = reading(place, manifest.id, needed, token=here.token(8))
+        held = reading(place, manifest.id, needed, token=context.token(8))
     with held, ahead as scan:
         index = open_index(place.archive(manifest.id))
         present = _present(roots, index)
@@ -87,19 +87,22 @@ def find_source(
 
 
 def _find_manifest(
-    here: Here, wish: RestoreWish, catalogue: Catalogue, interrupted: Restoring | None
+    context: NodeContext,
+    options: RestoreOptions,
+    catalogue: Catalogue,
+    interrupted: Restoring | None,
 ) -> Manifest:
     if catalogue.newest_id is None:
         next_step = (
             "the store is empty: `scratchflow create` makes a workspace and its first snapshot"
         )
-        raise SnapshotMissing(wanted=wish.snapshot, next_step=next_step)
-    if interrupted is None or wish.snapshot != LATEST or wish.to is not None:
-        return catalogue.find(wish.snapshot)
+        raise SnapshotMissing(wanted=options.snapshot, next_step=next_step)
+    if interrupted is None or options.snapshot != LATEST or options.to is not None:
+        return catalogue.find(options.snapshot)
     # By now the newest may be the safety snapshot: what was begun is what is to be finished.
     if any(one.id == interrupted.snapshot for one in catalogue.snapshots):
         return catalogue.find(interrupted.snapshot)
-    raise incomplete(here, interrupted)
+    raise incomplete(context, interrupted)
 
 
 def _present(roots: list[str], index: Index) -> list[str]:
@@ -108,28 +111,28 @@ def _present(roots: list[str], index: Index) -> list[str]:
 
 
 def is_difference(
-    here: Here, catalogue: Catalogue, interrupted: Restoring | None, roots: list[str]
+    context: NodeContext, catalogue: Catalogue, interrupted: Restoring | None, roots: list[str]
 ) -> bool:
     """Whether what is there is near enough to the snapshot to write only what differs."""
     if interrupted:
         return interrupted.mode == "delta"
-    return bool(occupied_roots(here.workspace.scratch, roots)) and _is_known(here, catalogue)
+    return bool(occupied_roots(context.workspace.scratch, roots)) and _is_known(context, catalogue)
 
 
-def saved_roots(here: Here, roots: list[str]) -> list[str]:
+def saved_roots(context: NodeContext, roots: list[str]) -> list[str]:
     """What is saved before these roots are written to: they, and what the profile says."""
-    return list(dict.fromkeys([*here.workspace.roots, *roots]))
+    return list(dict.fromkeys([*context.workspace.roots, *roots]))
 
 
-def _is_known(here: Here, catalogue: Catalogue) -> bool:
+def _is_known(context: NodeContext, catalogue: Catalogue) -> bool:
     """Whether the workspace came from a snapshot of this store, also from one that was removed since.
 
     Without that snapshot every file is read and compared; what no snapshot holds is saved first.
     """
-    base = read_base_note(here.workspace, here.store)
+    base = read_base_note(context.workspace, context.store)
     if base is None:
         return False
     if any(one.id == base.snapshot for one in catalogue.snapshots):
         return True
-    store_id = read_store_id(find_place(here.store, here.workspace.name))
+    store_id = read_store_id(find_place(context.store, context.workspace.name))
     return store_id is not None and store_id == base.store_id

@@ -22,17 +22,17 @@ from scratchflow.model.errors import (
 from scratchflow.model.results import Restored
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.model.text import printable
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import (
-    RestoreWish,
+    RestoreOptions,
     Source,
 )
 from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot import (
-    Ahead,
+    PreparedScan,
     Saved,
-    Wish,
+    SnapshotOptions,
     save_workspace,
 )
 from scratchflow.store.lock.lock import StoreLock
@@ -45,21 +45,26 @@ Mode = Literal["full", "delta", "nothing"]
 
 
 @contextmanager
-def locked_store(here: Here, teller: Teller) -> Iterator[StoreLock]:
+def locked_store(context: NodeContext, notify: Notifier) -> Iterator[StoreLock]:
     """The store, locked, without what killed runs left."""
-    place = open_store(here)
-    with here.lock(place, "scratchflow restore", remark=teller.remark) as lock:
+    place = open_store(context)
+    with context.lock(place, "scratchflow restore", remark=notify.remark) as lock:
         sweep(lock, time.time())
         yield lock
 
 
-def save_now(here: Here, teller: Teller, wish: Wish, ahead: Ahead | None = None) -> Saved:
+def save_now(
+    context: NodeContext,
+    notify: Notifier,
+    options: SnapshotOptions,
+    prepared: PreparedScan | None = None,
+) -> Saved:
     """The workspace as it is, in a snapshot, which is taken unless there is one already."""
-    started_s = here.monotonic()
-    with locked_store(here, teller) as lock:
-        if here.monotonic() - started_s > _STALE_AFTER_S:
-            ahead = None  # somebody may have changed something while we waited
-        return save_workspace(here, lock, teller, wish, ahead)
+    started_s = context.monotonic()
+    with locked_store(context, notify) as lock:
+        if context.monotonic() - started_s > _STALE_AFTER_S:
+            prepared = None  # somebody may have changed something while we waited
+        return save_workspace(context, lock, notify, options, prepared)
 
 
 def safety_snapshot(saved: Saved) -> str | None:
@@ -67,14 +72,14 @@ def safety_snapshot(saved: Saved) -> str | None:
     return None if saved.taken.kind == "unchanged" else saved.taken.snapshot
 
 
-def aside_id(here: Here, source: Source) -> str:
+def aside_id(context: NodeContext, source: Source) -> str:
     """The id to move things aside by: a file's own name may be too long, or worse."""
-    return source.id if is_snapshot_id(source.id) else here.token(3)
+    return source.id if is_snapshot_id(source.id) else context.token(3)
 
 
-def held_by(saved: Saved, teller: Teller) -> Held:
+def held_by(saved: Saved, notify: Notifier) -> Held:
     """What the snapshot that was just taken, or found to be there, holds of the workspace."""
-    unsaved = frozenset(path.rstrip(b"/") for path in teller.unreadable)
+    unsaved = frozenset(path.rstrip(b"/") for path in notify.unreadable)
     return Held(saved.scanned, saved.index, trusted_flags(saved), unsaved)
 
 
@@ -84,16 +89,16 @@ def trusted_flags(saved: Saved) -> array[int]:
     return saved.flags if whole else recheck_flags(saved.scanned)
 
 
-def shown_aside(here: Here, moved: list[bytes]) -> list[str]:
+def shown_aside(context: NodeContext, moved: list[bytes]) -> list[str]:
     """Where things were moved aside to, as the user knows the paths."""
-    return sorted(printable(here.workspace.scratch / os.fsdecode(path)) for path in moved)
+    return sorted(printable(context.workspace.scratch / os.fsdecode(path)) for path in moved)
 
 
-def chosen_part(source: Source, wish: RestoreWish) -> Selection | None:
+def chosen_part(source: Source, options: RestoreOptions) -> Selection | None:
     """What the wish's paths mean in the source; None for everything."""
-    if not wish.paths:
+    if not options.paths:
         return None
-    select = Selection(source.index, wish.paths)
+    select = Selection(source.index, options.paths)
     if select.unmatched:
         raise PathMissing(snapshot=source.id, path=select.unmatched[0])
     return select
@@ -102,7 +107,7 @@ def chosen_part(source: Source, wish: RestoreWish) -> Selection | None:
 def extract_from(
     source: Source,
     target: Path,
-    teller: Teller,
+    notify: Notifier,
     select: Selection | None = None,
     *,
     existing: Existing | Displacing = "refused",
@@ -114,31 +119,38 @@ def extract_from(
         source.open_archive,
         target,
         select=select,
-        warn=teller.warn,
-        progress=teller.progress,
+        warn=notify.warn,
+        progress=notify.progress,
         existing=existing,
         masked=masked,
     )
 
 
-def foretell_part(here: Here, source: Source, select: Selection | None, target: Path) -> Restored:
+def foretell_part(
+    context: NodeContext, source: Source, select: Selection | None, target: Path
+) -> Restored:
     """What a restore of a part would write."""
     chosen = select.entries if select else bytes([1]) * len(source.index)
     files = [entry for entry in source.index.regular_files() if chosen[entry]]
     size = sum(source.index.size[entry] for entry in files)
     shown = printable(target)
-    return summary(here, source, "full", len(files), size, target=shown, dry_run=True)
+    return summary(context, source, "full", len(files), size, target=shown, dry_run=True)
 
 
 def summary(
-    here: Here, source: Source, mode: Mode, written_files: int, written_bytes: int, **details: Any
+    context: NodeContext,
+    source: Source,
+    mode: Mode,
+    written_files: int,
+    written_bytes: int,
+    **details: Any,
 ) -> Restored:
     """The result, with everything about the source filled in."""
     counts = source.index.counts()
     plain = Restored(
         snapshot=source.id,
         mode=mode,
-        target=printable(here.workspace.path),
+        target=printable(context.workspace.path),
         files=counts.files,
         bytes=counts.bytes,
         written_files=written_files,

@@ -27,7 +27,7 @@ from scratchflow.ssh.config.alias_text import (
     target_text,
 )
 from scratchflow.ssh.config.names import is_name
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import ResolvedHost, resolve
 from scratchflow.ssh.config.user_file import drop_needless_backup
 
@@ -35,7 +35,7 @@ _PLAIN_NAMES = "names are letters, digits, `.`, `_` and `-`; correct it in the p
 _REPORT = "this is a bug in scratchflow, or an ssh that it does not know: please report `ssh -V`"
 
 
-def point_alias(places: SshPlaces, alias: str, target: AliasTarget) -> None:
+def point_alias(places: SshPaths, alias: str, target: AliasTarget) -> None:
     """Makes the alias lead to a node: a reader sees the old place or the new one, never a mix."""
     file = _file_of(places, alias)
     if fault := fault_in(alias, target):
@@ -46,7 +46,7 @@ def point_alias(places: SshPlaces, alias: str, target: AliasTarget) -> None:
     _replace_checked(file, text, alias, lambda found: _leads_to(found, target))
 
 
-def park_alias(places: SshPlaces, alias: str) -> None:
+def park_alias(places: SshPaths, alias: str) -> None:
     """Makes `ssh` to the alias fail at once and say what to run."""
     file = _file_of(places, alias)
     _replace_checked(
@@ -54,7 +54,7 @@ def park_alias(places: SshPlaces, alias: str) -> None:
     )
 
 
-def read_alias(places: SshPlaces, alias: str) -> AliasTarget | Parked | None:
+def read_alias(places: SshPaths, alias: str) -> AliasTarget | Parked | None:
     """Where the alias leads by our own file; None when there is none, or we would not write it so.
 
     Says nothing of what the user's config makes of it: `resolve` does.
@@ -66,12 +66,12 @@ def read_alias(places: SshPlaces, alias: str) -> AliasTarget | Parked | None:
     return parse_alias(content.decode("utf-8", "replace"), alias)
 
 
-def remove_alias(places: SshPlaces, alias: str) -> None:
+def remove_alias(places: SshPaths, alias: str) -> None:
     """Takes one alias away; a missing one is fine."""
     _file_of(places, alias).unlink(missing_ok=True)
 
 
-def remove_files(places: SshPlaces) -> None:
+def remove_files(places: SshPaths) -> None:
     """Takes away everything that is ours, after the user's config no longer includes it.
 
     A directory in which somebody else put something stays, with that in it.
@@ -142,7 +142,7 @@ def _leads_to(found: ResolvedHost, target: AliasTarget) -> bool:
     )
 
 
-def _file_of(places: SshPlaces, alias: str) -> Path:
+def _file_of(places: SshPaths, alias: str) -> Path:
     if not is_name(alias):
         raise _refusal(places.directory, f"`{alias}` cannot be the name of an alias")
     return places.alias_file(alias)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from scratchflow.ssh.config.names import is_login, is_name, is_node, is_port, is_quotable, is_user
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 
 HEADER = "# Written by scratchflow, which overwrites it; your own settings belong elsewhere.\n"
 
@@ -78,7 +78,7 @@ def _login_faults(alias: str, target: AliasTarget) -> Iterator[str]:
         yield f"the node `{target.node}` has the name of the login host"
 
 
-def target_text(alias: str, target: AliasTarget, places: SshPlaces) -> str:
+def target_text(alias: str, target: AliasTarget, places: SshPaths) -> str:
     """The alias's file; only for values in which `fault_in` finds no fault."""
     options = [
         f"HostName {target.node}",

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import msgspec
 
 from scratchflow.model.text import printable
-from scratchflow.ssh.config.paths import SshPlaces
-from scratchflow.ssh.config.user_file import Sacred, read_sacred, swap
+from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.ssh.config.user_file import UserFile, read_user_file, swap
 
 BEGIN = b"# >>> scratchflow >>>"
 END = b"# <<< scratchflow <<<"
@@ -29,15 +29,15 @@ ATTEMPTS = 5
 class Plan(msgspec.Struct, frozen=True):
     """What would become of the user's config. `None` is: no file."""
 
-    places: SshPlaces
-    sacred: Sacred
+    places: SshPaths
+    user_file: UserFile
     after: bytes | None
-    again: Callable[[SshPlaces], Plan]
+    again: Callable[[SshPaths], Plan]
 
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
-        return self.after != self.sacred.content
+        return self.after != self.user_file.content
 
     @property
     def diff(self) -> str:
@@ -45,7 +45,11 @@ class Plan(msgspec.Struct, frozen=True):
         name = printable(self.places.config)
         return "\n".join(
             difflib.unified_diff(
-                _shown_lines(self.sacred.content), _shown_lines(self.after), name, name, lineterm=""
+                _shown_lines(self.user_file.content),
+                _shown_lines(self.after),
+                name,
+                name,
+                lineterm="",
             )
         )
 
@@ -57,34 +61,34 @@ class _Block(msgspec.Struct, frozen=True):
     include: bytes
 
 
-def plan_install(places: SshPlaces) -> Plan:
+def plan_install(places: SshPaths) -> Plan:
     """The config with our block at its top; nothing to do when it is there and takes effect."""
-    sacred = read_sacred(places)
-    sacred.require_safe_mode()
-    before = sacred.content or b""
-    block = _find_block(before, sacred)
+    user_file = read_user_file(places)
+    user_file.require_safe_mode()
+    before = user_file.content or b""
+    block = _find_block(before, user_file)
     include = places.include_line.encode("utf-8", "surrogateescape")
     if block and block.include == include and _only_comments(before[: block.start]):
-        return Plan(places, sacred, before, plan_install)
-    made_by_us = block.made_by_us if block else sacred.content is None
+        return Plan(places, user_file, before, plan_install)
+    made_by_us = block.made_by_us if block else user_file.content is None
     rest = _without(before, block)
     bom = _BOM if rest.startswith(_BOM) else b""
     ours = _block_text(include, _line_end(rest), made_by_us=made_by_us)
-    sacred.require_writable()
-    return Plan(places, sacred, bom + ours + rest.removeprefix(bom), plan_install)
+    user_file.require_writable()
+    return Plan(places, user_file, bom + ours + rest.removeprefix(bom), plan_install)
 
 
-def plan_remove(places: SshPlaces) -> Plan:
+def plan_remove(places: SshPaths) -> Plan:
     """The config without our block; no file at all when we made it and nothing else is in it."""
-    sacred = read_sacred(places)
-    before = sacred.content or b""
-    block = _find_block(before, sacred)
+    user_file = read_user_file(places)
+    before = user_file.content or b""
+    block = _find_block(before, user_file)
     if block is None:
-        return Plan(places, sacred, sacred.content, plan_remove)
-    sacred.require_writable()
+        return Plan(places, user_file, user_file.content, plan_remove)
+    user_file.require_writable()
     rest = _without(before, block)
     gone = block.made_by_us and not rest
-    return Plan(places, sacred, None if gone else rest, plan_remove)
+    return Plan(places, user_file, None if gone else rest, plan_remove)
 
 
 def apply(plan: Plan) -> Plan:
@@ -96,19 +100,19 @@ def apply(plan: Plan) -> Plan:
     call closes this gap.
     """
     for _ in range(ATTEMPTS):
-        with plan.sacred.alone():
+        with plan.user_file.alone():
             plan = plan.again(plan.places)
-            if not plan.changes or swap(plan.sacred, plan.after):
+            if not plan.changes or swap(plan.user_file, plan.after):
                 return plan
-    raise plan.sacred.refusal("something else keeps changing it", "close what writes to it")
+    raise plan.user_file.refusal("something else keeps changing it", "close what writes to it")
 
 
-def is_installed(places: SshPlaces) -> bool:
+def is_installed(places: SshPaths) -> bool:
     """Whether the config has our block and it takes effect; refusals pass through."""
     return not plan_install(places).changes
 
 
-def _find_block(content: bytes, sacred: Sacred) -> _Block | None:
+def _find_block(content: bytes, user_file: UserFile) -> _Block | None:
     """Our block, where it is; anything but none or one whole block is refused."""
     begins: list[tuple[int, bytes]] = []
     ends: list[int] = []
@@ -121,7 +125,7 @@ def _find_block(content: bytes, sacred: Sacred) -> _Block | None:
     if not begins and not ends:
         return None
     if len(begins) != 1 or len(ends) != 1 or begins[0][0] > ends[0]:
-        raise sacred.refusal(
+        raise user_file.refusal(
             "scratchflow's marks in it do not pair up",
             f"take out the lines from `{BEGIN.decode()}` to `{END.decode()}` by hand",
         )
@@ -129,7 +133,7 @@ def _find_block(content: bytes, sacred: Sacred) -> _Block | None:
     lines = _LINE.findall(content[start:end])
     include = lines[1].strip()
     if len(lines) != 3 or not re.fullmatch(rb'Include ".*scratchflow\.d/\*\.conf"', include):
-        raise sacred.refusal(
+        raise user_file.refusal(
             "the lines between scratchflow's marks were changed by hand",
             f"move what is yours out from between `{BEGIN.decode()}` and `{END.decode()}`",
         )

@@ -15,7 +15,7 @@ from scratchflow.model.errors import SshConfigRefused
 from scratchflow.ssh.config.names import is_quotable
 
 
-class SshPlaces(msgspec.Struct, frozen=True):
+class SshPaths(msgspec.Struct, frozen=True):
     """The user's ssh config, by the path they gave, and what lies beside it.
 
     A symlink is not resolved here: `~/.ssh/config` may lead into a repository of dotfiles, and
@@ -25,7 +25,7 @@ class SshPlaces(msgspec.Struct, frozen=True):
     config: Path
 
     @classmethod
-    def of(cls, config: str | Path) -> SshPlaces:
+    def of(cls, config: str | Path) -> SshPaths:
         """From the profile's `ssh_config`; `~` is `$HOME`, as everywhere else in scratchflow."""
         return cls(Path(os.path.abspath(os.path.expanduser(config))))
 

@@ -20,13 +20,13 @@ import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, write_new
 from scratchflow.model.errors import SshConfigRefused
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 
 
-class Sacred(msgspec.Struct, frozen=True):
+class UserFile(msgspec.Struct, frozen=True):
     """The user's config as it was when we looked."""
 
-    places: SshPlaces
+    places: SshPaths
     target: Path
     content: bytes | None
     status: os.stat_result | None
@@ -84,16 +84,16 @@ class Sacred(msgspec.Struct, frozen=True):
             os.close(descriptor)
 
 
-def read_sacred(places: SshPlaces) -> Sacred:
+def read_user_file(places: SshPaths) -> UserFile:
     """Looks at the file; only "there is none" counts as empty, every other trouble is refused."""
     target = Path(os.path.realpath(places.config))
     try:
         status = target.stat()
         if stat.S_ISREG(status.st_mode):
-            return Sacred(places, target, target.read_bytes(), status)
+            return UserFile(places, target, target.read_bytes(), status)
         reason = "it is a directory" if stat.S_ISDIR(status.st_mode) else "it is not a plain file"
     except FileNotFoundError:
-        return Sacred(places, target, None, None)
+        return UserFile(places, target, None, None)
     except OSError as error:
         reason = f"it cannot be read ({_words(error)})"
     raise SshConfigRefused(
@@ -101,20 +101,22 @@ def read_sacred(places: SshPlaces) -> Sacred:
     )
 
 
-def swap(sacred: Sacred, after: bytes | None) -> bool:
+def swap(user_file: UserFile, after: bytes | None) -> bool:
     """Replaces what was read by `after`; False when the file is no longer what was read."""
     try:
-        if sacred.content is None or sacred.status is None:
-            return after is None or _create_whole(sacred.target, after, mode=0o600)
+        if user_file.content is None or user_file.status is None:
+            return after is None or _create_whole(user_file.target, after, mode=0o600)
         if after is None:
-            return _still_the_same(sacred) and _unlink(sacred.target)
-        _create_whole(sacred.places.backup, sacred.content, mode=0o600)
-        return _replace(sacred, sacred.status, after)
+            return _still_the_same(user_file) and _unlink(user_file.target)
+        _create_whole(user_file.places.backup, user_file.content, mode=0o600)
+        return _replace(user_file, user_file.status, after)
     except OSError as error:
-        raise sacred.refusal(_words(error), _by_hand(sacred.places, sacred.content)) from None
+        raise user_file.refusal(
+            _words(error), _by_hand(user_file.places, user_file.content)
+        ) from None
 
 
-def drop_needless_backup(places: SshPlaces) -> None:
+def drop_needless_backup(places: SshPaths) -> None:
     """Takes our backup away when it says nothing that the file itself does not."""
     backup = places.backup
     with contextlib.suppress(OSError):
@@ -122,19 +124,19 @@ def drop_needless_backup(places: SshPlaces) -> None:
             backup.unlink()
 
 
-def _replace(sacred: Sacred, status: os.stat_result, after: bytes) -> bool:
-    temp = _temp_beside(sacred.target)
+def _replace(user_file: UserFile, status: os.stat_result, after: bytes) -> bool:
+    temp = _temp_beside(user_file.target)
     try:
         write_new(temp, after, mode=stat.S_IMODE(status.st_mode))
         if status.st_gid != temp.stat().st_gid:
             with contextlib.suppress(PermissionError):
                 os.chown(temp, -1, status.st_gid)
-        if not _still_the_same(sacred):
+        if not _still_the_same(user_file):
             return False
-        os.replace(temp, sacred.target)
+        os.replace(temp, user_file.target)
     finally:
         temp.unlink(missing_ok=True)
-    fsync_directory(sacred.target.parent)
+    fsync_directory(user_file.target.parent)
     return True
 
 
@@ -162,9 +164,9 @@ def _link_or_create(temp: Path, path: Path, content: bytes, mode: int) -> None:
         write_new(path, content, mode=mode)
 
 
-def _still_the_same(sacred: Sacred) -> bool:
-    now = read_sacred(sacred.places)
-    return (now.target, now.content) == (sacred.target, sacred.content)
+def _still_the_same(user_file: UserFile) -> bool:
+    now = read_user_file(user_file.places)
+    return (now.target, now.content) == (user_file.target, user_file.content)
 
 
 def _unlink(path: Path) -> bool:
@@ -177,7 +179,7 @@ def _temp_beside(path: Path) -> Path:
     return path.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}-{path.name}")
 
 
-def _by_hand(places: SshPlaces, content: bytes | None) -> str:
+def _by_hand(places: SshPaths, content: bytes | None) -> str:
     if content and places.include_line.encode("utf-8", "surrogateescape") in content:
         return "take scratchflow's three lines out of it by hand"
     return f"put this line at its very top by hand: {places.include_line}"

@@ -21,7 +21,7 @@ from scratchflow.disk.durable import replace_file
 from scratchflow.model.errors import SshConfigRefused
 from scratchflow.ssh.config.alias import make_private_directory
 from scratchflow.ssh.config.names import is_name, is_node
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 
 KINDS = (
     "ssh-ed25519",
@@ -89,7 +89,7 @@ def hashed_name(name: str, salt: bytes) -> str:
     return f"|1|{base64.b64encode(salt).decode()}|{base64.b64encode(digest).decode()}"
 
 
-def remember_node(places: SshPlaces, profile: str, node: str, scanned: Iterable[str]) -> bool:
+def remember_node(places: SshPaths, profile: str, node: str, scanned: Iterable[str]) -> bool:
     """Puts a node's keys on record, from the lines that `ssh-keyscan` printed.
 
     What was on record before is replaced: a node that was set up anew has new keys, and the
@@ -110,7 +110,7 @@ def remember_node(places: SshPlaces, profile: str, node: str, scanned: Iterable[
     return any(key.kind in kinds and key not in keys for key in earlier)
 
 
-def forget_node(places: SshPlaces, profile: str, node: str) -> None:
+def forget_node(places: SshPaths, profile: str, node: str) -> None:
     """Takes a node's keys off the record; missing ones are fine."""
     _file_of(places, profile, node).unlink(missing_ok=True)
 
@@ -179,7 +179,7 @@ def _wildcard(pattern: str) -> re.Pattern[str]:
     return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."))
 
 
-def _file_of(places: SshPlaces, profile: str, node: str) -> Path:
+def _file_of(places: SshPaths, profile: str, node: str) -> Path:
     if not is_name(profile) or not is_node(node):
         raise _refusal(
             places.directory,

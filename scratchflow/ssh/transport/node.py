@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scratchflow.model.errors import SshConfigRefused
 from scratchflow.ssh.config.names import is_node
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.keys.known_hosts import remember_node
 from scratchflow.ssh.keys.node_probe import scan_host_keys
 from scratchflow.ssh.transport.base import (
@@ -17,14 +17,14 @@ from scratchflow.ssh.transport.base import (
 )
 
 
-def know_node(places: SshPlaces, profile: str, node: str) -> None:
+def know_node(places: SshPaths, profile: str, node: str) -> None:
     """Sees to it that the node's keys are on record; those of the grant are kept."""
     if not places.host_keys_file(f"{profile}-{node}").exists():
         remember_node(places, profile, node, scan_host_keys(node))
 
 
 def neighbour_argv(
-    places: SshPlaces, profile: str, node: str, command: Sequence[str]
+    places: SshPaths, profile: str, node: str, command: Sequence[str]
 ) -> list[str | bytes]:
     """`ssh` that runs the command on a node whose keys are on record.
 

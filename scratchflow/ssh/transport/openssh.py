@@ -21,7 +21,7 @@ from scratchflow.ssh.transport.base import (
 )
 from scratchflow.ssh.transport.child import ChildStream, run_carried
 from scratchflow.ssh.transport.openssh_login import log_in
-from scratchflow.ssh.transport.openssh_words import failure, got_through, told_signal, told_status
+from scratchflow.ssh.transport.openssh_words import failure, got_through, read_signal, read_status
 from scratchflow.ssh.transport.shared_connection import Master, live_master_of_user, our_master
 
 KEEP_S = 8 * 3600
@@ -154,10 +154,10 @@ class OpenSshTransport(Transport):
         if code != 255:
             return code
         said = log.read_text("utf-8", "replace")
-        if told_status(said):
+        if read_status(said):
             return code
         # Over a shared connection nobody reports a signal: the connection living on is the sign.
-        if told_signal(said) or ("mux_client" in said and self._lives_on()):
+        if read_signal(said) or ("mux_client" in said and self._lives_on()):
             return ENDED_BY_SIGNAL
         # Once a command runs, stderr is its own, and could say anything.
         hops = "" if got_through(said) else stderr.decode("utf-8", "replace")

@@ -27,22 +27,22 @@ _AUTH = re.compile(
     r"Permission denied|Too many authentication failures|[Nn]o more authentication methods"
     r"|Authentication failed|authentication methods available"
 )
-_TOLD_STATUS = re.compile(r"rtype exit-status|Received exit status from master")
-_TOLD_SIGNAL = re.compile(r"rtype exit-signal")
+_EXIT_STATUS = re.compile(r"rtype exit-status|Received exit status from master")
+_EXIT_SIGNAL = re.compile(r"rtype exit-signal")
 _GOT_THROUGH = re.compile(r"Sending command:|master session id:")
 _NAMED_KEY = re.compile(r"Host key for (\S+) has changed")
 # Closing remarks that follow the reason.
 _NOISE = re.compile(r"^(Connection closed by UNKNOWN|kex_exchange_identification|banner exchange)")
 
 
-def told_status(log: str) -> bool:
+def read_status(log: str) -> bool:
     """Whether the far command itself ended with a status, 255 included."""
-    return bool(_TOLD_STATUS.search(log))
+    return bool(_EXIT_STATUS.search(log))
 
 
-def told_signal(log: str) -> bool:
+def read_signal(log: str) -> bool:
     """Whether ssh was told that a signal ended the far command."""
-    return bool(_TOLD_SIGNAL.search(log))
+    return bool(_EXIT_SIGNAL.search(log))
 
 
 def got_through(log: str) -> bool:

@@ -14,7 +14,7 @@ from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.keys.host_identity import keys_on_record, preferred_kinds, verify
 from scratchflow.ssh.keys.known_hosts import HostKey
 from scratchflow.ssh.transport.base import ALIVE_COUNT, ALIVE_INTERVAL_S, CONNECT_TIMEOUT_S
-from scratchflow.ssh.transport.paramiko_library import load_paramiko, told_as_ours
+from scratchflow.ssh.transport.paramiko_library import as_our_error, load_paramiko
 from scratchflow.ssh.transport.paramiko_login import Login
 
 HANDSHAKE_TIMEOUT_S = 15.0
@@ -44,7 +44,7 @@ class Chain:
 
     def add(self, host: ResolvedHost, login: Login) -> None:
         """Connects to the next host, through those already there."""
-        with told_as_ours(host):
+        with as_our_error(host):
             carrier = self._carrier(host)
             try:
                 transport = load_paramiko().Transport(carrier)

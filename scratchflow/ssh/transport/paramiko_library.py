@@ -24,7 +24,7 @@ def load_paramiko() -> Any:
 
 
 @contextmanager
-def told_as_ours(host: ResolvedHost) -> Iterator[None]:
+def as_our_error(host: ResolvedHost) -> Iterator[None]:
     """Whatever paramiko or the network raises inside becomes one of our errors."""
     paramiko = load_paramiko()
     try:

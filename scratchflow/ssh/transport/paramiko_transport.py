@@ -19,7 +19,7 @@ from scratchflow.ssh.transport.base import (
 )
 from scratchflow.ssh.transport.paramiko_chain import Chain
 from scratchflow.ssh.transport.paramiko_command import FarCommand
-from scratchflow.ssh.transport.paramiko_library import told_as_ours
+from scratchflow.ssh.transport.paramiko_library import as_our_error
 from scratchflow.ssh.transport.paramiko_login import Ask, Login
 
 _STEP_S = 1.0
@@ -59,7 +59,7 @@ class ParamikoTransport(Transport):
         words = far_command(argv)
         chain = self._connected()
         deadline = time.monotonic() + timeout_s
-        with told_as_ours(self._hosts[-1]):
+        with as_our_error(self._hosts[-1]):
             command = FarCommand(chain, words, self.host, stdin=stdin or b"", hold_stdin=False)
             try:
                 while command.step(min(_STEP_S, max(0.0, deadline - time.monotonic()))):
@@ -74,7 +74,7 @@ class ParamikoTransport(Transport):
     ) -> Stream:
         words = far_command(argv)
         chain = self._connected()
-        with told_as_ours(self._hosts[-1]):
+        with as_our_error(self._hosts[-1]):
             command = FarCommand(chain, words, self.host, stdin=stdin, hold_stdin=hold_stdin)
         return _Lines(command, self._hosts[-1])
 
@@ -120,7 +120,7 @@ class _Lines(Stream):
         while self.returncode is None:
             if (line := self._whole_line()) is not None:
                 return line
-            with told_as_ours(self._host):
+            with as_our_error(self._host):
                 running = self._command.step(_STEP_S)
                 self._keep_tail()
                 if not running:

@@ -11,10 +11,10 @@ import os
 from contextlib import suppress
 
 from scratchflow.disk.durable import TEMP_PREFIX
-from scratchflow.store.directory import FILE_MODE, Place
+from scratchflow.store.directory import FILE_MODE, StoreDirectory
 
 
-def forget_old_listing(place: Place) -> None:
+def forget_old_listing(place: StoreDirectory) -> None:
     """Makes the next listing of the place a fresh one. A place that cannot be written stays as it is."""
     mark = place.directory / f"{TEMP_PREFIX}look-{os.urandom(6).hex()}"
     with suppress(OSError):

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX
-from scratchflow.store.directory import FILE_MODE, Place
+from scratchflow.store.directory import FILE_MODE, StoreDirectory
 
 GROWS_EVERY_S = 0.2
 LOOKED_FOR_S = 10.0
@@ -45,7 +45,7 @@ class Lateness(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def growing(place: Place) -> Iterator[str]:
+def growing(place: StoreDirectory) -> Iterator[str]:
     """Lets a file in the place grow meanwhile, and gives its name; the empty name where none can be made."""
     name = f"{TEMP_PREFIX}grows-{os.urandom(6).hex()}"
     ended = threading.Event()

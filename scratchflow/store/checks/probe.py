@@ -43,8 +43,8 @@ class Abilities(msgspec.Struct, frozen=True, kw_only=True):
         """What is missing, and what scratchflow does instead; the worst first."""
         return self._missing(_LIMITS)
 
-    def _missing(self, told: dict[str, str]) -> list[str]:
-        return [words for name, words in told.items() if not getattr(self, name)]
+    def _missing(self, texts: dict[str, str]) -> list[str]:
+        return [words for name, words in texts.items() if not getattr(self, name)]
 
 
 _DANGERS = {

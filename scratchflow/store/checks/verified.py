@@ -17,7 +17,12 @@ from scratchflow.disk.durable import replace_file
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.model.times import epoch
-from scratchflow.store.directory import FILE_MODE, VERIFIED_NAME, Place, make_private_directory
+from scratchflow.store.directory import (
+    FILE_MODE,
+    VERIFIED_NAME,
+    StoreDirectory,
+    make_private_directory,
+)
 from scratchflow.store.failures import store_errors
 
 _SUFFIX = ".json"
@@ -32,7 +37,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-def record_verified(place: Place, found: Iterable[Verification]) -> None:
+def record_verified(place: StoreDirectory, found: Iterable[Verification]) -> None:
     """Notes what was found; a verification that cannot be noted was made all the same."""
     directory = place.directory / VERIFIED_NAME
     with suppress(ScratchflowError), store_errors(directory):
@@ -44,7 +49,7 @@ def record_verified(place: Place, found: Iterable[Verification]) -> None:
             replace_file(directory / f"{one.snapshot}{_SUFFIX}", content, mode=FILE_MODE)
 
 
-def read_verified(place: Place) -> dict[str, Verification]:
+def read_verified(place: StoreDirectory) -> dict[str, Verification]:
     """The last verification of each snapshot, by its id; what cannot be read counts as none."""
     directory = place.directory / VERIFIED_NAME
     try:
@@ -56,7 +61,7 @@ def read_verified(place: Place) -> dict[str, Verification]:
     return {one.snapshot: one for one in found if one is not None}
 
 
-def known_damaged(place: Place, snapshots: Iterable[Manifest]) -> frozenset[str]:
+def known_damaged(place: StoreDirectory, snapshots: Iterable[Manifest]) -> frozenset[str]:
     """Those of these snapshots that are known to be damaged.
 
     A snapshot that reads from a damaged one's archive is damaged too, unless it was found to be
@@ -74,13 +79,13 @@ def _is_damaged(manifest: Manifest, own: Verification | None, bad: Mapping[str, 
     return any(time > own.time for time in found)
 
 
-def known_damage(place: Place, snapshots: Iterable[str]) -> str | None:
+def known_damage(place: StoreDirectory, snapshots: Iterable[str]) -> str | None:
     """The first of these snapshots whose last verification found damage."""
     found = (_read(place, one) for one in sorted(snapshots) if is_snapshot_id(one))
     return next((one.snapshot for one in found if one is not None and one.problem), None)
 
 
-def forget_verified(place: Place, snapshots: Iterable[str]) -> None:
+def forget_verified(place: StoreDirectory, snapshots: Iterable[str]) -> None:
     """Removes the records of snapshots that are gone."""
     for snapshot in snapshots:
         with suppress(OSError):
@@ -120,7 +125,7 @@ def read_back_at(
     return max((one for one in (own, together) if one is not None), default=None)
 
 
-def _read(place: Place, snapshot: str) -> Verification | None:
+def _read(place: StoreDirectory, snapshot: str) -> Verification | None:
     file = place.directory / VERIFIED_NAME / f"{snapshot}{_SUFFIX}"
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -12,7 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from scratchflow.disk.durable import write_new
-from scratchflow.store.directory import FILE_MODE, RESERVE_NAME, Place, make_private_directory
+from scratchflow.store.directory import (
+    FILE_MODE,
+    RESERVE_NAME,
+    StoreDirectory,
+    make_private_directory,
+)
 
 # The lock takes two inodes, and notes take a few more. XFS wants several hundred KiB free before it
 # makes a directory.
@@ -20,7 +25,7 @@ _FILES = 6
 _FILE_BYTES = 128 * 1024
 
 
-def ensure_reserve(place: Place) -> None:
+def ensure_reserve(place: StoreDirectory) -> None:
     """Makes what is missing of the reserve, if there is room for it. Ask while the lock is held."""
     directory = place.directory / RESERVE_NAME
     with suppress(OSError):
@@ -32,7 +37,7 @@ def ensure_reserve(place: Place) -> None:
                 _fill(directory / f"{number}")
 
 
-def free_reserve(place: Place) -> None:
+def free_reserve(place: StoreDirectory) -> None:
     """Gives the reserve up. Needs no lock: nothing in it is of use."""
     directory = place.directory / RESERVE_NAME
     with suppress(OSError):

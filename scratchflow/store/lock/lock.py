@@ -33,7 +33,7 @@ import msgspec
 
 from scratchflow.model.errors import LockLost, StoreLocked
 from scratchflow.model.units import format_duration
-from scratchflow.store.directory import Place
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock.chain import (
     Head,
@@ -79,7 +79,7 @@ class StoreLock:
 
     def __init__(
         self,
-        place: Place,
+        place: StoreDirectory,
         process: Process,
         *,
         token: str,

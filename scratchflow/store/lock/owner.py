@@ -45,13 +45,13 @@ def this_process() -> Process:
     """The process that asks."""
     pid = os.getpid()
     # In a pid namespace that still sees its parent's /proc, our pid names somebody else there.
-    told_by_proc = _read_link(Path("/proc/self")) == str(pid)
+    proc_is_ours = _read_link(Path("/proc/self")) == str(pid)
     return Process(
         host=os.uname().nodename,
         boot_id=_read_boot_id(),
-        pid_namespace=_read_link(Path("/proc/self/ns/pid")) if told_by_proc else "",
+        pid_namespace=_read_link(Path("/proc/self/ns/pid")) if proc_is_ours else "",
         pid=pid,
-        start_ticks=(_start_ticks(pid) or 0) if told_by_proc else 0,
+        start_ticks=(_start_ticks(pid) or 0) if proc_is_ours else 0,
     )
 
 

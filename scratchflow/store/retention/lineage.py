@@ -15,14 +15,14 @@ import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.snapshot import Manifest
-from scratchflow.store.directory import FILE_MODE, LINEAGE_NAME, Place
+from scratchflow.store.directory import FILE_MODE, LINEAGE_NAME, StoreDirectory
 
 _LIMIT_BYTES = 64 * 1024 * 1024
 
 Lineage = Mapping[str, str]  # the nearest ancestor in the store, by id
 
 
-def read_noted(place: Place) -> dict[str, str]:
+def read_noted(place: StoreDirectory) -> dict[str, str]:
     """What earlier removals noted; nothing when that cannot be read."""
     with suppress(OSError, msgspec.DecodeError):
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -32,7 +32,7 @@ def read_noted(place: Place) -> dict[str, str]:
     return {}
 
 
-def write_noted(place: Place, noted: Mapping[str, str]) -> None:
+def write_noted(place: StoreDirectory, noted: Mapping[str, str]) -> None:
     """Replaces the notes. A store without room for them loses nothing but the notes."""
     if read_noted(place) == noted:
         return

@@ -15,7 +15,7 @@ import msgspec
 
 from scratchflow.disk.durable import fsync_directory, replace_file
 from scratchflow.model.snapshot import is_snapshot_id
-from scratchflow.store.directory import FILE_MODE, KEPT_NAME, Place, make_private_directory
+from scratchflow.store.directory import FILE_MODE, KEPT_NAME, StoreDirectory, make_private_directory
 from scratchflow.store.failures import store_errors
 
 Why = Literal["asked", "shrink"]
@@ -34,7 +34,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-def keep(place: Place, mark: Mark) -> None:
+def keep(place: StoreDirectory, mark: Mark) -> None:
     """Writes the mark; one that a person asked for is not replaced by ours."""
     if not is_snapshot_id(mark.snapshot):
         raise ValueError(f"not a snapshot id: {mark.snapshot!r}")
@@ -52,7 +52,7 @@ def _says_the_same(known: Mark, mark: Mark) -> bool:
     return (known.why, known.detail) == (mark.why, mark.detail)
 
 
-def unkeep(place: Place, snapshot: str) -> bool:
+def unkeep(place: StoreDirectory, snapshot: str) -> bool:
     """Removes the mark; whether there was one."""
     if not is_snapshot_id(snapshot):
         raise ValueError(f"not a snapshot id: {snapshot!r}")
@@ -66,7 +66,7 @@ def unkeep(place: Place, snapshot: str) -> bool:
     return True
 
 
-def read_marks(place: Place) -> dict[str, Mark]:
+def read_marks(place: StoreDirectory) -> dict[str, Mark]:
     """Every mark by its snapshot's id. One that cannot be read counts as asked for: it keeps."""
     directory = place.directory / KEPT_NAME
     with store_errors(directory):

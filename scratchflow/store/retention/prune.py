@@ -14,7 +14,7 @@ from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
-from scratchflow.store.directory import Place
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.lineage import read_noted, write_noted
@@ -40,14 +40,14 @@ def prune(lock: StoreLock, rules: KeepRules, now: datetime | None = None) -> Ret
     return _carry_out(lock, plan_prune(lock.place, rules, now))
 
 
-def plan_prune(place: Place, rules: KeepRules, now: datetime | None = None) -> Retention:
+def plan_prune(place: StoreDirectory, rules: KeepRules, now: datetime | None = None) -> Retention:
     """What `prune` would do now."""
     catalogue = read_catalogue(place)
     return plan_retention(catalogue, rules, read_decided(place, catalogue.snapshots, now))
 
 
 def read_decided(
-    place: Place, snapshots: Iterable[Manifest], now: datetime | None = None
+    place: StoreDirectory, snapshots: Iterable[Manifest], now: datetime | None = None
 ) -> Decided:
     """What retention has to know beside the manifests."""
     return Decided(
@@ -68,7 +68,7 @@ def remove(lock: StoreLock, snapshots: Collection[str]) -> Retention:
     return plan
 
 
-def plan_remove(place: Place, snapshots: Collection[str]) -> Retention:
+def plan_remove(place: StoreDirectory, snapshots: Collection[str]) -> Retention:
     """What `remove` would do now."""
     return plan_removal(read_catalogue(place), snapshots, read_noted(place))
 
@@ -91,7 +91,7 @@ def _carry_out(lock: StoreLock, plan: Retention) -> Retention:
     return msgspec.structs.replace(plan, removed=removed, unneeded_archives=unneeded)
 
 
-def _remove_manifests(place: Place, snapshots: tuple[str, ...]) -> None:
+def _remove_manifests(place: StoreDirectory, snapshots: tuple[str, ...]) -> None:
     for snapshot in snapshots:
         with suppress(FileNotFoundError):
             os.unlink(place.manifest(snapshot))
@@ -100,7 +100,7 @@ def _remove_manifests(place: Place, snapshots: tuple[str, ...]) -> None:
         fsync_directory(place.directory)
 
 
-def _remove_archives(place: Place, archives: tuple[str, ...]) -> None:
+def _remove_archives(place: StoreDirectory, archives: tuple[str, ...]) -> None:
     for archive in archives:
         with suppress(FileNotFoundError):  # a damaged snapshot may have lost it before
             os.unlink(place.archive(archive))

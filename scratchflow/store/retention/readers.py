@@ -18,7 +18,12 @@ import msgspec
 
 from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.model.errors import SnapshotMissing
-from scratchflow.store.directory import FILE_MODE, READERS_NAME, Place, make_private_directory
+from scratchflow.store.directory import (
+    FILE_MODE,
+    READERS_NAME,
+    StoreDirectory,
+    make_private_directory,
+)
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock.owner import Owner, is_proven_dead, this_process
 
@@ -37,7 +42,9 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def reading(place: Place, snapshot: str, archives: Sequence[str], *, token: str) -> Iterator[None]:
+def reading(
+    place: StoreDirectory, snapshot: str, archives: Sequence[str], *, token: str
+) -> Iterator[None]:
     """Holds a snapshot and its archives against `prune`; SnapshotMissing if it was faster.
 
     In a store that cannot be written to, because it is full or read-only, nothing is held.
@@ -57,12 +64,12 @@ def reading(place: Place, snapshot: str, archives: Sequence[str], *, token: str)
             file.unlink()
 
 
-def held_snapshots(place: Place, now: float | None = None) -> set[str]:
+def held_snapshots(place: StoreDirectory, now: float | None = None) -> set[str]:
     """The snapshots that are being read."""
     return {reader.snapshot for reader in _readers(place, now)}
 
 
-def held_archives(place: Place, now: float | None = None) -> set[str]:
+def held_archives(place: StoreDirectory, now: float | None = None) -> set[str]:
     """The archives that are being read."""
     return {archive for reader in _readers(place, now) for archive in reader.archives}
 
@@ -88,7 +95,7 @@ def _owner(token: str) -> Owner:
     )
 
 
-def old_readers(place: Place, now: float) -> list[Path]:
+def old_readers(place: StoreDirectory, now: float) -> list[Path]:
     """The files that keep nothing any more because of their age."""
     return [file for file in _files(place) if now - _written(file, now) > _STALE_AFTER_S]
 
@@ -100,7 +107,7 @@ def _written(file: Path, now: float) -> float:
         return now
 
 
-def _files(place: Place) -> list[Path]:
+def _files(place: StoreDirectory) -> list[Path]:
     directory = place.directory / READERS_NAME
     with store_errors(directory):
         try:
@@ -110,7 +117,7 @@ def _files(place: Place) -> list[Path]:
     return [directory / name for name in names if name.endswith(_SUFFIX)]
 
 
-def _readers(place: Place, now: float | None) -> list[Reader]:
+def _readers(place: StoreDirectory, now: float | None) -> list[Reader]:
     at = time.time() if now is None else now
     return [reader for file in _files(place) if (reader := _alive(file, at)) is not None]
 

@@ -16,7 +16,7 @@ import msgspec
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
-from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, Place
+from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock.chain import RELEASED_PREFIX, remove_lock_directory
 from scratchflow.store.lock.lock import StoreLock
@@ -59,7 +59,7 @@ def _temps(directory: Path) -> list[Path]:
     return [directory / name for name in _names(directory) if name.startswith(TEMP_PREFIX)]
 
 
-def _orphans(place: Place) -> list[Path]:
+def _orphans(place: StoreDirectory) -> list[Path]:
     # The directory is listed before the manifests are read: an archive that came with a manifest
     # in between is then seen as needed.
     names = _names(place.directory)

@@ -54,8 +54,8 @@ def test_a_loop_whose_agent_is_removed_saves_what_comes_after(
     plain = to_plain(local_profile())
     plain |= {"scheduler": "none", "scratch": str(scratch), "store": str(store)}
     plain["backup"] = {**plain["backup"], "every": "1s", "keep_last": 2, "full_every": "1s"}
-    wish = msgspec.to_builtins(Autobackup(token="t"))  # noqa: S106 - no secret
-    request = asking("autobackup run", wish, profile_name="aws", profile=plain, hold_stdin=False)
+    options = msgspec.to_builtins(Autobackup(token="t"))  # noqa: S106 - no secret
+    request = asking("autobackup run", options, profile_name="aws", profile=plain, hold_stdin=False)
     loop = subprocess.Popen(
         agent_command(), stdin=subprocess.PIPE, env=bare_environment(home), cwd=tmp_path
     )

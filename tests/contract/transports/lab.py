@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.reach.node import JobStep, NodeSsh
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import resolve_chain
 from scratchflow.ssh.keys.known_hosts import remember_node
 from scratchflow.ssh.transport.openssh import OpenSshTransport
@@ -104,7 +104,7 @@ class Lab:
 
     def node_ssh(self) -> NodeSsh:
         """The ssh from a login host to its node, which the config of this lab leads to `login`."""
-        keys = SshPlaces.of(self.directory / "node-keys/config")
+        keys = SshPaths.of(self.directory / "node-keys/config")
         remember_node(keys, "lab", _ALLOCATION.node, [f"login {self.login.public_key}"])
         ssh = f'exec {shutil.which("ssh")} -F {self.config} "$@"\n'
         environment = self._with_program("ssh", ssh)

@@ -12,15 +12,15 @@ import pytest
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.model.errors import StoreLocked
 from scratchflow.node.backup import backup
-from scratchflow.node.context import Here, here_with
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext, node_context
+from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.restore import restore
-from scratchflow.node.restore.source import RestoreWish
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.restore.source import RestoreOptions
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.freshness import growing, watch
 from scratchflow.store.checks.probe import probe_store
-from scratchflow.store.directory import Place, open_place
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.identity import ensure_store_id, read_store_id
 from scratchflow.store.lock.lock import LockTiming
 from scratchflow.store.lock.owner import Process, this_process
@@ -41,7 +41,7 @@ def mounts() -> list[Path]:
 
 
 @pytest.fixture
-def places(request: pytest.FixtureRequest) -> list[Place]:
+def places(request: pytest.FixtureRequest) -> list[StoreDirectory]:
     """The same place, seen through each mount."""
     name = request.node.name
     return [open_place(mount / name, "work") for mount in mounts()]
@@ -51,7 +51,7 @@ def of_host(number: int) -> Process:
     return msgspec.structs.replace(this_process(), host=f"host-{number}")
 
 
-def test_never_two_holders_on_two_mounts(places: list[Place]) -> None:
+def test_never_two_holders_on_two_mounts(places: list[StoreDirectory]) -> None:
     timing = LockTiming(poll_s=0.01)
 
     def work(number: int) -> int:
@@ -67,7 +67,7 @@ def test_never_two_holders_on_two_mounts(places: list[Place]) -> None:
     assert in_children(WRITERS, work) == [0] * WRITERS
 
 
-def test_two_writers_on_two_mounts_lose_nothing(places: list[Place]) -> None:
+def test_two_writers_on_two_mounts_lose_nothing(places: list[StoreDirectory]) -> None:
     timing = LockTiming(poll_s=0.01)
 
     def work(number: int) -> int:
@@ -86,7 +86,7 @@ def test_two_writers_on_two_mounts_lose_nothing(places: list[Place]) -> None:
             verify_archive(place, one)
 
 
-def test_a_holder_on_one_mount_is_seen_on_the_other(places: list[Place]) -> None:
+def test_a_holder_on_one_mount_is_seen_on_the_other(places: list[StoreDirectory]) -> None:
     waiting = make_lock(places[1], process=of_host(2))
     with (
         make_lock(places[0], process=of_host(1)).acquired(),
@@ -97,7 +97,9 @@ def test_a_holder_on_one_mount_is_seen_on_the_other(places: list[Place]) -> None
         lock.assert_held()
 
 
-def test_a_writer_killed_on_one_mount_is_taken_over_on_the_other(places: list[Place]) -> None:
+def test_a_writer_killed_on_one_mount_is_taken_over_on_the_other(
+    places: list[StoreDirectory],
+) -> None:
     def back_up() -> None:
         with make_lock(places[0]).acquired() as lock:
             commit_bytes(lock, make_id(1), b"killed")
@@ -112,7 +114,9 @@ def test_a_writer_killed_on_one_mount_is_taken_over_on_the_other(places: list[Pl
     assert (listed.skipped, listed.damaged) == ((), {})
 
 
-def test_whoever_holds_the_lock_sees_what_the_other_mount_committed(places: list[Place]) -> None:
+def test_whoever_holds_the_lock_sees_what_the_other_mount_committed(
+    places: list[StoreDirectory],
+) -> None:
     """Otherwise `prune` would remove an archive that the unseen snapshot needs."""
     for number in range(4):
         writer, reader = places if number % 2 else reversed(places)
@@ -123,33 +127,33 @@ def test_whoever_holds_the_lock_sees_what_the_other_mount_committed(places: list
             assert read_catalogue(reader).newest_id == kept.id
 
 
-def node(mount: Path, scratch: Path) -> Here:
+def node(mount: Path, scratch: Path) -> NodeContext:
     """A host that has this mount, and a scratch of its own."""
     scratch.mkdir()
     config = scratch / "config.toml"
     text = f'[profiles.test]\nscheduler = "none"\nscratch = "{scratch}"\nstore = "{mount}/nodes"\n'
     config.write_text(text)
     environment = {"USER": "u", "HOME": str(scratch)}
-    return here_with(load_settings(Asked(config=str(config)), environment), environment)
+    return node_context(load_settings(Asked(config=str(config)), environment), environment)
 
 
 def test_a_restore_brings_what_was_saved_over_the_other_mount_a_moment_ago(tmp_path: Path) -> None:
-    teller = Teller(lambda _: None)
+    notify = Notifier(lambda _: None)
     one, two = (node(mount, tmp_path / f"{number}") for number, mount in enumerate(mounts()))
     file = one.workspace.path / "file"
     file.parent.mkdir()
     for content in ("first", "second", "third"):
         file.write_text(content)
-        saved = backup(one, teller, Wish())
-        assert restore(two, teller, RestoreWish()).snapshot == saved.snapshot
+        saved = backup(one, notify, SnapshotOptions())
+        assert restore(two, notify, RestoreOptions()).snapshot == saved.snapshot
         assert (two.workspace.path / "file").read_text() == content
 
 
-def test_both_mounts_show_the_same_id(places: list[Place]) -> None:
+def test_both_mounts_show_the_same_id(places: list[StoreDirectory]) -> None:
     assert ensure_store_id(places[0]) == ensure_store_id(places[1]) == read_store_id(places[0])
 
 
-def test_the_probe_finds_no_danger_and_names_what_is_missing(places: list[Place]) -> None:
+def test_the_probe_finds_no_danger_and_names_what_is_missing(places: list[StoreDirectory]) -> None:
     found = probe_store(places[0].directory)
     assert found.dangers() == []
     # Over sshfs a reader was seen to miss the file now and then, and in other runs not.
@@ -158,7 +162,7 @@ def test_the_probe_finds_no_danger_and_names_what_is_missing(places: list[Place]
     assert os.listdir(places[0].directory) == []
 
 
-def test_a_mount_that_sees_the_other_one_late_is_found_out(places: list[Place]) -> None:
+def test_a_mount_that_sees_the_other_one_late_is_found_out(places: list[StoreDirectory]) -> None:
     """sshfs remembers attributes for twenty seconds, GlusterFS for one; a disk remembers nothing."""
     with growing(places[0]) as name:
         seen = watch(places[1].directory / name)

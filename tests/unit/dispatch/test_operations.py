@@ -12,15 +12,15 @@ import pytest
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, OnLogin, OnNode, function_of
 from scratchflow.login.host import LoginHost
 from scratchflow.model.results import RESULTS_BY_OP
-from scratchflow.node.context import Here
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
 
 
 @pytest.mark.parametrize("do", [*ON_NODE, *ON_LOGIN])
 def test_it_takes_its_arguments_last_and_gives_its_result(do: str) -> None:
     operation: OnNode | OnLogin = ON_NODE.get(do) or ON_LOGIN[do]
     function = function_of(operation)
-    first = [Here, Teller] if isinstance(operation, OnNode) else [LoginHost]
+    first = [NodeContext, Notifier] if isinstance(operation, OnNode) else [LoginHost]
     hints = get_type_hints(function)
     parameters = list(inspect.signature(function).parameters.values())
     wanted, further = parameters[: len(first) + 1], parameters[len(first) + 1 :]

@@ -19,8 +19,8 @@ from scratchflow.model.results import StatusShown
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest
-from scratchflow.node.context import here_with
-from scratchflow.node.progress import Teller
+from scratchflow.node.context import node_context
+from scratchflow.node.progress import Notifier
 from scratchflow.store.checks.verified import Verification, record_verified
 from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses, beat
@@ -39,8 +39,8 @@ class Login:
         self.desk = desk
         self._patch = monkeypatch
         self.environment = {"HOME": str(desk.scratch.parent), "PATH": "", "USER": "u"}
-        self.settings = desk.here.settings
-        self.place = open_place(desk.here.store, "work")
+        self.settings = desk.context.settings
+        self.place = open_place(desk.context.store, "work")
 
     def hold(self) -> None:
         """From here on there is a job on `node-1`, and the workspace is there."""
@@ -58,7 +58,7 @@ class Login:
 
     def beat(self, seconds_ago: float = 0, **fields: object) -> None:
         life = Heartbeat(
-            node=NODE if self.settings.profile.scheduler == "slurm" else self.desk.here.node,
+            node=NODE if self.settings.profile.scheduler == "slurm" else self.desk.context.node,
             job_id=7 if self.settings.profile.scheduler == "slurm" else None,
             step_id=None,
             pid=1,
@@ -79,7 +79,7 @@ def login(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Login:
 
 @pytest.fixture
 def held(login: Login) -> Login:
-    node = msgspec.structs.replace(login.desk.here, node=NODE, job_id=7)
+    node = msgspec.structs.replace(login.desk.context, node=NODE, job_id=7)
     login.desk.write("work/more")
     Desk(node).backup()
     login.hold()
@@ -125,7 +125,7 @@ def test_doctor_knows_it_from_the_record_when_the_notes_are_gone_too(held: Login
     checks = {
         one.name: one
         for one in check_node(
-            here_with(held.settings, environment), Teller(lambda _: None), NOTHING, environment
+            node_context(held.settings, environment), Notifier(lambda _: None), NOTHING, environment
         ).checks
     }
     assert not checks["workspace"].ok
@@ -133,7 +133,7 @@ def test_doctor_knows_it_from_the_record_when_the_notes_are_gone_too(held: Login
     checks = {
         one.name: one
         for one in check_node(
-            here_with(held.settings, environment), Teller(lambda _: None), NOTHING, environment
+            node_context(held.settings, environment), Notifier(lambda _: None), NOTHING, environment
         ).checks
     }
     assert checks["workspace"].ok
@@ -165,8 +165,8 @@ def test_a_smaller_snapshot_is_shown_until_a_person_agrees_or_restores(login: Lo
 
 def test_what_could_not_be_read_is_shown_by_name(held: Login) -> None:
     paths = [f"work/{number}" for number in range(5)]
-    told = iso_time(time.time())
-    held.beat(unsaved=5, unsaved_paths=paths, warnings=5, last_time=told, workspace_exists=True)
+    result = iso_time(time.time())
+    held.beat(unsaved=5, unsaved_paths=paths, warnings=5, last_time=result, workspace_exists=True)
     (problem,) = held.look().problems
     assert problem.name == "backup.unsaved"
     assert "5 paths: `work/0`, `work/1`, `work/2`, 2 more" in problem.detail
@@ -206,9 +206,9 @@ def test_a_restore_that_did_not_finish_is_shown(tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
     desk.write("work/file")
     snapshot = str(desk.backup().snapshot)
-    begin_restoring(desk.here.workspace, Restoring(snapshot=snapshot, mode="delta"))
+    begin_restoring(desk.context.workspace, Restoring(snapshot=snapshot, mode="delta"))
     environment = {"USER": "u", "HOME": "/h"}
-    (problem,) = list(looking._half_restored(desk.here.settings, environment))
+    (problem,) = list(looking._half_restored(desk.context.settings, environment))
     assert problem.name == "restore.incomplete"
     assert "--abandon" in problem.fix
 

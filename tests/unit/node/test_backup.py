@@ -21,7 +21,7 @@ from scratchflow.model.events import Log
 from scratchflow.model.requests import Create
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.create import create
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import Restoring, begin_restoring
@@ -69,8 +69,8 @@ def test_full_stores_everything_again(desk: Desk) -> None:
 def test_a_full_one_is_due_after_full_every(desk: Desk) -> None:
     desk.backup()
     desk.write("work/README", "later")
-    later = desk.here.now() + timedelta(days=8)
-    desk.here = msgspec.structs.replace(desk.here, now=lambda: later)
+    later = desk.context.now() + timedelta(days=8)
+    desk.context = msgspec.structs.replace(desk.context, now=lambda: later)
     assert desk.backup().kind == "full"
 
 
@@ -102,7 +102,7 @@ def test_a_workspace_that_lost_most_of_itself_is_refused(desk: Desk) -> None:
 
 def test_a_half_restored_workspace_is_refused(desk: Desk) -> None:
     desk.backup()
-    begin_restoring(desk.here.workspace, Restoring(snapshot=desk.ids[0], mode="delta"))
+    begin_restoring(desk.context.workspace, Restoring(snapshot=desk.ids[0], mode="delta"))
     with pytest.raises(RestoreIncomplete):
         desk.backup()
 
@@ -112,53 +112,53 @@ def test_a_missing_workspace_is_refused(tmp_path: Path) -> None:
     desk.work.rmdir()
     with pytest.raises(WorkspaceMissing):
         desk.backup()
-    assert not desk.here.store.exists()
+    assert not desk.context.store.exists()
 
 
 def test_a_profile_whose_scratch_is_elsewhere_says_so(tmp_path: Path) -> None:
     from scratchflow.config.settings import Asked, load_settings
-    from scratchflow.node.context import here_with
+    from scratchflow.node.context import node_context
 
     config = tmp_path / "config.toml"
     config.write_text('[profiles.c]\nlogin = "l"\nscratch = "/nowhere/$USER"\nstore = "/x"\n')
     with pytest.raises(WorkspaceElsewhere):
-        here_with(load_settings(Asked(config=str(config)), {}), {"PATH": ""})
+        node_context(load_settings(Asked(config=str(config)), {}), {"PATH": ""})
 
 
 def test_a_dry_run_tells_and_writes_nothing(desk: Desk) -> None:
     before = listing(desk.scratch.parent)
-    told = foretell_backup(desk.here, desk.teller, Wish())
-    assert (told.kind, told.changed_files, told.dry_run) == ("full", 3, True)
+    result = foretell_backup(desk.context, desk.notify, SnapshotOptions())
+    assert (result.kind, result.changed_files, result.dry_run) == ("full", 3, True)
     assert listing(desk.scratch.parent) == before
     desk.backup()
     before = listing(desk.scratch.parent)
-    assert foretell_backup(desk.here, desk.teller, Wish()).kind == "unchanged"
+    assert foretell_backup(desk.context, desk.notify, SnapshotOptions()).kind == "unchanged"
     assert listing(desk.scratch.parent) == before
 
 
 def test_create_makes_the_workspace_and_refuses_a_second_time(tmp_path: Path) -> None:
     desk = make_desk(tmp_path)
     desk.work.rmdir()
-    assert create(desk.here, desk.teller, Create(dry_run=True), {}).snapshot is None
+    assert create(desk.context, desk.notify, Create(dry_run=True), {}).snapshot is None
     assert not desk.work.exists()
-    created = create(desk.here, desk.teller, Create(dry_run=False), {})
+    created = create(desk.context, desk.notify, Create(dry_run=False), {})
     assert desk.work.is_dir()
     assert desk.ids == [created.snapshot]
     with pytest.raises(WorkspaceKnown):
-        create(desk.here, desk.teller, Create(dry_run=False), {})
+        create(desk.context, desk.notify, Create(dry_run=False), {})
 
 
 def test_another_backup_under_way_is_waited_for_or_named(desk: Desk) -> None:
     desk.backup()
-    held = desk.here.lock(desk.place, "scratchflow backup")
+    held = desk.context.lock(desk.place, "scratchflow backup")
     with held, pytest.raises(StoreLocked, match="scratchflow backup"):
-        desk.here.lock(desk.place, "second", wait_s=0)
+        desk.context.lock(desk.place, "second", wait_s=0)
 
 
 def test_the_node_is_recorded_as_warm(desk: Desk) -> None:
     taken = desk.backup()
     (record,) = read_nodes(desk.place)
-    assert (record.node, record.snapshot) == (desk.here.node, taken.snapshot)
+    assert (record.node, record.snapshot) == (desk.context.node, taken.snapshot)
 
 
 def test_old_snapshots_go_as_the_rules_say(tmp_path: Path) -> None:
@@ -218,8 +218,8 @@ def test_a_directory_that_is_no_longer_saved_is_told(tmp_path: Path) -> None:
     desk.write("env/file")
     desk.backup()
     assert "backup.root_dropped" not in desk.warnings
-    workspace = msgspec.structs.replace(desk.here.workspace, also=("enf",))
-    misspelt = Desk(msgspec.structs.replace(desk.here, workspace=workspace))
+    workspace = msgspec.structs.replace(desk.context.workspace, also=("enf",))
+    misspelt = Desk(msgspec.structs.replace(desk.context, workspace=workspace))
     misspelt.backup(allow_shrink=True)
     assert misspelt.warnings == ["backup.root_dropped"]
     said = [event.message for event in misspelt.events if isinstance(event, Log)]

@@ -82,17 +82,17 @@ def test_without_a_scan_cache_every_file_is_read(desk: Desk, tmp_path: Path) -> 
     desk.backup()
     desk.backup()
     rewritten(desk.work / "README", b"HELLO")
-    cache_path(desk.here.workspace).unlink()
+    cache_path(desk.context.workspace).unlink()
     assert desk.backup().changed_files == 1
     assert restored(desk, tmp_path / "x") == desk.content()
 
 
 def test_without_a_scan_cache_an_unchanged_workspace_is_found_unchanged(desk: Desk) -> None:
     taken = desk.backup()
-    cache_path(desk.here.workspace).unlink()
+    cache_path(desk.context.workspace).unlink()
     again = desk.backup()
     assert (again.kind, again.snapshot) == ("unchanged", taken.snapshot)
-    assert cache_path(desk.here.workspace).exists()
+    assert cache_path(desk.context.workspace).exists()
 
 
 @pytest.fixture

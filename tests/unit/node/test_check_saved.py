@@ -33,7 +33,7 @@ def damage(desk: Desk, snapshot: str | None, position: int = 100_000) -> None:
 
 
 def bad(desk: Desk, snapshot: str | None) -> list[str]:
-    return [one.id for one in verify_snapshots(desk.here, desk.teller, [snapshot or ""]).bad]
+    return [one.id for one in verify_snapshots(desk.context, desk.notify, [snapshot or ""]).bad]
 
 
 def came_back(desk: Desk, saved: NodeSaved, top: Path) -> dict[str, bytes]:
@@ -88,7 +88,7 @@ def test_damage_of_an_older_archive_counts_only_where_the_snapshot_reads_from_it
     problems = []
     for position in range(size // 20, size, size // 20):
         damage(desk, first, position)
-        problems.append(check_saved.check_saved(desk.here, desk.teller, taken).problem)
+        problems.append(check_saved.check_saved(desk.context, desk.notify, taken).problem)
         damage(desk, first, position)
     assert 0 < problems.count("") < len(problems)
 
@@ -131,7 +131,7 @@ def test_what_would_take_too_long_is_not_read_and_that_is_said(
     monkeypatch.setattr("scratchflow.archive.read.verify._TOLD_BYTES", 1 << 10)
     monkeypatch.setattr("scratchflow.archive.read.verify._READ_BYTES", 1 << 12)
     seconds = itertools.count(step=1000)
-    slow = Desk(msgspec.structs.replace(desk.here, monotonic=lambda: float(next(seconds))))
+    slow = Desk(msgspec.structs.replace(desk.context, monotonic=lambda: float(next(seconds))))
     assert (save(slow).read_back_age_s or 0) // 86400 == 3
     assert slow.warnings == ["snapshots.not_read_back"]
 

@@ -27,7 +27,7 @@ NAMES = ["a", "b", "c", "d"]
 
 
 def bad(desk: Desk) -> dict[str, str]:
-    return {one.id: one.reason for one in verify_snapshots(desk.here, desk.teller, []).bad}
+    return {one.id: one.reason for one in verify_snapshots(desk.context, desk.notify, []).bad}
 
 
 def give_up(desk: Desk, snapshot: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from scratchflow.cli import snapshots as cli
 from scratchflow.model.errors import LastSnapshot, NoSpace, SnapshotMissing
 from scratchflow.model.events import Log
-from scratchflow.model.requests import Mark as MarkWish
+from scratchflow.model.requests import Mark as MarkRequest
 from scratchflow.model.requests import Prune
 from scratchflow.node.history import list_snapshots, verify_snapshots
 from scratchflow.node.retention import keep_snapshots, prune_snapshots, unkeep_snapshots
@@ -17,23 +17,23 @@ from scratchflow.store.retention.marks import Mark, keep, read_marks
 from tests.unit.conftest import Desk
 
 
-def save(desk: Desk, content: str, **wish: object) -> str:
+def save(desk: Desk, content: str, **options: object) -> str:
     desk.write("work/README", content)
-    return desk.backup(**wish).snapshot or ""
+    return desk.backup(**options).snapshot or ""
 
 
 def test_a_snapshot_is_removed_by_its_id_whatever_keeps_it(desk: Desk) -> None:
     named = save(desk, "one", message="submitted")
     last = save(desk, "two")
     keep(desk.place, Mark(snapshot=named, why="asked", time=""))
-    foretold = prune_snapshots(desk.here, desk.teller, Prune(snapshots=(named,), dry_run=True))
+    foretold = prune_snapshots(desk.context, desk.notify, Prune(snapshots=(named,), dry_run=True))
     assert foretold.removed == [named]
     assert named in desk.ids
-    done = prune_snapshots(desk.here, desk.teller, Prune(snapshots=(named,)))
+    done = prune_snapshots(desk.context, desk.notify, Prune(snapshots=(named,)))
     assert done.removed == [named]
     assert desk.ids == [last]
     assert read_marks(desk.place) == {}
-    assert verify_snapshots(desk.here, desk.teller, []).bad == []
+    assert verify_snapshots(desk.context, desk.notify, []).bad == []
     assert desk.restore(last, to=desk.scratch / "out").files == 3
 
 
@@ -41,12 +41,12 @@ def test_the_last_snapshot_that_can_be_restored_is_not_removed(desk: Desk) -> No
     first, second = save(desk, "one"), save(desk, "two", full=True)
     desk.place.archive(first).write_bytes(b"damaged")
     with pytest.raises(LastSnapshot):
-        prune_snapshots(desk.here, desk.teller, Prune(snapshots=(second,)))
+        prune_snapshots(desk.context, desk.notify, Prune(snapshots=(second,)))
     with pytest.raises(LastSnapshot):
-        prune_snapshots(desk.here, desk.teller, Prune(snapshots=(first, second), dry_run=True))
+        prune_snapshots(desk.context, desk.notify, Prune(snapshots=(first, second), dry_run=True))
     desk.place.archive(second).write_bytes(b"damaged")
     with pytest.raises(LastSnapshot):
-        prune_snapshots(desk.here, desk.teller, Prune(snapshots=(first, second)))
+        prune_snapshots(desk.context, desk.notify, Prune(snapshots=(first, second)))
     assert desk.ids == [first, second]
 
 
@@ -54,7 +54,9 @@ def test_an_unknown_id_removes_nothing(desk: Desk) -> None:
     first = save(desk, "one")
     save(desk, "two")
     with pytest.raises(SnapshotMissing):
-        prune_snapshots(desk.here, desk.teller, Prune(snapshots=(first, "20200101T000000Z-abcdef")))
+        prune_snapshots(
+            desk.context, desk.notify, Prune(snapshots=(first, "20200101T000000Z-abcdef"))
+        )
     assert first in desk.ids
 
 
@@ -62,7 +64,7 @@ def test_nothing_is_removed_by_id_while_a_manifest_cannot_be_read(desk: Desk) ->
     first, second = save(desk, "one"), save(desk, "two")
     save(desk, "three")
     desk.place.manifest(second).write_bytes(b"{")
-    done = prune_snapshots(desk.here, desk.teller, Prune(snapshots=(first,)))
+    done = prune_snapshots(desk.context, desk.notify, Prune(snapshots=(first,)))
     assert done.removed == []
     assert second in (done.blocked or "")
     assert first in desk.ids
@@ -73,32 +75,34 @@ def test_nothing_is_removed_by_id_while_a_manifest_cannot_be_read(desk: Desk) ->
 
 def test_keep_and_unkeep_set_and_take_the_mark(desk: Desk) -> None:
     first = save(desk, "one")
-    wish = MarkWish(snapshots=(first,))
-    dry = MarkWish(snapshots=(first,), dry_run=True)
-    assert keep_snapshots(desk.here, desk.teller, dry).changed == [first]
+    options = MarkRequest(snapshots=(first,))
+    dry = MarkRequest(snapshots=(first,), dry_run=True)
+    assert keep_snapshots(desk.context, desk.notify, dry).changed == [first]
     assert read_marks(desk.place) == {}
-    assert keep_snapshots(desk.here, desk.teller, wish).changed == [first]
-    assert keep_snapshots(desk.here, desk.teller, wish).changed == []
+    assert keep_snapshots(desk.context, desk.notify, options).changed == [first]
+    assert keep_snapshots(desk.context, desk.notify, options).changed == []
     assert read_marks(desk.place)[first].why == "asked"
-    assert unkeep_snapshots(desk.here, desk.teller, dry).changed == [first]
-    assert unkeep_snapshots(desk.here, desk.teller, wish).changed == [first]
-    assert unkeep_snapshots(desk.here, desk.teller, wish).changed == []
+    assert unkeep_snapshots(desk.context, desk.notify, dry).changed == [first]
+    assert unkeep_snapshots(desk.context, desk.notify, options).changed == [first]
+    assert unkeep_snapshots(desk.context, desk.notify, options).changed == []
     assert read_marks(desk.place) == {}
 
 
 def test_unkeep_agrees_to_a_backup_that_shrank(desk: Desk) -> None:
     first = save(desk, "one")
     keep(desk.place, Mark(snapshot=first, why="shrink", time=""))
-    assert unkeep_snapshots(desk.here, desk.teller, MarkWish(snapshots=(first,))).changed == [first]
+    assert unkeep_snapshots(desk.context, desk.notify, MarkRequest(snapshots=(first,))).changed == [
+        first
+    ]
 
 
 def test_the_list_says_why_a_snapshot_stays(desk: Desk) -> None:
     named = save(desk, "one", message="submitted")
     kept = save(desk, "two")
-    keep_snapshots(desk.here, desk.teller, MarkWish(snapshots=(kept,)))
+    keep_snapshots(desk.context, desk.notify, MarkRequest(snapshots=(kept,)))
     desk.write("work/precious", "p")
     safety = desk.restore(named).safety_snapshot or ""
-    listed = list_snapshots(desk.here, desk.teller)
+    listed = list_snapshots(desk.context, desk.notify)
     stays = {one.id: one.stays for one in listed.snapshots}
     assert "named" in stays[named]
     assert stays[kept] == ["kept"]
@@ -110,7 +114,7 @@ def test_the_list_says_why_a_snapshot_stays(desk: Desk) -> None:
 def test_the_list_works_while_marks_cannot_be_read(desk: Desk) -> None:
     save(desk, "one")
     (desk.place.directory / "kept").write_text("not a directory")
-    assert len(list_snapshots(desk.here, desk.teller).snapshots) == 1
+    assert len(list_snapshots(desk.context, desk.notify).snapshots) == 1
     assert "snapshots.marks_unreadable" in desk.warnings
 
 
@@ -120,21 +124,21 @@ def test_a_prune_that_removes_nothing_names_a_snapshot_that_would_free_space(des
     plain = save(desk, "two", full=True)
     save(desk, "three", full=True)
     for dry_run in (True, False):
-        done = prune_snapshots(desk.here, desk.teller, Prune(dry_run=dry_run))
+        done = prune_snapshots(desk.context, desk.notify, Prune(dry_run=dry_run))
         assert (done.removed, done.spare) == ([], plain)
         said = list(cli._pruned(done))[-1]
         assert "every snapshot is kept by a rule" in said
         assert f"{plain}, would free about" in said
     assert done.spare_bytes > 1_100_000
-    removed = prune_snapshots(desk.here, desk.teller, Prune(snapshots=(plain,)))
+    removed = prune_snapshots(desk.context, desk.notify, Prune(snapshots=(plain,)))
     assert (removed.freed_bytes, removed.spare) == (done.spare_bytes, None)
 
 
 def test_no_snapshot_is_suggested_that_frees_nothing_or_is_the_last(desk: Desk) -> None:
     save(desk, "one")
-    assert prune_snapshots(desk.here, desk.teller, Prune()).spare is None
+    assert prune_snapshots(desk.context, desk.notify, Prune()).spare is None
     save(desk, "two")  # reads the unchanged files from the first
-    done = prune_snapshots(desk.here, desk.teller, Prune())
+    done = prune_snapshots(desk.context, desk.notify, Prune())
     assert (done.removed, done.spare) == ([], None)
     assert list(cli._pruned(done))[-1].endswith(
         "`scratchflow snapshots prune ID` removes one all the same"

@@ -46,14 +46,14 @@ def clock() -> Clock:
 def aging(tmp_path: Path, clock: Clock) -> Desk:
     """A desk whose rules keep next to nothing, and whose clock a test can move."""
     desk = make_desk(tmp_path, KEEP_ONE)
-    desk.here = msgspec.structs.replace(desk.here, now=clock.now)
+    desk.context = msgspec.structs.replace(desk.context, now=clock.now)
     desk.write("work/README", "hello")
     return desk
 
 
-def save(desk: Desk, content: object, **wish: object) -> str:
+def save(desk: Desk, content: object, **options: object) -> str:
     desk.write("work/changing", f"{content}")
-    return desk.backup(**wish).snapshot or ""
+    return desk.backup(**options).snapshot or ""
 
 
 def work_on(desk: Desk, clock: Clock, backups: int = 6, **apart: int) -> None:
@@ -80,7 +80,7 @@ def test_a_snapshot_that_nobody_named_goes(aging: Desk, clock: Clock) -> None:
 
 def test_keep_named_limits_how_long_a_named_one_stays(tmp_path: Path, clock: Clock) -> None:
     desk = make_desk(tmp_path, f'{KEEP_ONE}keep_named = "10d"\n')
-    desk.here = msgspec.structs.replace(desk.here, now=clock.now)
+    desk.context = msgspec.structs.replace(desk.context, now=clock.now)
     named = save(desk, "submitted", message="submitted version")
     work_on(desk, clock, backups=6, days=1)
     assert named in desk.ids
@@ -113,10 +113,10 @@ def test_the_tip_of_a_fork_stays_for_keep_unmerged(aging: Desk, clock: Clock) ->
 
 def test_what_was_thinned_out_does_not_look_like_a_fork(tmp_path: Path, clock: Clock) -> None:
     desk = make_desk(tmp_path, KEEP_ONE.replace("keep_hourly = 0", "keep_hourly = 3"))
-    desk.here = msgspec.structs.replace(desk.here, now=clock.now)
+    desk.context = msgspec.structs.replace(desk.context, now=clock.now)
     desk.write("work/large", os.urandom(60_000))
     work_on(desk, clock, backups=24, minutes=20)
-    rows = list_snapshots(desk.here, desk.teller).snapshots
+    rows = list_snapshots(desk.context, desk.notify).snapshots
     assert [one.stays for one in rows] == [["full"], [], [], [], []]
 
 

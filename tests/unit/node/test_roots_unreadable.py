@@ -11,7 +11,7 @@ import pytest
 from scratchflow.model.errors import ShrinkGuard
 from scratchflow.model.events import Log
 from scratchflow.node.backup import foretell_backup
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.retention.marks import read_marks
 from tests.unit.conftest import Desk, make_desk
@@ -43,7 +43,7 @@ def test_the_rest_is_saved_and_the_snapshot_before_is_kept(
     before = desk.backup().snapshot
     desk.write("work/a", "second")
     close(desk, closed, mode)
-    foretold = foretell_backup(desk.here, desk.teller, Wish())
+    foretold = foretell_backup(desk.context, desk.notify, SnapshotOptions())
     desk.events.clear()
     taken = desk.backup()
     assert taken.unsaved_paths == foretold.unsaved_paths

@@ -22,9 +22,9 @@ from tests.unit.conftest import Desk
 
 def lose_the_mount(desk: Desk) -> Path:
     """The store's mount is gone; what is left is the empty, writable directory below it."""
-    away = desk.here.store.with_name("mounted-before")
-    desk.here.store.rename(away)
-    desk.here.store.mkdir()
+    away = desk.context.store.with_name("mounted-before")
+    desk.context.store.rename(away)
+    desk.context.store.mkdir()
     return away
 
 
@@ -40,9 +40,9 @@ def test_a_lost_mount_does_not_start_a_new_store(desk: Desk) -> None:
         desk.backup()
     assert caught.value.exit_code == 10
     assert str(snapshot) in str(caught.value)
-    assert str(desk.here.store) in str(caught.value)
+    assert str(desk.context.store) in str(caught.value)
     assert "mount" in caught.value.shown_hint
-    assert everything_below(desk.here.store) == []
+    assert everything_below(desk.context.store) == []
 
 
 def test_the_next_backup_works_when_the_mount_is_back(desk: Desk) -> None:
@@ -51,15 +51,15 @@ def test_the_next_backup_works_when_the_mount_is_back(desk: Desk) -> None:
     desk.write("work/README", "changed")
     with pytest.raises(StoreReplaced):
         desk.backup()
-    desk.here.store.rmdir()
-    away.rename(desk.here.store)
+    desk.context.store.rmdir()
+    away.rename(desk.context.store)
     assert desk.backup().parent == first.snapshot
 
 
 def test_a_store_with_another_id_is_refused(desk: Desk) -> None:
     desk.backup()
     lose_the_mount(desk)
-    workspace_notes = desk.here.workspace.state
+    workspace_notes = desk.context.workspace.state
     shutil.copytree(workspace_notes, workspace_notes.with_name("kept"))
     shutil.rmtree(workspace_notes)
     desk.backup()  # what somebody else's workspace of that name does
@@ -72,8 +72,8 @@ def test_a_store_with_another_id_is_refused(desk: Desk) -> None:
 
 def test_a_note_from_before_stores_had_ids_still_refuses_an_empty_store(desk: Desk) -> None:
     snapshot = desk.backup().snapshot or ""
-    note = desk.here.workspace.state / "base.json"
-    note.write_bytes(msgspec.json.encode({"snapshot": snapshot, "store": str(desk.here.store)}))
+    note = desk.context.workspace.state / "base.json"
+    note.write_bytes(msgspec.json.encode({"snapshot": snapshot, "store": str(desk.context.store)}))
     lose_the_mount(desk)
     with pytest.raises(StoreReplaced):
         desk.backup()
@@ -90,8 +90,8 @@ def test_a_store_from_before_ids_gets_one_and_goes_on(desk: Desk) -> None:
 def test_a_copied_store_that_has_the_snapshot_goes_on(desk: Desk) -> None:
     first = desk.backup()
     away = lose_the_mount(desk)
-    desk.here.store.rmdir()
-    shutil.copytree(away, desk.here.store)
+    desk.context.store.rmdir()
+    shutil.copytree(away, desk.context.store)
     (desk.place.directory / STORE_NAME).write_text('{"id": "00000000000000000000000000000000"}')
     desk.write("work/README", "changed")
     assert desk.backup().parent == first.snapshot
@@ -99,26 +99,28 @@ def test_a_copied_store_that_has_the_snapshot_goes_on(desk: Desk) -> None:
 
 def test_the_id_is_noted_with_the_snapshot(desk: Desk) -> None:
     desk.backup()
-    told = msgspec.json.decode((desk.here.workspace.state / "base.json").read_bytes(), type=Base)
+    result = msgspec.json.decode(
+        (desk.context.workspace.state / "base.json").read_bytes(), type=Base
+    )
     kept = msgspec.json.decode((desk.place.directory / STORE_NAME).read_bytes())
-    assert told.store_id == kept["id"]
+    assert result.store_id == kept["id"]
 
 
 def seen_by_login(desk: Desk, store_id: str) -> Desk:
     from scratchflow.model.requests import StoreSeen
 
     seen = StoreSeen(id=store_id, host="login-1", path="/fsx/u/store")
-    return Desk(msgspec.structs.replace(desk.here, store_seen=seen))
+    return Desk(msgspec.structs.replace(desk.context, store_seen=seen))
 
 
 def test_a_node_that_sees_another_store_than_the_login_host_saves_nothing_there(desk: Desk) -> None:
     node = seen_by_login(desk, "0" * 32)
     with pytest.raises(StoreNotShared) as caught:
         node.backup()
-    for word in ("login-1", desk.here.node, str(desk.here.store), "/fsx/u/store"):
+    for word in ("login-1", desk.context.node, str(desk.context.store), "/fsx/u/store"):
         assert word in str(caught.value)
     assert caught.value.exit_code == 10
-    assert not desk.here.store.exists()
+    assert not desk.context.store.exists()
 
 
 def test_a_node_local_directory_of_the_same_name_is_told_apart(desk: Desk) -> None:
@@ -148,8 +150,8 @@ def another_store(desk: Desk) -> None:
     """What is at the store's path was made by somebody else's workspace of that name."""
     lose_the_mount(desk)
     scratch = desk.scratch.with_name("scratch-of-another")
-    workspace = msgspec.structs.replace(desk.here.workspace, scratch=scratch)
-    other = Desk(msgspec.structs.replace(desk.here, workspace=workspace))
+    workspace = msgspec.structs.replace(desk.context.workspace, scratch=scratch)
+    other = Desk(msgspec.structs.replace(desk.context, workspace=workspace))
     other.write("work/file")
     other.backup()
 
@@ -160,7 +162,9 @@ def test_status_names_a_store_that_is_gone_or_another_one(
 ) -> None:
     snapshot = desk.backup().snapshot or ""
     replace(desk)
-    login = LoginHost(desk.here.settings, {"HOME": "/h", "PATH": "", "USER": "u"}, lambda _: None)
+    login = LoginHost(
+        desk.context.settings, {"HOME": "/h", "PATH": "", "USER": "u"}, lambda _: None
+    )
     monkeypatch.setattr(status, "_jobs", lambda _: [])
     (problem,) = status.look(login).problems
     assert problem.name == "store.replaced"
@@ -169,16 +173,16 @@ def test_status_names_a_store_that_is_gone_or_another_one(
 
 
 def test_verify_of_an_empty_store_does_not_sound_as_if_all_were_well(desk: Desk) -> None:
-    empty = verify_snapshots(desk.here, desk.teller, [])
+    empty = verify_snapshots(desk.context, desk.notify, [])
     assert list(_verified(empty)) == ["the store has no snapshot: nothing was checked"]
     desk.backup()
     lose_the_mount(desk)
     with pytest.raises(StoreReplaced):
-        verify_snapshots(desk.here, desk.teller, [])
+        verify_snapshots(desk.context, desk.notify, [])
 
 
 def test_verify_of_another_store_checks_it_and_says_so(desk: Desk) -> None:
     desk.backup()
     another_store(desk)
-    assert verify_snapshots(desk.here, desk.teller, []).checked == 1
+    assert verify_snapshots(desk.context, desk.notify, []).checked == 1
     assert desk.warnings == ["store.replaced"]

@@ -19,15 +19,15 @@ from tests.unit.conftest import Desk, make_desk
 
 
 def save(desk: Desk) -> NodeSaved:
-    return save_node(desk.here, desk.teller, SaveNode(message="before clear"))
+    return save_node(desk.context, desk.notify, SaveNode(message="before clear"))
 
 
 def renamed(desk: Desk, name: str) -> Desk:
     """The same machine after `config set workspace`."""
-    profile = msgspec.structs.replace(desk.here.profile, workspace=name)
-    settings = msgspec.structs.replace(desk.here.settings, profile=profile)
-    workspace = msgspec.structs.replace(desk.here.workspace, name=name)
-    return Desk(msgspec.structs.replace(desk.here, settings=settings, workspace=workspace))
+    profile = msgspec.structs.replace(desk.context.profile, workspace=name)
+    settings = msgspec.structs.replace(desk.context.settings, profile=profile)
+    workspace = msgspec.structs.replace(desk.context.workspace, name=name)
+    return Desk(msgspec.structs.replace(desk.context, settings=settings, workspace=workspace))
 
 
 def test_a_file_that_cannot_be_read_is_named_each_time(desk: Desk) -> None:
@@ -62,7 +62,7 @@ def test_a_workspace_that_was_renamed_in_the_configuration_is_saved_too(desk: De
     saved = save(other)
     assert (saved.snapshot, saved.unsaved) == (None, 0)
     assert saved.others == {"work": desk.ids[-1]}
-    last = read_catalogue(find_place(desk.here.store, "work")).snapshots[-1]
+    last = read_catalogue(find_place(desk.context.store, "work")).snapshots[-1]
     assert (last.files, last.purpose) == (4, "final")
     other.write("work2/file")
     again = save(other)
@@ -77,23 +77,23 @@ def test_with_its_directories_and_excludes_as_its_last_snapshot_had_them(tmp_pat
     desk.write("work/big.o")
     desk.backup()
     desk.write("env/since")
-    plain = msgspec.structs.replace(desk.here.profile.backup, also=[], exclude=[])
-    profile = msgspec.structs.replace(desk.here.profile, backup=plain, workspace="work2")
-    settings = msgspec.structs.replace(desk.here.settings, profile=profile)
-    workspace = msgspec.structs.replace(desk.here.workspace, name="work2", also=())
-    save(Desk(msgspec.structs.replace(desk.here, settings=settings, workspace=workspace)))
-    last = read_catalogue(find_place(desk.here.store, "work")).snapshots[-1]
+    plain = msgspec.structs.replace(desk.context.profile.backup, also=[], exclude=[])
+    profile = msgspec.structs.replace(desk.context.profile, backup=plain, workspace="work2")
+    settings = msgspec.structs.replace(desk.context.settings, profile=profile)
+    workspace = msgspec.structs.replace(desk.context.workspace, name="work2", also=())
+    save(Desk(msgspec.structs.replace(desk.context, settings=settings, workspace=workspace)))
+    last = read_catalogue(find_place(desk.context.store, "work")).snapshots[-1]
     assert (last.files, last.also, last.exclude) == (3, ["env"], ["*.o"])
 
 
 def test_a_renamed_workspace_that_cannot_be_saved_is_named(desk: Desk) -> None:
     desk.backup()
     other = renamed(desk, "work2")
-    desk.here.store.rename(desk.here.store.with_name("elsewhere"))
+    desk.context.store.rename(desk.context.store.with_name("elsewhere"))
     saved = save(other)
     assert saved.unsaved == 1
     assert saved.unsaved_paths[0].startswith("work (")
-    assert not desk.here.store.exists(), "no new store is made at the old place"
+    assert not desk.context.store.exists(), "no new store is made at the old place"
 
 
 def test_a_directory_that_is_left_without_its_workspace_is_named(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_the_refusal_names_what_is_missing_and_both_ways_on() -> None:
 
 def of_job(desk: Desk, job_id: int) -> Desk:
     """The same machine as the node of a job."""
-    return Desk(msgspec.structs.replace(desk.here, node="node-1", job_id=job_id))
+    return Desk(msgspec.structs.replace(desk.context, node="node-1", job_id=job_id))
 
 
 def test_a_copy_that_an_earlier_job_left_is_saved_but_does_not_become_the_newest(
@@ -139,7 +139,7 @@ def test_a_copy_that_an_earlier_job_left_is_saved_but_does_not_become_the_newest
     elsewhere.write("work/paper", "a day of work")
     newest = str(elsewhere.backup().snapshot)
     first.restore(desk.ids[0])  # as the disk of the first node still is
-    (desk.here.store / "work" / f"{desk.ids[-1]}.json").unlink()
+    (desk.context.store / "work" / f"{desk.ids[-1]}.json").unlink()
     desk.write("work/notes", "left by an old process")
     later = of_job(desk, 3)
     saved = save(later)
@@ -164,7 +164,7 @@ def test_the_present_work_of_a_job_becomes_the_newest(desk: Desk) -> None:
 
 def test_work_that_was_never_saved_is_no_old_copy(desk: Desk) -> None:
     of_job(desk, 1).backup()
-    forget_base(desk.here.workspace)
+    forget_base(desk.context.workspace)
     desk.write("work/own", "made by hand on a new node")
     saved = save(of_job(desk, 2))
     assert saved.snapshot == desk.ids[-1]

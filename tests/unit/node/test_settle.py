@@ -18,11 +18,11 @@ from tests.unit.login.test_status import Login
 
 def in_job(desk: Desk, job_id: int, node: str = "node-1") -> Desk:
     """The same scratch and store, as a job on a node sees them."""
-    return Desk(msgspec.structs.replace(desk.here, node=node, job_id=job_id))
+    return Desk(msgspec.structs.replace(desk.context, node=node, job_id=job_id))
 
 
 def settled(desk: Desk, *, dry_run: bool = False) -> Settled:
-    return settle(desk.here, desk.teller, Settle(dry_run=dry_run))
+    return settle(desk.context, desk.notify, Settle(dry_run=dry_run))
 
 
 @pytest.fixture
@@ -30,8 +30,10 @@ def elsewhere(desk: Desk) -> Desk:
     """Another node with the same store. Yesterday's job left a copy on `node-1`; work went on here."""
     in_job(desk, 1).backup()
     scratch = desk.scratch.with_name("scratch-2")
-    workspace = msgspec.structs.replace(desk.here.workspace, scratch=scratch)
-    other = Desk(msgspec.structs.replace(desk.here, workspace=workspace, node="node-2", job_id=2))
+    workspace = msgspec.structs.replace(desk.context.workspace, scratch=scratch)
+    other = Desk(
+        msgspec.structs.replace(desk.context, workspace=workspace, node="node-2", job_id=2)
+    )
     other.restore()
     other.write("work/chapter2", "new work")
     other.backup()
@@ -39,38 +41,38 @@ def elsewhere(desk: Desk) -> Desk:
 
 
 def test_a_look_does_not_make_yesterdays_copy_the_present_work(desk: Desk, elsewhere: Desk) -> None:
-    here = in_job(desk, 3)
-    assert here.backup().kind == "unchanged"
-    assert settled(here, dry_run=True).action == "restored"
-    assert settled(here).action == "restored"
-    assert here.content() == elsewhere.content()
+    context = in_job(desk, 3)
+    assert context.backup().kind == "unchanged"
+    assert settled(context, dry_run=True).action == "restored"
+    assert settled(context).action == "restored"
+    assert context.content() == elsewhere.content()
 
 
 def test_nor_does_a_refused_clear_that_saved_what_was_changed_in_it(
     desk: Desk, elsewhere: Desk
 ) -> None:
-    here = in_job(desk, 3)
-    here.write("work/README", "changed in the old copy")
-    here.write("work/closed").chmod(0)
-    saved = save_node(here.here, here.teller, SaveNode(message="before clear"))
+    context = in_job(desk, 3)
+    context.write("work/README", "changed in the old copy")
+    context.write("work/closed").chmod(0)
+    saved = save_node(context.context, context.notify, SaveNode(message="before clear"))
     assert saved.unsaved == 1
-    (here.work / "closed").unlink()
-    assert settled(here).action == "restored"
-    assert here.content() == elsewhere.content()
-    here.restore(saved.snapshot or "")
-    assert here.content()["README"] == b"changed in the old copy"
+    (context.work / "closed").unlink()
+    assert settled(context).action == "restored"
+    assert context.content() == elsewhere.content()
+    context.restore(saved.snapshot or "")
+    assert context.content()["README"] == b"changed in the old copy"
 
 
 def test_what_this_job_restored_or_stored_stays_whatever_the_store_gets(
     desk: Desk, elsewhere: Desk
 ) -> None:
-    here = in_job(desk, 3)
-    here.write("work/mine", "of this job")
-    mine = here.backup().snapshot
+    context = in_job(desk, 3)
+    context.write("work/mine", "of this job")
+    mine = context.backup().snapshot
     elsewhere.write("work/chapter3")
     newest = elsewhere.backup().snapshot
-    assert here.backup().kind == "unchanged"
-    left = settled(here)
+    assert context.backup().kind == "unchanged"
+    left = settled(context)
     assert (left.action, left.snapshot, left.newer) == ("nothing", mine, newest)
 
 
@@ -78,14 +80,14 @@ def test_a_copy_that_up_found_to_be_the_newest_is_this_jobs_work(
     desk: Desk, elsewhere: Desk
 ) -> None:
     """Changes that were made in it since are not replaced because another node saved something."""
-    again = msgspec.structs.replace(elsewhere.here, job_id=4)
-    here = Desk(again)
-    assert settled(here).newer is None
+    again = msgspec.structs.replace(elsewhere.context, job_id=4)
+    context = Desk(again)
+    assert settled(context).newer is None
     other = in_job(desk, 5)
     other.restore()
     other.write("work/chapter3")
     newest = other.backup().snapshot
-    left = settled(here)
+    left = settled(context)
     assert (left.action, left.newer) == ("nothing", newest)
 
 
@@ -116,8 +118,8 @@ def test_status_on_one_machine_says_it_too(desk: Desk, monkeypatch: pytest.Monke
     login = Login(desk, monkeypatch)
     assert login.problems() == []
     scratch = desk.scratch.with_name("scratch-2")
-    workspace = msgspec.structs.replace(desk.here.workspace, scratch=scratch)
-    other = Desk(msgspec.structs.replace(desk.here, workspace=workspace))
+    workspace = msgspec.structs.replace(desk.context.workspace, scratch=scratch)
+    other = Desk(msgspec.structs.replace(desk.context, workspace=workspace))
     other.restore()
     other.write("work/more")
     other.backup()

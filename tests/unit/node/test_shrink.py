@@ -10,7 +10,7 @@ import pytest
 from scratchflow.model.errors import ShrinkGuard
 from scratchflow.model.snapshot import Purpose
 from scratchflow.node.backup import foretell_backup
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.retention.marks import read_marks
@@ -24,12 +24,12 @@ def make_clean(desk: Desk) -> None:
 
 def with_also(desk: Desk, *also: str) -> Desk:
     """The same desk after `config set backup.also`."""
-    profile = desk.here.profile
+    profile = desk.context.profile
     backup = msgspec.structs.replace(profile.backup, also=also)
     profile = msgspec.structs.replace(profile, backup=backup)
-    settings = msgspec.structs.replace(desk.here.settings, profile=profile)
-    workspace = msgspec.structs.replace(desk.here.workspace, also=also)
-    return Desk(msgspec.structs.replace(desk.here, settings=settings, workspace=workspace))
+    settings = msgspec.structs.replace(desk.context.settings, profile=profile)
+    workspace = msgspec.structs.replace(desk.context.workspace, also=also)
+    return Desk(msgspec.structs.replace(desk.context, settings=settings, workspace=workspace))
 
 
 @pytest.mark.parametrize("purpose", ["auto", "final"])
@@ -114,7 +114,7 @@ def test_a_large_directory_beside_it_does_not_hide_an_emptied_workspace(tmp_path
     for number in range(19):
         (desk.work / str(number)).unlink()
     with pytest.raises(ShrinkGuard, match=r"`work` shrank from 20 files .* to 1 file"):
-        foretell_backup(desk.here, desk.teller, Wish())
+        foretell_backup(desk.context, desk.notify, SnapshotOptions())
     desk.write("work/more")
     for number in range(18):
         desk.write(f"work/{number}")

@@ -34,7 +34,7 @@ def test_a_backup_never_builds_on_an_archive_that_verify_found_damaged(desk: Des
     desk.write("work/data/big.bin", bytes(range(256)) * 4000)
     damaged = str(desk.backup().snapshot)
     damage(desk, damaged)
-    assert [one.id for one in verify_snapshots(desk.here, desk.teller, []).bad] == [damaged]
+    assert [one.id for one in verify_snapshots(desk.context, desk.notify, []).bad] == [damaged]
     taken = desk.backup()
     assert taken.kind == "full"
     assert "snapshots.damaged" in desk.warnings
@@ -48,7 +48,7 @@ def test_a_restore_saves_anew_what_only_a_damaged_snapshot_holds(desk: Desk) -> 
     kept = desk.write("work/data/big.bin", bytes(range(256)) * 4000).read_bytes()
     damaged = str(desk.backup().snapshot)
     damage(desk, damaged)
-    verify_snapshots(desk.here, desk.teller, [])
+    verify_snapshots(desk.context, desk.notify, [])
     safety = desk.restore(first).safety_snapshot
     assert safety is not None
     desk.restore(safety, to=desk.scratch / "again")
@@ -65,11 +65,11 @@ def test_snapshots_found_damaged_never_push_out_one_that_can_be_restored(tmp_pat
         desk.write("work/README", f"{number}")
         damaged = str(desk.backup(full=True).snapshot)
         damage(desk, damaged)
-        verify_snapshots(desk.here, desk.teller, [damaged])
-    kept = prune_snapshots(desk.here, desk.teller, Prune(dry_run=True)).kept
+        verify_snapshots(desk.context, desk.notify, [damaged])
+    kept = prune_snapshots(desk.context, desk.notify, Prune(dry_run=True)).kept
     assert [one for one, reasons in kept.items() if "verified" in reasons] == [sound]
     with pytest.raises(LastSnapshot):
-        prune_snapshots(desk.here, desk.teller, Prune(snapshots=(sound,)))
+        prune_snapshots(desk.context, desk.notify, Prune(snapshots=(sound,)))
     desk.write("work/README", "more")
     desk.backup()
     assert sound in desk.ids
@@ -83,13 +83,13 @@ def test_a_snapshot_that_reads_from_a_damaged_one_counts_as_damaged_until_found_
     second = str(desk.backup().snapshot)
     whole = desk.place.archive(first).read_bytes()
     damage(desk, first)
-    verify_snapshots(desk.here, desk.teller, [first])
+    verify_snapshots(desk.context, desk.notify, [first])
     listed = read_catalogue(desk.place).snapshots
     assert known_damaged(desk.place, listed) == {first, second}
     desk.place.archive(first).write_bytes(whole)
-    later = desk.here.now() + timedelta(minutes=1)
-    desk.here = msgspec.structs.replace(desk.here, now=lambda: later)
-    verify_snapshots(desk.here, desk.teller, [second])
+    later = desk.context.now() + timedelta(minutes=1)
+    desk.context = msgspec.structs.replace(desk.context, now=lambda: later)
+    verify_snapshots(desk.context, desk.notify, [second])
     assert known_damaged(desk.place, listed) == {first}
 
 
@@ -99,13 +99,13 @@ def test_restoring_a_damaged_snapshot_whose_files_are_still_there_stores_them_an
     damaged = str(desk.backup().snapshot)
     content = desk.content()
     damage(desk, damaged)
-    verify_snapshots(desk.here, desk.teller, [])
+    verify_snapshots(desk.context, desk.notify, [])
     desk.write("work/new", "new")
     desk.backup()
     restored = desk.restore(damaged)
     assert restored.committed_as is not None
     assert desk.content() == content
-    assert verify_snapshots(desk.here, desk.teller, [restored.committed_as]).bad == []
+    assert verify_snapshots(desk.context, desk.notify, [restored.committed_as]).bad == []
 
 
 def test_a_directory_in_the_place_of_an_archive_keeps_no_other_snapshot_from_being_verified(
@@ -116,7 +116,7 @@ def test_a_directory_in_the_place_of_an_archive_keeps_no_other_snapshot_from_bei
     good = str(desk.backup(full=True).snapshot)
     desk.place.archive(bad).unlink()
     desk.place.archive(bad).mkdir()
-    found = verify_snapshots(desk.here, desk.teller, [])
+    found = verify_snapshots(desk.context, desk.notify, [])
     assert (found.checked, [one.id for one in found.bad]) == (2, [bad])
     assert "not a file" in found.bad[0].reason
     assert not read_verified(desk.place)[good].problem

@@ -121,13 +121,13 @@ def test_what_was_exported_and_imported_is_restored_as_it_was(
         settle(desk.scratch)
         assert desk.backup().kind == "incremental"
     file = tmp_path / "out.tar.lz4"
-    export_snapshot(desk.here, desk.teller, "latest", file, dry_run=False)
+    export_snapshot(desk.context, desk.notify, "latest", file, dry_run=False)
     other = make_desk(_made(tmp_path / "other"), ALSO)
     other.work.rmdir()
-    imported = import_snapshot(other.here, other.teller, file, dry_run=False)
+    imported = import_snapshot(other.context, other.notify, file, dry_run=False)
     manifest = read_catalogue(other.place).find(str(imported.snapshot))
     assert manifest.also == ["env", "opt/tools"]
-    assert verify_snapshots(other.here, other.teller, []).bad == []
+    assert verify_snapshots(other.context, other.notify, []).bad == []
     other.restore()
     assert _saved(everything(other)) == _saved(everything(desk))
 
@@ -137,11 +137,11 @@ def test_a_profile_that_saves_only_the_workspace_restores_an_export_whole(
 ) -> None:
     full_desk.backup()
     file = tmp_path / "out.tar.lz4"
-    export_snapshot(full_desk.here, full_desk.teller, "latest", file, dry_run=False)
+    export_snapshot(full_desk.context, full_desk.notify, "latest", file, dry_run=False)
     by_import, by_file = (make_desk(_made(tmp_path / name)) for name in ("one", "two"))
     for desk in (by_import, by_file):
         desk.work.rmdir()
-    import_snapshot(by_import.here, by_import.teller, file, dry_run=False)
+    import_snapshot(by_import.context, by_import.notify, file, dry_run=False)
     by_import.restore()
     by_file.restore(source=file)
     expected = _saved(everything(full_desk))
@@ -152,12 +152,12 @@ def test_a_profile_that_saves_only_the_workspace_restores_an_export_whole(
 def test_an_export_goes_into_a_workspace_of_another_name(full_desk: Desk, tmp_path: Path) -> None:
     full_desk.backup()
     file = tmp_path / "out.tar.lz4"
-    export_snapshot(full_desk.here, full_desk.teller, "latest", file, dry_run=False)
+    export_snapshot(full_desk.context, full_desk.notify, "latest", file, dry_run=False)
     for name, way in (("one", "import"), ("two", "file")):
         other = make_desk(_made(tmp_path / name), 'workspace = "project"\n')
         other.work.rmdir()
         if way == "import":
-            import_snapshot(other.here, other.teller, file, dry_run=False)
+            import_snapshot(other.context, other.notify, file, dry_run=False)
             other.restore()
         else:
             other.restore(source=file)
@@ -201,7 +201,7 @@ def test_names_of_a_foreign_archive_are_all_taken_as_they_are_or_all_go_beneath_
         other = make_desk(_made(tmp_path / name), ALSO)
         other.work.rmdir()
         if way == "import":
-            import_snapshot(other.here, other.teller, file, dry_run=False)
+            import_snapshot(other.context, other.notify, file, dry_run=False)
             other.restore()
         else:
             other.restore(source=file)
@@ -234,7 +234,7 @@ def test_a_damaged_snapshot_is_not_exported(
     damage(archive)
     before = sorted(os.listdir(tmp_path))
     with pytest.raises(SnapshotDamaged):
-        export_snapshot(desk.here, desk.teller, "latest", tmp_path / "x.tar.lz4", dry_run=False)
+        export_snapshot(desk.context, desk.notify, "latest", tmp_path / "x.tar.lz4", dry_run=False)
     assert sorted(os.listdir(tmp_path)) == before
 
 
@@ -243,18 +243,18 @@ def test_an_import_says_that_it_is_the_latest_now_and_which_was_before(
 ) -> None:
     file = tmp_path / "old.tar.lz4"
     first = str(desk.backup().snapshot)
-    export_snapshot(desk.here, desk.teller, first, file, dry_run=False)
+    export_snapshot(desk.context, desk.notify, first, file, dry_run=False)
     desk.write("work/README", "newer")
     work = desk.backup().snapshot
-    foretold = import_snapshot(desk.here, desk.teller, file, dry_run=True)
-    done = import_snapshot(desk.here, desk.teller, file, dry_run=False)
+    foretold = import_snapshot(desk.context, desk.notify, file, dry_run=True)
+    done = import_snapshot(desk.context, desk.notify, file, dry_run=False)
     assert foretold.previous == done.previous == work
     assert desk.ids[-1] == done.snapshot
     said = list(cli._imported(done))[-1]
     assert "it is `latest` now" in said
     assert f"`scratchflow restore {work}` goes back to the one before" in said
     empty = make_desk(_made(tmp_path / "empty"))
-    alone = import_snapshot(empty.here, empty.teller, file, dry_run=False)
+    alone = import_snapshot(empty.context, empty.notify, file, dry_run=False)
     assert alone.previous is None
     assert len(list(cli._imported(alone))) == 1
 
@@ -269,7 +269,7 @@ def test_a_damaged_export_is_not_imported_as_something_foreign(desk: Desk, tmp_p
     content[-200] ^= 1  # in the index
     part.write_bytes(content)
     with pytest.raises(SnapshotDamaged):
-        import_snapshot(desk.here, desk.teller, part, dry_run=False)
+        import_snapshot(desk.context, desk.notify, part, dry_run=False)
     with pytest.raises(SnapshotDamaged):
         desk.restore(source=part, to=tmp_path / "x")
 
@@ -281,7 +281,7 @@ def test_a_plain_tar_reads_what_an_export_of_an_incremental_snapshot_is(
     full_desk.write("work/new", "new")
     settle(full_desk.scratch)
     full_desk.backup()
-    export_snapshot(full_desk.here, full_desk.teller, "latest", tmp_path / "x", dry_run=False)
+    export_snapshot(full_desk.context, full_desk.notify, "latest", tmp_path / "x", dry_run=False)
     unpack_plainly(tmp_path / "x", _made(tmp_path / "plain"))
     plain, expected = (
         {path: (one[0], int(str(one[1])) // 10**9, one[2]) for path, one in _saved(state).items()}
@@ -313,7 +313,7 @@ def test_a_few_bytes_that_claim_endless_holes_are_refused_at_once(
     file.write_bytes(_endless(1 << 62))
     assert file.stat().st_size < 500
     with pytest.raises(UnsafeMember):
-        import_snapshot(desk.here, desk.teller, file, dry_run=False)
+        import_snapshot(desk.context, desk.notify, file, dry_run=False)
     with pytest.raises(UnsafeMember):
         desk.restore(source=file, to=tmp_path / "x")
     assert not (tmp_path / "x").exists()
@@ -328,7 +328,7 @@ def test_endless_holes_in_a_file_of_our_own_format_are_refused_at_once(
         (desk.work / f"h{number}").write_bytes(b"")
     desk.backup()
     source = tmp_path / "evil.tar.lz4"
-    export_snapshot(desk.here, desk.teller, "latest", source, dry_run=False)
+    export_snapshot(desk.context, desk.notify, "latest", source, dry_run=False)
     index = open_index(source)
     for number in range(4):
         entry = index.find(b"work/h%d" % number)
@@ -336,7 +336,7 @@ def test_endless_holes_in_a_file_of_our_own_format_are_refused_at_once(
         index.size[entry], index.sparse[entry] = 15 << 40, []
     _put_index(source, index)
     with pytest.raises(UnsafeMember):
-        import_snapshot(desk.here, desk.teller, source, dry_run=False)
+        import_snapshot(desk.context, desk.notify, source, dry_run=False)
     with pytest.raises(UnsafeMember):
         desk.restore(source=source, to=tmp_path / "x")
 
@@ -389,10 +389,10 @@ def test_any_tree_survives_export_import_and_restore(
     for step in todo:
         _step(desk, *step)  # type: ignore[arg-type]  # as drawn
     desk.backup()
-    export_snapshot(desk.here, desk.teller, "latest", home / "x.tar.lz4", dry_run=False)
+    export_snapshot(desk.context, desk.notify, "latest", home / "x.tar.lz4", dry_run=False)
     other = make_desk(_made(home / "other"), ALSO)
     other.work.rmdir()
-    import_snapshot(other.here, other.teller, home / "x.tar.lz4", dry_run=False)
+    import_snapshot(other.context, other.notify, home / "x.tar.lz4", dry_run=False)
     other.restore()
     assert _saved(everything(other)) == _saved(everything(desk))
 

@@ -105,8 +105,8 @@ def test_an_agent_that_is_only_slow_is_left_alone() -> None:
 
 def test_a_job_that_has_ended_is_not_waited_for() -> None:
     node = ThisMachine()
-    told = heard(node, FOR_EVER, agent=os.getpid(), ask=lambda: ENDED)
-    assert told == ([b"one"], "its job has ended")
+    result = heard(node, FOR_EVER, agent=os.getpid(), ask=lambda: ENDED)
+    assert result == ([b"one"], "its job has ended")
     assert node.probed == 0
 
 

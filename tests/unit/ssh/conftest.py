@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> SshPlaces:
+def places(tmp_path: Path) -> SshPaths:
     """An empty `.ssh` directory."""
     (tmp_path / ".ssh").mkdir(mode=0o700)
-    return SshPlaces(tmp_path / ".ssh" / "config")
+    return SshPaths(tmp_path / ".ssh" / "config")
 
 
 @pytest.fixture(params=[0o000, 0o002, 0o077], ids=oct)

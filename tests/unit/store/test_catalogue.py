@@ -19,27 +19,27 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.snapshot import Manifest, encode_manifest, seal_manifest
 from scratchflow.store.catalogue import Catalogue, fresh_id, read_catalogue
-from scratchflow.store.directory import Place, open_place
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.testing.store import EPOCH, make_id, make_manifest
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> StoreDirectory:
     return open_place(tmp_path / "store", "work")
 
 
-def put(place: Place, manifest: Manifest, archive: bytes | None = b"x") -> None:
+def put(place: StoreDirectory, manifest: Manifest, archive: bytes | None = b"x") -> None:
     stored = msgspec.structs.replace(manifest, archive_bytes=len(archive or b""))
     place.manifest(manifest.id).write_bytes(encode_manifest(stored))
     if archive is not None:
         place.archive(manifest.id).write_bytes(archive)
 
 
-def put_raw(place: Place, snapshot: str, content: bytes) -> None:
+def put_raw(place: StoreDirectory, snapshot: str, content: bytes) -> None:
     place.manifest(snapshot).write_bytes(content)
 
 
-def test_snapshots_come_oldest_first(place: Place) -> None:
+def test_snapshots_come_oldest_first(place: StoreDirectory) -> None:
     for minutes in (30, 0, 90, 60):
         put(place, make_manifest(make_id(minutes)))
     listed = read_catalogue(place)
@@ -49,7 +49,7 @@ def test_snapshots_come_oldest_first(place: Place) -> None:
     assert listed.skipped == ()
 
 
-def test_junk_is_passed_over(place: Place) -> None:
+def test_junk_is_passed_over(place: StoreDirectory) -> None:
     put(place, make_manifest(make_id()))
     for name in ("notes.json", ".json", "README", f".tmp-{make_id()}.json", "x" * 200 + ".json"):
         (place.directory / name).write_bytes(b"\xff\x00 junk")
@@ -76,7 +76,7 @@ def test_junk_is_passed_over(place: Place) -> None:
     ],
 )
 def test_an_unusable_manifest_is_skipped_with_its_reason(
-    place: Place, content: bytes, reason: str
+    place: StoreDirectory, content: bytes, reason: str
 ) -> None:
     put(place, make_manifest(make_id(60)))
     put_raw(place, make_id(), content)
@@ -89,7 +89,7 @@ def test_an_unusable_manifest_is_skipped_with_its_reason(
     assert re.search(reason, listed.skipped[0].reason)
 
 
-def test_a_flipped_bit_in_any_byte_of_a_manifest_is_noticed(place: Place) -> None:
+def test_a_flipped_bit_in_any_byte_of_a_manifest_is_noticed(place: StoreDirectory) -> None:
     sound = encode_manifest(make_manifest(make_id(), archive_bytes=1, message="a note"))
     place.archive(make_id()).write_bytes(b"x")
     for position in range(len(sound)):
@@ -99,14 +99,14 @@ def test_a_flipped_bit_in_any_byte_of_a_manifest_is_noticed(place: Place) -> Non
         assert read_catalogue(place).skipped, f"damage at byte {position} went unnoticed"
 
 
-def test_any_truncation_of_a_manifest_is_noticed(place: Place) -> None:
+def test_any_truncation_of_a_manifest_is_noticed(place: StoreDirectory) -> None:
     sound = encode_manifest(make_manifest(make_id()))
     for length in range(len(sound)):
         put_raw(place, make_id(), sound[:length])
         assert read_catalogue(place).skipped, f"a manifest cut to {length} bytes went unnoticed"
 
 
-def test_unknown_keys_are_passed_over(place: Place) -> None:
+def test_unknown_keys_are_passed_over(place: StoreDirectory) -> None:
     plain = msgspec.to_builtins(make_manifest(make_id(), archive_bytes=1))
     put_raw(place, make_id(), seal_manifest(msgspec.json.encode({**plain, "colour": "blue"})))
     place.archive(make_id()).write_bytes(b"x")
@@ -114,7 +114,9 @@ def test_unknown_keys_are_passed_over(place: Place) -> None:
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "link", "huge"])
-def test_a_manifest_that_is_no_plain_small_file_is_skipped(place: Place, kind: str) -> None:
+def test_a_manifest_that_is_no_plain_small_file_is_skipped(
+    place: StoreDirectory, kind: str
+) -> None:
     path = place.manifest(make_id())
     if kind == "fifo":
         os.mkfifo(path)
@@ -128,14 +130,16 @@ def test_a_manifest_that_is_no_plain_small_file_is_skipped(place: Place, kind: s
     assert [one.snapshot for one in read_catalogue(place).skipped] == [make_id()]
 
 
-def test_an_id_whose_digits_are_no_time_is_skipped(place: Place) -> None:
+def test_an_id_whose_digits_are_no_time_is_skipped(place: StoreDirectory) -> None:
     odd = "20269999T999999Z-abcdef"
     put(place, make_manifest(odd))
     assert [one.snapshot for one in read_catalogue(place).skipped] == [odd]
 
 
 @pytest.mark.parametrize("archive", [None, b"short", b"longer than it was"])
-def test_a_missing_or_resized_archive_is_damage(place: Place, archive: bytes | None) -> None:
+def test_a_missing_or_resized_archive_is_damage(
+    place: StoreDirectory, archive: bytes | None
+) -> None:
     put(place, make_manifest(make_id(0)))
     put(place, make_manifest(make_id(30)), b"as it was")
     if archive is None:
@@ -153,7 +157,7 @@ def test_a_missing_or_resized_archive_is_damage(place: Place, archive: bytes | N
     listed.require_whole(listed.latest_whole)
 
 
-def test_damage_of_a_needed_archive_is_damage_of_all_that_need_it(place: Place) -> None:
+def test_damage_of_a_needed_archive_is_damage_of_all_that_need_it(place: StoreDirectory) -> None:
     put(place, make_manifest(make_id(0)))
     put(place, make_manifest(make_id(30), needs=[make_id(0)]))
     put(place, make_manifest(make_id(60)))
@@ -161,13 +165,13 @@ def test_damage_of_a_needed_archive_is_damage_of_all_that_need_it(place: Place) 
     assert set(read_catalogue(place).damaged) == {make_id(0), make_id(30)}
 
 
-def test_a_needed_archive_without_a_manifest_is_no_damage(place: Place) -> None:
+def test_a_needed_archive_without_a_manifest_is_no_damage(place: StoreDirectory) -> None:
     put(place, make_manifest(make_id(30), needs=[make_id(0)]))
     place.archive(make_id(0)).write_bytes(b"pruned from the list, still needed")
     assert read_catalogue(place).damaged == {}
 
 
-def test_find_by_id_prefix_and_latest(place: Place) -> None:
+def test_find_by_id_prefix_and_latest(place: StoreDirectory) -> None:
     put(place, make_manifest(make_id(0, "aaaaaa")))
     put(place, make_manifest(make_id(0, "bbbbbb")))
     put(place, make_manifest(make_id(60 * 24)))
@@ -182,7 +186,9 @@ def test_find_by_id_prefix_and_latest(place: Place) -> None:
     assert make_id(0, "aaaaaa") in caught.value.shown_hint
 
 
-def test_the_last_six_characters_of_an_id_find_it_if_no_other_has_them(place: Place) -> None:
+def test_the_last_six_characters_of_an_id_find_it_if_no_other_has_them(
+    place: StoreDirectory,
+) -> None:
     for one in (make_id(0, "aaaaaa"), make_id(30, "bbbbbb"), make_id(60, "bbbbbb")):
         put(place, make_manifest(one))
     listed = read_catalogue(place)
@@ -197,7 +203,7 @@ def test_the_last_six_characters_of_an_id_find_it_if_no_other_has_them(place: Pl
         read_catalogue(place).find("202611")
 
 
-def test_no_other_id_is_suggested_for_one_that_is_gone(place: Place) -> None:
+def test_no_other_id_is_suggested_for_one_that_is_gone(place: StoreDirectory) -> None:
     put(place, make_manifest(make_id(0, "17d568")))
     with pytest.raises(SnapshotMissing) as caught:
         read_catalogue(place).find(make_id(1, "0ba558"))
@@ -208,7 +214,7 @@ def test_no_other_id_is_suggested_for_one_that_is_gone(place: Place) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["", "nope", "20251115", "../x", "%s{wanted}"])
-def test_what_is_not_there_is_answered_with_a_next_step(place: Place, wanted: str) -> None:
+def test_what_is_not_there_is_answered_with_a_next_step(place: StoreDirectory, wanted: str) -> None:
     with pytest.raises(SnapshotMissing) as caught:
         Catalogue().find(wanted)
     assert "scratchflow backup" in caught.value.shown_hint
@@ -225,7 +231,7 @@ def test_latest_of_nothing_says_how_to_begin() -> None:
 
 
 def test_a_snapshot_pruned_while_it_is_looked_at_is_not_damage(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(place, make_manifest(make_id()))
     real = os.lstat
@@ -243,10 +249,10 @@ def test_a_snapshot_pruned_while_it_is_looked_at_is_not_damage(
 def test_a_store_that_is_no_directory_is_an_error_of_the_store(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreUnusable):
-        read_catalogue(Place(tmp_path / "file"))
+        read_catalogue(StoreDirectory(tmp_path / "file"))
 
 
-def test_a_fresh_id_sorts_last_also_when_the_clock_went_back(place: Place) -> None:
+def test_a_fresh_id_sorts_last_also_when_the_clock_went_back(place: StoreDirectory) -> None:
     put(place, make_manifest(make_id(60, "ffffff")))
     listed = read_catalogue(place)
     assert fresh_id(listed, EPOCH, "000000") == "20261115T103001Z-000000"
@@ -255,7 +261,7 @@ def test_a_fresh_id_sorts_last_also_when_the_clock_went_back(place: Place) -> No
     assert fresh_id(Catalogue(), EPOCH, "000000") == "20261115T093000Z-000000"
 
 
-def test_a_fresh_id_sorts_after_what_cannot_be_read_too(place: Place) -> None:
+def test_a_fresh_id_sorts_after_what_cannot_be_read_too(place: StoreDirectory) -> None:
     put(place, make_manifest(make_id(0)))
     put_raw(place, make_id(60, "ffffff"), b"{")
     put_raw(place, "20269999T999999Z-abcdef", b"{")
@@ -263,7 +269,7 @@ def test_a_fresh_id_sorts_after_what_cannot_be_read_too(place: Place) -> None:
     assert fresh_id(listed, EPOCH, "000000") == "20261115T103001Z-000000"
 
 
-def test_latest_refuses_only_while_the_newest_cannot_be_read(place: Place) -> None:
+def test_latest_refuses_only_while_the_newest_cannot_be_read(place: StoreDirectory) -> None:
     put(place, make_manifest(make_id(0)))
     put_raw(place, make_id(60), b"{")
     listed = read_catalogue(place)
@@ -279,7 +285,7 @@ def test_latest_refuses_only_while_the_newest_cannot_be_read(place: Place) -> No
 
 
 def test_a_thousand_snapshots_are_read_with_a_handful_of_calls_each(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for minutes in range(1000):
         put(place, make_manifest(make_id(minutes), needs=[make_id(0)]))

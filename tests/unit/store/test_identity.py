@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import StoreUnusable
-from scratchflow.store.directory import STORE_NAME, Place, open_place
+from scratchflow.store.directory import STORE_NAME, StoreDirectory, open_place
 from scratchflow.store.identity import ensure_store_id, read_store_id
 
 MAKERS = 8
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> StoreDirectory:
     return open_place(tmp_path / "store", "work")
 
 
-def test_it_is_made_once_and_kept(place: Place) -> None:
+def test_it_is_made_once_and_kept(place: StoreDirectory) -> None:
     assert read_store_id(place) is None
     first = ensure_store_id(place)
     assert first == ensure_store_id(place) == read_store_id(place)
@@ -29,15 +29,17 @@ def test_it_is_made_once_and_kept(place: Place) -> None:
 
 
 def _make(directory: Path) -> str:
-    return ensure_store_id(Place(directory))
+    return ensure_store_id(StoreDirectory(directory))
 
 
-def test_of_many_who_make_it_at_once_all_get_the_same(place: Place) -> None:
+def test_of_many_who_make_it_at_once_all_get_the_same(place: StoreDirectory) -> None:
     with multiprocessing.get_context("spawn").Pool(MAKERS) as pool:
         assert len(set(pool.map(_make, [place.directory] * MAKERS))) == 1
 
 
-def test_it_is_made_without_hard_links(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_made_without_hard_links(
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_link(*_: object, **__: object) -> None:
         raise PermissionError(errno.EPERM, "no hard links here")
 
@@ -47,7 +49,9 @@ def test_it_is_made_without_hard_links(place: Place, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"id": "short"}', b'{"id": 7}'])
-def test_a_damaged_one_is_an_error_and_is_left_as_it_is(place: Place, content: bytes) -> None:
+def test_a_damaged_one_is_an_error_and_is_left_as_it_is(
+    place: StoreDirectory, content: bytes
+) -> None:
     file = place.directory / STORE_NAME
     file.write_bytes(content)
     with pytest.raises(StoreUnusable, match=r"store\.json"):

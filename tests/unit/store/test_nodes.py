@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.store.directory import Place, find_place, open_place
+from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.nodes import NodeRecord, forget_node, is_node_name, read_nodes, record_node
 from scratchflow.testing.store import make_id
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> StoreDirectory:
     return open_place(tmp_path / "store", "work")
 
 
@@ -27,7 +27,7 @@ def record(node: str, snapshot: str | None = None) -> NodeRecord:
     )
 
 
-def test_the_last_record_of_a_node_counts(place: Place) -> None:
+def test_the_last_record_of_a_node_counts(place: StoreDirectory) -> None:
     record_node(place, record("n2"))
     record_node(place, record("n1.cluster.example"))
     record_node(place, record("n2", make_id(30)))
@@ -39,14 +39,14 @@ def test_the_last_record_of_a_node_counts(place: Place) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "..", "../n1", "a/b", ".hidden", "a\n", "n" * 300, "-n", "ñ"])
-def test_a_name_that_is_no_node_name_never_becomes_a_file(place: Place, name: str) -> None:
+def test_a_name_that_is_no_node_name_never_becomes_a_file(place: StoreDirectory, name: str) -> None:
     assert not is_node_name(name)
     with pytest.raises(ValueError, match="not a record"):
         record_node(place, record(name))
     assert not place.nodes.exists()
 
 
-def test_what_cannot_be_read_is_passed_over(place: Place) -> None:
+def test_what_cannot_be_read_is_passed_over(place: StoreDirectory) -> None:
     record_node(place, record("good"))
     bad = {
         "half.json": b'{"node": "half"',

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import EnvironmentFailed
-from scratchflow.workspace.environment import EnvironmentWish, make_environment
+from scratchflow.workspace.environment import EnvironmentOptions, make_environment
 
 
 def _tools(place: Path, **scripts: str) -> dict[str, str]:
@@ -22,9 +22,9 @@ def _tools(place: Path, **scripts: str) -> dict[str, str]:
     return {"PATH": f"{place}:/usr/bin:/bin", "HOME": str(place)}
 
 
-def _make(scratch: Path, environment: dict[str, str], **wish: object) -> Path:
+def _make(scratch: Path, environment: dict[str, str], **options: object) -> Path:
     scratch.mkdir(exist_ok=True)
-    return make_environment(scratch, EnvironmentWish(**wish), environment, lambda _: None)  # type: ignore[arg-type]
+    return make_environment(scratch, EnvironmentOptions(**options), environment, lambda _: None)  # type: ignore[arg-type]
 
 
 def test_a_venv_is_made_with_the_python_that_was_named(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from scratchflow.model.profile import BackupOptions
 from scratchflow.model.units import Span
 from scratchflow.store.catalogue import Catalogue, read_catalogue
-from scratchflow.store.directory import LINEAGE_NAME, Place, open_place
+from scratchflow.store.directory import LINEAGE_NAME, StoreDirectory, open_place
 from scratchflow.store.retention.prune import prune
 from scratchflow.store.retention.sweep import sweep
 from scratchflow.testing.dying import Moment, run_and_die
@@ -42,18 +42,20 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store
 
 
-def back_up(place: Place) -> None:
+def back_up(place: StoreDirectory) -> None:
     with make_lock(place).acquired() as lock:
         sweep(lock, time.time())
         commit_bytes(lock, NEW, b"new bytes", kind="incremental", needs=[EARLIER[0]])
 
 
-def prune_all(place: Place) -> None:
+def prune_all(place: StoreDirectory) -> None:
     with make_lock(place).acquired() as lock:
         prune(lock, RULES)
 
 
-def deaths(template: Path, action: Callable[[Place], None], still_wanted: list[str]) -> int:
+def deaths(
+    template: Path, action: Callable[[StoreDirectory], None], still_wanted: list[str]
+) -> int:
     """Dies at every call in turn and checks the store each time; the number of deaths."""
     count = 0
     for moment in MOMENTS:
@@ -69,7 +71,7 @@ def deaths(template: Path, action: Callable[[Place], None], still_wanted: list[s
     return count
 
 
-def check(place: Place, still_wanted: list[str]) -> None:
+def check(place: StoreDirectory, still_wanted: list[str]) -> None:
     listed = read_catalogue(place)
     assert listed.skipped == ()
     assert listed.damaged == {}
@@ -79,7 +81,7 @@ def check(place: Place, still_wanted: list[str]) -> None:
     check_next_run(place, listed)
 
 
-def check_next_run(place: Place, before: Catalogue) -> None:
+def check_next_run(place: StoreDirectory, before: Catalogue) -> None:
     """The next run gets the lock at once, and leaves no litter."""
     with make_lock(place).acquired() as lock:
         sweep(lock, time.time() + 400)

@@ -15,7 +15,7 @@ import pytest
 
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit.commit import NewSnapshot
-from scratchflow.store.directory import Place, open_place
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.retention.sweep import sweep
 from scratchflow.testing.store import make_id, make_lock, make_manifest
 
@@ -28,7 +28,7 @@ def content_of(snapshot: str) -> bytes:
     return random.Random(snapshot).randbytes(100_000)  # noqa: S311 - repeatable on purpose
 
 
-def back_up_forever(place: Place, confirm: int) -> None:
+def back_up_forever(place: StoreDirectory, confirm: int) -> None:
     while True:
         snapshot = make_id(len(read_catalogue(place).snapshots), secrets.token_hex(3))
         with make_lock(place).acquired() as lock:
@@ -41,7 +41,7 @@ def back_up_forever(place: Place, confirm: int) -> None:
         os.write(confirm, snapshot.encode())
 
 
-def start(place: Place) -> tuple[int, int]:
+def start(place: StoreDirectory) -> tuple[int, int]:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -76,7 +76,7 @@ def kill_after(child: int, reader: int, seconds: float) -> list[str]:
     return [confirmed[at : at + size].decode() for at in range(0, len(confirmed), size)]
 
 
-def one_backup_s(place: Place) -> float:
+def one_backup_s(place: StoreDirectory) -> float:
     """How long one takes on this disk: the kills have to fall into it."""
     child, reader = start(place)
     began = time.monotonic()

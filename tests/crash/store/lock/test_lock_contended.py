@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from scratchflow.model.errors import StoreLocked
-from scratchflow.store.directory import Place, open_place
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.lock.lock import LockTiming
 from scratchflow.store.lock.owner import Process, this_process
 from scratchflow.testing.dying import run_and_die
@@ -27,7 +27,7 @@ TIMING = LockTiming(poll_s=0.002)
 IMPATIENT = LockTiming(confirm_s=0)
 
 
-def hold_alone(place: Place) -> None:
+def hold_alone(place: StoreDirectory) -> None:
     """Holds the lock for a moment; a second holder meanwhile is an error."""
     with make_lock(place, timing=TIMING).acquired(wait_s=300):
         inside = place.directory / "inside"
@@ -35,7 +35,7 @@ def hold_alone(place: Place) -> None:
         os.unlink(inside)
 
 
-def hold_and_die(place: Place, dice: random.Random) -> None:
+def hold_and_die(place: StoreDirectory, dice: random.Random) -> None:
     """Dies somewhere on the way into the lock, but not between the two lines about `inside`."""
 
     def come_and_go() -> None:
@@ -101,7 +101,7 @@ def test_of_many_who_take_over_at_once_exactly_one_succeeds(
         elif state == "empty":
             place.lock.mkdir()
 
-        def take(number: int, place: Place = place) -> int:
+        def take(number: int, place: StoreDirectory = place) -> int:
             lock = make_lock(place, process=of_another_host(number), timing=IMPATIENT)
             try:
                 lock.acquired()
@@ -113,7 +113,7 @@ def test_of_many_who_take_over_at_once_exactly_one_succeeds(
         assert sorted(in_children(PROCESSES, take)) == [0] * (PROCESSES - 1) + [1]
 
 
-def fall_silent(place: Place) -> int:
+def fall_silent(place: StoreDirectory) -> int:
     """Leaves a lock of long ago, of a host that nobody can ask."""
     past = FakeClock(1_000_000_000)
     make_lock(place, process=of_another_host(99), clock=past.clock).acquired()

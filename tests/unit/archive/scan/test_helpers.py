@@ -32,7 +32,7 @@ def bushy(bench: Bench) -> None:
 def scan(bench: Bench, helpers: int) -> tuple[ScannedTree, list[tuple[str, bytes, str]]]:
     warnings: list[tuple[str, bytes, str]] = []
     with Scan(bench.scratch, ["work"], IgnoreRules(["*.o"]), helpers) as begun:
-        return begun.finish(lambda *told: warnings.append(told)), warnings
+        return begun.finish(lambda *result: warnings.append(result)), warnings
 
 
 def content(tree: ScannedTree) -> dict[str, object]:

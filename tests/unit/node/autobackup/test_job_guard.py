@@ -16,7 +16,7 @@ from scratchflow.model.requests import Autobackup
 from scratchflow.node.autobackup import loop as autobackup_loop
 from scratchflow.node.autobackup.job_guard import JobGuard
 from scratchflow.node.autobackup.loop import run_autobackup
-from scratchflow.node.context import Here
+from scratchflow.node.context import NodeContext
 from tests.unit.conftest import Desk
 
 NAME = "scratchflow:test:abc"
@@ -90,7 +90,7 @@ def test_a_loop_that_could_never_know_its_end_does_not_begin(
     monkeypatch.setattr(autobackup_loop, "_write_to_the_log", lambda _: None)
     monkeypatch.setattr(autobackup_loop, "job", lambda *_: silent())
     with pytest.raises(AutobackupFailed, match="when its job ends"):
-        run_autobackup(in_job(desk), desk.teller, Autobackup(token="t", job_name=NAME), {})  # noqa: S106 - no secret
+        run_autobackup(in_job(desk), desk.notify, Autobackup(token="t", job_name=NAME), {})  # noqa: S106 - no secret
 
 
 def test_the_loop_takes_a_last_backup_when_its_job_is_over(
@@ -104,12 +104,12 @@ def test_the_loop_takes_a_last_backup_when_its_job_is_over(
     desk.write("work/file")
     desk.backup()
     desk.write("work/late")
-    ended = run_autobackup(in_job(desk), desk.teller, Autobackup(token="t", job_name=NAME), {})  # noqa: S106 - no secret
+    ended = run_autobackup(in_job(desk), desk.notify, Autobackup(token="t", job_name=NAME), {})  # noqa: S106 - no secret
     assert (ended.reason, ended.backups) == ("the job was told to end", 1)
 
 
-def in_job(desk: Desk) -> Here:
-    return replace(desk.here, job_id=7)
+def in_job(desk: Desk) -> NodeContext:
+    return replace(desk.context, job_id=7)
 
 
 def test_a_slurm_that_cannot_be_asked_for_a_moment_does_not_end_the_watch() -> None:

@@ -22,8 +22,8 @@ from scratchflow.node.autobackup import loop as autobackup_loop
 from scratchflow.node.autobackup import one_backup as loop_backup
 from scratchflow.node.autobackup.loop import run_autobackup
 from scratchflow.node.backup import backup
-from scratchflow.node.context import Here
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.context import NodeContext
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat
@@ -49,15 +49,15 @@ def test_it_beats_while_a_backup_takes_long(desk: Desk, monkeypatch: pytest.Monk
     monkeypatch.setattr(autobackup_loop, "beat", lambda _, life: beats.append(life))
     monkeypatch.setattr(loop_backup, "backup", slow)
     with pytest.raises(KeyboardInterrupt):
-        run_autobackup(desk.here, desk.teller, Autobackup(token="t", end_time=time.time()), {})  # noqa: S106 - no secret
+        run_autobackup(desk.context, desk.notify, Autobackup(token="t", end_time=time.time()), {})  # noqa: S106 - no secret
     assert threading.active_count() == 1
 
 
 def test_a_second_one_for_the_same_job_ends_at_once(desk: Desk) -> None:
-    place = open_place(desk.here.store, desk.here.workspace.name)
+    place = open_place(desk.context.store, desk.context.workspace.name)
     life = Heartbeat(
-        node=desk.here.node,
-        job_id=desk.here.job_id,
+        node=desk.context.node,
+        job_id=desk.context.job_id,
         step_id=None,
         pid=1,
         token="first",  # noqa: S106 - no secret
@@ -65,16 +65,16 @@ def test_a_second_one_for_the_same_job_ends_at_once(desk: Desk) -> None:
         phase="waiting",
         time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     )
-    with autobackup_loop._only_one(desk.here, place, "") as first:
+    with autobackup_loop._only_one(desk.context, place, "") as first:
         assert first
         beat(place, life)
         began = time.monotonic()
-        ended = run_autobackup(desk.here, desk.teller, Autobackup(token="second"), {})  # noqa: S106 - no secret
+        ended = run_autobackup(desk.context, desk.notify, Autobackup(token="second"), {})  # noqa: S106 - no secret
         assert time.monotonic() - began < 5
     assert (ended.reason, ended.backups) == ("another one runs on this node already", 0)
-    told = read_heartbeat(place, desk.here.node)
-    assert told is not None
-    assert told.token == life.token
+    result = read_heartbeat(place, desk.context.node)
+    assert result is not None
+    assert result.token == life.token
 
 
 # Holds the lock as a loop does, and ends when it is told to.
@@ -94,29 +94,29 @@ signal.pause()
 def test_one_that_saves_to_another_store_is_ended_and_no_other(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, store: str, code: int | None
 ) -> None:
-    place = open_place(desk.here.store, desk.here.workspace.name)
-    desk.here.workspace.state.mkdir(parents=True, exist_ok=True)
+    place = open_place(desk.context.store, desk.context.workspace.name)
+    desk.context.workspace.state.mkdir(parents=True, exist_ok=True)
     monkeypatch.setattr(autobackup_loop, "_TAKE_TURNS_S", 20.0 if code else 0.5)
-    lock = desk.here.workspace.state / "autobackup.lock"
+    lock = desk.context.workspace.state / "autobackup.lock"
     directory = str(place.directory) if store == "own" else "/another/store/work"
     command = [sys.executable, "-c", _HOLDER, str(lock), directory, "agent"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
         assert holder.stdout
         holder.stdout.readline()
-        with autobackup_loop._only_one(desk.here, place, "") as alone:
+        with autobackup_loop._only_one(desk.context, place, "") as alone:
             assert alone is (code is not None)
         assert holder.poll() == code
         holder.kill()
 
 
 def test_one_of_a_job_before_is_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = open_place(desk.here.store, desk.here.workspace.name)
-    before = autobackup_loop._only_one(desk.here, place, "")
+    place = open_place(desk.context.store, desk.context.workspace.name)
+    before = autobackup_loop._only_one(desk.context, place, "")
     assert before.__enter__()
     monkeypatch.setattr(autobackup_loop, "_LOOK_S", 0.01)
     ends = threading.Timer(0.1, before.__exit__, (None, None, None))
     ends.start()
-    with autobackup_loop._only_one(desk.here, place, "") as alone:
+    with autobackup_loop._only_one(desk.context, place, "") as alone:
         assert alone
 
 
@@ -145,7 +145,7 @@ class Loop:
                 os.kill(os.getpid(), signal.SIGUSR1)
 
         self._patch.setattr(autobackup_loop, "beat", heard)
-        run_autobackup(self.desk.here, self.desk.teller, Autobackup(token="t"), {})  # noqa: S106 - no secret
+        run_autobackup(self.desk.context, self.desk.notify, Autobackup(token="t"), {})  # noqa: S106 - no secret
 
 
 @pytest.fixture
@@ -187,8 +187,12 @@ def test_a_directory_that_a_person_adds_meanwhile_stays_saved(quick: Loop) -> No
         desk.write(f"env/{number}", "x" * 1000)
 
     def somebody_backs_up() -> None:
-        workspace = msgspec.structs.replace(desk.here.workspace, also=("env",))
-        backup(msgspec.structs.replace(desk.here, workspace=workspace), desk.teller, Wish())
+        workspace = msgspec.structs.replace(desk.context.workspace, also=("env",))
+        backup(
+            msgspec.structs.replace(desk.context, workspace=workspace),
+            desk.notify,
+            SnapshotOptions(),
+        )
         desk.write("work/more")
 
     quick.run(2, somebody_backs_up)
@@ -196,11 +200,11 @@ def test_a_directory_that_a_person_adds_meanwhile_stays_saved(quick: Loop) -> No
     assert (quick.beats[-1].last_error, last.also, last.files) == (None, ["env"], 111)
 
 
-def without_excludes(here: Here) -> Here:
-    options = msgspec.structs.replace(here.profile.backup, exclude=[])
-    profile = msgspec.structs.replace(here.profile, backup=options)
-    settings = msgspec.structs.replace(here.settings, profile=profile)
-    return msgspec.structs.replace(here, settings=settings)
+def without_excludes(context: NodeContext) -> NodeContext:
+    options = msgspec.structs.replace(context.profile.backup, exclude=[])
+    profile = msgspec.structs.replace(context.profile, backup=options)
+    settings = msgspec.structs.replace(context.settings, profile=profile)
+    return msgspec.structs.replace(context, settings=settings)
 
 
 def test_what_clear_saves_with_newer_excludes_stays_in_the_last_snapshot(
@@ -212,8 +216,10 @@ def test_what_clear_saves_with_newer_excludes_stays_in_the_last_snapshot(
     excluded.write("work/source")
 
     def clear_saves() -> None:
-        everything = without_excludes(excluded.here)
-        backup(everything, excluded.teller, Wish(message="before clear", purpose="final"))
+        everything = without_excludes(excluded.context)
+        backup(
+            everything, excluded.notify, SnapshotOptions(message="before clear", purpose="final")
+        )
         excluded.write("work/more")
 
     Loop(excluded, monkeypatch).run(2, clear_saves)
@@ -227,9 +233,9 @@ def test_its_last_one_keeps_what_the_snapshot_before_held(tmp_path: Path) -> Non
     desk.write("env/file")
     desk.backup()
     desk.write("env/file", "changed")
-    workspace = msgspec.structs.replace(desk.here.workspace, also=())
-    here = msgspec.structs.replace(desk.here, workspace=workspace)
-    taken = backup(here, desk.teller, Wish(purpose="final"))
+    workspace = msgspec.structs.replace(desk.context.workspace, also=())
+    context = msgspec.structs.replace(desk.context, workspace=workspace)
+    taken = backup(context, desk.notify, SnapshotOptions(purpose="final"))
     assert (taken.kind, taken.files) == ("incremental", 2)
 
 
@@ -246,7 +252,7 @@ def test_a_snapshot_from_the_future_does_not_delay_the_next(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ahead = datetime.now(timezone.utc) + timedelta(hours=5)
-    backup(msgspec.structs.replace(desk.here, now=lambda: ahead), desk.teller, Wish())
+    backup(msgspec.structs.replace(desk.context, now=lambda: ahead), desk.notify, SnapshotOptions())
     beats: list[Heartbeat] = []
 
     def heard(_: object, life: Heartbeat) -> None:
@@ -255,7 +261,7 @@ def test_a_snapshot_from_the_future_does_not_delay_the_next(
             os.kill(os.getpid(), signal.SIGUSR1)
 
     monkeypatch.setattr(autobackup_loop, "beat", heard)
-    run_autobackup(desk.here, desk.teller, Autobackup(token="t"), {})  # noqa: S106 - no secret
+    run_autobackup(desk.context, desk.notify, Autobackup(token="t"), {})  # noqa: S106 - no secret
     assert (epoch(beats[0].next_time) or 0) <= time.time() + 1800
     assert [life.beats for life in beats] == list(range(1, len(beats) + 1))
 

@@ -14,7 +14,7 @@ from scratchflow.node.autobackup import scrub
 from scratchflow.node.autobackup.scrub import DAY_S, Scrub, choose
 from scratchflow.node.backup import backup
 from scratchflow.node.history import verify_snapshots
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import Verification, read_verified, record_verified
 from tests.unit.conftest import Desk
@@ -28,7 +28,11 @@ def old(desk: Desk) -> Desk:
     for days in (10, 5, 0):
         desk.write("work/file", f"{days} days ago")
         then = datetime.now(timezone.utc) - timedelta(days=days)
-        backup(msgspec.structs.replace(desk.here, now=lambda then=then: then), desk.teller, Wish())
+        backup(
+            msgspec.structs.replace(desk.context, now=lambda then=then: then),
+            desk.notify,
+            SnapshotOptions(),
+        )
     return desk
 
 
@@ -39,7 +43,7 @@ def catalogue(desk: Desk) -> Catalogue:
 def run_once(desk: Desk) -> tuple[Scrub, list[str]]:
     """One check from beginning to end."""
     lines: list[str] = []
-    one = Scrub(desk.here, desk.place, lines.append)
+    one = Scrub(desk.context, desk.place, lines.append)
     until = time.monotonic() + DEADLINE_S
     while not lines:
         assert time.monotonic() < until
@@ -94,7 +98,7 @@ def test_damage_is_found_and_told(old: Desk, monkeypatch: pytest.MonkeyPatch) ->
 def test_it_neither_waits_nor_outlives_the_loop(old: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scrub, "FIRST_LOOK_S", 0)
     monkeypatch.setattr(scrub, "verify_snapshots", lambda *_: time.sleep(DEADLINE_S))
-    one = Scrub(old.here, old.place, lambda _: None)
+    one = Scrub(old.context, old.place, lambda _: None)
     one.tend()
     process = one._process
     assert process is not None
@@ -117,5 +121,5 @@ def test_a_record_of_a_snapshot_that_is_gone_is_dropped(
 
 
 def test_verify_notes_what_it_found(old: Desk) -> None:
-    verify_snapshots(old.here, old.teller, [])
+    verify_snapshots(old.context, old.notify, [])
     assert sorted(read_verified(old.place)) == old.ids

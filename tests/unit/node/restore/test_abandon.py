@@ -13,10 +13,10 @@ from scratchflow.archive.restore.displace import Displacing
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.model.errors import NothingUnfinished, RestoreIncomplete
 from scratchflow.node.backup import backup
-from scratchflow.node.context import here_with
+from scratchflow.node.context import node_context
 from scratchflow.node.restore.restore import restore
-from scratchflow.node.restore.source import RestoreWish
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.restore.source import RestoreOptions
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.retention import readers
 from scratchflow.store.retention.prune import prune
 from scratchflow.store.retention.sweep import sweep
@@ -54,7 +54,7 @@ def test_an_abandoned_restore_is_saved_and_over(
     assert "restore --abandon" in caught.value.shown_hint
     assert "`scratchflow restore`" in caught.value.shown_hint
     abandoned = desk.restore(abandon=True)
-    assert read_restoring(desk.here.workspace) is None
+    assert read_restoring(desk.context.workspace) is None
     assert (desk.work / "README").read_text() == "half of two states"
     assert abandoned.abandoned == first
     desk.restore(str(abandoned.safety_snapshot), to=tmp_path / "x")
@@ -65,8 +65,8 @@ def test_an_abandoned_restore_is_saved_and_over(
 def test_an_abandoned_restore_gives_back_what_was_moved_aside(desk: Desk) -> None:
     taken = str(desk.backup().snapshot)
     before = desk.content()
-    begin_restoring(desk.here.workspace, Restoring(snapshot=taken, mode="full"))
-    (desk.here.workspace.state / "base.json").unlink()
+    begin_restoring(desk.context.workspace, Restoring(snapshot=taken, mode="full"))
+    (desk.context.workspace.state / "base.json").unlink()
     desk.work.rename(desk.scratch / f"work.before-{taken}")
     desk.restore(abandon=True)
     assert desk.content() == before
@@ -93,8 +93,8 @@ def test_a_failure_before_the_first_change_costs_no_note_and_no_base(
         patched.setattr(deltas, "apply", fail)
         with pytest.raises(Exception, match="Input/output"):
             desk.restore(first)
-    assert read_restoring(desk.here.workspace) is None
-    assert read_base(desk.here.workspace, desk.here.store) == second
+    assert read_restoring(desk.context.workspace) is None
+    assert read_base(desk.context.workspace, desk.context.store) == second
     assert desk.backup().kind == "unchanged"
 
 
@@ -104,12 +104,12 @@ def test_scratch_may_be_a_symlink(tmp_path: Path) -> None:
     (tmp_path / "scratch").symlink_to(tmp_path / "disk")
     environment = {"USER": "u", "HOME": "/h"}
     config = str(tmp_path / "config.toml")
-    desk = Desk(here_with(load_settings(Asked(config=config), environment), environment))
+    desk = Desk(node_context(load_settings(Asked(config=config), environment), environment))
     desk.write("work/README", "hello")
-    first = backup(desk.here, desk.teller, Wish())
+    first = backup(desk.context, desk.notify, SnapshotOptions())
     desk.write("work/README", "second")
     desk.backup()
-    restored = restore(desk.here, desk.teller, RestoreWish(str(first.snapshot)))
+    restored = restore(desk.context, desk.notify, RestoreOptions(str(first.snapshot)))
     assert restored.mode == "delta"
     assert (tmp_path / "scratch/work/README").read_text() == "hello"
     assert (tmp_path / "scratch").is_symlink()
@@ -130,8 +130,8 @@ def test_what_a_restore_reads_is_not_pruned(
     pruned: list[list[str]] = []
 
     def with_company(*arguments: object, **more: object) -> object:
-        with desk.here.lock(desk.place, "prune") as lock:
-            prune(lock, desk.here.profile.backup)
+        with desk.context.lock(desk.place, "prune") as lock:
+            prune(lock, desk.context.profile.backup)
             sweep(lock, 1 << 40)
         pruned.append(desk.ids)
         return apply(*arguments, **more)  # type: ignore[arg-type]  # as they came
@@ -141,13 +141,13 @@ def test_what_a_restore_reads_is_not_pruned(
     assert (desk.work / "file").read_text() == "0"
     assert oldest in pruned[0]
     assert len(pruned[0]) < 6
-    assert readers.held_archives(desk.place, desk.here.now().timestamp()) == set()
+    assert readers.held_archives(desk.place, desk.context.now().timestamp()) == set()
 
 
 def test_a_reader_that_died_keeps_nothing(desk: Desk) -> None:
     taken = str(desk.backup().snapshot)
-    now = desk.here.now().timestamp()
-    with readers.reading(desk.place, taken, [taken], token=desk.here.token(4)):
+    now = desk.context.now().timestamp()
+    with readers.reading(desk.place, taken, [taken], token=desk.context.token(4)):
         assert readers.held_archives(desk.place, now) == {taken}
         assert readers.held_archives(desk.place, now + 3 * 86400) == set()
         (file,) = (desk.place.directory / "readers").iterdir()
@@ -160,11 +160,11 @@ def test_a_reader_that_died_keeps_nothing(desk: Desk) -> None:
 
 def test_what_a_killed_reader_left_is_swept_away(desk: Desk) -> None:
     taken = str(desk.backup().snapshot)
-    now = desk.here.now().timestamp()
-    with readers.reading(desk.place, taken, [taken], token=desk.here.token(4)):
-        with desk.here.lock(desk.place, "test") as lock:
+    now = desk.context.now().timestamp()
+    with readers.reading(desk.place, taken, [taken], token=desk.context.token(4)):
+        with desk.context.lock(desk.place, "test") as lock:
             sweep(lock, now)
         assert len(os.listdir(desk.place.directory / "readers")) == 1
-        with desk.here.lock(desk.place, "test") as lock:
+        with desk.context.lock(desk.place, "test") as lock:
             sweep(lock, now + 3 * 86400)
         assert os.listdir(desk.place.directory / "readers") == []

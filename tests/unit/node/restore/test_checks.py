@@ -89,7 +89,7 @@ def test_no_root_is_swapped_in_when_another_one_cannot_be(
     other = make_desk(tmp_path / "other", '[profiles.test.backup]\nalso = ["env", "above/sub"]\n')
     for path in ("work/mine", "work/d/mine", "env/mine", "above/sub/mine"):
         other.write(path, "mine")
-    there = Desk(msgspec.structs.replace(other.here, store=desk.here.store))
+    there = Desk(msgspec.structs.replace(other.context, store=desk.context.store))
     (there.scratch / "above").chmod(mode)
     with pytest.raises(ScratchflowError) as caught:
         there.restore(snapshot, replace=True)

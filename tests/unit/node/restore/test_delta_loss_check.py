@@ -123,7 +123,7 @@ def test_a_file_in_a_directory_that_may_not_be_read_is_kept(desk: Desk, tmp_path
     try:
         desk.restore(str(taken.snapshot))
     except NotSaved:
-        assert read_restoring(desk.here.workspace) is None
+        assert read_restoring(desk.context.workspace) is None
     (desk.work / "src").chmod(0o700)
     assert is_kept(desk, b"in no snapshot", tmp_path / "all")
 
@@ -192,7 +192,7 @@ def test_what_appears_in_a_directory_that_makes_room_for_a_file_is_kept(
     desk.restore(first)
     assert (desk.work / "README").read_text() == "hello"
     assert is_kept(desk, b"appeared", tmp_path / "all")
-    assert read_restoring(desk.here.workspace) is None
+    assert read_restoring(desk.context.workspace) is None
 
 
 def test_an_excluded_file_of_the_same_size_and_time_is_not_taken_for_the_wanted_one(
@@ -229,7 +229,7 @@ def test_an_ignored_file_in_the_way_is_found_before_anything_is_deleted(desk: De
     with pytest.raises(NotSaved):
         desk.restore(first)
     assert desk.content() == before
-    assert read_restoring(desk.here.workspace) is None
+    assert read_restoring(desk.context.workspace) is None
     assert desk.backup().kind == "unchanged"
 
 

@@ -44,7 +44,7 @@ def test_into_an_empty_place_everything_comes_back(desk: Desk) -> None:
     restored = desk.restore()
     assert (restored.mode, restored.written_files) == ("full", 3)
     assert desk.content() == before
-    assert read_restoring(desk.here.workspace) is None
+    assert read_restoring(desk.context.workspace) is None
 
 
 def test_the_first_backup_after_a_restore_finds_nothing_to_do(desk: Desk) -> None:
@@ -100,7 +100,7 @@ def test_after_going_back_a_backup_finds_nothing_to_do(desk: Desk) -> None:
         again = desk.backup()
         assert (again.kind, again.snapshot) == ("unchanged", restored.committed_as)
         assert again.files == snapshot.files
-    assert verify_snapshots(desk.here, desk.teller, []).bad == []
+    assert verify_snapshots(desk.context, desk.notify, []).bad == []
 
 
 def test_what_an_older_snapshot_had_not_yet_saved_stays_in_the_newest(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_what_an_older_snapshot_had_not_yet_saved_stays_in_the_newest(tmp_path: 
     restored = desk.restore(str(first.snapshot))
     assert (desk.work / "a").read_text() == "1"
     shown = show_snapshot(
-        desk.here, desk.teller, Show(snapshot=str(restored.committed_as), path="env")
+        desk.context, desk.notify, Show(snapshot=str(restored.committed_as), path="env")
     )
     assert [entry.path for entry in shown.entries] == ["env/e"]
 
@@ -150,7 +150,7 @@ def test_an_unknown_workspace_is_refused_or_moved_aside(desk: Desk, tmp_path: Pa
     before = desk.content()
     other = make_desk(_made(tmp_path / "other"))
     other.write("work/mine", "mine")
-    other.here = msgspec.structs.replace(other.here, store=desk.here.store)
+    other.context = msgspec.structs.replace(other.context, store=desk.context.store)
     with pytest.raises(TargetNotEmpty):
         other.restore()
     assert other.content() == {"mine": b"mine"}
@@ -168,11 +168,11 @@ def _made(path: Path) -> Path:
 def test_a_restore_that_died_after_its_last_step_counts_as_done(desk: Desk) -> None:
     taken = desk.backup()
     before = desk.content()
-    begin_restoring(desk.here.workspace, Restoring(snapshot=str(taken.snapshot), mode="full"))
+    begin_restoring(desk.context.workspace, Restoring(snapshot=str(taken.snapshot), mode="full"))
     restored = desk.restore()
     assert (restored.mode, restored.moved_aside) == ("nothing", [])
     assert desk.content() == before
-    assert read_restoring(desk.here.workspace) is None
+    assert read_restoring(desk.context.workspace) is None
 
 
 def test_one_path_comes_back_into_the_workspace_and_the_rest_stays(desk: Desk) -> None:
@@ -221,8 +221,8 @@ def test_a_dry_run_changes_nothing(desk: Desk) -> None:
     desk.write("work/README", "changed")
     desk.backup()
     before, ids = desk.content(), desk.ids
-    told = desk.restore(str(first.snapshot), dry_run=True)
-    assert (told.mode, told.written_files, told.dry_run) == ("delta", 1, True)
+    result = desk.restore(str(first.snapshot), dry_run=True)
+    assert (result.mode, result.written_files, result.dry_run) == ("delta", 1, True)
     assert (desk.content(), desk.ids) == (before, ids)
 
 
@@ -237,7 +237,7 @@ def test_a_damaged_snapshot_leaves_the_workspace_as_it_was(desk: Desk) -> None:
         desk.restore()
     assert not desk.work.exists()
     assert [path.name for path in desk.scratch.iterdir()] == [".scratchflow"]
-    bad = verify_snapshots(desk.here, desk.teller, [])
+    bad = verify_snapshots(desk.context, desk.notify, [])
     assert [one.id for one in bad.bad] == [taken.snapshot]
     assert bad.exit_code() == 31
 
@@ -246,12 +246,12 @@ def test_two_nodes_that_both_changed_are_both_kept(desk: Desk, tmp_path: Path) -
     first = desk.backup()
     other = make_desk(_made(tmp_path / "other"))
     other.work.rmdir()
-    other.here = msgspec.structs.replace(other.here, store=desk.here.store)
+    other.context = msgspec.structs.replace(other.context, store=desk.context.store)
     other.restore()
     desk.write("work/here", "1")
     other.write("work/there", "2")
     mine, theirs = desk.backup(), other.backup()
-    rows = list_snapshots(desk.here, desk.teller).snapshots
+    rows = list_snapshots(desk.context, desk.notify).snapshots
     assert {row.id: row.parent for row in rows[1:]} == {
         mine.snapshot: first.snapshot,
         theirs.snapshot: first.snapshot,
@@ -263,12 +263,12 @@ def test_an_exported_incremental_is_one_plain_full_archive(desk: Desk, tmp_path:
     desk.write("work/README", "changed")
     assert desk.backup().kind == "incremental"
     file = tmp_path / "out.tar.lz4"
-    export_snapshot(desk.here, desk.teller, "latest", file, dry_run=False)
+    export_snapshot(desk.context, desk.notify, "latest", file, dry_run=False)
     target = _made(tmp_path / "plain")
     unpack_plainly(file, target)
     assert desk.content(target / "work") == desk.content()
     with pytest.raises(FileTaken):
-        export_snapshot(desk.here, desk.teller, "latest", file, dry_run=False)
+        export_snapshot(desk.context, desk.notify, "latest", file, dry_run=False)
 
 
 @pytest.mark.parametrize("names", ["work", "."], ids=["from scratch down", "from inside"])
@@ -279,7 +279,7 @@ def test_any_tar_lz4_can_be_imported_and_restored_from(
     file = tmp_path / "made-by-tar.tar.lz4"
     pack_plainly(top, names, file)
     before = desk.content()
-    imported = import_snapshot(desk.here, desk.teller, file, dry_run=False)
+    imported = import_snapshot(desk.context, desk.notify, file, dry_run=False)
     assert imported.files == 3
     desk.restore(str(imported.snapshot), to=tmp_path / "a")
     assert desk.content(tmp_path / "a/work") == before
@@ -288,16 +288,16 @@ def test_any_tar_lz4_can_be_imported_and_restored_from(
     empty(desk)
     desk.restore(source=file)
     assert desk.content() == before
-    assert read_base(desk.here.workspace, desk.here.store) is None
+    assert read_base(desk.context.workspace, desk.context.store) is None
 
 
 def test_a_file_that_cannot_be_read_is_a_clear_error(desk: Desk, tmp_path: Path) -> None:
     with pytest.raises(FileFailed):
-        import_snapshot(desk.here, desk.teller, tmp_path / "nosuch", dry_run=False)
+        import_snapshot(desk.context, desk.notify, tmp_path / "nosuch", dry_run=False)
     (tmp_path / "junk").write_bytes(os.urandom(5000))
     with pytest.raises(SnapshotDamaged):
-        import_snapshot(desk.here, desk.teller, tmp_path / "junk", dry_run=False)
-    assert not list(desk.here.store.rglob("*.tar.lz4"))
+        import_snapshot(desk.context, desk.notify, tmp_path / "junk", dry_run=False)
+    assert not list(desk.context.store.rglob("*.tar.lz4"))
 
 
 def test_show_and_diff_tell_what_is_inside(desk: Desk) -> None:
@@ -306,7 +306,7 @@ def test_show_and_diff_tell_what_is_inside(desk: Desk) -> None:
     desk.write("work/new\nline", "x")
     (desk.work / "src/main.py").unlink()
     second = desk.backup()
-    shown = show_snapshot(desk.here, desk.teller, Show(path="work"))
+    shown = show_snapshot(desk.context, desk.notify, Show(path="work"))
     assert [entry.path for entry in shown.entries] == [
         "work/README",
         "work/data",
@@ -314,7 +314,7 @@ def test_show_and_diff_tell_what_is_inside(desk: Desk) -> None:
         "work/src",
     ]
     diff = diff_snapshots(
-        desk.here, desk.teller, Diff(older=str(first.snapshot), newer=str(second.snapshot))
+        desk.context, desk.notify, Diff(older=str(first.snapshot), newer=str(second.snapshot))
     )
     assert {(change.action, change.path) for change in diff.paths} == {
         ("changed", "work/README"),

@@ -22,7 +22,7 @@ from scratchflow.model.errors import (
     WorkspaceBusy,
     WorkspaceIsLink,
 )
-from scratchflow.node.context import here_with
+from scratchflow.node.context import node_context
 from scratchflow.node.transfer import export_snapshot, import_snapshot
 from scratchflow.workspace.lock import alone_with
 from scratchflow.workspace.notes import read_restoring
@@ -62,9 +62,9 @@ def saved_somewhere(desk: Desk, path: str, content: bytes, target: Path) -> bool
 
 def test_two_at_once_take_turns(desk: Desk) -> None:
     desk.backup()
-    workspace = desk.here.workspace
+    workspace = desk.context.workspace
     with (
-        desk.here.alone(lambda _: None),
+        desk.context.alone(lambda _: None),
         pytest.raises(WorkspaceBusy),
         alone_with(workspace, wait_s=0),
     ):
@@ -96,10 +96,10 @@ def test_running_an_interrupted_restore_again_does_what_was_asked_first(
     desk.write("work/README", "unsaved")
     (desk.work / "src/main.py").unlink()
     cut_power(desk)  # `latest` is the safety snapshot from here on
-    assert read_restoring(desk.here.workspace) is not None
+    assert read_restoring(desk.context.workspace) is not None
     desk.restore()
     assert desk.content() == before
-    assert read_restoring(desk.here.workspace) is None
+    assert read_restoring(desk.context.workspace) is None
 
 
 def test_a_failure_before_the_first_change_leaves_no_note(
@@ -115,7 +115,7 @@ def test_a_failure_before_the_first_change_leaves_no_note(
     monkeypatch.setattr(deltas, "find_delta", fail)
     with pytest.raises(SnapshotDamaged):
         desk.restore(first)
-    assert read_restoring(desk.here.workspace) is None
+    assert read_restoring(desk.context.workspace) is None
     assert desk.backup().kind == "unchanged"
 
 
@@ -178,7 +178,7 @@ def test_a_file_changed_after_the_safety_snapshot_is_not_overwritten(
             with pytest.raises(NotSaved, match=path):
                 desk.restore(first)
         assert (desk.work / path).read_bytes() == content
-        assert read_restoring(desk.here.workspace) is None
+        assert read_restoring(desk.context.workspace) is None
     assert len(desk.ids) > len(before)
     desk.restore(first)
     assert (desk.work / "README").read_text() == "hello"
@@ -192,8 +192,8 @@ def test_directories_that_the_profile_no_longer_saves_are_saved_before_a_restore
     desk.write("env/e", "old")
     desk.backup()
     desk.write("env/e", "edited")
-    desk.here = msgspec.structs.replace(
-        desk.here, workspace=msgspec.structs.replace(desk.here.workspace, also=())
+    desk.context = msgspec.structs.replace(
+        desk.context, workspace=msgspec.structs.replace(desk.context.workspace, also=())
     )
     desk.restore()
     assert (desk.scratch / "env/e").read_text() == "old"
@@ -207,8 +207,8 @@ def test_what_the_snapshot_never_had_is_not_taken_for_something_it_lacks(tmp_pat
     desk.write("work/a", "2")
     desk.backup()
     desk.write("env/e", "made since")
-    desk.here = msgspec.structs.replace(
-        desk.here, workspace=msgspec.structs.replace(desk.here.workspace, also=())
+    desk.context = msgspec.structs.replace(
+        desk.context, workspace=msgspec.structs.replace(desk.context.workspace, also=())
     )
     assert desk.restore(first).mode == "delta"
     assert (desk.scratch / "work/a").read_text() == "1"
@@ -227,7 +227,7 @@ def test_a_file_that_is_excluded_now_is_not_overwritten(tmp_path: Path) -> None:
     assert "take it out of `backup.exclude` or `.scratchignore`" in caught.value.shown_hint
     assert "readable" not in caught.value.shown_hint
     assert (desk.work / "a.o").read_text() == "edited"
-    assert read_restoring(desk.here.workspace) is None
+    assert read_restoring(desk.context.workspace) is None
 
 
 def test_a_path_goes_never_through_a_symlink_out_of_the_workspace(
@@ -283,7 +283,7 @@ def test_an_incremental_archive_is_not_taken_for_a_complete_one(desk: Desk, tmp_
     desk.write("work/README", "changed")
     part = desk.place.archive(str(desk.backup().snapshot))
     with pytest.raises(FileIncomplete):
-        import_snapshot(desk.here, desk.teller, part, dry_run=False)
+        import_snapshot(desk.context, desk.notify, part, dry_run=False)
     with pytest.raises(FileIncomplete):
         desk.restore(source=part, to=tmp_path / "x")
 
@@ -292,17 +292,19 @@ def test_an_incremental_archive_is_not_taken_for_a_complete_one(desk: Desk, tmp_
 def test_a_store_inside_the_workspace_is_refused(desk: Desk, tmp_path: Path, store: str) -> None:
     import msgspec
 
-    settings = desk.here.settings
+    settings = desk.context.settings
     profile = msgspec.structs.replace(settings.profile, store=str(tmp_path / store))
     with pytest.raises(StoreOverlaps):
-        here_with(msgspec.structs.replace(settings, profile=profile), {"USER": "u", "HOME": "/h"})
+        node_context(
+            msgspec.structs.replace(settings, profile=profile), {"USER": "u", "HOME": "/h"}
+        )
 
 
 def test_an_export_leaves_files_beside_it_alone(desk: Desk, tmp_path: Path) -> None:
     desk.backup()
     mine = tmp_path / ".tmp-out.tar.lz4"
     mine.write_text("mine")
-    export_snapshot(desk.here, desk.teller, "latest", tmp_path / "out.tar.lz4", dry_run=False)
+    export_snapshot(desk.context, desk.notify, "latest", tmp_path / "out.tar.lz4", dry_run=False)
     assert mine.read_text() == "mine"
 
 
@@ -326,7 +328,7 @@ def test_a_foreign_archive_cannot_bring_our_own_notes(desk: Desk, tmp_path: Path
     file = tmp_path / "foreign.tar.lz4"
     pack_plainly(tmp_path, "top", file)
     desk.restore(source=file, replace=True)
-    notes = desk.here.workspace.state
+    notes = desk.context.workspace.state
     assert not (notes / "base.json").exists() or (notes / "base.json").read_text() != "{}"
     assert (desk.work / "top/work/file").read_text() == "theirs"
 

@@ -11,7 +11,7 @@ import pytest
 from scratchflow.archive.compare.plan import Plan
 from scratchflow.model.errors import NoSpace, RestoreIncomplete, TargetFull
 from scratchflow.node import snapshot as snapshotting
-from scratchflow.node.snapshot import Wish
+from scratchflow.node.snapshot import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.retention.prune import remove
 from scratchflow.testing.store import make_lock
@@ -27,12 +27,12 @@ def fallen_behind(desk: Desk) -> str:
     base = str(desk.backup().snapshot)
     desk.write("work/README", NEWER)
     newest = str(desk.backup().snapshot)
-    elsewhere = msgspec.structs.replace(desk.here.workspace, scratch=desk.scratch.parent / "old")
-    old = Desk(msgspec.structs.replace(desk.here, workspace=elsewhere))
+    elsewhere = msgspec.structs.replace(desk.context.workspace, scratch=desk.scratch.parent / "old")
+    old = Desk(msgspec.structs.replace(desk.context, workspace=elsewhere))
     old.restore(base)
     with make_lock(desk.place).acquired() as lock:
         remove(lock, [one for one in desk.ids if one != newest])
-    desk.here = old.here
+    desk.context = old.context
     return newest
 
 
@@ -57,7 +57,7 @@ def test_a_full_snapshot_that_does_not_fit_is_put_off(
 
     def full_disk(planned: Plan, *rest: object) -> object:
         if planned.full:
-            raise NoSpace(path=desk.here.store, reason="No space left on device")
+            raise NoSpace(path=desk.context.store, reason="No space left on device")
         return write(planned, *rest)  # type: ignore[arg-type]  # as they came
 
     monkeypatch.setattr(snapshotting, "_write", full_disk)
@@ -72,17 +72,17 @@ def test_a_full_snapshot_that_does_not_fit_is_put_off(
 def test_a_restore_that_runs_is_waited_for_and_not_called_unfinished(desk: Desk) -> None:
     snapshot = str(desk.backup().snapshot)
     desk.write("work/more")
-    workspace = desk.here.workspace
+    workspace = desk.context.workspace
     with alone_with(workspace, wait_s=0):
         begin_restoring(workspace, Restoring(snapshot=snapshot, mode="delta"))
         waiting = threading.Event()
         taken: list[str] = []
 
         def back_up() -> None:
-            here = msgspec.structs.replace(desk.here)
-            teller = desk.teller
+            context = msgspec.structs.replace(desk.context)
+            notify = desk.notify
             waiting.set()
-            taken.append(str(snapshotting_backup(here, teller)))
+            taken.append(str(snapshotting_backup(context, notify)))
 
         thread = threading.Thread(target=back_up)
         thread.start()
@@ -95,15 +95,15 @@ def test_a_restore_that_runs_is_waited_for_and_not_called_unfinished(desk: Desk)
         desk.backup()
 
 
-def snapshotting_backup(here: object, teller: object) -> str | None:
+def snapshotting_backup(context: object, notify: object) -> str | None:
     from scratchflow.node.backup import backup
 
-    return backup(here, teller, Wish()).snapshot  # type: ignore[arg-type]  # as they came
+    return backup(context, notify, SnapshotOptions()).snapshot  # type: ignore[arg-type]  # as they came
 
 
 def test_a_workspace_that_a_killed_restore_left_away_is_not_called_missing(desk: Desk) -> None:
     snapshot = str(desk.backup().snapshot)
-    begin_restoring(desk.here.workspace, Restoring(snapshot=snapshot, mode="full"))
+    begin_restoring(desk.context.workspace, Restoring(snapshot=snapshot, mode="full"))
     desk.work.rename(desk.scratch / "work.before-it")
     with pytest.raises(RestoreIncomplete):
         desk.backup()

@@ -48,7 +48,7 @@ def broken(request: pytest.FixtureRequest, desk: Desk) -> tuple[Desk, str, str]:
     second = desk.backup().snapshot or ""
     request.param(desk.place.manifest(second))
     os.rename(desk.work, desk.scratch / "gone")
-    forget_base(desk.here.workspace)
+    forget_base(desk.context.workspace)
     return desk, first, second
 
 
@@ -56,9 +56,14 @@ def test_restore_names_what_it_cannot_read_and_how_to_go_on(
     broken: tuple[Desk, str, str],
 ) -> None:
     desk, first, second = broken
-    for wish in ({}, {"dry_run": True}, {"to": desk.scratch / "elsewhere"}, {"paths": ("work",)}):
+    for options in (
+        {},
+        {"dry_run": True},
+        {"to": desk.scratch / "elsewhere"},
+        {"paths": ("work",)},
+    ):
         with pytest.raises(LatestUnreadable) as caught:
-            desk.restore(**wish)
+            desk.restore(**options)
         assert second in str(caught.value)
         assert first in caught.value.shown_hint
         assert caught.value.exit_code == 31
@@ -68,7 +73,7 @@ def test_restore_names_what_it_cannot_read_and_how_to_go_on(
 def test_up_does_not_bring_an_older_state(broken: tuple[Desk, str, str]) -> None:
     desk, _, _ = broken
     with pytest.raises(LatestUnreadable):
-        settle(desk.here, desk.teller, Settle())
+        settle(desk.context, desk.notify, Settle())
     assert not desk.work.exists()
 
 
@@ -77,7 +82,7 @@ def test_up_goes_on_with_the_work_that_is_there(desk: Desk) -> None:
     desk.write("work/README", "changed")
     second = desk.backup().snapshot or ""
     flip(desk.place.manifest(second))
-    assert settle(desk.here, desk.teller, Settle()).action == "nothing"
+    assert settle(desk.context, desk.notify, Settle()).action == "nothing"
     assert desk.content()["README"] == b"changed"
 
 
@@ -98,13 +103,13 @@ def test_a_store_of_which_nothing_can_be_read_is_not_an_empty_store(desk: Desk) 
     only = desk.backup().snapshot or ""
     flip(desk.place.manifest(only))
     os.rename(desk.work, desk.scratch / "gone")
-    forget_base(desk.here.workspace)
-    for act in (desk.restore, lambda: settle(desk.here, desk.teller, Settle())):
+    forget_base(desk.context.workspace)
+    for act in (desk.restore, lambda: settle(desk.context, desk.notify, Settle())):
         with pytest.raises(LatestUnreadable) as caught:
             act()
         assert only in str(caught.value)
     with pytest.raises(WorkspaceKnown):
-        create(desk.here, desk.teller, Create(), {})
+        create(desk.context, desk.notify, Create(), {})
     assert not desk.work.exists()
 
 

@@ -16,7 +16,7 @@ def half_restored(desk: Desk) -> str:
     gone = str(desk.backup().snapshot)
     desk.write("work/README", "second")
     desk.backup(full=True)
-    begin_restoring(desk.here.workspace, Restoring(snapshot=gone, mode="delta"))
+    begin_restoring(desk.context.workspace, Restoring(snapshot=gone, mode="delta"))
     desk.write("work/README", "half")
     desk.place.manifest(gone).unlink()
     return gone
@@ -39,14 +39,14 @@ def test_both_ways_out_work(desk: Desk, tmp_path: Path) -> None:
     assert (desk.work / "README").read_text() == "second"
     half_restored(desk)
     saved = desk.restore(abandon=True).safety_snapshot
-    assert read_restoring(desk.here.workspace) is None
+    assert read_restoring(desk.context.workspace) is None
     desk.restore(str(saved), to=tmp_path / "saved")
     assert (tmp_path / "saved/work/README").read_text() == "half"
 
 
 def test_a_store_that_is_away_does_not_make_it_gone(desk: Desk) -> None:
     half_restored(desk)
-    desk.place.directory.rename(desk.here.store / "away")
+    desk.place.directory.rename(desk.context.store / "away")
     with pytest.raises(RestoreIncomplete) as caught:
         desk.backup()
     assert not isinstance(caught.value, RestoreUnfinishable)

@@ -29,7 +29,7 @@ from scratchflow.ssh.config.alias_text import (
     target_text,
 )
 from scratchflow.ssh.config.include import apply, plan_install
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import ResolvedHost, resolve
 from tests.unit.ssh.conftest import ssh_view
 
@@ -37,7 +37,7 @@ TARGET = AliasTarget(profile="aws", node="node-1", user="ada", login="aws-login"
 ALIAS = "compile_machine"
 
 
-def test_ssh_sees_what_the_contract_promises(places: SshPlaces) -> None:
+def test_ssh_sees_what_the_contract_promises(places: SshPaths) -> None:
     places.config.write_bytes(
         b"Host *\n  ControlMaster auto\n  ControlPath ~/cm-%C\n  ForwardAgent yes\n  User nobody\n"
         b"  StrictHostKeyChecking no\n  ProxyCommand nc %h %p\n"
@@ -61,7 +61,7 @@ def test_ssh_sees_what_the_contract_promises(places: SshPlaces) -> None:
     assert not [line for line in lines if line.startswith(("controlpath", "proxycommand"))]
 
 
-def test_repointing_leaves_nothing_of_the_node_before(places: SshPlaces) -> None:
+def test_repointing_leaves_nothing_of_the_node_before(places: SshPaths) -> None:
     point_alias(places, ALIAS, TARGET)
     other = AliasTarget("aws", "node-2", "ada", None, 2222, ("~/.ssh/my key",), True)
     point_alias(places, ALIAS, other)
@@ -72,7 +72,7 @@ def test_repointing_leaves_nothing_of_the_node_before(places: SshPlaces) -> None
     assert found.identity_files == ("~/.ssh/my key",)
 
 
-def test_a_parked_alias_fails_at_once_and_says_what_to_run(places: SshPlaces) -> None:
+def test_a_parked_alias_fails_at_once_and_says_what_to_run(places: SshPaths) -> None:
     apply(plan_install(places))
     point_alias(places, ALIAS, TARGET)
     park_alias(places, ALIAS)
@@ -95,7 +95,7 @@ def test_a_parked_alias_fails_at_once_and_says_what_to_run(places: SshPlaces) ->
         assert time.monotonic() - started < 20
 
 
-def test_files_are_ours_alone_under_any_umask(places: SshPlaces, any_umask: int) -> None:
+def test_files_are_ours_alone_under_any_umask(places: SshPaths, any_umask: int) -> None:
     assert any_umask in {0, 2, 0o77}
     point_alias(places, ALIAS, TARGET)
     assert stat.S_IMODE(places.directory.stat().st_mode) == 0o700
@@ -103,7 +103,7 @@ def test_files_are_ours_alone_under_any_umask(places: SshPlaces, any_umask: int)
     assert stat.S_IMODE(places.alias_file(ALIAS).stat().st_mode) == 0o600
 
 
-def test_an_open_directory_is_closed(places: SshPlaces) -> None:
+def test_an_open_directory_is_closed(places: SshPaths) -> None:
     places.directory.mkdir(mode=0o777)
     places.directory.chmod(0o777)
     park_alias(places, ALIAS)
@@ -111,7 +111,7 @@ def test_an_open_directory_is_closed(places: SshPlaces) -> None:
 
 
 def test_a_candidate_that_ssh_reads_otherwise_never_gets_the_name(
-    places: SshPlaces, monkeypatch: pytest.MonkeyPatch
+    places: SshPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     point_alias(places, ALIAS, TARGET)
     before = places.alias_file(ALIAS).read_bytes()
@@ -143,20 +143,20 @@ def test_a_candidate_that_ssh_reads_otherwise_never_gets_the_name(
         "Host compile_machine\n  HostName a\n  User x\n  Port 22\n  ProxyJump none\n  HostKeyAlias p-b\n",
     ],
 )
-def test_a_file_edited_by_hand_leads_nowhere_we_know(places: SshPlaces, text: str) -> None:
+def test_a_file_edited_by_hand_leads_nowhere_we_know(places: SshPaths, text: str) -> None:
     places.directory.mkdir()
     places.alias_file(ALIAS).write_text(text)
     assert read_alias(places, ALIAS) is None
 
 
-def test_an_option_added_by_hand_does_not_hide_the_target(places: SshPlaces) -> None:
+def test_an_option_added_by_hand_does_not_hide_the_target(places: SshPaths) -> None:
     point_alias(places, ALIAS, TARGET)
     file = places.alias_file(ALIAS)
     file.write_text(file.read_text() + "\n# mine\n  LocalForward 8888 localhost:8888\n")
     assert read_alias(places, ALIAS) == TARGET
 
 
-def test_removing_takes_ours_and_nothing_else(places: SshPlaces) -> None:
+def test_removing_takes_ours_and_nothing_else(places: SshPaths) -> None:
     point_alias(places, ALIAS, TARGET)
     point_alias(places, "other", TARGET)
     remove_alias(places, "other")
@@ -199,7 +199,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("value", HOSTILE)
 @pytest.mark.parametrize("field", ["alias", "profile", "node", "user", "login"])
-def test_hostile_values_are_refused(places: SshPlaces, field: str, value: str) -> None:
+def test_hostile_values_are_refused(places: SshPaths, field: str, value: str) -> None:
     given = {"alias": ALIAS, "profile": "p", "node": "n", "user": "u", "login": "l", field: value}
     alias, profile, node, user, login = given.values()
     with pytest.raises(SshConfigRefused):
@@ -209,7 +209,7 @@ def test_hostile_values_are_refused(places: SshPlaces, field: str, value: str) -
 
 @pytest.mark.parametrize("node", ["1", "10.1", "0x7f.1", "127.0.0.01"])
 def test_a_number_is_no_node_since_ssh_would_take_it_for_an_address(
-    places: SshPlaces, node: str
+    places: SshPaths, node: str
 ) -> None:
     with pytest.raises(SshConfigRefused):
         point_alias(places, ALIAS, AliasTarget("p", node, "u", "l"))
@@ -217,14 +217,14 @@ def test_a_number_is_no_node_since_ssh_would_take_it_for_an_address(
 
 
 @pytest.mark.parametrize("path", ['a"b', "a\nb", "a%db", "${HOME}/a", "a\\b", ""])
-def test_hostile_key_paths_are_refused(places: SshPlaces, path: str) -> None:
+def test_hostile_key_paths_are_refused(places: SshPaths, path: str) -> None:
     target = AliasTarget("p", "n", "u", "l", identity_files=(path,))
     with pytest.raises(SshConfigRefused):
         point_alias(places, ALIAS, target)
 
 
 @pytest.mark.parametrize("login", ["10.0.0.5", "ada@10.0.0.5", "LOGIN.example"])
-def test_a_login_host_may_be_an_address(places: SshPlaces, login: str) -> None:
+def test_a_login_host_may_be_an_address(places: SshPaths, login: str) -> None:
     target = AliasTarget("p", "n", "u", login)
     point_alias(places, ALIAS, target)
     assert read_alias(places, ALIAS) == target
@@ -232,7 +232,7 @@ def test_a_login_host_may_be_an_address(places: SshPlaces, login: str) -> None:
         point_alias(places, ALIAS, AliasTarget("p", "n", "u", "none"))
 
 
-def test_an_alias_cannot_jump_through_itself(places: SshPlaces) -> None:
+def test_an_alias_cannot_jump_through_itself(places: SshPaths) -> None:
     with pytest.raises(SshConfigRefused, match="login host itself"):
         point_alias(places, "login", AliasTarget("p", "n", "u", "me@LOGIN"))
     with pytest.raises(SshConfigRefused, match="name of the login host"):
@@ -252,8 +252,8 @@ def test_fuzzed_values_are_refused_or_add_no_directive(
     target = AliasTarget(profile, node, user, login)
     if fault_in(alias, target):
         return
-    text = target_text(alias, target, SshPlaces(Path("/x/config")))
-    plain = target_text("a", AliasTarget("p", "n", "u", "l"), SshPlaces(Path("/x/config")))
+    text = target_text(alias, target, SshPaths(Path("/x/config")))
+    plain = target_text("a", AliasTarget("p", "n", "u", "l"), SshPaths(Path("/x/config")))
     assert [line.split()[:1] for line in text.splitlines()] == [
         line.split()[:1] for line in plain.splitlines()
     ]
@@ -276,7 +276,7 @@ def test_whatever_is_not_refused_ssh_reads_as_meant(
     target = AliasTarget(profile, node, user, login)
     if fault_in(alias, target):
         return
-    places = SshPlaces(tmp_path_factory.mktemp("ssh") / "config")
+    places = SshPaths(tmp_path_factory.mktemp("ssh") / "config")
     point_alias(places, alias, target)
     assert read_alias(places, alias) == target
 
@@ -289,7 +289,7 @@ def test_the_alias_needs_no_paramiko() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def test_an_alias_that_another_version_parked_is_still_parked(places: SshPlaces) -> None:
+def test_an_alias_that_another_version_parked_is_still_parked(places: SshPaths) -> None:
     park_alias(places, ALIAS)
     file = places.alias_file(ALIAS)
     file.write_text(file.read_text().replace("Run: scratchflow up", "Run: something else"))

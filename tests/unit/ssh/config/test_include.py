@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import SshConfigRefused
-from scratchflow.ssh.config import user_file as sacred
+from scratchflow.ssh.config import user_file
 from scratchflow.ssh.config.include import (
     BEGIN,
     END,
@@ -18,19 +18,19 @@ from scratchflow.ssh.config.include import (
     plan_install,
     plan_remove,
 )
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from tests.unit.ssh.conftest import ssh_view
 
 
-def install(places: SshPlaces) -> None:
+def install(places: SshPaths) -> None:
     apply(plan_install(places))
 
 
-def remove(places: SshPlaces) -> None:
+def remove(places: SshPaths) -> None:
     apply(plan_remove(places))
 
 
-def test_planning_changes_nothing_and_the_diff_shows_three_lines(places: SshPlaces) -> None:
+def test_planning_changes_nothing_and_the_diff_shows_three_lines(places: SshPaths) -> None:
     places.config.write_bytes(b"Host a\n  User \x1b[2Jb\n")
     diff = plan_install(places).diff
     assert places.config.read_bytes() == b"Host a\n  User \x1b[2Jb\n"
@@ -40,7 +40,7 @@ def test_planning_changes_nothing_and_the_diff_shows_three_lines(places: SshPlac
     assert list(places.config.parent.iterdir()) == [places.config]
 
 
-def test_the_block_is_at_byte_0_and_installing_twice_changes_nothing(places: SshPlaces) -> None:
+def test_the_block_is_at_byte_0_and_installing_twice_changes_nothing(places: SshPaths) -> None:
     places.config.write_bytes(b"Host a\n  User b")
     install(places)
     once = places.config.read_bytes()
@@ -52,14 +52,14 @@ def test_the_block_is_at_byte_0_and_installing_twice_changes_nothing(places: Ssh
     assert plan_install(places).diff == ""
 
 
-def test_the_block_has_the_files_line_ends(places: SshPlaces) -> None:
+def test_the_block_has_the_files_line_ends(places: SshPaths) -> None:
     places.config.write_bytes(b"Host a\r\n  User b\r\n")
     install(places)
     assert places.config.read_bytes().count(b"\r\n") == 5
     assert places.config.read_bytes().count(b"\n") == 5
 
 
-def test_a_byte_order_mark_stays_first(places: SshPlaces) -> None:
+def test_a_byte_order_mark_stays_first(places: SshPaths) -> None:
     places.config.write_bytes(b"\xef\xbb\xbfHost a\n")
     install(places)
     assert places.config.read_bytes().startswith(b"\xef\xbb\xbf" + BEGIN)
@@ -68,7 +68,7 @@ def test_a_byte_order_mark_stays_first(places: SshPlaces) -> None:
     assert places.config.read_bytes() == b"\xef\xbb\xbfHost a\n"
 
 
-def test_a_file_that_we_made_goes_and_an_empty_one_that_was_there_stays(places: SshPlaces) -> None:
+def test_a_file_that_we_made_goes_and_an_empty_one_that_was_there_stays(places: SshPaths) -> None:
     install(places)
     assert stat.S_IMODE(places.config.stat().st_mode) == 0o600
     remove(places)
@@ -79,14 +79,14 @@ def test_a_file_that_we_made_goes_and_an_empty_one_that_was_there_stays(places: 
     assert places.config.read_bytes() == b""
 
 
-def test_edits_made_meanwhile_survive_the_removal(places: SshPlaces) -> None:
+def test_edits_made_meanwhile_survive_the_removal(places: SshPaths) -> None:
     install(places)
     places.config.write_bytes(b"# mine\n" + places.config.read_bytes() + b"Host later")
     remove(places)
     assert places.config.read_bytes() == b"# mine\nHost later"
 
 
-def test_a_block_below_a_host_is_brought_back_to_the_top(places: SshPlaces) -> None:
+def test_a_block_below_a_host_is_brought_back_to_the_top(places: SshPaths) -> None:
     places.config.write_bytes(b"Host a\n  User b\n")
     install(places)
     block = places.config.read_bytes().removesuffix(b"Host a\n  User b\n")
@@ -96,21 +96,21 @@ def test_a_block_below_a_host_is_brought_back_to_the_top(places: SshPlaces) -> N
     assert places.config.read_bytes() == block + b"Host a\n  User b\n"
 
 
-def test_comments_above_the_block_do_no_harm(places: SshPlaces) -> None:
+def test_comments_above_the_block_do_no_harm(places: SshPaths) -> None:
     install(places)
     places.config.write_bytes(b"# top\n\n" + places.config.read_bytes())
     assert is_installed(places)
 
 
 def test_a_missing_directory_is_made_for_us_alone(tmp_path: Path, any_umask: int) -> None:
-    places = SshPlaces(tmp_path / "fresh" / "config")
+    places = SshPaths(tmp_path / "fresh" / "config")
     install(places)
     assert stat.S_IMODE(places.config.parent.stat().st_mode) == 0o700 & ~any_umask
     assert stat.S_IMODE(places.config.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o640, 0o755])
-def test_the_mode_stays(places: SshPlaces, mode: int) -> None:
+def test_the_mode_stays(places: SshPaths, mode: int) -> None:
     places.config.write_bytes(b"Host a\n")
     places.config.chmod(mode)
     install(places)
@@ -118,7 +118,7 @@ def test_the_mode_stays(places: SshPlaces, mode: int) -> None:
     assert stat.S_IMODE(places.backup.stat().st_mode) == 0o600
 
 
-def test_a_symlink_stays_and_its_target_changes(places: SshPlaces, tmp_path: Path) -> None:
+def test_a_symlink_stays_and_its_target_changes(places: SshPaths, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles"
     real.write_bytes(b"Host a\n")
     places.config.symlink_to("../dotfiles")
@@ -131,7 +131,7 @@ def test_a_symlink_stays_and_its_target_changes(places: SshPlaces, tmp_path: Pat
     assert places.config.is_symlink()
 
 
-def test_the_backup_is_taken_once(places: SshPlaces) -> None:
+def test_the_backup_is_taken_once(places: SshPaths) -> None:
     places.config.write_bytes(b"first\n")
     install(places)
     remove(places)
@@ -139,10 +139,10 @@ def test_the_backup_is_taken_once(places: SshPlaces) -> None:
     install(places)
     assert places.backup.read_bytes() == b"first\n"
     remove(places)
-    sacred.drop_needless_backup(places)
+    user_file.drop_needless_backup(places)
     assert places.backup.exists()
     places.config.write_bytes(b"first\n")
-    sacred.drop_needless_backup(places)
+    user_file.drop_needless_backup(places)
     assert not places.backup.exists()
 
 
@@ -200,7 +200,7 @@ def under_a_file(config: Path) -> None:
     ],
     ids=lambda spoil: spoil.__name__,
 )
-def test_what_cannot_be_edited_safely_is_left_alone(places: SshPlaces, spoil: object) -> None:
+def test_what_cannot_be_edited_safely_is_left_alone(places: SshPaths, spoil: object) -> None:
     assert callable(spoil)
     spoil(places.config)
     before = places.config.read_bytes() if places.config.is_file() else None
@@ -221,7 +221,7 @@ def hard_linked(config: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [read_only, hard_linked], ids=lambda spoil: spoil.__name__)
 def test_a_managed_file_is_left_alone_and_the_line_to_add_is_said(
-    places: SshPlaces, spoil: object
+    places: SshPaths, spoil: object
 ) -> None:
     places.config.write_bytes(b"Host a\n")
     assert callable(spoil)
@@ -232,14 +232,14 @@ def test_a_managed_file_is_left_alone_and_the_line_to_add_is_said(
     assert places.config.read_bytes() == b"Host a\n"
 
 
-def test_the_line_added_by_hand_is_enough_in_a_read_only_file(places: SshPlaces) -> None:
+def test_the_line_added_by_hand_is_enough_in_a_read_only_file(places: SshPaths) -> None:
     install(places)
     places.config.chmod(0o444)
     assert is_installed(places)
 
 
 @pytest.mark.parametrize("mode", [0o664, 0o622, 0o666])
-def test_a_file_that_ssh_would_refuse_is_left_alone(places: SshPlaces, mode: int) -> None:
+def test_a_file_that_ssh_would_refuse_is_left_alone(places: SshPaths, mode: int) -> None:
     places.config.write_bytes(b"Host a\n")
     places.config.chmod(mode)
     with pytest.raises(SshConfigRefused) as caught:
@@ -251,11 +251,11 @@ def test_a_file_that_ssh_would_refuse_is_left_alone(places: SshPlaces, mode: int
 def test_a_path_that_ssh_would_change_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     with pytest.raises(SshConfigRefused, match="literally"):
-        plan_install(SshPlaces(tmp_path / name / "config"))
+        plan_install(SshPaths(tmp_path / name / "config"))
 
 
 def test_a_path_with_spaces_works_in_ssh(tmp_path: Path) -> None:
-    places = SshPlaces(tmp_path / "with space é" / "config")
+    places = SshPaths(tmp_path / "with space é" / "config")
     install(places)
     places.directory.mkdir()
     (places.directory / "a.conf").write_text("Host a\n  HostName found\n")
@@ -263,26 +263,26 @@ def test_a_path_with_spaces_works_in_ssh(tmp_path: Path) -> None:
 
 
 def test_an_edit_between_reading_and_renaming_is_kept(
-    places: SshPlaces, monkeypatch: pytest.MonkeyPatch
+    places: SshPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places.config.write_bytes(b"Host a\n")
-    real, edits = sacred._still_the_same, iter([b"Host b\n", b"Host c\n"])
+    real, edits = user_file._still_the_same, iter([b"Host b\n", b"Host c\n"])
 
-    def edited_meanwhile(seen: sacred.Sacred) -> bool:
+    def edited_meanwhile(seen: user_file.UserFile) -> bool:
         if edit := next(edits, None):
             places.config.write_bytes(edit)
         return real(seen)
 
-    monkeypatch.setattr(sacred, "_still_the_same", edited_meanwhile)
+    monkeypatch.setattr(user_file, "_still_the_same", edited_meanwhile)
     install(places)
     assert places.config.read_bytes().endswith(END + b"\nHost c\n")
 
 
 def test_a_file_that_never_rests_is_given_up(
-    places: SshPlaces, monkeypatch: pytest.MonkeyPatch
+    places: SshPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places.config.write_bytes(b"Host a\n")
-    monkeypatch.setattr(sacred, "_still_the_same", lambda _: False)
+    monkeypatch.setattr(user_file, "_still_the_same", lambda _: False)
     with pytest.raises(SshConfigRefused, match="keeps changing"):
         install(places)
     assert places.config.read_bytes() == b"Host a\n"
@@ -294,7 +294,7 @@ def test_a_file_that_never_rests_is_given_up(
 
 @pytest.mark.parametrize("call", ["write_new", "fsync_directory", "os.replace", "os.link"])
 def test_a_failing_disk_leaves_the_old_file_or_the_new_one(
-    places: SshPlaces, monkeypatch: pytest.MonkeyPatch, call: str
+    places: SshPaths, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     places.config.write_bytes(b"Host a\n")
     plan = plan_install(places)

@@ -17,7 +17,7 @@ from scratchflow.ssh.config import alias as alias_module
 from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias, remove_files
 from scratchflow.ssh.config.alias_text import PARKED, AliasTarget
 from scratchflow.ssh.config.include import apply, plan_install, plan_remove
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import ResolvedHost
 from tests.unit.ssh.configs import MadeConfig, made_config
 from tests.unit.ssh.conftest import ssh_view
@@ -71,13 +71,13 @@ def live_through(made: MadeConfig, directory: Path) -> None:
     assert [file.name for file in places.config.parent.iterdir()] == ["config"]
 
 
-def all_views(made: MadeConfig, places: SshPlaces) -> list[tuple[int, str]]:
+def all_views(made: MadeConfig, places: SshPaths) -> list[tuple[int, str]]:
     """What ssh makes of every other host, where there is the time to ask."""
     return [ssh_view(places.config, host) for host in made.hosts] if THOROUGH else []
 
 
-def lay_out(made: MadeConfig, directory: Path) -> SshPlaces:
-    places = SshPlaces(directory / ".ssh" / "config")
+def lay_out(made: MadeConfig, directory: Path) -> SshPaths:
+    places = SshPaths(directory / ".ssh" / "config")
     places.config.parent.mkdir(parents=True)
     real = places.config
     if made.symlinked:
@@ -89,7 +89,7 @@ def lay_out(made: MadeConfig, directory: Path) -> SshPlaces:
 
 
 def update(config: Path, worker: int) -> None:
-    places = SshPlaces(config)
+    places = SshPaths(config)
     apply(plan_install(places))
     for number in range(50):
         point_alias(places, f"alias-{worker}-{number}", AliasTarget("p", "n", "ada", "login"))
@@ -100,7 +100,7 @@ def update(config: Path, worker: int) -> None:
 
 
 def read_until(config: Path, over: Event, torn: Event) -> None:
-    places = SshPlaces(config)
+    places = SshPaths(config)
     while not over.is_set():
         seen = read_alias(places, "shared")
         view = ssh_view(config, "shared")[1]
@@ -109,7 +109,7 @@ def read_until(config: Path, over: Event, torn: Event) -> None:
             torn.set()
 
 
-def test_eight_at_once_lose_nothing_and_no_reader_sees_half(places: SshPlaces) -> None:
+def test_eight_at_once_lose_nothing_and_no_reader_sees_half(places: SshPaths) -> None:
     places.config.write_bytes(b"Host mine\n  User me\n")
     park_alias(places, "shared")
     apply(plan_install(places))
@@ -133,10 +133,10 @@ def test_eight_at_once_lose_nothing_and_no_reader_sees_half(places: SshPlaces) -
 
 
 def install_only(config: Path) -> None:
-    apply(plan_install(SshPlaces(config)))
+    apply(plan_install(SshPaths(config)))
 
 
-def test_eight_installs_at_once_put_in_one_block(places: SshPlaces) -> None:
+def test_eight_installs_at_once_put_in_one_block(places: SshPaths) -> None:
     places.config.write_bytes(b"Host mine\n")
     context = get_context("fork")
     workers = [context.Process(target=install_only, args=(places.config,)) for _ in range(8)]

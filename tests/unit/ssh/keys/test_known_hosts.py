@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import SshConfigRefused
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.keys.known_hosts import (
     HostKey,
     append_key,
@@ -93,7 +93,7 @@ def test_an_appended_key_is_found_by_ssh_even_after_a_broken_line(tmp_path: Path
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_nodes_keys_are_kept_under_its_alias_and_forgotten(places: SshPlaces) -> None:
+def test_a_nodes_keys_are_kept_under_its_alias_and_forgotten(places: SshPaths) -> None:
     scanned = ["# node-1:22 SSH-2.0-OpenSSH_9.2", f"node-1 {KEY_A}", f"node-1 {KEY_R}", ""]
     assert not remember_node(places, "AWS", "node-1", scanned)
     file = places.host_keys_file("AWS-node-1")
@@ -118,14 +118,14 @@ def test_a_nodes_keys_are_kept_under_its_alias_and_forgotten(places: SshPlaces) 
         [f"node-1 {KEY_A}", "node-1 no-such-kind AAAA"],
     ],
 )
-def test_what_is_not_a_host_key_is_refused(places: SshPlaces, scanned: list[str]) -> None:
+def test_what_is_not_a_host_key_is_refused(places: SshPaths, scanned: list[str]) -> None:
     with pytest.raises(SshConfigRefused):
         remember_node(places, "aws", "node-1", scanned)
     assert not places.directory.exists()
 
 
 @pytest.mark.parametrize(("profile", "node"), [("../x", "n"), ("p", "a/b"), ("p", "a\nb")])
-def test_hostile_names_reach_no_file(places: SshPlaces, profile: str, node: str) -> None:
+def test_hostile_names_reach_no_file(places: SshPaths, profile: str, node: str) -> None:
     with pytest.raises(SshConfigRefused):
         remember_node(places, profile, node, [f"n {KEY_A}"])
     with pytest.raises(SshConfigRefused):
@@ -134,11 +134,11 @@ def test_hostile_names_reach_no_file(places: SshPlaces, profile: str, node: str)
 
 def remember_many(config: Path, worker: int) -> None:
     for number in range(20):
-        remember_node(SshPlaces(config), "p", f"n{worker}-{number}", [f"x {KEY_A}"])
-        remember_node(SshPlaces(config), "p", "shared", [f"x {KEY_A}"])
+        remember_node(SshPaths(config), "p", f"n{worker}-{number}", [f"x {KEY_A}"])
+        remember_node(SshPaths(config), "p", "shared", [f"x {KEY_A}"])
 
 
-def test_several_at_once_lose_no_key(places: SshPlaces) -> None:
+def test_several_at_once_lose_no_key(places: SshPaths) -> None:
     context = get_context("fork")
     workers = [context.Process(target=remember_many, args=(places.config, n)) for n in range(4)]
     for worker in workers:

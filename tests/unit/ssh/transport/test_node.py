@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import SshConfigRefused
-from scratchflow.ssh.config.paths import SshPlaces
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.keys.known_hosts import known_keys, remember_node
 from scratchflow.ssh.transport import node as neighbour
 from scratchflow.ssh.transport.node import know_node, neighbour_argv
 from tests.unit.ssh.keys.test_known_hosts import KEY_A, KEY_B, key
 
 
-def test_ssh_understands_it_and_never_asks_nor_trusts_a_stranger(places: SshPlaces) -> None:
+def test_ssh_understands_it_and_never_asks_nor_trusts_a_stranger(places: SshPaths) -> None:
     argv = neighbour_argv(places, "aws", "node-1", ["true"])
     where = argv.index("--")
     # `-G` prints what it would do, and does nothing.
@@ -29,7 +29,7 @@ def test_ssh_understands_it_and_never_asks_nor_trusts_a_stranger(places: SshPlac
 
 
 def test_a_users_own_list_of_options_to_ignore_does_not_stop_it(
-    places: SshPlaces, tmp_path: Path
+    places: SshPaths, tmp_path: Path
 ) -> None:
     config = tmp_path / "shared-config"
     config.write_text("IgnoreUnknown UseKeychain\nUseKeychain yes\n")
@@ -39,7 +39,7 @@ def test_a_users_own_list_of_options_to_ignore_does_not_stop_it(
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_every_word_of_the_command_arrives_as_it_is(places: SshPlaces) -> None:
+def test_every_word_of_the_command_arrives_as_it_is(places: SshPaths) -> None:
     words = ["printf", "%s\n", "a b", "$HOME", "`id`", "'", '"', "; exit 3", "*", ""]
     far = neighbour_argv(places, "aws", "node-1", words)[-1]
     done = subprocess.run(["sh", "-c", far], capture_output=True, text=True, check=True)
@@ -47,13 +47,13 @@ def test_every_word_of_the_command_arrives_as_it_is(places: SshPlaces) -> None:
 
 
 @pytest.mark.parametrize("node", ["-oProxyCommand=id", "a b", "", "n;id", "1"])
-def test_what_is_no_node_never_reaches_ssh(places: SshPlaces, node: str) -> None:
+def test_what_is_no_node_never_reaches_ssh(places: SshPaths, node: str) -> None:
     with pytest.raises(SshConfigRefused, match="not a node name"):
         neighbour_argv(places, "aws", node, ["true"])
 
 
 def test_the_keys_of_the_grant_are_kept_and_missing_ones_asked_for(
-    places: SshPlaces, monkeypatch: pytest.MonkeyPatch
+    places: SshPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(neighbour, "scan_host_keys", lambda node: [f"{node} {KEY_B}"])
     remember_node(places, "aws", "node-1", [f"node-1 {KEY_A}"])

@@ -22,7 +22,7 @@ from scratchflow.model.errors import (
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit import read_back
 from scratchflow.store.commit.commit import NewSnapshot
-from scratchflow.store.directory import Place, open_place
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.testing.store import (
     commit_bytes,
@@ -34,21 +34,21 @@ from scratchflow.testing.store import (
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> StoreDirectory:
     return open_place(tmp_path / "store", "work")
 
 
 @pytest.fixture
-def lock(place: Place) -> Iterator[StoreLock]:
+def lock(place: StoreDirectory) -> Iterator[StoreLock]:
     with make_lock(place).acquired() as lock:
         yield lock
 
 
-def names(place: Place) -> set[str]:
+def names(place: StoreDirectory) -> set[str]:
     return set(os.listdir(place.directory)) - {"lock.d"}
 
 
-def test_a_commit_is_listed_and_reads_back(place: Place, lock: StoreLock) -> None:
+def test_a_commit_is_listed_and_reads_back(place: StoreDirectory, lock: StoreLock) -> None:
     stored = commit_bytes(lock, make_id(), b"archive")
     assert read_catalogue(place).snapshots == (stored,)
     assert stored.archive_bytes == 7
@@ -58,14 +58,14 @@ def test_a_commit_is_listed_and_reads_back(place: Place, lock: StoreLock) -> Non
     assert names(place) == {f"{make_id()}.tar.lz4", f"{make_id()}.json"}
 
 
-def test_an_unchanged_backup_leaves_nothing(place: Place, lock: StoreLock) -> None:
+def test_an_unchanged_backup_leaves_nothing(place: StoreDirectory, lock: StoreLock) -> None:
     with NewSnapshot(lock, make_id()) as new:
         new.file.write(b"")
         assert names(place) == set()
     assert names(place) == set()
 
 
-def test_a_failed_backup_leaves_nothing(place: Place, lock: StoreLock) -> None:
+def test_a_failed_backup_leaves_nothing(place: StoreDirectory, lock: StoreLock) -> None:
     def fail() -> None:
         with NewSnapshot(lock, make_id()) as new:
             new.file.write(b"half")
@@ -77,7 +77,9 @@ def test_a_failed_backup_leaves_nothing(place: Place, lock: StoreLock) -> None:
     assert names(place) == set()
 
 
-def test_an_error_of_the_source_passes_through_untranslated(place: Place, lock: StoreLock) -> None:
+def test_an_error_of_the_source_passes_through_untranslated(
+    place: StoreDirectory, lock: StoreLock
+) -> None:
     def fail() -> None:
         with NewSnapshot(lock, make_id()) as new:
             new.file.write(b"half")
@@ -88,7 +90,7 @@ def test_an_error_of_the_source_passes_through_untranslated(place: Place, lock: 
     assert names(place) == set()
 
 
-def test_an_id_is_never_used_twice(place: Place, lock: StoreLock) -> None:
+def test_an_id_is_never_used_twice(place: StoreDirectory, lock: StoreLock) -> None:
     commit_bytes(lock, make_id(), b"first")
     with pytest.raises(StoreUnusable, match="exists"):
         commit_bytes(lock, make_id(), b"second")
@@ -99,7 +101,7 @@ def test_an_id_is_never_used_twice(place: Place, lock: StoreLock) -> None:
 
 @pytest.mark.parametrize("there", ["temp_archive", "archive", "manifest"])
 def test_a_file_in_the_way_is_neither_overwritten_nor_removed(
-    place: Place, lock: StoreLock, there: str
+    place: StoreDirectory, lock: StoreLock, there: str
 ) -> None:
     path: Path = getattr(place, there)(make_id())
     path.write_bytes(b"somebody else's")
@@ -108,7 +110,9 @@ def test_a_file_in_the_way_is_neither_overwritten_nor_removed(
     assert path.read_bytes() == b"somebody else's"
 
 
-def test_bytes_that_do_not_read_back_are_not_committed(place: Place, lock: StoreLock) -> None:
+def test_bytes_that_do_not_read_back_are_not_committed(
+    place: StoreDirectory, lock: StoreLock
+) -> None:
     with NewSnapshot(lock, make_id()) as new:
         new.file.write(b"written")
         new.file.finish()
@@ -119,7 +123,7 @@ def test_bytes_that_do_not_read_back_are_not_committed(place: Place, lock: Store
 
 
 def test_damage_to_an_early_piece_of_a_large_archive_is_found(
-    place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_back, "PIECE_BYTES", 2 * BUFFER_BYTES)  # the first waits for more
     with NewSnapshot(lock, make_id()) as new:
@@ -134,14 +138,14 @@ def test_damage_to_an_early_piece_of_a_large_archive_is_found(
 
 
 def test_a_large_archive_is_read_back_while_it_is_written(
-    place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_back, "PIECE_BYTES", 1000)
     stored = commit_bytes(lock, make_id(), os.urandom(3 * BUFFER_BYTES + 1))
     verify_archive(place, stored)
 
 
-def test_a_lost_lock_stops_the_commit(place: Place, lock: StoreLock) -> None:
+def test_a_lost_lock_stops_the_commit(place: StoreDirectory, lock: StoreLock) -> None:
     with NewSnapshot(lock, make_id()) as new:
         new.file.write(b"bytes")
         place.lock.rename(place.directory / "taken")
@@ -151,7 +155,7 @@ def test_a_lost_lock_stops_the_commit(place: Place, lock: StoreLock) -> None:
 
 
 def test_a_run_that_slept_while_another_one_took_over_says_that_it_lost_the_store(
-    place: Place, lock: StoreLock
+    place: StoreDirectory, lock: StoreLock
 ) -> None:
     """The other one sweeps away the archive that is half written, and may be done by then."""
     new = NewSnapshot(lock, make_id())
@@ -168,7 +172,7 @@ def test_a_run_that_slept_while_another_one_took_over_says_that_it_lost_the_stor
 
 
 def test_a_store_that_fails_while_the_lock_is_held_or_unknown_is_told_as_that(
-    place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new = NewSnapshot(lock, make_id())
     new.file.write(b"bytes")
@@ -181,14 +185,16 @@ def test_a_store_that_fails_while_the_lock_is_held_or_unknown_is_told_as_that(
         commit_bytes(lock, make_id(1), b"bytes")
 
 
-def test_a_needed_archive_that_is_gone_stops_the_commit(place: Place, lock: StoreLock) -> None:
+def test_a_needed_archive_that_is_gone_stops_the_commit(
+    place: StoreDirectory, lock: StoreLock
+) -> None:
     with pytest.raises(LockLost, match="removed meanwhile"):
         commit_bytes(lock, make_id(30), b"bytes", needs=[make_id(0)])
     assert names(place) == set()
 
 
 def test_a_commit_that_slept_before_its_rename_is_withdrawn_when_it_was_swept(
-    place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, lock: StoreLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.link
 
@@ -248,7 +254,7 @@ STORE_CALLS = ("open", "write", "fsync", "fchmod", "link", "unlink", "close", "l
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
 @pytest.mark.parametrize("name", STORE_CALLS)
 def test_no_error_of_the_store_is_swallowed_and_none_costs_a_snapshot(
-    place: Place, lock: StoreLock, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+    place: StoreDirectory, lock: StoreLock, monkeypatch: pytest.MonkeyPatch, name: str, number: int
 ) -> None:
     """Each call of each kind fails once, in its turn, until a commit gets through untouched."""
     before = commit_bytes(lock, make_id(), b"before")

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from scratchflow.model.errors import LockLost, NoSpace, StoreLocked
-from scratchflow.store.directory import Place, open_place
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.lock.chain import read_head, set_aside
 from scratchflow.store.lock.lock import LockTiming, StoreLock
 from scratchflow.store.lock.owner import Process, this_process
@@ -25,7 +25,7 @@ START = 1_800_000_000.0
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> StoreDirectory:
     return open_place(tmp_path / "store", "work")
 
 
@@ -40,7 +40,7 @@ def dead_process() -> Process:
     return msgspec.structs.replace(this_process(), pid=child.pid, start_ticks=1)
 
 
-def test_only_one_holds_it_and_the_other_learns_who(place: Place, time: FakeClock) -> None:
+def test_only_one_holds_it_and_the_other_learns_who(place: StoreDirectory, time: FakeClock) -> None:
     with make_lock(place, process=ELSEWHERE, clock=time.clock, doing="prune").acquired():
         with pytest.raises(StoreLocked) as caught:
             make_lock(place, clock=time.clock).acquired()
@@ -52,7 +52,7 @@ def test_only_one_holds_it_and_the_other_learns_who(place: Place, time: FakeCloc
     assert not place.lock.exists()
 
 
-def test_waiting_ends_when_the_owner_releases(place: Place, time: FakeClock) -> None:
+def test_waiting_ends_when_the_owner_releases(place: StoreDirectory, time: FakeClock) -> None:
     holder = make_lock(place, clock=time.clock).acquired()
     time.on_sleep = lambda: holder.release() if time.seconds >= START + 5 else None
     waiter = make_lock(place, clock=time.clock).acquired(wait_s=60)
@@ -61,14 +61,14 @@ def test_waiting_ends_when_the_owner_releases(place: Place, time: FakeClock) -> 
     waiter.release()
 
 
-def test_waiting_ends_at_the_deadline(place: Place, time: FakeClock) -> None:
+def test_waiting_ends_at_the_deadline(place: StoreDirectory, time: FakeClock) -> None:
     with make_lock(place, clock=time.clock).acquired():
         with pytest.raises(StoreLocked):
             make_lock(place, clock=time.clock).acquired(wait_s=10.5)
         assert time.seconds == START + 10.5
 
 
-def test_a_lock_is_not_stale_before_its_time(place: Place, time: FakeClock) -> None:
+def test_a_lock_is_not_stale_before_its_time(place: StoreDirectory, time: FakeClock) -> None:
     silent = make_lock(place, process=ELSEWHERE, clock=time.clock).acquired()
     time.pass_by(299)
     with pytest.raises(StoreLocked):
@@ -76,7 +76,7 @@ def test_a_lock_is_not_stale_before_its_time(place: Place, time: FakeClock) -> N
     silent.release()
 
 
-def test_a_silent_owner_is_taken_over_and_finds_out(place: Place, time: FakeClock) -> None:
+def test_a_silent_owner_is_taken_over_and_finds_out(place: StoreDirectory, time: FakeClock) -> None:
     silent = make_lock(place, process=ELSEWHERE, clock=time.clock).acquired()
     time.pass_by(301)
     successor = make_lock(place, clock=time.clock, doing="backup").acquired(wait_s=120)
@@ -91,7 +91,7 @@ def test_a_silent_owner_is_taken_over_and_finds_out(place: Place, time: FakeCloc
     assert not place.lock.exists()
 
 
-def test_a_heartbeat_keeps_the_lock(place: Place, time: FakeClock) -> None:
+def test_a_heartbeat_keeps_the_lock(place: StoreDirectory, time: FakeClock) -> None:
     holder = make_lock(place, process=ELSEWHERE, clock=time.clock).acquired()
     for _ in range(10):
         time.pass_by(200)
@@ -101,7 +101,7 @@ def test_a_heartbeat_keeps_the_lock(place: Place, time: FakeClock) -> None:
     holder.release()
 
 
-def test_the_heartbeat_thread_beats_by_itself(place: Place) -> None:
+def test_the_heartbeat_thread_beats_by_itself(place: StoreDirectory) -> None:
     beaten = threading.Event()
     beats = 0
 
@@ -118,14 +118,16 @@ def test_the_heartbeat_thread_beats_by_itself(place: Place) -> None:
     assert head_threads == []
 
 
-def test_a_dead_owner_on_this_host_is_taken_over_at_once(place: Place, time: FakeClock) -> None:
+def test_a_dead_owner_on_this_host_is_taken_over_at_once(
+    place: StoreDirectory, time: FakeClock
+) -> None:
     dead = make_lock(place, process=dead_process(), clock=time.clock).acquired()
     with make_lock(place, clock=time.clock).acquired() as successor:
         assert successor.took_over_from_dead
     dead.release()
 
 
-def test_a_reused_pid_is_not_the_owner(place: Place, time: FakeClock) -> None:
+def test_a_reused_pid_is_not_the_owner(place: StoreDirectory, time: FakeClock) -> None:
     former = msgspec.structs.replace(this_process(), start_ticks=this_process().start_ticks - 1)
     first = make_lock(place, process=former, clock=time.clock).acquired()
     make_lock(place, clock=time.clock).acquired().release()
@@ -137,7 +139,7 @@ def test_a_reused_pid_is_not_the_owner(place: Place, time: FakeClock) -> None:
     [{"host": "n9"}, {"boot_id": "other"}, {"pid_namespace": "other"}, {"start_ticks": 0}],
 )
 def test_a_pid_of_elsewhere_proves_nothing(
-    place: Place, time: FakeClock, change: dict[str, str]
+    place: StoreDirectory, time: FakeClock, change: dict[str, str]
 ) -> None:
     foreign = msgspec.structs.replace(dead_process(), **change)
     holder = make_lock(place, process=foreign, clock=time.clock).acquired()
@@ -146,7 +148,7 @@ def test_a_pid_of_elsewhere_proves_nothing(
     holder.release()
 
 
-def test_a_zombie_is_dead(place: Place, time: FakeClock) -> None:
+def test_a_zombie_is_dead(place: StoreDirectory, time: FakeClock) -> None:
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     stat = Path(f"/proc/{child.pid}/stat")
     ticks = int(stat.read_text().rpartition(")")[2].split()[19])
@@ -161,7 +163,7 @@ def test_a_zombie_is_dead(place: Place, time: FakeClock) -> None:
     held.release()
 
 
-def test_ones_own_lock_is_never_stale(place: Place, time: FakeClock) -> None:
+def test_ones_own_lock_is_never_stale(place: StoreDirectory, time: FakeClock) -> None:
     lock = make_lock(place, clock=time.clock).acquired()
     time.pass_by(10_000)
     lock.assert_held()
@@ -169,7 +171,7 @@ def test_ones_own_lock_is_never_stale(place: Place, time: FakeClock) -> None:
     lock.release()
 
 
-def test_a_lock_from_the_future_is_not_stale(place: Place, time: FakeClock) -> None:
+def test_a_lock_from_the_future_is_not_stale(place: StoreDirectory, time: FakeClock) -> None:
     ahead = FakeClock(START + 3600)
     holder = make_lock(place, process=ELSEWHERE, clock=ahead.clock).acquired()
     with pytest.raises(StoreLocked):
@@ -178,7 +180,7 @@ def test_a_lock_from_the_future_is_not_stale(place: Place, time: FakeClock) -> N
 
 
 def test_a_lock_with_files_but_no_owner_is_taken_over_after_a_grace(
-    place: Place, time: FakeClock
+    place: StoreDirectory, time: FakeClock
 ) -> None:
     """An older scratchflow was killed before it linked its owner file."""
     place.lock.mkdir()
@@ -193,7 +195,7 @@ def test_a_lock_with_files_but_no_owner_is_taken_over_after_a_grace(
 
 
 def test_an_unreadable_owner_file_is_taken_over_after_a_grace(
-    place: Place, time: FakeClock
+    place: StoreDirectory, time: FakeClock
 ) -> None:
     for content in (b"", b"{", b'{"token": "../../x"}'):
         place.lock.mkdir()
@@ -204,7 +206,7 @@ def test_an_unreadable_owner_file_is_taken_over_after_a_grace(
         assert not place.lock.exists()
 
 
-def test_a_removed_lock_is_noticed(place: Place) -> None:
+def test_a_removed_lock_is_noticed(place: StoreDirectory) -> None:
     lock = make_lock(place).acquired()
     (place.lock / "owner.json").unlink()
     place.lock.rmdir()
@@ -216,7 +218,7 @@ def test_a_removed_lock_is_noticed(place: Place) -> None:
 
 
 def test_release_puts_back_a_lock_that_was_taken_over_in_that_instant(
-    place: Place, time: FakeClock
+    place: StoreDirectory, time: FakeClock
 ) -> None:
     silent = make_lock(place, process=ELSEWHERE, clock=time.clock).acquired()
     token = owner_token(place)
@@ -227,7 +229,7 @@ def test_release_puts_back_a_lock_that_was_taken_over_in_that_instant(
     silent.release()
 
 
-def owner_token(place: Place) -> str:
+def owner_token(place: StoreDirectory) -> str:
     head = read_head(place.lock)
     assert head is not None
     assert head.owner is not None
@@ -235,7 +237,7 @@ def owner_token(place: Place) -> str:
 
 
 def test_a_late_claim_on_a_lock_that_was_replaced_holds_nothing(
-    place: Place, time: FakeClock, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, time: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The owner it wanted to succeed is gone by then, and a new one holds the lock."""
     old = make_lock(place, process=ELSEWHERE, clock=time.clock).acquired()
@@ -259,7 +261,7 @@ def test_a_late_claim_on_a_lock_that_was_replaced_holds_nothing(
 
 
 def test_a_full_disk_leaves_no_half_made_lock(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "full")
@@ -270,7 +272,7 @@ def test_a_full_disk_leaves_no_half_made_lock(
     assert os.listdir(place.directory) == []
 
 
-def test_releasing_twice_is_harmless(place: Place) -> None:
+def test_releasing_twice_is_harmless(place: StoreDirectory) -> None:
     lock = make_lock(place).acquired()
     lock.release()
     lock.release()
@@ -279,7 +281,7 @@ def test_releasing_twice_is_harmless(place: Place) -> None:
 
 
 def test_one_whose_job_is_over_is_taken_over_after_two_missed_beats(
-    place: Place, time: FakeClock
+    place: StoreDirectory, time: FakeClock
 ) -> None:
     def lock(job_id: int, over: set[int]) -> StoreLock:
         return StoreLock(
@@ -304,7 +306,7 @@ def test_one_whose_job_is_over_is_taken_over_after_two_missed_beats(
     successor.release()
 
 
-def test_an_empty_lock_directory_is_taken_at_once(place: Place) -> None:
+def test_an_empty_lock_directory_is_taken_at_once(place: StoreDirectory) -> None:
     """What a run leaves that was killed between `mkdir lock.d` and its owner file."""
     place.lock.mkdir()
     with make_lock(place).acquired() as lock:
@@ -313,7 +315,7 @@ def test_an_empty_lock_directory_is_taken_at_once(place: Place) -> None:
 
 
 def test_the_lock_directory_is_never_seen_without_its_owner(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[bool] = []
     for name in ("mkdir", "open", "write", "fsync", "utime", "rename", "link"):
@@ -333,7 +335,7 @@ def test_the_lock_directory_is_never_seen_without_its_owner(
 
 @pytest.mark.parametrize("number", [errno.EPERM, errno.EEXIST, errno.EACCES])
 def test_an_empty_lock_directory_that_cannot_be_renamed_over_is_removed_first(
-    place: Place, monkeypatch: pytest.MonkeyPatch, number: int
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """SFTP without `posix-rename` refuses to rename onto anything."""
     rename = os.rename
@@ -350,7 +352,7 @@ def test_an_empty_lock_directory_that_cannot_be_renamed_over_is_removed_first(
 
 
 def test_a_rename_whose_answer_was_lost_still_gives_the_lock(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NFS carries a request out, loses the answer and sends it again: the source is gone by then."""
     rename = os.rename
@@ -366,7 +368,7 @@ def test_a_rename_whose_answer_was_lost_still_gives_the_lock(
 
 
 def test_a_lock_that_another_host_has_just_replaced_is_looked_at_again(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """GlusterFS and NFS say ESTALE for a name that they remember and that leads elsewhere by now."""
     opened, stale = os.open, iter([True, True])

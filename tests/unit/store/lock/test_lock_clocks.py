@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import StoreLocked
-from scratchflow.store.directory import Place, open_place
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.lock.lock import LockTiming, StoreLock
 from scratchflow.store.lock.owner import Process
 from scratchflow.testing.store import FakeClock, make_lock
@@ -19,7 +19,7 @@ TIMING = LockTiming()
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> StoreDirectory:
     return open_place(tmp_path / "store", "work")
 
 
@@ -28,7 +28,7 @@ def time() -> FakeClock:
     return FakeClock(START)
 
 
-def alive_holder(place: Place, theirs: FakeClock, ours: FakeClock) -> StoreLock:
+def alive_holder(place: StoreDirectory, theirs: FakeClock, ours: FakeClock) -> StoreLock:
     """Holds the lock and beats every 30 s of real time, stamping with a clock of its own."""
     holder = make_lock(place, process=ELSEWHERE, clock=theirs.clock).acquired()
     beaten_at = ours.elapsed
@@ -45,7 +45,7 @@ def alive_holder(place: Place, theirs: FakeClock, ours: FakeClock) -> StoreLock:
 
 
 def test_a_dead_holder_from_the_future_is_taken_over_after_five_minutes(
-    place: Place, time: FakeClock
+    place: StoreDirectory, time: FakeClock
 ) -> None:
     make_lock(place, process=ELSEWHERE, clock=FakeClock(START + 86400).clock).acquired()
     successor = make_lock(place, clock=time.clock).acquired(wait_s=120)
@@ -56,7 +56,7 @@ def test_a_dead_holder_from_the_future_is_taken_over_after_five_minutes(
 
 @pytest.mark.parametrize("ahead_s", [-86400.0, -3600.0, -301.0, 0.0, 301.0, 86400.0])
 def test_a_live_holder_keeps_the_lock_whatever_its_clock_says(
-    place: Place, time: FakeClock, ahead_s: float
+    place: StoreDirectory, time: FakeClock, ahead_s: float
 ) -> None:
     holder = alive_holder(place, FakeClock(START + ahead_s), time)
     with pytest.raises(StoreLocked):
@@ -67,7 +67,7 @@ def test_a_live_holder_keeps_the_lock_whatever_its_clock_says(
 
 @pytest.mark.parametrize("step_s", [-7200.0, 7200.0])
 def test_a_step_of_the_waiting_hosts_clock_does_not_end_a_live_lock(
-    place: Place, time: FakeClock, step_s: float
+    place: StoreDirectory, time: FakeClock, step_s: float
 ) -> None:
     holder = alive_holder(place, FakeClock(START), time)
     time.step_wall_clock(step_s)
@@ -77,7 +77,9 @@ def test_a_step_of_the_waiting_hosts_clock_does_not_end_a_live_lock(
     holder.release()
 
 
-def test_a_step_of_the_holders_clock_does_not_end_its_lock(place: Place, time: FakeClock) -> None:
+def test_a_step_of_the_holders_clock_does_not_end_its_lock(
+    place: StoreDirectory, time: FakeClock
+) -> None:
     theirs = FakeClock(START)
     holder = alive_holder(place, theirs, time)
     steps = iter([-4000.0, 9000.0, -100000.0])
@@ -96,7 +98,7 @@ def test_a_step_of_the_holders_clock_does_not_end_its_lock(place: Place, time: F
 
 
 def test_an_old_heartbeat_is_believed_after_two_more_missed_beats(
-    place: Place, time: FakeClock
+    place: StoreDirectory, time: FakeClock
 ) -> None:
     make_lock(place, process=ELSEWHERE, clock=FakeClock(START - 900).clock).acquired()
     with pytest.raises(StoreLocked):
@@ -106,7 +108,7 @@ def test_an_old_heartbeat_is_believed_after_two_more_missed_beats(
 
 
 def test_the_one_who_waits_is_told_of_the_silence_and_when_it_ends(
-    place: Place, time: FakeClock
+    place: StoreDirectory, time: FakeClock
 ) -> None:
     make_lock(place, process=ELSEWHERE, clock=FakeClock(START + 60).clock).acquired()
     said: list[str] = []
@@ -116,7 +118,9 @@ def test_the_one_who_waits_is_told_of_the_silence_and_when_it_ends(
     assert "5m" in said[0]
 
 
-def test_a_holder_that_beats_again_ends_the_longer_wait(place: Place, time: FakeClock) -> None:
+def test_a_holder_that_beats_again_ends_the_longer_wait(
+    place: StoreDirectory, time: FakeClock
+) -> None:
     holder = make_lock(place, process=ELSEWHERE, clock=FakeClock(START).clock).acquired()
     beats = iter([200.0])
     next_beat = next(beats)

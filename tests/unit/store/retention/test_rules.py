@@ -23,7 +23,7 @@ from scratchflow.store.catalogue import (
     needed_archives,
     read_catalogue,
 )
-from scratchflow.store.directory import Place, open_place
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.retention.lineage import lineage_of, read_noted
 from scratchflow.store.retention.marks import Mark
 from scratchflow.store.retention.marks import keep as marks_keep
@@ -284,7 +284,7 @@ def line(by_id: dict[str, Manifest], snapshot: str) -> list[str]:
     return ids
 
 
-def put(place: Place, manifest: Manifest, *, with_archive: bool) -> None:
+def put(place: StoreDirectory, manifest: Manifest, *, with_archive: bool) -> None:
     content = manifest.id.encode()
     stored = msgspec.structs.replace(manifest, archive_bytes=len(content))
     place.manifest(manifest.id).write_bytes(encode_manifest(stored))
@@ -321,7 +321,7 @@ def test_prune_never_removes_an_archive_a_kept_snapshot_needs(
         assert on_disk <= needed, "and an archive goes with the last that needs it"
 
 
-def lineage_now(place: Place) -> dict[str, str]:
+def lineage_now(place: StoreDirectory) -> dict[str, str]:
     return lineage_of(read_catalogue(place).snapshots, read_noted(place))
 
 
@@ -343,7 +343,7 @@ def test_removing_by_id_removes_those_and_nothing_that_others_need(
     assert not needed & set(plan.unneeded_archives)
 
 
-def whole(place: Place) -> list[Manifest]:
+def whole(place: StoreDirectory) -> list[Manifest]:
     catalogue = read_catalogue(place)
     return [one for one in catalogue.snapshots if one.id not in catalogue.damaged]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.store.directory import Place, open_place
+from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.lock.owner import this_process
 from scratchflow.store.retention.sweep import sweep
@@ -27,16 +27,16 @@ def later() -> float:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> StoreDirectory:
     return open_place(tmp_path / "store", "work")
 
 
 @pytest.fixture
-def lock(place: Place) -> StoreLock:
+def lock(place: StoreDirectory) -> StoreLock:
     return make_lock(place).acquired()
 
 
-def litter(place: Place) -> set[str]:
+def litter(place: StoreDirectory) -> set[str]:
     """What runs leave that were killed at various lines."""
     released = place.directory / f".tmp-lock-{'0' * 32}"
     released.mkdir()
@@ -53,7 +53,7 @@ def litter(place: Place) -> set[str]:
     return {path.name for path in [released, *files]}
 
 
-def test_old_leftovers_go_and_snapshots_stay(place: Place, lock: StoreLock) -> None:
+def test_old_leftovers_go_and_snapshots_stay(place: StoreDirectory, lock: StoreLock) -> None:
     commit_bytes(lock, make_id(), b"kept")
     expected = litter(place)
     swept = sweep(lock, later())
@@ -65,13 +65,15 @@ def test_old_leftovers_go_and_snapshots_stay(place: Place, lock: StoreLock) -> N
     lock.release()
 
 
-def test_young_leftovers_stay(place: Place, lock: StoreLock) -> None:
+def test_young_leftovers_stay(place: StoreDirectory, lock: StoreLock) -> None:
     litter(place)
     assert sweep(lock, soon()).names == ()
     lock.release()
 
 
-def test_an_old_mtime_alone_does_not_make_a_file_old(place: Place, lock: StoreLock) -> None:
+def test_an_old_mtime_alone_does_not_make_a_file_old(
+    place: StoreDirectory, lock: StoreLock
+) -> None:
     """Somebody may be copying a snapshot into the store, archive first, with `cp -p`."""
     litter(place)
     for path in place.directory.rglob("*"):
@@ -80,7 +82,7 @@ def test_an_old_mtime_alone_does_not_make_a_file_old(place: Place, lock: StoreLo
     lock.release()
 
 
-def test_temps_of_a_run_that_certainly_died_go_at_once(place: Place) -> None:
+def test_temps_of_a_run_that_certainly_died_go_at_once(place: StoreDirectory) -> None:
     reused_pid = msgspec.structs.replace(this_process(), start_ticks=1)
     dead = make_lock(place, process=reused_pid).acquired()
     litter(place)
@@ -91,7 +93,7 @@ def test_temps_of_a_run_that_certainly_died_go_at_once(place: Place) -> None:
     dead.release()
 
 
-def test_foreign_names_are_never_touched(place: Place, lock: StoreLock) -> None:
+def test_foreign_names_are_never_touched(place: StoreDirectory, lock: StoreLock) -> None:
     names = {"notes.txt", "20261115T093000Z-3f2a9c.tar", "work.tar.lz4", ".nfs000000", "x.json"}
     for name in names:
         (place.directory / name).touch()
@@ -103,7 +105,7 @@ def test_foreign_names_are_never_touched(place: Place, lock: StoreLock) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"schema": 99}'])
 def test_while_a_manifest_cannot_be_read_no_archive_goes(
-    place: Place, lock: StoreLock, content: bytes
+    place: StoreDirectory, lock: StoreLock, content: bytes
 ) -> None:
     """It may need any of them."""
     place.archive(make_id(2)).write_bytes(b"perhaps needed")
@@ -113,7 +115,7 @@ def test_while_a_manifest_cannot_be_read_no_archive_goes(
     lock.release()
 
 
-def test_a_needed_archive_without_a_manifest_stays(place: Place, lock: StoreLock) -> None:
+def test_a_needed_archive_without_a_manifest_stays(place: StoreDirectory, lock: StoreLock) -> None:
     place.archive(make_id(0)).write_bytes(b"base")
     commit_bytes(lock, make_id(30), b"delta", needs=[make_id(0)])
     assert sweep(lock, later()).names == ()
