@@ -61,3 +61,25 @@ def test_a_name_that_cannot_be_linked_to_a_foreign_file_gets_a_file_of_its_own(
     assert (others.work / "README").read_text() == "hello"
     assert others.run("backup").exit_code == 0
     assert others.run("snapshots", "verify").exit_code == 0
+
+
+@pytest.mark.parametrize("change", ["replace", "remove"])
+def test_a_foreign_file_in_a_sticky_directory_is_refused_before_anything_changes(
+    others: Machine, change: str
+) -> None:
+    """Everybody may write to the directory, but only the owner may rename or remove the file."""
+    others.write("work/shared/mine", "first")
+    if change == "replace":
+        others.write("work/shared/file", "first")
+    first = others.backup()
+    others.write("work/README", "second")
+    file = others.write("work/shared/file", "second")
+    for path in (others.work / "shared", file):
+        os.chown(path, 0, 0)
+    (others.work / "shared").chmod(0o1777)
+    others.backup()
+    ended = others.run("restore", first)
+    assert (ended.exit_code, ended.last["code"]) == (35, "restore.not_permitted")
+    assert "work/shared/file" in ended.last["message"]
+    assert (others.work / "README").read_text() == "second"
+    assert others.run("backup").exit_code == 0

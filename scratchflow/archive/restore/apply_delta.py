@@ -35,6 +35,7 @@ __all__ = [
     "changed_since_scan",
     "changes_since",
     "directories_written",
+    "entries_displaced",
     "find_delta",
     "unknown_in_the_way",
 ]
@@ -83,11 +84,8 @@ def _changes(planned: Plan) -> Changes:
 
 def changed_since_scan(delta: Delta, scanned: ScannedTree) -> Iterator[bytes]:
     """Paths that the delta would replace or remove, but that are not what was scanned any more."""
-    doomed = [*delta.over]
-    for entry in (*delta.clear, *delta.remove):
-        doomed += _with_content(scanned, entry)
     with scanned.handles() as handles:
-        for entry in doomed:
+        for entry in entries_displaced(delta, scanned):
             if scanned.mode[entry] & KIND_MASK == DIRECTORY:
                 continue
             try:
@@ -119,15 +117,16 @@ def unknown_in_the_way(delta: Delta, scanned: ScannedTree) -> Iterator[bytes]:
                 )
 
 
+def entries_displaced(delta: Delta, scanned: ScannedTree) -> Iterator[int]:
+    """The entries of the scan that the delta replaces or removes."""
+    yield from delta.over
+    for entry in (*delta.clear, *delta.remove):
+        yield from _with_content(scanned, entry)
+
+
 def directories_written(delta: Delta, scanned: ScannedTree, wanted: Index) -> set[int]:
     """The groups of the scan in which the delta makes, replaces or removes something."""
-    doomed = [
-        one
-        for part in (delta.clear, delta.remove)
-        for e in part
-        for one in _with_content(scanned, e)
-    ]
-    groups = {scanned.group_of(entry) for entry in (*delta.over, *doomed)}
+    groups = {scanned.group_of(entry) for entry in entries_displaced(delta, scanned)}
     parts = (delta.files, delta.directories, delta.symlinks, delta.hardlinks)
     wanted_groups = {wanted.group_of(entry) for part in parts for entry in part}
     for path in map(wanted.group_path, wanted_groups):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Sequence
+import stat
+from collections.abc import Iterator, Sequence
 from itertools import compress
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def is_filled_in_place(scratch: Path, roots: Sequence[str]) -> bool:
 
 
 def refuse_foreign(scanned: ScannedTree, delta: deltas.Delta, source: Source) -> None:
-    """RestoreNotPermitted for a directory that has to be written to, and that we may not open up."""
+    """RestoreNotPermitted for what we may not change: directories that are written to, files that go."""
     if os.geteuid() == 0:
         return
     groups = sorted(deltas.directories_written(delta, scanned, source.index))
@@ -74,7 +75,27 @@ def refuse_foreign(scanned: ScannedTree, delta: deltas.Delta, source: Source) ->
             owner = _owner_who_keeps_us_out(scanned, group, handles)
             if owner is not None:
                 directory = scanned.scratch / os.fsdecode(scanned.group_path(group))
-                raise RestoreNotPermitted(path=directory, owner=_name_of(owner), snapshot=source.id)
+                raise _not_permitted(directory, owner, source)
+        for entry, owner in _kept_by_sticky_bits(scanned, delta, handles):
+            path = scanned.scratch / os.fsdecode(scanned.path(entry))
+            raise _not_permitted(path, owner, source)
+
+
+def _kept_by_sticky_bits(
+    scanned: ScannedTree, delta: deltas.Delta, handles: DirectoryHandles
+) -> Iterator[tuple[int, int]]:
+    """What has to go, but lies in a directory like /tmp and is somebody else's; with its owner."""
+    for entry in deltas.entries_displaced(delta, scanned):
+        group = scanned.group_of(entry)
+        if not group or not scanned.mode[scanned.entry_of[group]] & stat.S_ISVTX:
+            continue
+        try:
+            directory = handles.get(group)
+            found = os.stat(scanned.names[entry], dir_fd=directory, follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        if os.geteuid() not in {found.st_uid, os.fstat(directory).st_uid}:
+            yield entry, found.st_uid
 
 
 def _owner_who_keeps_us_out(

@@ -122,11 +122,12 @@ def restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> 
     return msgspec.structs.replace(restored, duration_s=took_s)
 
 
-def _where(error: OSError, scratch: Path) -> Path | str:
+def _where(error: OSError, scratch: Path) -> Path:
     """What an error is about. Beneath scratch only the last name is known: the rest was open already."""
-    if isinstance(error.filename, bytes):
-        return scratch / "…" / os.fsdecode(error.filename)
-    return error.filename if isinstance(error.filename, str) else scratch
+    if error.filename is None or isinstance(error.filename, int):
+        return scratch
+    name = os.fsdecode(error.filename)
+    return Path(name) if os.path.isabs(name) else scratch / "…" / name
 
 
 def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> Restored:
