@@ -3,33 +3,17 @@
 The room knows no store, no Slurm, no ssh. Paths inside an archive are bytes, from scratch down
 (`work/…`, `env/…`). `docs/format.md` describes the bytes.
 
-    scan.scan_tree(scratch, roots, ignore.IgnoreRules(exclude), warn) -> ScannedTree
-    reader.open_index(path, like=None) -> index.Index, sooner beside one with the same paths
-    cache.ScanCache.load(path, index) -> ScanCache | None
-        .if_equal(scanned, index) -> ScanCache | None, after a restore;  .save(path)
-
-    writer.plan(scanned, parent, cache, warn=…, full=False) -> Plan
-        .unchanged: nothing to do; then .cache_if_unchanged() is worth saving
-        .changed_files, .changed_bytes, .gone
-    writer.write(plan, out, archive_id=…, warn=…, level=0, threads=None, progress=…, item=None)
-        -> Written(index, cache, archive_bytes, sha256, counts, needs, full, …)
-    writer.write_again(index, cache, out, archive_id=…) -> Written, the same tree under a new id
-    index.Index: .counts(), .needs, .uses() (live and stored bytes by archive), .find(path)
-
-    extract.extract(index, open_archive, target, warn=…, select=None, existing="refused", …)
-        -> Extracted(files, bytes)
-    selection.Selection(index, patterns)   .unmatched says which patterns chose nothing
-    reader.read_file(index, entry, open_archive) -> pieces
-
-    delta.changes_since(base, scanned, cache, warn) -> Changes, true if there are any
-    delta.find_delta(scanned, base, cache, wanted, warn) -> Delta
-    delta.changed_since_scan(delta, scanned) -> paths that somebody changed meanwhile
-    delta.apply(delta, scanned, wanted, open_archive, displacing=…, …) -> Applied
-    displacing.Displacing(held, before, warn): what may be replaced, and where the rest goes
-    after_delta.cache_after(delta, applied.touched, scanned, flags, wanted) -> ScanCache
-
-    verify.verify_archive(path, sha256=None, open_archive=None) -> list of problems
-    foreign.import_archive(path, out, archive_id=…, warn=…, under="", …) -> Imported
+    scan/scan.py            scan_tree(scratch, roots, rules, warn) -> ScannedTree; Scan does it in the background
+    scan/cache.py           ScanCache: what only this disk knows about a snapshot
+    read/reader.py          open_index(path) -> Index; single frames and files
+    compare/plan.py         plan(scanned, parent, cache) -> Plan: what a backup has to store
+    write/writer.py         write(plan, out, archive_id=…) -> Written
+    restore/extract.py      extract(index, open_archive, target, …): a whole snapshot, or a part of it
+    compare/delta.py        find_delta(scanned, base, cache, wanted, warn) -> Delta
+    restore/apply_delta.py  apply(delta, scanned, wanted, open_archive, …) -> Applied
+    restore/displace.py     Displacing: what may be replaced, and where the rest goes
+    read/verify.py          verify_archive(path, …) -> list of problems
+    foreign/importer.py     import_archive(path, out, …) -> Imported
 
 `warn(code, path, message)` hears of files that changed (`files.changed`), vanished
 (`files.vanished`), could not be read (`files.unreadable`) or are not saved (`files.skipped`), and of

@@ -49,14 +49,6 @@ def record_node(place: StoreDirectory, record: NodeRecord) -> None:
         replace_file(_file(place, record.node), msgspec.json.encode(record) + b"\n", mode=FILE_MODE)
 
 
-def forget_node(place: StoreDirectory, node: str) -> None:
-    """Removes the node's record, if there is one."""
-    if not is_node_name(node):
-        return
-    with store_errors(place.nodes):
-        _file(place, node).unlink(missing_ok=True)
-
-
 def read_nodes(place: StoreDirectory) -> list[NodeRecord]:
     """Every record that can be read, by node name; what cannot be read is no loss and is passed over."""
     with store_errors(place.nodes):

@@ -110,11 +110,6 @@ def remember_node(places: SshPaths, profile: str, node: str, scanned: Iterable[s
     return any(key.kind in kinds and key not in keys for key in earlier)
 
 
-def forget_node(places: SshPaths, profile: str, node: str) -> None:
-    """Takes a node's keys off the record; missing ones are fine."""
-    _file_of(places, profile, node).unlink(missing_ok=True)
-
-
 def parse_key(kind: str, encoded: str) -> HostKey | None:
     """A public key in ssh's own encoding, or None when it is not one, or not of this kind."""
     try:

@@ -13,7 +13,6 @@ from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.keys.known_hosts import (
     HostKey,
     append_key,
-    forget_node,
     has_authority,
     known_keys,
     parse_key,
@@ -102,9 +101,6 @@ def test_a_nodes_keys_are_kept_under_its_alias_and_forgotten(places: SshPaths) -
     assert not remember_node(places, "AWS", "node-1", [f"node-1 {KEY_A}"])
     assert remember_node(places, "AWS", "node-1", [f"node-1 {KEY_B}"])
     assert known_keys([file], "aws-node-1").keys == {key(KEY_B)}
-    forget_node(places, "AWS", "node-1")
-    forget_node(places, "AWS", "node-1")
-    assert known_keys([file], "aws-node-1").keys == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -128,8 +124,6 @@ def test_what_is_not_a_host_key_is_refused(places: SshPaths, scanned: list[str])
 def test_hostile_names_reach_no_file(places: SshPaths, profile: str, node: str) -> None:
     with pytest.raises(SshConfigRefused):
         remember_node(places, profile, node, [f"n {KEY_A}"])
-    with pytest.raises(SshConfigRefused):
-        forget_node(places, profile, node)
 
 
 def remember_many(config: Path, worker: int) -> None:
