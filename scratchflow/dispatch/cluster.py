@@ -68,7 +68,7 @@ class Cluster:
         self.caller = caller
         self.emit = emit
         self._open_until = open_until
-        self._far: Transport | None = None
+        self._transport: Transport | None = None
 
     def on_login(
         self, do: str, request: Arguments, kind: type[R], *, emit: Emit | None = None
@@ -115,13 +115,13 @@ class Cluster:
 
         from scratchflow.reach.login import ask_agent, reach_login
 
-        if self._far is None:
+        if self._transport is None:
             reaching = reach_login(
                 self.settings, self.caller.environment, self.emit, may_ask=self.caller.may_ask
             )
-            self._far = self._open_until.enter_context(reaching)
+            self._transport = self._open_until.enter_context(reaching)
         data = ask_agent(
-            self._far,
+            self._transport,
             self.settings,
             do,
             msgspec.to_builtins(request),

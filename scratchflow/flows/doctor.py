@@ -46,8 +46,10 @@ def _tried(name: str, look: Callable[[], str]) -> Check:
 
 def _reach(cluster: Cluster) -> str:
     caller, settings = cluster.caller, cluster.settings
-    with reach_login(settings, caller.environment, cluster.emit, may_ask=caller.may_ask) as far:
-        return f"`{settings.profile.login}` by {far.describe()}"
+    with reach_login(
+        settings, caller.environment, cluster.emit, may_ask=caller.may_ask
+    ) as transport:
+        return f"`{settings.profile.login}` by {transport.describe()}"
 
 
 def _on_login(cluster: Cluster) -> Iterator[Check]:

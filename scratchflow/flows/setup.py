@@ -50,12 +50,12 @@ def set_up(
     settings = _settings_after(edit, place, options)
     places = SshPaths.of(settings.profile.ssh_config)
     ssh_plan = include.plan_install(places)
-    with reach_login(settings, environment, emit, may_ask=may_ask) as far:
-        reached_by = far.describe()
+    with reach_login(settings, environment, emit, may_ask=may_ask) as transport:
+        reached_by = transport.describe()
         if options.dry_run:
             return _set_up(options, settings, reached_by, None, edit, place, ssh_plan.diff, [])
-        installed = install_for(settings, far, emit)
-        checks = _ask_checks(far, settings, emit)
+        installed = install_for(settings, transport, emit)
+        checks = _ask_checks(transport, settings, emit)
     _write_profile(edit, place, options, confirm)
     _include(ssh_plan, confirm)
     checks.append(_park(places, settings))
@@ -73,8 +73,8 @@ def _settings_after(edit: Edit, place: Path, options: SetupOptions) -> Settings:
     return settings_in(edit.after, place, options.name)
 
 
-def _ask_checks(far: Transport, settings: Settings, emit: Emit) -> list[Check]:
-    answer = ask_agent(far, settings, "check", {}, emit)
+def _ask_checks(transport: Transport, settings: Settings, emit: Emit) -> list[Check]:
+    answer = ask_agent(transport, settings, "check", {}, emit)
     return list(msgspec.convert(answer, ChecksDone).checks)
 
 

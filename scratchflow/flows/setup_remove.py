@@ -101,9 +101,9 @@ class _Reached:
         there is nothing to refuse for.
         """
         with suppress(ConnectionLost, AgentMissing, AgentMismatch, SlurmUnreachable):
-            with self._login() as far:
-                ours = self._jobs(far, OpenJobs())
-                all_jobs = self._jobs(far, OpenJobs(any_profile=True))
+            with self._login() as transport:
+                ours = self._jobs(transport, OpenJobs())
+                all_jobs = self._jobs(transport, OpenJobs(any_profile=True))
             if ours:
                 node = ours[-1].node or "a place in the queue"
                 raise AllocationHeld(job_id=ours[-1].job_id, node=node)
@@ -111,20 +111,20 @@ class _Reached:
         return []
 
     def uninstall(self) -> None:
-        with self._login() as far:
-            uninstall(far)
+        with self._login() as transport:
+            uninstall(transport)
 
     def _login(self) -> AbstractContextManager[Transport]:
         return reach_login(self._settings, self._environment, self._emit, may_ask=self._may_ask)
 
-    def _jobs(self, far: Transport, options: OpenJobs) -> list[AllocationShown]:
+    def _jobs(self, transport: Transport, options: OpenJobs) -> list[AllocationShown]:
         request = asking(
             "jobs open",
             msgspec.to_builtins(options),
             profile_name=self._settings.name,
             profile=to_plain(self._settings.profile),
         )
-        answer = call(far, request, self._emit, command=agent_command())
+        answer = call(transport, request, self._emit, command=agent_command())
         return list(msgspec.convert(answer, JobsShown).jobs)
 
 
