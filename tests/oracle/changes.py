@@ -138,7 +138,9 @@ class Tree:
     def write_mapped(self, change: Change) -> None:
         if not self.mappings:
             self.map(change)
-        self.mappings[change.one % len(self.mappings)][0] = change.fill
+        mapping = self.mappings[change.one % len(self.mappings)]
+        if mapping.size():  # touching a page of a file that was emptied ends the process
+            mapping[0] = change.fill
 
     def rename(self, change: Change) -> None:
         os.rename(self.inside(change.other), self._at(change))
