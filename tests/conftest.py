@@ -1,8 +1,9 @@
-"""For all tests: property tests have no time limit, and write nothing into the checkout."""
+"""For all tests: property tests have no time limit, and write nothing into the checkout; Ctrl-C counts."""
 
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -13,3 +14,8 @@ if "HYPOTHESIS_STORAGE_DIRECTORY" not in os.environ:
     set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.geteuid()}")
 settings.register_profile("scratchflow", deadline=None)
 settings.load_profile("scratchflow")
+
+# A shell without job control starts what it puts in the background with Ctrl-C ignored, and children inherit that:
+# tests that send one would wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
