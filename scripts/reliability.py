@@ -49,7 +49,7 @@ PROMISES = (
         "`verify` names every damaged snapshot, and only those.",
         ("tests/oracle/test_oracle.py",),
         "{verify} runs without damage, {bits flipped} with one flipped bit",
-        "Damage after the last `verify` is found by the next one, or by the restore.",
+        "Damage after the last `verify` is found by the next one, by the daily check, by `clear` and `hop`, or by the restore.",
     ),
     Promise(
         "Retention removes only what no `keep_*` rule keeps.",
