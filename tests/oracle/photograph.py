@@ -69,7 +69,8 @@ def photograph(top: Path, mounts: Collection[bytes] = ()) -> Photograph:
     """Looks at everything beneath, also at what its owner made unreadable, but not into `mounts`."""
     taken = Photograph(mounts=set(mounts))
     inodes: dict[tuple[int, int], list[bytes]] = defaultdict(list)
-    _look(os.fsencode(top), b"", taken, inodes, readable=True)
+    with _opened(os.fsencode(top), os.lstat(top), 0o500):
+        _look(os.fsencode(top), b"", taken, inodes, readable=True)
     for path, node in taken.nodes.items():
         root, _, inside = path.partition(b"/")
         if inside == IGNORE_FILE and _has_rules(top / os.fsdecode(path), node):
