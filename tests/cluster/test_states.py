@@ -59,7 +59,7 @@ def test_with_keep_waiting_the_request_stays_and_the_next_allocate_gets_its_node
 
 
 @pytest.mark.parametrize(
-    ("wish", "words"),
+    ("options", "words"),
     [
         (("--set", "slurm.partition=nosuch"), "Invalid partition name"),
         (("--set", "slurm.time=2:00:00"), "than the partition allows"),
