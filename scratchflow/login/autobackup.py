@@ -40,6 +40,7 @@ from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import Autobackup, DryRun, Nothing
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.node.autobackup.settings import settings_digest
+from scratchflow.node.autobackup.signals import is_agent
 from scratchflow.node.same_store import store_replaced, store_seen_here
 from scratchflow.process.waiting import looks
 from scratchflow.reach.login import install_for
@@ -148,7 +149,7 @@ def _running_on(login: LoginHost, place: StoreDirectory, held: HeldNode) -> Hear
         return None
     runs: bool | None
     if held.job_id is None:
-        runs = _is_a_loop(life.pid)
+        runs = is_agent(life.pid)
     elif life.step_id is not None:
         runs = step_runs(login.slurm, held.job_id, life.step_id)
     else:
@@ -314,7 +315,7 @@ def _stop(login: LoginHost, place: StoreDirectory, held: HeldNode, life: Heartbe
         if _signal_over_ssh(login, held, life, "USR1") is None and not _is_over(login, held):
             reason = "it could not be told: the node gives no answer over ssh"
             raise AutobackupFailed(node=held.node, reason=reason, log=log_path(place, life.node))
-    elif _is_a_loop(life.pid):
+    elif is_agent(life.pid):
         with suppress(ProcessLookupError):
             os.kill(life.pid, signal.SIGUSR1)
     look_at = login.clock.monotonic() + _LOOK_AT_JOB_S
@@ -327,26 +328,6 @@ def _stop(login: LoginHost, place: StoreDirectory, held: HeldNode, life: Heartbe
                 return  # it ended with its job, or was killed, and left no word
             look_at = login.clock.monotonic() + _LOOK_AT_JOB_S
     raise AutobackupFailed(node=held.node, reason="it does not end", log=log_path(place, held.node))
-
-
-def _is_a_loop(pid: int) -> bool:
-    """Whether the number still belongs to an agent of ours: it was read from a file, and is given out again."""
-    if not Path("/proc/self").exists():  # macOS has no such thing; the number is all there is
-        return pid > 1 and _is_process(pid)
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        is_mine = Path(f"/proc/{pid}").stat().st_uid == os.getuid()
-    except OSError:
-        return False
-    return pid > 1 and is_mine and b"agent" in words
-
-
-def _is_process(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True
 
 
 def _is_over(login: LoginHost, held: HeldNode) -> bool:

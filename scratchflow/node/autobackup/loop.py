@@ -297,13 +297,12 @@ def _only_one(context: NodeContext, place: StoreDirectory, job_name: str) -> Ite
                 break
             _end_other_store(descriptor, own)
         if alone:
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, msgspec.json.encode(own), 0)
+            _write_holder(descriptor, msgspec.json.encode(own))
         try:
             yield alone
         finally:
             if alone:
-                os.ftruncate(descriptor, 0)
+                _write_holder(descriptor, b"")
     finally:
         os.close(descriptor)
 
@@ -313,6 +312,13 @@ class _Holder(msgspec.Struct, frozen=True):
 
     pid: int
     store: str
+
+
+def _write_holder(descriptor: int, content: bytes) -> None:
+    """On a full scratch nothing is written: a later start then cannot tell which store we save to."""
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, content, 0)
 
 
 def _end_other_store(descriptor: int, own: _Holder) -> None:

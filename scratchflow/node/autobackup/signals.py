@@ -19,12 +19,24 @@ _ENDS = {
 
 def is_agent(pid: int) -> bool:
     """Whether the number, which was read from a file, still belongs to an agent of this user."""
+    if pid <= 1:
+        return False
+    if not Path("/proc/self").exists():  # macOS has no such thing; the number is all there is
+        return _is_process(pid)
     process = Path(f"/proc/{pid}")
     try:
         words = (process / "cmdline").read_bytes().split(b"\0")
-        return pid > 1 and process.stat().st_uid == os.getuid() and b"agent" in words
+        return process.stat().st_uid == os.getuid() and b"agent" in words
     except OSError:
         return False
+
+
+def _is_process(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
 
 
 class LoopSignals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -107,6 +108,16 @@ def test_one_that_saves_to_another_store_is_ended_and_no_other(
             assert alone is (code is not None)
         assert holder.poll() == code
         holder.kill()
+
+
+def test_it_runs_also_on_a_full_scratch(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    place = open_place(desk.context.store, desk.context.workspace.name)
+    monkeypatch.setattr(os, "pwrite", full)
+    with autobackup_loop._only_one(desk.context, place, "") as alone:
+        assert alone
 
 
 def test_one_of_a_job_before_is_waited_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
