@@ -21,6 +21,7 @@ from scratchflow.archive.read.reader import damaged_content, placed, zero_pieces
 from scratchflow.archive.restore.displace import Displacer, Displacing, temporary_name
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index
+from scratchflow.disk.umask import current_umask
 from scratchflow.model.errors import ScratchflowError, TargetFull, TargetNotEmpty
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -39,6 +40,8 @@ class Placing(msgspec.Struct, frozen=True):
     warn: Warn
     displacing: Displacing | None = None
     masked: bool = False  # nothing gets a mode wider than the umask allows
+    # Read where there is one thread yet: it belongs to all of them.
+    umask: int = msgspec.field(default_factory=current_umask)
 
     def placer(self) -> Placer:
         """One more."""
@@ -59,7 +62,7 @@ class Placer:
         self._warn = placing.warn
         self.handles = DirectoryHandles(placing.index, placing.target)
         self._group = (-1, 0, 0)  # first entry and end of the last directory, and its descriptor
-        self._umask = _current_umask()
+        self._umask = placing.umask
         self._mask = self._umask if placing.masked else 0
 
     def close(self) -> None:
@@ -304,12 +307,6 @@ def translated(error: OSError, target: object) -> ScratchflowError | OSError:
     if error.errno in {errno.EEXIST, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.ENOTEMPTY}:
         return TargetNotEmpty(target=target)
     return error
-
-
-def _current_umask() -> int:
-    umask = os.umask(0o077)
-    os.umask(umask)
-    return umask
 
 
 def _exists(name: bytes, directory: int) -> bool:

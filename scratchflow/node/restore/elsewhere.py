@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from scratchflow.archive.restore.extract import Extracted
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.trees import is_empty_or_missing, rename_new
+from scratchflow.disk.umask import current_umask
 from scratchflow.model.errors import FileTaken
 from scratchflow.model.results import Restored
 from scratchflow.model.text import printable
@@ -41,12 +41,6 @@ def _build(source: Source, target: Path, notify: Notifier, token: str) -> Extrac
     sweep_beside(target.parent)
     with building_beside(target, token) as building:
         extracted = extract_from(source, building, notify, existing="none", masked=True)
-        building.chmod(0o777 & ~_umask())
+        building.chmod(0o777 & ~current_umask())
         rename_new(building, target)
     return extracted
-
-
-def _umask() -> int:
-    umask = os.umask(0o077)
-    os.umask(umask)
-    return umask
