@@ -87,7 +87,7 @@ ON_LOGIN = {
     "look": OnLogin(requests.Nothing, "scratchflow.login.status:look"),
     "watch": OnLogin(requests.Watch, "scratchflow.login.watch:watch"),
     "session": OnLogin(requests.Session, "scratchflow.login.session:ready_session"),
-    "jobs open": OnLogin(requests.OpenJobs, "scratchflow.login.status:open_jobs"),
+    "jobs open": OnLogin(requests.OpenJobs, "scratchflow.login.status_jobs:open_jobs"),
     "autobackup on": OnLogin(requests.DryRun, "scratchflow.login.autobackup:switch_on"),
     "autobackup off": OnLogin(requests.DryRun, "scratchflow.login.autobackup:switch_off"),
     "autobackup status": OnLogin(requests.Nothing, "scratchflow.login.autobackup:show"),

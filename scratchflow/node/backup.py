@@ -11,21 +11,19 @@ from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.requests import Backup
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.text import printable
-from scratchflow.node.backup_result import Heard, removed_files, unsaved_fields
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
-from scratchflow.node.shrink import UNATTENDED
-from scratchflow.node.snapshot import (
-    SnapshotOptions,
-    is_wanted_anyway,
-    plan_snapshot,
-    refuse_shrink,
+from scratchflow.node.snapshot.allowed import (
     require_backupable,
     require_workspace,
-    take_snapshot,
     unfinished_restore,
 )
+from scratchflow.node.snapshot.options import SnapshotOptions, is_wanted_anyway
+from scratchflow.node.snapshot.plan import plan_snapshot
+from scratchflow.node.snapshot.result import Heard, removed_files, unsaved_fields
+from scratchflow.node.snapshot.shrink import UNATTENDED
+from scratchflow.node.snapshot.take import refuse_shrink, take_snapshot
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit.reserve import ensure_reserve
 from scratchflow.store.directory import StoreDirectory, find_place

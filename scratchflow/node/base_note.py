@@ -11,9 +11,9 @@ from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.text import printable
-from scratchflow.node.backup_result import unsaved_fields
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.snapshot.result import unsaved_fields
 from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.nodes import NodeRecord, is_node_name, read_nodes, record_node

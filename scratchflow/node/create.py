@@ -13,7 +13,7 @@ from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import find_place

@@ -28,7 +28,7 @@ from scratchflow.node.check_saved import check_saved
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.settle import present_base
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import Base, known_workspaces, noted_base
@@ -114,7 +114,7 @@ def _alone(context: NodeContext) -> list[str]:
     """Directories that are saved with the workspace, but are here without it."""
     roots = set(context.workspace.also)
     base = noted_base(context.workspace)
-    known = _manifest(context.workspace.name, base) if base else None
+    known = new_manifest(context.workspace.name, base) if base else None
     roots |= set(known.also) if known else set()
     return [root for root in sorted(roots) if may_hold_something(context.workspace.scratch / root)]
 
@@ -154,7 +154,7 @@ def _save_other(
     workspace = Workspace(context.workspace.scratch, name)
     base = noted_base(workspace)
     try:
-        known = _manifest(name, base) if base else None
+        known = new_manifest(name, base) if base else None
         if base is None or known is None:
             unsaved.add_path(f"{name} (no store has the snapshot that it came from)")
             return None
@@ -184,7 +184,7 @@ def _as_known(context: NodeContext, name: str, base: Base, known: Manifest) -> N
     )
 
 
-def _manifest(name: str, base: Base) -> Manifest | None:
+def new_manifest(name: str, base: Base) -> Manifest | None:
     """The snapshot that a workspace came from, if its store still has it."""
     catalogue = read_catalogue(find_place(Path(base.store), name))
     return next((one for one in catalogue.snapshots if one.id == base.snapshot), None)

@@ -13,7 +13,7 @@ from scratchflow.node.create import create
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreOptions
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import LATEST, Catalogue, newer_elsewhere, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory, find_place

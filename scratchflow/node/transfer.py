@@ -39,7 +39,7 @@ from scratchflow.node.backup import leave_rescue
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
-from scratchflow.node.snapshot import plain_manifest
+from scratchflow.node.snapshot.manifest import plain_manifest
 from scratchflow.node.transfer_roots import Landing, landing_of_foreign, landing_of_own
 from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.commit.commit import NewSnapshot

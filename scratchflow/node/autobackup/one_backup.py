@@ -14,7 +14,7 @@ from scratchflow.model.units import format_took
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat

@@ -11,7 +11,8 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import saved_roots
 from scratchflow.node.restore.steps import save_now
-from scratchflow.node.snapshot import Saved, SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
+from scratchflow.node.snapshot.take import Saved
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import Restoring, end_restoring, read_restoring

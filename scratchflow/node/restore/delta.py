@@ -35,14 +35,9 @@ from scratchflow.node.restore.steps import (
     summary,
     trusted_flags,
 )
-from scratchflow.node.snapshot import (
-    Known,
-    PreparedScan,
-    Saved,
-    SnapshotOptions,
-    find_parent,
-    scan_workspace,
-)
+from scratchflow.node.snapshot.options import SnapshotOptions
+from scratchflow.node.snapshot.plan import PreparedScan, find_parent, scan_workspace
+from scratchflow.node.snapshot.take import Known, Saved
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring, forget_base

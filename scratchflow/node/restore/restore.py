@@ -59,16 +59,10 @@ from scratchflow.node.restore.steps import (
     summary,
 )
 from scratchflow.node.same_store import open_store
-from scratchflow.node.snapshot import (
-    Known,
-    Saved,
-    SnapshotOptions,
-    commit_again,
-    incomplete,
-    refuse_links,
-    scan_workspace,
-    take_snapshot,
-)
+from scratchflow.node.snapshot.allowed import incomplete, refuse_links
+from scratchflow.node.snapshot.options import SnapshotOptions
+from scratchflow.node.snapshot.plan import scan_workspace
+from scratchflow.node.snapshot.take import Known, Saved, commit_again, take_snapshot
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import find_place

@@ -16,7 +16,8 @@ from scratchflow.model.errors import SnapshotMissing
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.snapshot import begin_scan, incomplete
+from scratchflow.node.snapshot.allowed import incomplete
+from scratchflow.node.snapshot.plan import begin_scan
 from scratchflow.store.catalogue import LATEST, Catalogue
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id

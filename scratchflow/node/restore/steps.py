@@ -29,12 +29,9 @@ from scratchflow.node.restore.source import (
     Source,
 )
 from scratchflow.node.same_store import open_store
-from scratchflow.node.snapshot import (
-    PreparedScan,
-    Saved,
-    SnapshotOptions,
-    save_workspace,
-)
+from scratchflow.node.snapshot.options import SnapshotOptions
+from scratchflow.node.snapshot.plan import PreparedScan
+from scratchflow.node.snapshot.take import Saved, save_workspace
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.sweep import sweep
 

@@ -16,7 +16,7 @@ from scratchflow.node.context import NodeContext, node_context
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreOptions
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.freshness import growing, watch
 from scratchflow.store.checks.probe import probe_store

@@ -13,6 +13,7 @@ from scratchflow.cli.status import shown
 from scratchflow.login import status as looking
 from scratchflow.login.check import check_login, check_node
 from scratchflow.login.host import LoginHost
+from scratchflow.login.problems import half_restored
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.requests import NOTHING
 from scratchflow.model.results import StatusShown
@@ -46,7 +47,7 @@ class Login:
         """From here on there is a job on `node-1`, and the workspace is there."""
         profile = msgspec.structs.replace(self.settings.profile, scheduler="slurm", login="local")
         self.settings = msgspec.structs.replace(self.settings, profile=profile)
-        self._patch.setattr(looking, "_jobs", lambda _: [JOB])
+        self._patch.setattr(looking, "profile_jobs", lambda _: [JOB])
 
     def look(self, pulses: Pulses | None = None) -> StatusShown:
         return looking.look(
@@ -208,7 +209,7 @@ def test_a_restore_that_did_not_finish_is_shown(tmp_path: Path) -> None:
     snapshot = str(desk.backup().snapshot)
     begin_restoring(desk.context.workspace, Restoring(snapshot=snapshot, mode="delta"))
     environment = {"USER": "u", "HOME": "/h"}
-    (problem,) = list(looking._half_restored(desk.context.settings, environment))
+    (problem,) = list(half_restored(desk.context.settings, environment))
     assert problem.name == "restore.incomplete"
     assert "--abandon" in problem.fix
 

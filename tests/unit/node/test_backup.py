@@ -21,7 +21,7 @@ from scratchflow.model.events import Log
 from scratchflow.model.requests import Create
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.create import create
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import Restoring, begin_restoring

@@ -24,7 +24,7 @@ from scratchflow.node.autobackup import one_backup as loop_backup
 from scratchflow.node.autobackup.loop import run_autobackup
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat

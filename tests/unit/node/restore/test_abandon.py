@@ -16,7 +16,7 @@ from scratchflow.node.backup import backup
 from scratchflow.node.context import node_context
 from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreOptions
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.retention import readers
 from scratchflow.store.retention.prune import prune
 from scratchflow.store.retention.sweep import sweep

@@ -19,7 +19,6 @@ from scratchflow.model.errors import (
     TargetNotEmpty,
 )
 from scratchflow.model.requests import Diff, Show
-from scratchflow.node import snapshot as snapshotting
 from scratchflow.node.history import (
     diff_snapshots,
     list_snapshots,
@@ -28,6 +27,7 @@ from scratchflow.node.history import (
 )
 from scratchflow.node.restore import source as restore_source
 from scratchflow.node.restore import steps as restore_steps
+from scratchflow.node.snapshot import plan as snapshot_plan
 from scratchflow.node.transfer import export_snapshot, import_snapshot
 from scratchflow.workspace.notes import Restoring, begin_restoring, read_base, read_restoring
 from tests.unit.conftest import Desk, make_desk, pack_plainly, unpack_plainly
@@ -338,13 +338,13 @@ def test_a_scan_from_before_a_long_wait_is_not_used(
         return finish(self, *given)
 
     begun: list[Scan] = []
-    begin = snapshotting.begin_scan
+    begin = snapshot_plan.begin_scan
 
     def noted(*given: Any) -> Scan:
         begun.append(begin(*given))
         return begun[-1]
 
-    for module in (restore_source, snapshotting):
+    for module in (restore_source, snapshot_plan):
         monkeypatch.setattr(module, "begin_scan", noted)
     monkeypatch.setattr(Scan, "finish", counted)
     monkeypatch.setattr(restore_steps, "_STALE_AFTER_S", patience_s)

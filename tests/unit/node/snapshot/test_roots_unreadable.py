@@ -11,11 +11,11 @@ import pytest
 from scratchflow.model.errors import ShrinkGuard
 from scratchflow.model.events import Log
 from scratchflow.node.backup import foretell_backup
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.retention.marks import read_marks
 from tests.unit.conftest import Desk, make_desk
-from tests.unit.node.test_shrink import with_also
+from tests.unit.node.snapshot.test_shrink import with_also
 
 pytestmark = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 

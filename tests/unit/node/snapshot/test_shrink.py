@@ -10,7 +10,7 @@ import pytest
 from scratchflow.model.errors import ShrinkGuard
 from scratchflow.model.snapshot import Purpose
 from scratchflow.node.backup import foretell_backup
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.retention.marks import read_marks

@@ -10,8 +10,8 @@ import pytest
 
 from scratchflow.archive.compare.plan import Plan
 from scratchflow.model.errors import NoSpace, RestoreIncomplete, TargetFull
-from scratchflow.node import snapshot as snapshotting
-from scratchflow.node.snapshot import SnapshotOptions
+from scratchflow.node.snapshot import plan, take
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.retention.prune import remove
 from scratchflow.testing.store import make_lock
@@ -52,15 +52,15 @@ def test_a_full_snapshot_that_does_not_fit_is_put_off(
 ) -> None:
     desk.backup()
     desk.write("work/more", "what changed")
-    monkeypatch.setattr(snapshotting, "_is_due_for_full", lambda *_: True)
-    write = snapshotting._write
+    monkeypatch.setattr(plan, "_is_due_for_full", lambda *_: True)
+    write = take._write
 
     def full_disk(planned: Plan, *rest: object) -> object:
         if planned.full:
             raise NoSpace(path=desk.context.store, reason="No space left on device")
         return write(planned, *rest)  # type: ignore[arg-type]  # as they came
 
-    monkeypatch.setattr(snapshotting, "_write", full_disk)
+    monkeypatch.setattr(take, "_write", full_disk)
     assert desk.backup().kind == "incremental"
     assert "backup.full_put_off" in desk.warnings
     desk.write("work/more", "again")

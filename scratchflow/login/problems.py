@@ -1,0 +1,154 @@
+"""What `status` warns of: the allocation, the workspace, the auto-backup, the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scratchflow.cluster.slurm.jobs import our_jobs
+from scratchflow.cluster.slurm.states import CAUSE_TEXTS
+from scratchflow.cluster.this_host import node_name
+from scratchflow.config.settings import Settings
+from scratchflow.login.host import LoginHost
+from scratchflow.login.status_store import is_here
+from scratchflow.model.allocation import OPEN, Allocation
+from scratchflow.model.errors import LatestUnreadable
+from scratchflow.model.results import AutobackupShown, Problem, SessionShown, WorkspaceShown
+from scratchflow.node.same_store import store_replaced
+from scratchflow.store.catalogue import Catalogue, newer_elsewhere
+from scratchflow.store.heartbeats import Heartbeat
+from scratchflow.workspace.notes import read_restoring
+from scratchflow.workspace.workspace import expand, find_workspace
+
+
+def store_replaced_problem(
+    settings: Settings, environment: Mapping[str, str], held: Allocation | None
+) -> Iterator[Problem]:
+    """Where the workspace is on another machine, its own commands say so: this host has not its notes."""
+    if not is_here(settings, environment, held):
+        return
+    workspace = find_workspace(settings.profile, environment)
+    store = expand(settings.profile.store, environment)
+    error = store_replaced(workspace, store, node_name(environment))
+    if error is not None:
+        yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+
+
+def unreadable_snapshots(catalogue: Catalogue) -> Iterator[Problem]:
+    try:
+        _ = catalogue.latest
+    except LatestUnreadable as error:
+        yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+        return
+    for one in catalogue.skipped[:1]:
+        yield Problem(
+            name="snapshots.unreadable",
+            detail=f"snapshot {one.snapshot} cannot be used: {one.reason}",
+            fix=f"repair `{one.snapshot}.json` in the store, or move it out of the store to give it up;"
+            " until then no snapshot is removed",
+        )
+
+
+def half_restored(settings: Settings, environment: Mapping[str, str]) -> Iterator[Problem]:
+    """On one machine the notes can be read here; elsewhere `doctor` asks the node."""
+    if settings.profile.scheduler != "none":
+        return
+    restoring = read_restoring(find_workspace(settings.profile, environment))
+    if restoring is not None:
+        yield Problem(
+            name="restore.incomplete",
+            detail=f"the restore of {restoring.snapshot} did not finish: the workspace is half of two"
+            " states, and no backup is taken of it",
+            fix="`scratchflow restore` finishes it, `scratchflow restore --abandon` leaves it as it is",
+        )
+
+
+def workspace_gone(workspace: WorkspaceShown, held: Allocation | None) -> Iterator[Problem]:
+    """Only the auto-backup of a job says so: it was started because there was a workspace."""
+    if workspace.exists is False and held and held.job_id is not None:
+        yield Problem(
+            name="workspace.missing",
+            detail=f"`{workspace.path}` is not on `{held.node}` any more",
+            fix="`scratchflow restore` brings it back",
+        )
+
+
+def workspace_behind(workspace: WorkspaceShown, catalogue: Catalogue) -> Iterator[Problem]:
+    """A copy that an earlier job left, or one beside which work went on on another node."""
+    base = workspace.base_snapshot
+    newer = newer_elsewhere(catalogue, base) if base else None
+    if newer:
+        yield Problem(
+            name="workspace.behind",
+            detail=f"the workspace came from snapshot {base} and does not continue the newest one, {newer}",
+            fix="`scratchflow restore` brings the newest one, and saves first what is there;"
+            " the next backup makes what is there the newest",
+        )
+
+
+def job_problems(
+    jobs: list[Allocation], held: Allocation | None, autobackup: AutobackupShown
+) -> Iterator[Problem]:
+    open_jobs = [job for job in jobs if job.state in OPEN]
+    if len(open_jobs) > 1:
+        numbers = ", ".join(str(job.job_id) for job in open_jobs)
+        yield Problem(
+            name="allocation.several",
+            detail=f"jobs {numbers} are all of this profile",
+            fix="`scratchflow hop` finishes a move, `scratchflow clear` gives all of them back",
+        )
+    if held is None and jobs and jobs[-1].cause not in {None, "cancelled", "completed"}:
+        last = jobs[-1]
+        reason = CAUSE_TEXTS[last.cause] if last.cause else ""
+        detail = f"job {last.job_id} on `{last.node or '?'}` has ended: {reason}"
+        fix = "`scratchflow up` takes another node"
+        yield Problem(name="allocation.ended", detail=detail, fix=fix)
+    if autobackup.overdue:
+        yield Problem(
+            name="autobackup.overdue",
+            detail="the auto-backup gives no sign of life",
+            fix="`scratchflow status --fix` starts it again",
+        )
+    elif autobackup.enabled and autobackup.alive is None:
+        yield Problem(
+            name="autobackup.unknown",
+            detail="the last sign of life of the auto-backup lies in the future, because the clocks of"
+            " its node and of this host differ; whether it still runs is not known",
+            fix="`scratchflow autobackup on` asks Slurm, and starts it if it does not run",
+        )
+    elif autobackup.other_settings:
+        yield Problem(
+            name="autobackup.other_settings",
+            detail="the auto-backup was started with other settings than the profile has now",
+            fix="`scratchflow autobackup on` starts it again with these",
+        )
+    if autobackup.last_error and not autobackup.overdue:
+        yield Problem(
+            name="autobackup.failed",
+            detail=f"the last automatic backup failed: {autobackup.last_error}",
+            fix="`scratchflow backup` shows why",
+        )
+
+
+def forgotten_jobs(
+    login: LoginHost, jobs: list[Allocation], living: tuple[Heartbeat, ...]
+) -> Iterator[Problem]:
+    """A slurmctld that is killed may forget its youngest jobs. Ended ones it remembers for minutes."""
+    known = {None, *(job.job_id for job in jobs)}
+    if all(heartbeat.job_id in known for heartbeat in living):
+        return
+    # Another profile may use the same store.
+    known |= {job.job_id for job in our_jobs(login.slurm, ended=True)}
+    for heartbeat in living:
+        if heartbeat.job_id not in known:
+            detail = f"job {heartbeat.job_id} ran on `{heartbeat.node}` until {heartbeat.time}, and Slurm has lost it"
+            fix = "what was saved is safe; `scratchflow up` takes a node"
+            yield Problem(name="allocation.forgotten", detail=detail, fix=fix)
+
+
+def lost_session(session: SessionShown) -> Iterator[Problem]:
+    if session.alive is False:
+        yield Problem(
+            name="session.lost",
+            detail=f"the node is still ours, but there is no tmux session on `{session.host}`",
+            fix="`scratchflow attach` opens it again",
+        )

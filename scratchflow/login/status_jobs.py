@@ -1,0 +1,56 @@
+"""The profile's jobs as `status` shows them."""
+
+from __future__ import annotations
+
+import time
+
+from scratchflow.cluster.slurm.jobs import our_jobs
+from scratchflow.cluster.this_host import node_name
+from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.login.host import LoginHost
+from scratchflow.model.allocation import HELD, OPEN, Allocation
+from scratchflow.model.requests import OpenJobs
+from scratchflow.model.results import AllocationShown, JobsShown
+from scratchflow.model.times import iso_time
+
+
+def open_jobs(login: LoginHost, asked: OpenJobs) -> JobsShown:
+    """The profile's allocations, oldest first: those that run, and those that wait or are stopped."""
+    found = our_jobs(login.slurm) if asked.any_profile else profile_jobs(login)
+    jobs = [job for job in found if job.state in OPEN]
+    shown = [allocation_shown(job, time.time()) for job in jobs]
+    return JobsShown(jobs=[one for one in shown if one is not None])
+
+
+def newest_of(jobs: list[Allocation]) -> Allocation | None:
+    """The allocation that is meant by default: the newest that has a node, else one that waits."""
+    held = [job for job in jobs if job.state in HELD]
+    waiting = [job for job in jobs if job.state in OPEN]
+    candidates = held or waiting
+    return candidates[-1] if candidates else None
+
+
+def profile_jobs(login: LoginHost) -> list[Allocation]:
+    """The profile's jobs, newest last, with those that ended a short while ago."""
+    if login.profile.scheduler == "none":
+        if not login.has_tmux:
+            return []
+        found = none.allocation(login.tmux, login.settings.name, node_name(login.environment))
+        return [found] if found else []
+    return our_jobs(login.slurm, login.settings.name, ended=True)
+
+
+def allocation_shown(held: Allocation | None, now_s: float) -> AllocationShown | None:
+    if held is None:
+        return None
+    return AllocationShown(
+        state=held.state,
+        job_id=held.job_id,
+        node=held.node,
+        partition=held.partition,
+        end_time=iso_time(held.end_time),
+        seconds_left=None if held.end_time is None else max(0, int(held.end_time - now_s)),
+        start_time=iso_time(held.start_time),
+        reason=held.reason_text,
+        start_estimate=iso_time(held.start_estimate),
+    )

@@ -1,0 +1,138 @@
+"""Workspace, snapshots and auto-backup as `status` shows them, from what the store tells."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+
+from scratchflow.cluster.this_host import node_name
+from scratchflow.config.settings import Settings
+from scratchflow.model.allocation import Allocation
+from scratchflow.model.results import (
+    AutobackupShown,
+    RecentSnapshot,
+    SnapshotsShown,
+    WorkspaceShown,
+)
+from scratchflow.model.snapshot import Manifest
+from scratchflow.model.times import epoch
+from scratchflow.node.autobackup.settings import settings_digest
+from scratchflow.store.catalogue import Catalogue
+from scratchflow.store.checks.verified import Verification, verified_at
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.heartbeats import Heartbeat, Pulses, current, read_heartbeat
+from scratchflow.store.nodes import read_nodes
+from scratchflow.workspace.notes import read_base
+from scratchflow.workspace.workspace import expand, find_workspace
+
+_DAY_S = 86400
+
+
+class Now:
+    """The time of this look, and what earlier looks saw of the heartbeats, if there were any."""
+
+    def __init__(self, pulses: Pulses | None = None) -> None:
+        self.wall_s = time.time()
+        self._monotonic_s = time.monotonic()
+        self._pulses = pulses or Pulses()
+
+    def is_alive(self, heartbeat: Heartbeat) -> bool | None:
+        """Whether an auto-backup gives signs of life; None when one look cannot tell."""
+        if heartbeat.phase == "ended":
+            return False
+        return self._pulses.is_alive(heartbeat, self.wall_s, self._monotonic_s)
+
+
+def workspace_shown(
+    settings: Settings,
+    environment: Mapping[str, str],
+    place: StoreDirectory,
+    held: Allocation | None,
+) -> WorkspaceShown:
+    """On its own machine it is looked at. Elsewhere the auto-backup tells, or the node's record does."""
+    workspace = find_workspace(settings.profile, environment)
+    path = str(workspace.path)
+    node = held.node if held else None
+    if is_here(settings, environment, held):
+        store = expand(settings.profile.store, environment)
+        exists = os.path.isdir(workspace.path)
+        base = read_base(workspace, store) if exists else None
+        return WorkspaceShown(path=path, exists=exists, base_snapshot=base)
+    record = next((one for one in read_nodes(place) if one.node == node), None)
+    heartbeat = current(place, node, held.job_id, held.name) if held and node else None
+    if heartbeat is not None and heartbeat.workspace_exists is False:
+        return WorkspaceShown(path=path, exists=False, base_snapshot=None, seen_time=heartbeat.time)
+    if record is None:
+        exists_there = heartbeat.workspace_exists if heartbeat else None
+        return WorkspaceShown(path=path, exists=exists_there, base_snapshot=None)
+    seen = heartbeat.time if heartbeat and heartbeat.workspace_exists else record.time
+    return WorkspaceShown(path=path, exists=True, base_snapshot=record.snapshot, seen_time=seen)
+
+
+def is_here(settings: Settings, environment: Mapping[str, str], held: Allocation | None) -> bool:
+    """Whether the workspace is on this machine."""
+    node = held.node if held else None
+    return settings.profile.scheduler == "none" or node == node_name(environment)
+
+
+def snapshots_shown(
+    catalogue: Catalogue, verified: Mapping[str, Verification], now_s: float
+) -> SnapshotsShown:
+    last = catalogue.newest_readable
+    if last is None:
+        return SnapshotsShown(count=0)
+    taken = epoch(last.time)
+    checks = [verified_at(one, verified, now_s) for one in catalogue.snapshots]
+    known = [checked_s for checked_s in checks if checked_s is not None]
+    return SnapshotsShown(
+        count=len(catalogue.snapshots),
+        last_id=last.id,
+        last_time=last.time,
+        last_age_s=None if taken is None else max(0, int(now_s - taken)),
+        recent=[_recent(one) for one in catalogue.snapshots if _is_recent(one, now_s)],
+        oldest_check_s=int(now_s - min(known)) if len(known) == len(checks) else None,
+    )
+
+
+def _is_recent(manifest: Manifest, now_s: float) -> bool:
+    taken = epoch(manifest.time)
+    return taken is not None and now_s - taken < _DAY_S
+
+
+def _recent(manifest: Manifest) -> RecentSnapshot:
+    return RecentSnapshot(
+        id=manifest.id,
+        time=manifest.time,
+        kind=manifest.kind,
+        stored_bytes=manifest.archive_bytes,
+    )
+
+
+def autobackup_shown(
+    settings: Settings, place: StoreDirectory, held: Allocation | None, now: Now
+) -> AutobackupShown:
+    """The auto-backup of the node that is held, by its last sign of life."""
+    every_s = settings.profile.backup.every.seconds
+    heartbeat = read_heartbeat(place, held.node) if held and held.node else None
+    if heartbeat and held and not heartbeat.is_of(held.job_id, held.name):
+        heartbeat = None
+    if heartbeat is None or held is None or heartbeat.phase == "ended":
+        return AutobackupShown(
+            enabled=False, every_s=every_s, last_error=heartbeat.last_error if heartbeat else None
+        )
+    alive = now.is_alive(heartbeat)
+    return AutobackupShown(
+        enabled=True,
+        every_s=heartbeat.every_s,
+        next_time=heartbeat.next_time,
+        last_time=heartbeat.last_time,
+        last_error=heartbeat.last_error,
+        overdue=alive is False,
+        priority=heartbeat.priority,
+        alive=alive,
+        other_settings=heartbeat.settings not in {"", settings_digest(settings.profile)},
+        warnings=heartbeat.warnings,
+        unsaved=heartbeat.unsaved,
+        unsaved_paths=heartbeat.unsaved_paths,
+    )

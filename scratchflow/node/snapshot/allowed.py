@@ -1,0 +1,75 @@
+"""Whether the workspace can be backed up: it is there, it is no link, and no restore of it was interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from scratchflow.disk.durable import is_there
+from scratchflow.model.errors import (
+    RestoreIncomplete,
+    RestoreUnfinishable,
+    ScratchflowError,
+    WorkspaceFailed,
+    WorkspaceIsLink,
+    WorkspaceMissing,
+)
+from scratchflow.node.context import NodeContext
+from scratchflow.store.directory import find_place
+from scratchflow.workspace.notes import Restoring, read_restoring
+
+
+def require_workspace(context: NodeContext) -> None:
+    """WorkspaceMissing, or WorkspaceIsLink, when there is nothing that could be backed up."""
+    try:
+        refuse_links(context.workspace.scratch, context.workspace.roots)
+        is_there = context.workspace.path.is_dir()
+    except OSError as error:
+        path = error.filename or context.workspace.path
+        raise WorkspaceFailed(path=path, reason=error.strerror) from None
+    if not is_there:
+        raise WorkspaceMissing(path=context.workspace.path)
+
+
+def require_backupable(context: NodeContext) -> None:
+    """A workspace that is not there, or is half of two states, is not backed up."""
+    interrupted = unfinished_restore(context)
+    if interrupted:
+        raise incomplete(context, interrupted)
+    require_workspace(context)
+
+
+def incomplete(context: NodeContext, interrupted: Restoring) -> RestoreIncomplete:
+    """The error for a restore that did not finish; another one if it never can."""
+    fields = {"snapshot": interrupted.snapshot, "target": context.workspace.path}
+    try:
+        place = find_place(context.store, context.workspace.name)
+        is_gone = place.directory.is_dir() and not is_there(place.manifest(interrupted.snapshot))
+    except (OSError, ScratchflowError):  # a store that cannot be read says nothing about it
+        is_gone = False
+    return RestoreUnfinishable(**fields) if is_gone else RestoreIncomplete(**fields)
+
+
+def unfinished_restore(context: NodeContext) -> Restoring | None:
+    """The restore that runs, or was interrupted: who has the workspace's lock knows which."""
+    try:
+        return read_restoring(context.workspace)
+    except OSError as error:
+        raise WorkspaceFailed(path=context.workspace.path, reason=error.strerror) from None
+
+
+def refuse_links(scratch: Path, roots: Sequence[str]) -> None:
+    """The scan follows no symlink: of a root that is one, only the link would be saved.
+
+    What lies in a directory that may not be read is left for the scan to warn of.
+    """
+    for root in roots:
+        path = scratch
+        for part in root.split("/"):
+            path /= part
+            try:
+                is_link = path.is_symlink()
+            except PermissionError:
+                break
+            if is_link:
+                raise WorkspaceIsLink(path=path)

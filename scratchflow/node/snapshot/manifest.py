@@ -1,0 +1,70 @@
+"""What the manifest of a new snapshot says."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from scratchflow import __version__
+from scratchflow.archive.tree.tree import Counts
+from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest
+from scratchflow.node.context import NodeContext
+from scratchflow.store.catalogue import begun_at
+
+if TYPE_CHECKING:
+    from scratchflow.archive.write.writer import Written
+from scratchflow.node.snapshot.options import SnapshotOptions
+
+
+def new_manifest(
+    context: NodeContext,
+    parent: Manifest | None,
+    written: Written,
+    options: SnapshotOptions,
+    snapshot: str,
+) -> Manifest:
+    plain = plain_manifest(context, snapshot, written.counts, written.archive_bytes, written.sha256)
+    return msgspec.structs.replace(
+        plain,
+        kind="full" if written.full else "incremental",
+        parent=parent.id if parent else None,
+        needs=written.needs,
+        also=[
+            root
+            for root in options.roots or context.workspace.roots
+            if root != context.workspace.name
+        ],
+        message=options.message,
+        purpose=options.purpose,
+        exclude=list(context.profile.backup.exclude),
+    )
+
+
+def plain_manifest(
+    context: NodeContext, snapshot: str, counts: Counts, archive_bytes: int, sha256: str
+) -> Manifest:
+    """The manifest of a full snapshot taken here, with nothing special about it."""
+    return Manifest(
+        schema=MANIFEST_SCHEMA,
+        id=snapshot,
+        time=f"{begun_at(snapshot):%Y-%m-%dT%H:%M:%SZ}",
+        kind="full",
+        parent=None,
+        needs=[],
+        workspace=context.workspace.name,
+        also=[],
+        node=context.node,
+        job_id=context.job_id,
+        host=os.uname().nodename,
+        tool_version=__version__,
+        files=counts.files,
+        dirs=counts.dirs,
+        links=counts.links,
+        bytes=counts.bytes,
+        archive_bytes=archive_bytes,
+        archive_sha256=sha256,
+        warnings=0,
+        verified=False,
+    )

@@ -1,0 +1,37 @@
+"""How a snapshot is to be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from scratchflow.model.snapshot import Manifest, Purpose
+
+
+class SnapshotOptions(msgspec.Struct, frozen=True):
+    """How the user wants the snapshot taken."""
+
+    full: bool = False
+    allow_shrink: bool = False
+    message: str = ""
+    purpose: Purpose = "asked"
+    # Also when nothing changed: to make a state that was restored the newest one.
+    even_unchanged: bool = False
+    # Not while a restore is about to read a snapshot that the rules no longer keep.
+    prune: bool = True
+    # Not when whatever is noted will be wrong in a moment; what is noted already is still true.
+    note_unchanged: bool = True
+    # Not even when a full one is due: there was no room for it.
+    never_full: bool = False
+    # The snapshot that is the newest one now stays that: what is saved is a copy that fell behind.
+    keeps_newest: bool = False
+    # What to save, by name beneath scratch; by default what the profile says.
+    roots: Sequence[str] = ()
+
+
+def is_wanted_anyway(options: SnapshotOptions, parent: Manifest) -> bool:
+    """Whether a snapshot is taken though nothing changed: a name that a person gives must not be lost."""
+    has_name = parent.purpose == "asked" and parent.message == options.message
+    gets_name = options.purpose == "asked" and options.message != "" and not has_name
+    return options.even_unchanged or gets_name

@@ -1,0 +1,277 @@
+"""Takes one snapshot under the store's lock: what `backup`, `create` and a safety copy share."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from scratchflow.archive.compare.plan import Plan
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.scan.cache import ScanCache, recheck_flags
+from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.archive.tree.index import RECHECK, Index
+from scratchflow.model.errors import NoSpace, ScratchflowError, SnapshotDamaged
+from scratchflow.model.results import BackupTaken
+from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import removed_in_words
+from scratchflow.node.base_note import note_equal
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.node.snapshot import result as results
+from scratchflow.node.snapshot.result import Heard
+from scratchflow.node.snapshot.roots import warn_of_roots
+from scratchflow.node.snapshot.shrink import UNATTENDED, keep_parent, shrink_since
+from scratchflow.store.catalogue import Catalogue, fresh_id, needed_archives, read_catalogue
+from scratchflow.store.checks.verified import known_damage
+from scratchflow.store.commit.commit import NewSnapshot
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.retention.prune import prune
+
+if TYPE_CHECKING:
+    from scratchflow.archive.write.writer import Written
+from scratchflow.node.snapshot.manifest import new_manifest
+from scratchflow.node.snapshot.options import SnapshotOptions, is_wanted_anyway
+from scratchflow.node.snapshot.plan import Parent, PreparedScan, plan_snapshot
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """The workspace as it was scanned, and the snapshot that holds it."""
+
+    taken: BackupTaken
+    scanned: ScannedTree
+    flags: array[int]  # of the scan's entries: which of them the scan cannot be trusted with
+    index: Index
+    cache: ScanCache | None  # what is known about the index's entries
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A snapshot that the workspace has just been made equal to."""
+
+    index: Index
+    cache: ScanCache
+
+
+def take_snapshot(
+    context: NodeContext, lock: StoreLock, notify: Notifier, options: SnapshotOptions
+) -> BackupTaken:
+    """One snapshot, committed and noted, or the word that none was needed."""
+    return save_workspace(context, lock, notify, options).taken
+
+
+def save_workspace(
+    context: NodeContext,
+    lock: StoreLock,
+    notify: Notifier,
+    options: SnapshotOptions,
+    prepared: PreparedScan | None = None,
+) -> Saved:
+    """The same, with what was found on the way for whoever goes on from there.
+
+    A full snapshot that is only due, and for which the store has no room, is put off.
+    """
+    try:
+        return _save_workspace(context, lock, notify, options, prepared)
+    except _NoRoomForFull:
+        message = "the store has no room for the full snapshot that is due; what changed is stored"
+        notify.warn("backup.full_put_off", b"", message)
+    return _save_workspace(context, lock, notify, msgspec.structs.replace(options, never_full=True))
+
+
+class _NoRoomForFull(Exception):
+    """A full snapshot does not fit, and an incremental one would do."""
+
+
+def _save_workspace(
+    context: NodeContext,
+    lock: StoreLock,
+    notify: Notifier,
+    options: SnapshotOptions,
+    prepared: PreparedScan | None = None,
+) -> Saved:
+    started_s = context.monotonic()
+    heard = Heard.so_far(notify)
+    catalogue = read_catalogue(lock.place)
+    parent, planned = plan_snapshot(context, lock.place, catalogue, notify, options, prepared)
+    roots = options.roots or context.workspace.roots
+    warn_of_roots(context, parent.manifest if parent else None, roots, notify)
+    if planned.unchanged and parent is not None and not is_wanted_anyway(options, parent.manifest):
+        cache = planned.cache_if_unchanged()
+        if options.note_unchanged:
+            note_equal(context, lock.place, parent.manifest.id, cache, notify, is_own=False)
+        took_s = context.monotonic() - started_s
+        taken = results.unchanged(parent.manifest, took_s, heard.unsaved(notify))
+        flags = cache.flags if cache else recheck_flags(planned.scanned)
+        return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
+    shrunk = _guard_shrink(context, lock.place, parent, planned, options, notify, heard)
+    snapshot = fresh_id(catalogue, context.now(), context.token(3))
+    try:
+        with NewSnapshot(lock, snapshot) as new:
+            written = _write(planned, new, context, notify)
+            plain = new_manifest(
+                context, parent.manifest if parent else None, written, options, snapshot
+            )
+            plain = msgspec.structs.replace(plain, shrunk=shrunk)
+            manifest = _commit(new, plain, notify, heard, context.monotonic() - started_s)
+    except NoSpace as error:
+        if planned.is_only_due:
+            raise _NoRoomForFull from error
+        raise
+    is_own = not options.keeps_newest
+    note_equal(context, lock.place, snapshot, written.cache, notify, is_own=is_own)
+    if options.keeps_newest:
+        _keep_newest(context, lock, notify, catalogue)
+    pruned = _prune(lock, context, notify) if options.prune else ()
+    took_s = context.monotonic() - started_s
+    taken = results.taken(manifest, planned, written, took_s, heard.unsaved(notify))
+    taken = msgspec.structs.replace(taken, pruned=list(pruned))
+    return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
+
+
+def _keep_newest(
+    context: NodeContext, lock: StoreLock, notify: Notifier, before: Catalogue
+) -> None:
+    """Makes the snapshot that was the newest one before the newest one again, under a new id."""
+    newest = before.newest_readable
+    if newest is None or newest.id != before.newest_id or newest.id in before.damaged:
+        message = f"`{before.newest_id}` was the newest snapshot, and cannot be read; restore it by its id"
+        notify.warn("snapshots.unreadable", b"", message)
+        return
+    try:
+        index = open_index(lock.place.archive(newest.id))
+    except SnapshotDamaged as error:
+        notify.warn("snapshots.damaged", b"", f"{error}; it is not the newest snapshot any more")
+        return
+    # Nothing on this disk is known about its files: every one of them would have to be read.
+    cache = ScanCache(newest.id)
+    cache.flags = array("B", bytes([RECHECK]) * len(index))
+    options = SnapshotOptions(message=f"the newest one again: {newest.id}", purpose="restored")
+    snapshot = _commit_tree(context, lock, notify, newest, Known(index, cache), options)[0]
+    notify.remark(
+        f"`{context.workspace.path}` is an old copy; `{snapshot}` is the newest snapshot again"
+    )
+
+
+def commit_again(
+    context: NodeContext,
+    lock: StoreLock,
+    notify: Notifier,
+    source: Manifest,
+    known: Known,
+    options: SnapshotOptions,
+) -> str | None:
+    """The state of `source`, which the workspace is known to equal, as a new and newest snapshot.
+
+    Stores no content and looks at no file. None when `source` is gone from the store meanwhile, or
+    needs an archive that is damaged: then the files themselves have to be stored.
+    """
+    catalogue = read_catalogue(lock.place)
+    if all(one.id != source.id for one in catalogue.snapshots) or source.id in catalogue.damaged:
+        return None
+    if known_damage(lock.place, needed_archives(source)) is not None:
+        return None
+    snapshot, cache = _commit_tree(context, lock, notify, source, known, options)
+    note_equal(context, lock.place, snapshot, cache, notify)
+    if pruned := _prune(lock, context, notify):
+        notify.remark(removed_in_words(pruned))
+    return snapshot
+
+
+def _commit_tree(
+    context: NodeContext,
+    lock: StoreLock,
+    notify: Notifier,
+    source: Manifest,
+    known: Known,
+    options: SnapshotOptions,
+) -> tuple[str, ScanCache]:
+    """The tree of `source` under a new id, with the cache for it. Stores no content."""
+    started_s = context.monotonic()
+    heard = Heard.so_far(notify)
+    snapshot = fresh_id(read_catalogue(lock.place), context.now(), context.token(3))
+    with NewSnapshot(lock, snapshot) as new:
+        from scratchflow.archive.write.writer import write_again
+
+        written = write_again(known.index, known.cache, new.file, archive_id=snapshot)
+        plain = new_manifest(context, source, written, options, snapshot)
+        # What it holds is what `source` holds, whatever the profile saves by now.
+        plain = msgspec.structs.replace(plain, also=source.also)
+        _commit(new, plain, notify, heard, context.monotonic() - started_s)
+    return snapshot, written.cache
+
+
+def _guard_shrink(
+    context: NodeContext,
+    place: StoreDirectory,
+    parent: Parent | None,
+    planned: Plan,
+    options: SnapshotOptions,
+    notify: Notifier,
+    heard: Heard,
+) -> bool:
+    """Whether most of the parent's files are missing and nobody was there, or had, to agree to that.
+
+    What only cannot be read was not deleted: the rest is saved, and the parent is kept.
+    """
+    if parent is None or options.allow_shrink:
+        return False
+    roots = options.roots or context.workspace.roots
+    shrink = shrink_since(parent.manifest, parent.index, planned, roots)
+    if shrink is None:
+        return False
+    if options.purpose not in UNATTENDED:
+        refuse_shrink(parent, planned, roots, heard.unsaved(notify))
+    keep_parent(place, parent.manifest, shrink, notify)
+    return True
+
+
+def refuse_shrink(
+    parent: Parent, planned: Plan, roots: Sequence[str], unreadable: list[bytes]
+) -> None:
+    """ShrinkGuard when most of the parent's files are gone, and not only unreadable."""
+    shrink = shrink_since(parent.manifest, parent.index, planned, roots, unreadable)
+    if shrink:
+        raise shrink.refusal(parent.manifest.id)
+
+
+def _commit(
+    new: NewSnapshot, plain: Manifest, notify: Notifier, heard: Heard, took_s: float
+) -> Manifest:
+    notify.phase("verify")
+    complete = msgspec.structs.replace(
+        plain,
+        warnings=notify.warnings - heard.warnings,
+        **results.unsaved_fields(heard.unsaved(notify)),
+        duration_s=round(took_s, 3),
+    )
+    return new.commit(complete)
+
+
+def _write(planned: Plan, new: NewSnapshot, context: NodeContext, notify: Notifier) -> Written:
+    # Imported when there is something to write: most backups find nothing.
+    from scratchflow.archive.write.writer import write
+
+    return write(
+        planned,
+        new.file,
+        archive_id=new.snapshot,
+        level=context.profile.backup.level,
+        warn=notify.warn,
+        progress=notify.progress,
+        item=notify.item if notify.wants_items else None,
+    )
+
+
+def _prune(lock: StoreLock, context: NodeContext, notify: Notifier) -> tuple[str, ...]:
+    """What was removed. The new snapshot is committed by then: trouble with old ones is a warning."""
+    try:
+        plan = prune(lock, context.profile.backup, context.now())
+    except ScratchflowError as error:
+        notify.warn("snapshots.not_pruned", b"", f"old snapshots stay: {error}")
+        return ()
+    if plan.blocked:
+        notify.remark(f"no old snapshot was removed: {plan.blocked}")
+    return plan.removed
