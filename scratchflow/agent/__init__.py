@@ -1,1 +1,1 @@
-"""The far end: serving a request, asking one, and the agent's way onto the cluster."""
+"""One scratchflow asks another: requests, answers, and installing the agent on a cluster."""

@@ -1,6 +1,6 @@
-"""Asking: one request to an agent, its events passed on, its outcome as a value or an error.
+"""Sends one request to an agent, forwards its events, and returns its result or raises its error.
 
-The other end is not trusted to be whole: a login shell talks before it, a crash cuts it short, and
+The answer may be noisy or incomplete: a login shell prints first, a crash cuts it short, and
 whatever else comes is refused with a reason. Time is the transport's: it notices a dead connection.
 """
 

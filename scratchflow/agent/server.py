@@ -1,4 +1,4 @@
-"""Answering: one request from standard input, checked before anything is done.
+"""Reads one request from standard input, checks it, and does it.
 
 How the answer is written, and what becomes of an error, is the command line's: an agent's lines
 are those of `--json`.

@@ -85,7 +85,7 @@ def is_there(path: Path) -> bool:
 
 
 def may_be_there(path: Path) -> bool:
-    """Whether something has this name, or nobody can tell: what cannot be looked at is not taken for gone."""
+    """Whether something has this name. If that cannot be found out, it counts as there."""
     try:
         return is_there(path)
     except NotADirectoryError:

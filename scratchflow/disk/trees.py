@@ -55,7 +55,7 @@ def is_empty_or_missing(path: Path) -> bool:
 
 
 def may_hold_something(path: Path) -> bool:
-    """Whether something would be lost, or nobody can tell: an unreadable directory is not taken for an empty one."""
+    """Whether something would be lost by replacing it. An unreadable directory counts as not empty."""
     try:
         return not is_empty_or_missing(path)
     except OSError:

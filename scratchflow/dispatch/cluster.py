@@ -1,4 +1,4 @@
-"""Where a verb is done: here, on the login host, or on the node. What is typed is the same everywhere."""
+"""Decides where an operation runs: here, on the login host, or on the node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ R = TypeVar("R", bound=Result)
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who asks: what the command line says, and whether there is somebody to ask back."""
+    """The command line's settings, and whether the user can be asked something."""
 
     asked: Asked
     environment: Mapping[str, str]
@@ -59,7 +59,7 @@ def is_here(settings: Settings, environment: Mapping[str, str], job_id: int | No
 
 
 class Cluster:
-    """The profile's cluster, whichever part of it this machine is; reached once, when first needed."""
+    """The profile's cluster, seen from this machine; connects once, when first needed."""
 
     def __init__(
         self, settings: Settings, caller: Caller, emit: Emit, open_until: ExitStack
@@ -73,7 +73,7 @@ class Cluster:
     def on_login(
         self, do: str, request: Arguments, kind: type[R], *, emit: Emit | None = None
     ) -> R:
-        """Has it done on the login host."""
+        """Runs the operation on the login host."""
         _require_arguments(ON_LOGIN[do], request)
         if is_login_host(self.settings, self.caller.environment):
             done = do_here(do, self.settings, request, emit or self.emit)
@@ -84,7 +84,7 @@ class Cluster:
     def at_workspace(
         self, do: str, request: Arguments, kind: type[R], *, job_id: int | None = None
     ) -> R:
-        """Has it done where the workspace is, or, when the store is enough, where that can be seen.
+        """Runs the operation where the workspace is, or, if it needs only the store, where the store can be seen.
 
         With `job_id` on the node of that job: while moving there are two.
         """
@@ -135,13 +135,13 @@ class Cluster:
 
 @contextmanager
 def cluster_of(settings: Settings, caller: Caller, emit: Emit) -> Iterator[Cluster]:
-    """The profile's cluster, for as many questions as there are."""
+    """The profile's cluster, as a context manager for any number of operations."""
     with ExitStack() as open_until:
         yield Cluster(settings, caller, emit, open_until)
 
 
 def at_workspace(do: str, request: Arguments, caller: Caller, emit: Emit) -> Result:
-    """One thing, done where the workspace is."""
+    """Runs one operation where the workspace is."""
     settings = caller.settings()
     if not settings.exists:
         message = "no configuration file yet; using the built-in profile `local`"
@@ -151,7 +151,7 @@ def at_workspace(do: str, request: Arguments, caller: Caller, emit: Emit) -> Res
 
 
 def on_login(do: str, request: Arguments, caller: Caller, emit: Emit) -> Result:
-    """One thing, done on the login host."""
+    """Runs one operation on the login host."""
     with cluster_of(caller.settings(), caller, emit) as cluster:
         return cluster.on_login(do, request, RESULTS_BY_OP[do])
 
@@ -163,7 +163,7 @@ def _of(kind: type[R], done: Result) -> R:
 
 
 def _require_arguments(served: OnLogin | OnNode, request: Arguments) -> None:
-    """The same mistake shows wherever it is made, not only where the flow is called directly."""
+    """Checks the arguments' type here too, not only where the function is called directly."""
     if not isinstance(request, served.arguments):
         raise TypeError(f"{type(request)} instead of {served.arguments}")
 

@@ -1,4 +1,4 @@
-"""What each `do` is: what it takes, where it runs, and the name of the function that does it there.
+"""The table of operations: arguments, machine, and the name of the function that does it there.
 
 One table for the command line and for the agent. A function's module is imported when it is asked for.
 """

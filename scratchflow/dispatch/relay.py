@@ -1,4 +1,4 @@
-"""From the login host onto the node: a request, done for the job that holds it."""
+"""Passes a request from the login host to the node of the profile's job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def relay(
     job_id: int | None = None,
     verbose: bool,
 ) -> Result:
-    """Has it done on the node of the profile's allocation; AllocationMissing without one."""
+    """Runs it on the node of the profile's allocation; AllocationMissing without one."""
     slurm = this_slurm(environment)
     held = require_allocation(slurm, settings.name, job_id)
     if held.node == node_name(environment):

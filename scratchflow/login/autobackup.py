@@ -102,7 +102,7 @@ def switch_off(login: LoginHost, arguments: DryRun) -> AutobackupSwitched:
 
 
 def show(login: LoginHost, _: Nothing) -> AutobackupStatus:
-    """What its last sign of life says."""
+    """Shows its last heartbeat."""
     place = find_place(_store(login), login.profile.workspace)
     try:
         held: HeldNode | None = held_node(login)
@@ -142,7 +142,7 @@ def _heartbeat_on(place: StoreDirectory, held: HeldNode) -> Heartbeat | None:
 def _running_on(login: LoginHost, place: StoreDirectory, held: HeldNode) -> Heartbeat | None:
     """The loop of this very job, if it runs: Slurm knows the step, or its machine the process.
 
-    Their word counts, not the clocks of two machines; only without one does the age of its last sign.
+    Slurm or the machine decides; the age of the last heartbeat counts only if neither answers.
     """
     life = _heartbeat_on(place, held)
     if life is None:
@@ -173,9 +173,9 @@ def _signal_over_ssh(
 
 
 def tell_job_ends(login: LoginHost, held: RunningAllocation) -> None:
-    """What Slurm tells a step when its job is cancelled, told to a loop that is none.
+    """Sends a loop that is not a job step the signal that Slurm sends to steps when a job is cancelled.
 
-    Before the job goes: afterwards ssh may be refused. One that does not hear it learns it from Slurm.
+    Done before the job is cancelled: afterwards ssh may be refused. A loop that misses it asks Slurm.
     """
     with suppress(ScratchflowError):
         life = _heartbeat_on(find_place(_store(login), login.profile.workspace), held)
@@ -265,7 +265,7 @@ def _wait_for_sign(
 
 
 def _agent_error(lines: list[bytes]) -> ScratchflowError | None:
-    """Why the agent on the node ended at once, when its last line says that."""
+    """The error that the agent on the node ended with, if its last line reports one."""
     try:
         event = parse_line(lines[-1]).event if lines else None
     except Garbled:
@@ -278,7 +278,7 @@ def _beats(pulses: Pulses, life: Heartbeat) -> bool:
 
 
 def _require_agent(login: LoginHost) -> None:
-    """What runs on the node is the agent in the shared home; a command line here may have brought none."""
+    """Checks that the agent is installed in the shared home, where the node runs it from."""
     install_for(login.settings, LocalTransport(), login.emit)
 
 
@@ -302,10 +302,10 @@ def _start_here(request: bytes, log: Path) -> LastingStep:
 
 
 class _HereStep(LastingStep):
-    """A process of this machine is loose from the start."""
+    """A process on this machine; nothing has to be detached."""
 
     def cut_loose(self) -> None:
-        """Nothing to cut."""
+        """Does nothing."""
 
 
 def _stop(login: LoginHost, place: StoreDirectory, held: HeldNode, life: Heartbeat) -> None:
@@ -337,7 +337,7 @@ def _is_over(login: LoginHost, held: HeldNode) -> bool:
 
 
 def _show_log(login: LoginHost, place: StoreDirectory, held: HeldNode) -> None:
-    """A window of our session shows what it does; without one it does the same."""
+    """Shows the log in a window of our tmux session, if there is one."""
     if login.has_tmux and not login.session_elsewhere():
         argv = ["tail", "-n", "+1", "-F", str(log_path(place, held.node))]
         try:

@@ -76,7 +76,7 @@ def check_node(
 
 
 def _check_freshness(at_node: NodeContext) -> list[Check]:
-    """Nothing, when the node sees at once what the login host writes, or when that was not tried."""
+    """A check only if the node sees the login host's writes late."""
     seen = at_node.store_seen
     if seen is None or not seen.grows or os.path.basename(seen.grows) != seen.grows:
         return []
@@ -149,7 +149,7 @@ def _check_workspace(settings: Settings, environment: Mapping[str, str]) -> Chec
 def _missing_workspace(
     settings: Settings, environment: Mapping[str, str], workspace: Workspace, base: str | None
 ) -> Check:
-    """Amiss when it was here: our notes beside it say so, or the record of this very job."""
+    """Fails if the workspace was here before: our notes say so, or the record of this job."""
     was = base or _recorded(settings, environment)
     if was:
         detail = f"{workspace.path} is not there any more; it was snapshot {was}"
@@ -200,7 +200,7 @@ def _check_slurm(settings: Settings, environment: Mapping[str, str]) -> Check:
 
 
 def _check_steps(environment: Mapping[str, str]) -> Check:
-    """Which way backups and restores go onto the node, and why."""
+    """How backups and restores reach the node (job step or ssh), and why."""
     try:
         overlap = steps_overlap(environment)
         version = printable(srun_version(this_slurm(environment)))
@@ -215,7 +215,7 @@ def _check_steps(environment: Mapping[str, str]) -> Check:
 
 
 def _too_long(settings: Settings, found: list[Partition]) -> Check | None:
-    """A time above the partition's limit is not refused by every Slurm: some let it wait for ever."""
+    """Whether `slurm.time` exceeds the partition's limit: some sites let such a job wait for ever."""
     options = settings.profile.slurm
     chosen = [one for one in found if one.name == options.partition or not options.partition]
     partition = next((one for one in chosen if options.partition or one.default), None)

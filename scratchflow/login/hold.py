@@ -1,4 +1,4 @@
-"""Holding a node, on the login host: found again, asked for, waited for; and given back."""
+"""Holds a node, on the login host: finds our job or requests one, waits for it, gives it back."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _SAME_SECOND_S = 1.2
 
 
 def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
-    """The node that the profile holds when this returns: its job runs and its sshd answers."""
+    """Finds or requests the profile's node; returns when the job runs and the node's sshd answers."""
     jobs = our_jobs(login.slurm, login.settings.name)
     left = next((job.node for job in jobs if job.job_id == asked.beside), None)
     open_jobs = _open_jobs(login, asked)
@@ -211,7 +211,7 @@ class _Ask(msgspec.Struct, frozen=True):
         return allocate(self.request(node), _submission(self.login, self._holder(), patience))
 
     def _holder(self) -> Holder:
-        """In our window, where the user can watch it. A detached one does without tmux too."""
+        """Who holds the job: `salloc` in our tmux window, or a detached one if there is no tmux."""
         login = self.login
         if self.left or (self.is_detached and not login.has_tmux):
             return DirectHolder(command_environment(login.environment))
@@ -252,7 +252,7 @@ def _ready(login: LoginHost, got: RunningAllocation, *, reused: bool) -> NodeHel
 
 
 def _show(login: LoginHost, got: RunningAllocation, *, reused: bool) -> str | None:
-    """The session with a shell on the node in it. Without one the node is ours all the same."""
+    """Opens the tmux session with a shell on the node. Failing that is a warning: the node is held anyway."""
     if not login.has_tmux or (reused and login.session_elsewhere()):
         return None
     try:
@@ -273,7 +273,7 @@ def _show(login: LoginHost, got: RunningAllocation, *, reused: bool) -> str | No
 
 @contextmanager
 def _given_back_unless_done(login: LoginHost, got: RunningAllocation) -> Iterator[None]:
-    """A node that was just granted and turns out unusable, or is not wanted any more, is not kept."""
+    """Cancels a job that was just granted if the block fails or is interrupted."""
     try:
         yield
     except BaseException:
@@ -312,7 +312,7 @@ def _shown(held: RunningAllocation | None, command: str) -> NodeHeld:
 
 
 class _Watch:
-    """Tells each change of the job as an event, once."""
+    """Emits an event for each change of the job's state."""
 
     def __init__(self, login: LoginHost) -> None:
         self._login = login

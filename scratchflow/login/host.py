@@ -1,4 +1,4 @@
-"""What a flow that works on the login host has there: Slurm, tmux, the shared home, somebody who listens."""
+"""What operations on the login host work with: Slurm, tmux, the shared home, the event stream."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class LoginHost(msgspec.Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        """This one of a pool, by the name the others know it by."""
+        """The name of this login host, by which others of the pool reach it."""
         return login_host()
 
     @property
@@ -79,7 +79,7 @@ class LoginHost(msgspec.Struct, frozen=True):
         return Tmux(local_run(command_environment(self.environment)), self.host)
 
     def note_session(self, session: str) -> None:
-        """Remembers that the profile's session lives here. A full home costs the memory, not the node."""
+        """Notes that the profile's session is on this host. If the home is full, only the note is lost."""
         note = SessionNote(host=self.host, session=session)
         try:
             note_session(self.home, self.settings.name, note)
@@ -105,9 +105,9 @@ class LoginHost(msgspec.Struct, frozen=True):
         return note if is_login(note.host) and is_name(note.session) else None
 
     def remark(self, message: str) -> None:
-        """Something worth a line."""
+        """Logs one line."""
         self.emit(Log(level="info", message=message))
 
     def caution(self, code: str, message: str) -> None:
-        """Something the user should know."""
+        """Reports a warning."""
         self.emit(Warned(code=code, message=message))

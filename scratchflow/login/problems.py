@@ -23,7 +23,7 @@ from scratchflow.workspace.workspace import expand, find_workspace
 def store_replaced_problem(
     settings: Settings, environment: Mapping[str, str], held: Allocation | None
 ) -> Iterator[Problem]:
-    """Where the workspace is on another machine, its own commands say so: this host has not its notes."""
+    """Checked only if the workspace is on this machine: the notes needed for it are there."""
     if not is_here(settings, environment, held):
         return
     workspace = find_workspace(settings.profile, environment)

@@ -1,4 +1,4 @@
-"""What is true on the cluster, looked at from the login host: allocation, session, store, auto-backup."""
+"""`status`, as seen from the login host: allocation, session, store, auto-backup."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from scratchflow.workspace.workspace import expand, find_workspace
 
 
 def look(login: LoginHost, _: Nothing = NOTHING, *, pulses: Pulses | None = None) -> StatusShown:
-    """One picture of everything that the login host can see; with `pulses` one of many."""
+    """Everything that the login host can see now. `pulses` remembers heartbeats between looks."""
     settings = login.settings
     now = Now(pulses)
     jobs = profile_jobs(login)
@@ -73,7 +73,7 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
-    """A store that is out of order is a thing to show: the node is ours all the same."""
+    """What the store says. If it cannot be read, that is a problem to show, not an error."""
     settings, environment = login.settings, login.environment
     if held is None and settings.profile.scheduler == "none":
         # The auto-backup of one machine needs no session: it runs with or without.
@@ -125,6 +125,6 @@ def _session(login: LoginHost) -> SessionShown:
 
 
 def _wants_session(login: LoginHost, held: Allocation | None) -> bool:
-    """Whether there ought to be a session: not where it is the allocation itself, nor without tmux."""
+    """Whether a tmux session is expected: only for a running Slurm job, where tmux is installed."""
     is_held = held is not None and held.state == "running"
     return is_held and login.has_tmux and login.profile.scheduler == "slurm"

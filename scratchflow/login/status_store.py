@@ -50,7 +50,7 @@ def workspace_shown(
     place: StoreDirectory,
     held: Allocation | None,
 ) -> WorkspaceShown:
-    """On its own machine it is looked at. Elsewhere the auto-backup tells, or the node's record does."""
+    """The workspace: looked at if it is on this machine, else from the heartbeat or the node's record."""
     workspace = find_workspace(settings.profile, environment)
     path = str(workspace.path)
     node = held.node if held else None

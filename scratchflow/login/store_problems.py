@@ -24,7 +24,7 @@ def store_problems(
     autobackup: AutobackupShown,
     verified: Mapping[str, Verification],
 ) -> Iterator[Problem]:
-    """Everything that the store says is not as it should be, the gravest first."""
+    """The problems that the store shows, worst first."""
     yield from _damaged(catalogue, verified)
     yield from _shrunk(catalogue, read_marks(place))
     yield from _unsaved(catalogue.newest_readable, autobackup, read_nodes(place))

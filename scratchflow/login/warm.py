@@ -1,4 +1,4 @@
-"""Which warm node to ask for, when several nodes would do."""
+"""Which warm node to request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scratchflow.model.units import parse_size
 def best_warm_node(warm: Mapping[str, str], nodes: Sequence[Node], options: SlurmOptions) -> str:
     """The free node with the newest copy, if it has what is asked for; nothing when none has.
 
-    A guess: Slurm may still say no, and then any node is asked for.
+    Only a preference: if Slurm refuses, any node is requested.
     """
     fitting = [node.name for node in nodes if node.name in warm and _has_room(node, options)]
     # Ids sort by time; a later one is nearer to what will be restored.

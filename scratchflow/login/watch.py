@@ -21,7 +21,7 @@ _PASSING = {"seconds_left", "last_age_s", "oldest_check_s", "seen_time"}
 
 
 def watch(login: LoginHost, request: Watch) -> StatusShown:
-    """Goes on until whoever listens is gone: the end of our input interrupts it."""
+    """Runs until the reader is gone: the end of our input interrupts it."""
     last: StatusShown | None = None
     sent: Any = None
     sent_at = float("-inf")
@@ -36,7 +36,7 @@ def watch(login: LoginHost, request: Watch) -> StatusShown:
 
 
 def _seen(login: LoginHost, last: StatusShown | None, pulses: Pulses) -> StatusShown:
-    """The picture now. A slurmctld that restarts is a problem to show, not the end of the watch."""
+    """The status now. If slurmctld does not answer, that is shown as a problem."""
     try:
         return look(login, pulses=pulses)
     except SlurmUnreachable as error:

@@ -1,4 +1,4 @@
-"""The engine's callbacks as events."""
+"""Turns the callbacks of the archive code into events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scratchflow.model.text import printable
 
 
 class Notifier(msgspec.Struct):
-    """Turns what the engine says while it works into events, and counts the warnings."""
+    """Turns progress and warnings into events, and counts the warnings."""
 
     emit: Emit
     wants_items: bool = False
@@ -17,17 +17,17 @@ class Notifier(msgspec.Struct):
     unreadable: list[bytes] = msgspec.field(default_factory=list)
 
     def remark(self, message: str) -> None:
-        """Something worth a line, and no more."""
+        """Logs one line."""
         self.emit(Log(level="info", message=printable(message)))
 
     def phase(self, name: str) -> None:
-        """A step begins whose size is not known yet."""
+        """Reports that a phase begins, whose size is not known yet."""
         self.emit(Progress(phase=name))
 
     def progress(
         self, phase: str, files_done: int, files_total: int, bytes_done: int, bytes_total: int
     ) -> None:
-        """How far a step has come."""
+        """Reports progress within a phase."""
         self.emit(
             Progress(
                 phase=phase,
@@ -39,7 +39,7 @@ class Notifier(msgspec.Struct):
         )
 
     def warn(self, code: str, path: bytes, message: str) -> None:
-        """Something the user should know."""
+        """Reports a warning."""
         self.warnings += 1
         if code == "files.unreadable":
             self.unreadable.append(path)
@@ -48,5 +48,5 @@ class Notifier(msgspec.Struct):
         )
 
     def item(self, action: str, path: bytes) -> None:
-        """One path was handled."""
+        """Reports one path, with `--verbose`."""
         self.emit(Item(action=action, **path_fields(path)))

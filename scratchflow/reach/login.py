@@ -1,4 +1,4 @@
-"""Asking the cluster: the agent on the login host, brought there or healed when it has to be."""
+"""Asks the agent on the login host, and installs or replaces it there if needed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ask_agent(
     job_id: int | None = None,
     verbose: bool = False,
 ) -> dict[str, Any]:
-    """What the agent there answers. A missing or other agent is replaced by ours first."""
+    """Sends a request to the agent there. A missing agent, or one of another version, is replaced first."""
     profile = settings.profile
     request = asking(
         do,

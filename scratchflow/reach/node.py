@@ -60,7 +60,7 @@ class NodeTransport(Transport):
 
     @abstractmethod
     def not_started(self, error: OSError) -> ScratchflowError:
-        """The error that says why that could not be started."""
+        """The error for a command that could not be started."""
 
     def run(
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float

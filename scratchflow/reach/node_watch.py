@@ -1,7 +1,7 @@
-"""Notices that nothing more will come from the node, though what carries it still waits.
+"""Notices a node that will not answer any more, although `srun` or ssh still waits for it.
 
-A node that crashes says no goodbye. `srun` may then wait for ever, above all when the node is back
-before Slurm has missed it; and ssh waits for as long as its connection seems to live.
+After a node crash `srun` may wait for ever, especially when the node is back before Slurm noticed;
+ssh waits until its connection times out.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class WatchedStream(Stream):
         return False
 
     def close(self) -> None:
-        """Lets go of everything; harmless when repeated."""
+        """Closes everything. May be called twice."""
         self._done.set()
         self._stream.close()
         self._thread.join(_FAREWELL_S)  # it may be looking after the node

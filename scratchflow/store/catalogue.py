@@ -1,4 +1,4 @@
-"""Which snapshots a place holds, read from their manifests; what cannot be used, and why.
+"""Lists the snapshots of a store directory from their manifests, and which manifests cannot be used.
 
 Reading takes no lock and changes nothing, so it may run beside a commit or a prune. `latest` is
 computed here and stored nowhere: a file or link that names it could be wrong after a crash.

@@ -1,4 +1,4 @@
-"""What the file system says about the store, in words a user can act on.
+"""Turns errors of the store's file system into errors that users can act on.
 
 Only errors of the store pass through here. An error while reading the workspace is a warning and
 has its own handler elsewhere: the two must never meet, or a full store would look like a file

@@ -1,6 +1,6 @@
-"""Signs of life of the auto-backup, one file a node: `<store>/<workspace>/heartbeats/<node>.json`.
+"""Heartbeats of the auto-backup, one file a node: `<store>/<workspace>/heartbeats/<node>.json`.
 
-On the store, because whoever asks is on another machine, and the node may be gone.
+They lie in the store because `status` runs on another machine, and the node may be gone.
 """
 
 import os
@@ -30,7 +30,7 @@ SILENT_S = 150.0
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
-    """What the auto-backup of one job last said; unknown keys are passed over."""
+    """The last heartbeat of one job's auto-backup; unknown keys are ignored."""
 
     node: str
     job_id: int | None
@@ -68,7 +68,7 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def beat(place: StoreDirectory, heartbeat: Heartbeat) -> None:
-    """Replaces the node's sign of life. Needs no lock: each node writes its own."""
+    """Writes the node's heartbeat. Needs no lock: each node writes its own file."""
     if not is_node_name(heartbeat.node):
         raise ValueError(f"not a node: {heartbeat.node!r}")
     directory = place.directory / HEARTBEATS_NAME
@@ -79,7 +79,7 @@ def beat(place: StoreDirectory, heartbeat: Heartbeat) -> None:
 
 
 def log_path(place: StoreDirectory, node: str) -> Path:
-    """Where the auto-backup of a node says what it does, in words."""
+    """The log file of a node's auto-backup."""
     if not is_node_name(node):
         raise ValueError(f"not a node: {node!r}")
     return place.directory / HEARTBEATS_NAME / f"{node}.log"
@@ -92,7 +92,7 @@ def prepare(place: StoreDirectory) -> None:
 
 
 def read_heartbeat(place: StoreDirectory, node: str) -> Heartbeat | None:
-    """The node's last sign of life; None when there is none that can be read."""
+    """The node's last heartbeat; None if there is none that can be read."""
     if not is_node_name(node):
         return None
     file = place.directory / HEARTBEATS_NAME / f"{node}.json"
@@ -107,7 +107,7 @@ def read_heartbeat(place: StoreDirectory, node: str) -> Heartbeat | None:
 
 
 def read_heartbeats(place: StoreDirectory) -> list[Heartbeat]:
-    """The last signs of life of all nodes."""
+    """The last heartbeats of all nodes."""
     try:
         names = sorted(os.listdir(place.directory / HEARTBEATS_NAME))
     except OSError:
@@ -117,7 +117,7 @@ def read_heartbeats(place: StoreDirectory) -> list[Heartbeat]:
 
 
 def is_alive(heartbeat: Heartbeat, now_s: float) -> bool | None:
-    """Whether it has beaten lately by our clock; None when its last beat lies in our future.
+    """Whether the last heartbeat is recent by our clock; None if it lies in the future.
 
     Then the two clocks differ, and one look cannot tell: see `Pulses`.
     """
@@ -130,7 +130,7 @@ def is_alive(heartbeat: Heartbeat, now_s: float) -> bool | None:
 def current(
     place: StoreDirectory, node: str, job_id: int | None, job_name: str
 ) -> Heartbeat | None:
-    """What the auto-backup of this very job last said, unless that was its end. Asks no clock."""
+    """The last heartbeat of this job's auto-backup, unless it has ended. Looks at no clock."""
     heartbeat = read_heartbeat(place, node)
     if heartbeat is None or not heartbeat.is_of(job_id, job_name) or heartbeat.phase == "ended":
         return None
@@ -138,19 +138,19 @@ def current(
 
 
 def living(place: StoreDirectory, node: str, job_id: int | None, job_name: str) -> Heartbeat | None:
-    """The auto-backup of this very job, if it gives signs of life."""
+    """The heartbeat of this job's auto-backup, if it is alive."""
     heartbeat = current(place, node, job_id, job_name)
     return heartbeat if heartbeat and is_alive(heartbeat, time.time()) else None
 
 
 class Pulses:
-    """Whether heartbeats go on, for a reader who looks again and again: by its own clock alone."""
+    """Tells over several looks whether heartbeats continue, by this machine's clock alone."""
 
     def __init__(self) -> None:
         self._seen: dict[str, _Pulse] = {}
 
     def is_alive(self, heartbeat: Heartbeat, now_s: float, monotonic_s: float) -> bool | None:
-        """One that changes lives, whatever the clocks say; one that does not for so long is dead."""
+        """A heartbeat that changes is alive, whatever the clocks say; one that stops changing is dead."""
         sign = (heartbeat.token, heartbeat.beats, heartbeat.time)
         known = self._seen.get(heartbeat.node)
         if known is None or known.sign != sign:
@@ -162,7 +162,7 @@ class Pulses:
 
 
 class _Pulse(msgspec.Struct, frozen=True):
-    """A sign of life, since when it is the same by our clock, and whether there was another before."""
+    """A heartbeat, since when it has not changed, and whether it changed before."""
 
     sign: tuple[str, int, str]
     since_s: float

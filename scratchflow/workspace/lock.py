@@ -1,4 +1,4 @@
-"""One at a time: a backup, a restore or an export has the workspace's notes to itself."""
+"""The workspace's lock: one backup, restore or export at a time on this machine."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def write_base(workspace: Workspace, store: Path, snapshot: str, store_id: str =
 
 
 def forget_base(workspace: Workspace) -> None:
-    """The workspace is about to become something that no note describes."""
+    """Removes the note, before the workspace is changed."""
     _remove(workspace.state / _BASE)
     _remove(cache_path(workspace))
 
@@ -97,12 +97,12 @@ def read_restoring(workspace: Workspace) -> Restoring | None:
 
 
 def begin_restoring(workspace: Workspace, note: Restoring) -> None:
-    """From here on the workspace is half of two states."""
+    """Notes that a restore begins to change the workspace."""
     _write(workspace.state / _RESTORING, note)
 
 
 def end_restoring(workspace: Workspace) -> None:
-    """The workspace is whole again."""
+    """Removes the note: the restore is complete."""
     _remove(workspace.state / _RESTORING)
 
 

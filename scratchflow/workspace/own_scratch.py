@@ -1,4 +1,4 @@
-"""Whose scratch it is: somebody who may write to it could swap the workspace for another one.
+"""Checks who owns scratch: anybody who may write to it could swap the workspace for another one.
 
 The directories above scratch are the site's: they are not looked at.
 """

@@ -1,4 +1,4 @@
-"""The agent's way onto a cluster, and off it again.
+"""Installs the agent on a cluster, and removes it.
 
 Over there every scratchflow has a directory of its own, `~/.local/share/scratchflow/agent/<name>`,
 and is only ever called by that name: laptops with different versions do not meet. The far side of

@@ -1,4 +1,4 @@
-"""What a host is and has, asked once with one fixed script, and the Python to use there."""
+"""Probes a host with one fixed script, and chooses the Python to use there."""
 
 from __future__ import annotations
 

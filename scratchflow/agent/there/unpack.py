@@ -42,7 +42,7 @@ class Refused(Exception):
 
 
 def main(words: list[str]) -> int:
-    """Tells what happened as one line of JSON."""
+    """Prints the outcome as one line of JSON."""
     options = _options(words)
     os.umask(0o077)
     try:

@@ -31,7 +31,7 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 def batches_of(small: list[Unit], large: list[int]) -> list[Batch]:
-    """All of it in the same order, in no more lots than can be shared out."""
+    """All files in the same order, in batches that processes can share."""
     each = -(-(len(small) + len(large)) // (MAX_SHARES - 1))
     batches = [Batch(units=small[at : at + each]) for at in range(0, len(small), each)]
     return batches + [Batch(large=large[at : at + each]) for at in range(0, len(large), each)]
@@ -64,7 +64,7 @@ def units_of(archives: Archives, entries: Iterable[int]) -> tuple[list[Unit], li
 
 
 def spread(units: list[Unit], threads: int) -> list[Unit]:
-    """Units that keep all threads busy: what few frames hold is cut into smaller lots.
+    """Units that keep all threads busy: what few frames hold is cut into smaller units.
 
     A frame is then read by several threads. That costs less than one thread alone would take
     to put its files in place.

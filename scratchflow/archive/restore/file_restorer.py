@@ -33,11 +33,11 @@ WhenSmall = Callable[[set[int]], None]
 
 
 def _nothing_more(_large: set[int]) -> None:
-    """Nobody waits for the small files."""
+    """Does nothing: nobody waits for the small files."""
 
 
 class HelperLost(Exception):
-    """A helper was killed, by the system perhaps: what it was at is half done."""
+    """A helper process was killed; what it was writing may be half done."""
 
 
 class FileRestorer:
@@ -107,12 +107,12 @@ class FileRestorer:
             placer.close()
 
     def report(self, phase: str) -> None:
-        """Says how far it is."""
+        """Reports progress."""
         files_total, bytes_total = self._total
         self._progress(phase, self.files, files_total, self.bytes, bytes_total)
 
     def do(self, batch: Batch, placed: int = 0) -> None:
-        """One lot, by this thread; the first `placed` files of it are there already."""
+        """Restores one batch in this thread; its first `placed` files are there already."""
         for place, entries in batch.units:
             left = entries[placed:]
             placed = max(placed - len(entries), 0)
@@ -122,7 +122,7 @@ class FileRestorer:
             self._restore_large(entry)
 
     def helping(self, batches: list[Batch], check: Callable[[], None]) -> Work:
-        """What a helper does; it has nobody to warn, and opens everything anew."""
+        """The work of a helper process: it opens everything anew and gives back what needs a warning."""
         placing = msgspec.structs.replace(self._placing, warn=_refuse_to_warn)
         twin = FileRestorer(
             self._archives.again(), placing, threads=self._threads, progress=no_progress
@@ -216,14 +216,14 @@ class FileRestorer:
 
 
 class _Sharing:
-    """Restores lots together with helper processes."""
+    """Restores batches together with helper processes."""
 
     def __init__(self, restorer: FileRestorer, batches: list[Batch], when_small: WhenSmall) -> None:
         self._restorer = restorer
         self._batches = batches
         self._when_small = when_small
         self._left = set(range(len(batches)))
-        self._half_done: dict[int, int] = {}  # lot -> how many of its files are there
+        self._half_done: dict[int, int] = {}  # batch -> how many of its files are there
         self._small_left = {number for number, batch in enumerate(batches) if batch.units}
 
     def run(self, helpers: int) -> None:

@@ -1,8 +1,8 @@
 """Forked processes that take part in bringing files back.
 
 Threads would do for the decompression; what is done for each file holds the interpreter's lock.
-A helper says of each lot whether it did it, and says no more: the rest of a lot that it could not
-do is for the one who asked, who then meets whatever was the matter.
+A helper only reports whether it finished a batch. What it could not do, the parent process does, and
+meets the same error there.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from scratchflow.archive.workers.queue import Shares
 _DONE = struct.Struct("<H?IQ")
 _READ_BYTES = 256 * _DONE.size
 
-Done = tuple[bool, int, int]  # whether all of a lot, how many files of it, how many bytes
-Work = Callable[[int], Done]  # does one lot; raises nothing
+Done = tuple[bool, int, int]  # whether all of a batch, how many files of it, how many bytes
+Work = Callable[[int], Done]  # does one batch; raises nothing
 Check = Callable[[], None]  # ends the process when nobody wants it any more
 
 
 class RestoreHelpers:
-    """Up to `count` processes for so many lots; `close` leaves none behind."""
+    """Up to `count` processes for so many batches; `close` leaves none behind."""
 
     def __init__(
         self, batches: int, make_work: Callable[[Check], Work], count: int, kept: Iterable[int]
@@ -56,7 +56,7 @@ class RestoreHelpers:
         return list(self._processes)
 
     def next_batch(self) -> int | None:
-        """The next lot that nobody has taken yet; None when all are taken."""
+        """The next batch that nobody has taken yet; None when all are taken."""
         return self._shares.take()
 
     def reports(self, *, wait: bool) -> Iterator[tuple[int, Done]]:
@@ -69,7 +69,7 @@ class RestoreHelpers:
                 yield batch, (done[0], done[1], done[2])
 
     def close(self) -> None:
-        """Ends helpers that are still at work; harmless when repeated."""
+        """Ends helpers that are still at work. May be called twice."""
         for process in self._processes:
             end_helper(process)
         self._processes.clear()

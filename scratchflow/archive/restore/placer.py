@@ -44,7 +44,7 @@ class Placing(msgspec.Struct, frozen=True):
     umask: int = msgspec.field(default_factory=current_umask)
 
     def placer(self) -> Placer:
-        """One more."""
+        """A new placer."""
         return Placer(self)
 
 

@@ -62,7 +62,7 @@ class Helpers:
                 yield from marshal.loads(content)  # noqa: S302 - our own process's
 
     def close(self) -> None:
-        """Ends helpers that are still at work; harmless when repeated."""
+        """Ends helpers that are still at work. May be called twice."""
         for process, reading in self._children.items():
             end_helper(process)
             os.close(reading)

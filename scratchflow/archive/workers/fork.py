@@ -1,4 +1,4 @@
-"""Processes forked off to help this one: they share what it knows, and never outlive their work."""
+"""Forks helper processes, which share this process's memory and end with their work."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fork_helper(work: Callable[[], None], kept: Iterable[int]) -> int:
 
 
 def _live(work: Callable[[], None], kept: Iterable[int], mask: Iterable[int]) -> None:
-    """The whole life of a helper: whatever happens, it ends here."""
+    """Runs a helper from start to exit."""
     code = 1
     try:
         for signum in _NOT_FOR_HELPERS:
@@ -64,7 +64,7 @@ def end_helper(process: int) -> None:
 
 
 def _close_all_but(kept: set[int]) -> None:
-    """A lock or a pipe of the one who asked must not live on in a helper."""
+    """Closes inherited descriptors: a lock or pipe of the parent must not stay open in a helper."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) not in kept:
             with suppress(OSError):  # the listing's own

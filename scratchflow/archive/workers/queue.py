@@ -1,4 +1,4 @@
-"""Numbers that several processes take turns at, each number once.
+"""A queue of numbers that several processes take from, each number once.
 
 They wait in a pipe that everybody reads from, so that nobody is idle while there is something
 left, and nobody has to be asked.
@@ -33,7 +33,7 @@ class Shares:
         return _NUMBER.unpack(content)[0] if content else None
 
     def close(self) -> None:
-        """Harmless when repeated."""
+        """May be called twice."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1

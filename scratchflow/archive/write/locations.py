@@ -43,7 +43,7 @@ class MemberNotes:
         return notes
 
     def enter(self, index: Index, archive_number: int, base: int) -> None:
-        """Tells the index; positions count from `base`."""
+        """Enters the places into the index; positions count from `base`."""
         digests = index.digest
         assert isinstance(digests, bytearray)  # noqa: S101 - an index under construction
         archive, positions = index.archive, index.position

@@ -1,4 +1,4 @@
-"""Packs a bundle of members into one finished frame: what a packer process does all its life."""
+"""Packs a bundle of members into one finished frame, in a packer process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scratchflow.archive.write.member_writer import Member, MemberWriter
 
 
 class NotPlain(Exception):
-    """Something about the bundle has to be told or decided: not here."""
+    """The bundle needs a warning or a decision, which only the parent process can make."""
 
 
 class OneFrame:
@@ -47,8 +47,8 @@ class OneFrame:
 class Packing:
     """Packs bundles, one after the other.
 
-    Only what went as the scan let expect: any warning, any file that is not as scanned, and the
-    bundle is given back, because the one who asked must know, and must tell.
+    A bundle with a warning, or with a file that is not as scanned, is given back to the parent,
+    which handles and reports it.
     """
 
     def __init__(self, scanned: ScannedTree, seed: int, level: int) -> None:

@@ -56,7 +56,7 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 class _Packer:
-    """One process, as seen by the one who asks."""
+    """One packer process, as the parent sees it."""
 
     def __init__(self, process: int, line: socket.socket) -> None:
         self.process = process
@@ -101,13 +101,13 @@ class Packers:
         return [packer.process for packer in self._alive.values()]
 
     def dismiss(self) -> None:
-        """Nothing more will be asked: they may end while the caller does something else."""
+        """Lets the packers end: nothing more will be packed."""
         for packer in self._alive.values():
             with suppress(OSError):  # it is gone already
                 packer.line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Ends all of them; harmless when repeated. Frames stay readable until they are released."""
+        """Ends all of them. May be called twice. Frames stay readable until they are released."""
         for packer in list(self._alive.values()):
             self._bury(packer)
 
@@ -127,7 +127,7 @@ class Packers:
             yield bundle, self._result(bundle)
 
     def _hand_out(self, each: int = _BUNDLES_EACH) -> None:
-        """Whoever has less than that to do gets more, as long as there is room for what comes of it."""
+        """Sends more bundles to packers that have few, while there is room for the results."""
         with suppress(Empty):
             while True:
                 self._free.append(self._released.get_nowait())
@@ -181,7 +181,7 @@ class Packers:
         self._results[bundle] = Frame(packed, raw_bytes, notes, slot, self._released)
 
     def _bury(self, packer: _Packer) -> None:
-        """A packer is gone, or has to go: what it had under way is left to the caller."""
+        """Ends a packer; the caller packs what it had in progress."""
         if packer.line.fileno() not in self._alive:
             return
         end_helper(packer.process)  # first: interrupted here, `close` still knows of it
@@ -209,7 +209,7 @@ class Packers:
 
 
 def _serve(line: socket.socket, packing: Packing, slots: memoryview) -> None:
-    """The life of a packer: it ends with the one who asks, whose end of the line is then closed."""
+    """Runs a packer until the parent closes its end of the socket."""
     gc.disable()  # it makes no cycles, and must not touch, and so copy, what it shares
     while asked := _receive(line, _ASKED.size):
         slot, length = _ASKED.unpack(asked)

@@ -82,7 +82,7 @@ class WindowHolder:
         self._pane = None
 
     def leave(self) -> None:
-        """Nothing to do: it was never a process of ours."""
+        """Does nothing: it is not a process of ours."""
 
 
 def _words(text: str) -> str:

@@ -1,6 +1,6 @@
-"""What Slurm does to the steps of a job that ends, done to a process that is none of them.
+"""Ends an auto-backup that is not a job step when its job ends, as Slurm does with job steps.
 
-Not every site adopts ssh sessions into the job. Where one does, it is quicker than this.
+Some sites adopt ssh sessions into the job; there Slurm itself ends the process, and sooner.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FAREWELL_S = 1.0
 
 
 def send_to_us(signum: signal.Signals) -> None:
-    """To this process; what cannot be caught, to its helpers too."""
+    """Sends a signal to this process; a signal that cannot be caught also goes to its helpers."""
     if signum == signal.SIGKILL:
         os.killpg(os.getpgrp(), signum)
     os.kill(os.getpid(), signum)
@@ -54,7 +54,7 @@ class JobGuard:
         self._done = threading.Event()
 
     def is_over(self) -> bool | None:
-        """Whether the job has ended; None when nobody can say when it will."""
+        """Whether the job has ended; None when its end is not known."""
         try:
             found = self._ask()
         except SlurmUnreachable:
@@ -64,7 +64,7 @@ class JobGuard:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Meanwhile the job is looked at."""
+        """Watches the job in a thread while the block runs."""
         thread = threading.Thread(target=self._watch, name="job-guard", daemon=True)
         thread.start()
         try:

@@ -65,7 +65,7 @@ def run_autobackup(
     request: Autobackup,
     environment: Mapping[str, str] = os.environ,
 ) -> AutobackupEnded:
-    """Goes on until the job ends or somebody switches it off; SIGTERM still gets a last snapshot."""
+    """Runs until the job ends or somebody switches it off; on SIGTERM it takes a last snapshot."""
     load_everything()  # before the agent that we run from can be removed
     place = open_store(context)
     with _only_one(context, place, request.job_name) as alone:
@@ -130,7 +130,7 @@ class _Loop:
         return AutobackupEnded(reason=reason, backups=self._backups)
 
     def _guard_of_no_step(self) -> JobGuard | None:
-        """A job's process that is no step of it is not ended by Slurm."""
+        """The guard for a loop that is not a job step: Slurm would not end it."""
         job_id, name = self._context.job_id, self._request.job_name
         if job_id is None or not name or step_id(self._environment) is not None:
             return None
@@ -197,7 +197,7 @@ class _Loop:
         return self._life.last_duration_s or 0.0
 
     def _back_up(self, message: str, purpose: Purpose) -> bool:
-        """Whether there is nothing left to save."""
+        """Takes one snapshot; returns whether it was the last one."""
         self._life = msgspec.structs.replace(self._life, phase="backing up")
         self._beat()
         began = time.monotonic()
@@ -219,7 +219,7 @@ class _Loop:
 
     @contextmanager
     def _signs_of_life(self) -> Iterator[None]:
-        """A backup may take longer than silence is believed: it beats on meanwhile."""
+        """Keeps the heartbeat going during a backup, which may take longer than a dead loop is waited for."""
         done = threading.Event()
 
         def go_on() -> None:
@@ -261,7 +261,7 @@ class _Loop:
             _say(f"no sign of life could be left: {error}")  # the next one may get through
 
     def _job_is_over(self) -> bool:
-        """Asks Slurm now and then, for the end may have been moved; without an answer nothing changes."""
+        """Asks Slurm now and then, because the end may have moved; without an answer nothing changes."""
         if self._context.job_id is None or not self._request.job_name:
             return False
         if self._guard:  # which asks more often, and ends us with a signal
@@ -351,14 +351,14 @@ def _is_locked_now(descriptor: int, scratch: Path) -> bool:
 
 
 def _write_to_the_log(log: Path) -> None:
-    """From here on our words go there; the `srun` that started us is gone, and its pipes with it."""
+    """Sends stdout and stderr to the log: the `srun` that started us, and its pipes, are gone."""
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     os.dup2(descriptor, sys.stderr.fileno())
     os.close(descriptor)
 
 
 def _lower_priority() -> str:
-    """The user's own work comes first; what was allowed, in words."""
+    """Lowers our CPU and disk priority, and says how far the system allowed it."""
     lowered = []
     with suppress(OSError):
         lowered.append(f"nice {os.nice(NICE)}")

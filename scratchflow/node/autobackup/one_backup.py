@@ -42,7 +42,7 @@ class LoopBackup:
         self._known_base = read_base(context.workspace, context.store)
 
     def take(self, message: str, purpose: Purpose) -> BackupTaken:
-        """One snapshot. Its warnings are its own: each backup has a teller of its own."""
+        """Takes one snapshot. Each has its own notifier, so its warnings are counted alone."""
         self._logged = self.warnings = 0
         notify = Notifier(self._hear)
         self._follow_newer_settings()
@@ -84,7 +84,7 @@ class LoopBackup:
         return msgspec.structs.replace(self._context, settings=settings)
 
     def _hear(self, event: Event) -> None:
-        """Nobody reads our output, so that a pipe would fill up; warnings go to the log."""
+        """Writes warnings to the log. Nobody reads our output, and a pipe would fill up."""
         if not isinstance(event, Warned):
             return
         self.warnings += 1

@@ -13,7 +13,7 @@ _SETTINGS = ("scratch", "workspace", "store", "backup")
 
 
 def settings_digest(profile: Profile) -> str:
-    """Tells whether a loop runs with the same settings: those that decide what it saves, and where.
+    """A digest of the settings that decide what a loop saves and where, to compare two loops.
 
     Not how often: the heartbeat has that by itself, and `--set backup.every=…` for one start is no mistake.
     """

@@ -21,14 +21,14 @@ _SHOWN_UNSAVED = 20
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """How much a teller had heard before this snapshot: a restore tells of two with one teller."""
+    """The warnings counted before this snapshot: one restore may take two snapshots with one notifier."""
 
     warnings: int
     unreadable: int
 
     @classmethod
     def so_far(cls, notify: Notifier) -> Heard:
-        """As it is now."""
+        """The counts as they are now."""
         return cls(notify.warnings, len(notify.unreadable))
 
     def unsaved(self, notify: Notifier) -> list[bytes]:

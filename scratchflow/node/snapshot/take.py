@@ -58,7 +58,7 @@ class Known(msgspec.Struct, frozen=True):
 def take_snapshot(
     context: NodeContext, lock: StoreLock, notify: Notifier, options: SnapshotOptions
 ) -> BackupTaken:
-    """One snapshot, committed and noted, or the word that none was needed."""
+    """Takes and commits one snapshot, or reports that nothing changed."""
     return save_workspace(context, lock, notify, options).taken
 
 
@@ -69,7 +69,7 @@ def save_workspace(
     options: SnapshotOptions,
     prepared: PreparedScan | None = None,
 ) -> Saved:
-    """The same, with what was found on the way for whoever goes on from there.
+    """Does the same, and returns the scan and index for further steps.
 
     A full snapshot that is only due, and for which the store has no room, is put off.
     """
@@ -212,9 +212,9 @@ def _guard_shrink(
     notify: Notifier,
     heard: Heard,
 ) -> bool:
-    """Whether most of the parent's files are missing and nobody was there, or had, to agree to that.
+    """Whether most of the parent's files are missing and nobody was there to confirm it.
 
-    What only cannot be read was not deleted: the rest is saved, and the parent is kept.
+    Files that cannot be read were not deleted: the rest is saved, and the parent is kept.
     """
     if parent is None or options.allow_shrink:
         return False
@@ -266,7 +266,7 @@ def _write(planned: Plan, new: NewSnapshot, context: NodeContext, notify: Notifi
 
 
 def _prune(lock: StoreLock, context: NodeContext, notify: Notifier) -> tuple[str, ...]:
-    """What was removed. The new snapshot is committed by then: trouble with old ones is a warning."""
+    """Prunes, and returns what was removed. The new snapshot is already committed, so errors are warnings."""
     try:
         plan = prune(lock, context.profile.backup, context.now())
     except ScratchflowError as error:

@@ -141,7 +141,7 @@ def _replace(user_file: UserFile, status: os.stat_result, after: bytes) -> bool:
 
 
 def _create_whole(path: Path, content: bytes, *, mode: int) -> bool:
-    """A file that must not exist yet appears whole; False when there is one already."""
+    """Creates a file that must not exist yet, with its whole content; False if it exists."""
     temp = _temp_beside(path)
     try:
         write_new(temp, content, mode=mode)

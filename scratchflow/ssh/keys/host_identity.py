@@ -1,4 +1,4 @@
-"""Is this the host it was? What is on record decides; nothing is taken on trust in silence."""
+"""Verifies a host's key against the known-hosts files; an unknown key is never accepted silently."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIGNATURES = {"ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256")}
 
 
 def keys_on_record(host: ResolvedHost, own_files: Sequence[Path]) -> KnownKeys:
-    """What the user's files, the system's and ours say of the host."""
+    """The host's keys in the user's, the system's and our own known-hosts files."""
     files: list[str | Path] = [*host.user_known_hosts, *host.global_known_hosts, *own_files]
     known = known_keys(files, host.lookup_name)
     if known.keys or host.host_key_alias or host.port == 22:

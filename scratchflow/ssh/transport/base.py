@@ -1,4 +1,4 @@
-"""The seam: running a command on a host, whatever carries it there.
+"""Runs a command on a host: the interface that all transports implement.
 
 There is one class for every way: this machine, the login host by paramiko or by the system's ssh, the
 node as a step of its job or by ssh. All of them pass the tests in `tests/contract/transports`.
@@ -46,7 +46,7 @@ class Stream(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Lets go of everything; harmless when repeated."""
+        """Closes everything. May be called twice."""
 
     def __enter__(self) -> Stream:
         return self
@@ -94,7 +94,7 @@ class Transport(ABC):
         """What carries the commands, and why it was chosen."""
 
     def close(self) -> None:  # noqa: B027 - most hold nothing between commands
-        """Lets go of connections, threads and processes; harmless when repeated."""
+        """Closes connections, threads and processes. May be called twice."""
 
     def __enter__(self: AnyTransport) -> AnyTransport:
         return self

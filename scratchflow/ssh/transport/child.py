@@ -1,4 +1,4 @@
-"""Commands carried by a child process of this machine: run to their end, or read line by line."""
+"""Runs commands through a child process (`ssh`, `srun`): to their end, or line by line."""
 
 from __future__ import annotations
 

@@ -46,11 +46,11 @@ class _NothingStarted(Stream):
         raise StopIteration
 
     def close(self) -> None:
-        """Nothing was opened."""
+        """Does nothing."""
 
 
 def _not_started(argv: Sequence[str], error: OSError) -> Completed:
-    """What a shell would say."""
+    """The result that a shell would give."""
     said = f"{argv[0]}: {(error.strerror or 'cannot be started').lower()}\n"
     missing = isinstance(error, FileNotFoundError)
     return Completed(127 if missing else 126, b"", said.encode("utf-8", "surrogateescape"))

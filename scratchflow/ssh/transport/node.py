@@ -18,7 +18,7 @@ from scratchflow.ssh.transport.base import (
 
 
 def know_node(places: SshPaths, profile: str, node: str) -> None:
-    """Sees to it that the node's keys are on record; those of the grant are kept."""
+    """Records the node's host keys, unless they were recorded when the job was granted."""
     if not places.host_keys_file(f"{profile}-{node}").exists():
         remember_node(places, profile, node, scan_host_keys(node))
 

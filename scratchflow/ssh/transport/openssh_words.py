@@ -1,4 +1,4 @@
-"""What ssh's own words mean when it fails: the only place that reads them.
+"""What ssh's error messages mean: the only place that reads them.
 
 ssh is not translated, so its words are the same under every locale. They are read from its log,
 which the far side cannot write to; only a failed hop speaks on stderr.

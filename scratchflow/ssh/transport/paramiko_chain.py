@@ -61,7 +61,7 @@ class Chain:
             transport.set_keepalive(ALIVE_INTERVAL_S)
 
     def close(self) -> None:
-        """Ends the chain from its far end on; harmless when repeated."""
+        """Closes the chain from its far end on. May be called twice."""
         while self._links:
             transport, carrier = self._links.pop()
             with contextlib.suppress(Exception):

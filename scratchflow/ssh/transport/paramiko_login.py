@@ -1,4 +1,4 @@
-"""Who we are: the agent's keys, key files and answers, tried in turn as ssh would."""
+"""Logs in: tries the ssh agent's keys, key files and questions, in ssh's order."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Login:
         raise _needed(host, "it wants more factors than anybody has")
 
     def leave_agents(self) -> None:
-        """Lets go of the agents; unlocked keys stay, for a connection that has to be made again."""
+        """Closes the connections to agents; unlocked keys stay, for a new connection."""
         for agent in self._agents.values():
             if agent is not None:
                 agent._close()  # noqa: SLF001 - the library's own class calls it `close`

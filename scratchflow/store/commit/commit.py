@@ -52,7 +52,7 @@ class NewSnapshot:
             self._tell_lost_lock(error)
 
     def _tell_lost_lock(self, error: ScratchflowError) -> None:
-        """LockLost instead, if that is why: whoever took the store over swept away what we wrote.
+        """Raises LockLost if another run took the lock over and removed what we wrote.
 
         This run may have slept for hours, stopped or on a suspended machine.
         """

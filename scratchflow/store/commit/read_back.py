@@ -55,7 +55,7 @@ class ReadBack:
         return self._digest.hexdigest()
 
     def close(self) -> None:
-        """Lets go of the thread and the descriptor; harmless when repeated."""
+        """Closes the thread and the descriptor. May be called twice."""
         self._stop()
         if self._descriptor >= 0:
             os.close(self._descriptor)

@@ -1,4 +1,4 @@
-"""A little room that each place holds back, so that a full store can be pruned: `reserve/`.
+"""A little reserved space, so that a full store can still be pruned: `reserve/`.
 
 To prune, scratchflow needs the lock, and the lock needs a directory and a file. On a full disk or
 quota there is no room for them, unless something is given up first: these files hold nothing.
@@ -38,7 +38,7 @@ def ensure_reserve(place: StoreDirectory) -> None:
 
 
 def free_reserve(place: StoreDirectory) -> None:
-    """Gives the reserve up. Needs no lock: nothing in it is of use."""
+    """Removes the reserve. Needs no lock: its files hold nothing."""
     directory = place.directory / RESERVE_NAME
     with suppress(OSError):
         for number in range(_FILES):

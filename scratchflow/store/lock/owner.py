@@ -9,7 +9,7 @@ _DEAD_STATES = {"Z", "X", "x"}
 
 
 class Process(msgspec.Struct, frozen=True):
-    """One process, told apart from any other on the cluster, also one that reuses its pid.
+    """Identifies one process on the cluster, also if its pid is reused.
 
     Where the system does not tell (no /proc), boot id and namespace are empty and nothing is
     ever concluded from the pid.
@@ -42,7 +42,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def this_process() -> Process:
-    """The process that asks."""
+    """This process."""
     pid = os.getpid()
     # In a pid namespace that still sees its parent's /proc, our pid names somebody else there.
     proc_is_ours = _read_link(Path("/proc/self")) == str(pid)
