@@ -42,7 +42,6 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True):
     """None without a scheduler: there the allocation is the tmux session."""
     name: str
     state: AllocationState
-    slurm_state: str = ""
     cause: EndCause | None = None
     """Why it ended; None unless it did."""
     reason: str = ""

@@ -9,7 +9,7 @@ import re
 import time
 
 from scratchflow.cluster.slurm.reasons import explain
-from scratchflow.cluster.slurm.states import CAUSE_TEXTS, base_state, state_of
+from scratchflow.cluster.slurm.states import CAUSE_TEXTS, state_of
 from scratchflow.model.allocation import Allocation
 
 # A separator that no reason holds; Slurm 20.11 to 24.11 print all of these fields alike and uncut.
@@ -69,7 +69,6 @@ def _allocation(row: list[str]) -> Allocation:
         job_id=int(number),
         name=name,
         state=state,
-        slurm_state=base_state(state_text),
         cause=cause,
         reason=word,
         reason_text=CAUSE_TEXTS[cause] if cause else explain(word).text if waits else "",

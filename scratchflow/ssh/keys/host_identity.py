@@ -14,9 +14,9 @@ from scratchflow.ssh.keys.known_hosts import HostKey, KnownKeys, append_key, has
 _SIGNATURES = {"ssh-rsa": ("rsa-sha2-512", "rsa-sha2-256")}
 
 
-def keys_on_record(host: ResolvedHost, own_files: Sequence[Path]) -> KnownKeys:
-    """The host's keys in the user's, the system's and our own known-hosts files."""
-    files: list[str | Path] = [*host.user_known_hosts, *host.global_known_hosts, *own_files]
+def keys_on_record(host: ResolvedHost) -> KnownKeys:
+    """The host's keys in the user's and the system's known-hosts files."""
+    files: list[str | Path] = [*host.user_known_hosts, *host.global_known_hosts]
     known = known_keys(files, host.lookup_name)
     if known.keys or host.host_key_alias or host.port == 22:
         return known

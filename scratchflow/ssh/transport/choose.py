@@ -46,7 +46,6 @@ def open_transport(
     *,
     setting: Setting = "auto",
     config: Path | None = None,
-    own_known_hosts: Sequence[Path] = (),
     keep_s: int = KEEP_S,
 ) -> Transport:
     """Connects to a host and logs in; `local` is this machine.
@@ -78,7 +77,6 @@ def open_transport(
         chain,
         environment=means.environment,
         ask=means.ask if asks_by_itself else None,
-        own_known_hosts=own_known_hosts,
         reason=choice.reason,
     )
     try:

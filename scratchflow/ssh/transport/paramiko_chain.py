@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from scratchflow.ssh.config.resolve import ResolvedHost
@@ -27,8 +26,7 @@ JOIN_TIMEOUT_S = 5.0
 class Chain:
     """The open connections, first hop first. Closing it ends every thread and socket of it."""
 
-    def __init__(self, own_known_hosts: Sequence[Path], *, asks: bool) -> None:
-        self._own_known_hosts = own_known_hosts
+    def __init__(self, *, asks: bool) -> None:
         self._auth_timeout_s = ANSWER_TIMEOUT_S if asks else AUTH_TIMEOUT_S
         self._links: list[tuple[Any, Any]] = []
 
@@ -116,7 +114,7 @@ class Chain:
 
     def _greet(self, transport: Any, host: ResolvedHost) -> None:
         """Agrees on ciphers and verifies the host, before anything of ours is sent."""
-        known = keys_on_record(host, self._own_known_hosts)
+        known = keys_on_record(host)
         options = transport.get_security_options()
         options.key_types = preferred_kinds(options.key_types, known)
         transport.start_client(timeout=HANDSHAKE_TIMEOUT_S)

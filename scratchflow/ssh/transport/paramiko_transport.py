@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from scratchflow.model.errors import CommandTimedOut
 from scratchflow.process.child import Completed
@@ -38,13 +37,11 @@ class ParamikoTransport(Transport):
         *,
         environment: Mapping[str, str],
         ask: Ask | None = None,
-        own_known_hosts: Sequence[Path] = (),
         reason: str = "",
     ) -> None:
         self._hosts = tuple(chain)
         self._login = Login(environment, ask)
         self._asks = ask is not None
-        self._own_known_hosts = own_known_hosts
         self._chain: Chain | None = None
         self.host = self._hosts[-1].name
         self.reason = reason or "as set"
@@ -91,7 +88,7 @@ class ParamikoTransport(Transport):
         if self._chain and self._chain.is_open:
             return self._chain
         self.close()
-        self._chain = Chain(self._own_known_hosts, asks=self._asks)
+        self._chain = Chain(asks=self._asks)
         try:
             for host in self._hosts:
                 self._chain.add(host, self._login)

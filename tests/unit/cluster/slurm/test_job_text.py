@@ -40,7 +40,6 @@ def test_a_running_job() -> None:
         job_id=61,
         name="scratchflow:aws:3f2a9c",
         state="running",
-        slurm_state="RUNNING",
         reason="None",
         nodes=("node-2",),
         partition="debug",
