@@ -1,4 +1,4 @@
-"""`backup` and `create`: what is stored, what is refused, and what is left behind."""
+"""`backup`: what is stored, what is refused, and what is left behind."""
 
 from __future__ import annotations
 
@@ -14,13 +14,10 @@ from scratchflow.model.errors import (
     ShrinkGuard,
     StoreLocked,
     WorkspaceElsewhere,
-    WorkspaceKnown,
     WorkspaceMissing,
 )
 from scratchflow.model.events import Log
-from scratchflow.model.requests import Create
 from scratchflow.node.backup import foretell_backup
-from scratchflow.node.create import create
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.nodes import read_nodes
@@ -134,18 +131,6 @@ def test_a_dry_run_tells_and_writes_nothing(desk: Desk) -> None:
     before = listing(desk.scratch.parent)
     assert foretell_backup(desk.context, desk.notify, SnapshotOptions()).kind == "unchanged"
     assert listing(desk.scratch.parent) == before
-
-
-def test_create_makes_the_workspace_and_refuses_a_second_time(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path)
-    desk.work.rmdir()
-    assert create(desk.context, desk.notify, Create(dry_run=True), {}).snapshot is None
-    assert not desk.work.exists()
-    created = create(desk.context, desk.notify, Create(dry_run=False), {})
-    assert desk.work.is_dir()
-    assert desk.ids == [created.snapshot]
-    with pytest.raises(WorkspaceKnown):
-        create(desk.context, desk.notify, Create(dry_run=False), {})
 
 
 def test_another_backup_under_way_is_waited_for_or_named(desk: Desk) -> None:

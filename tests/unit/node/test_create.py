@@ -1,0 +1,67 @@
+"""`create`: the workspace, its first snapshot, and what stands in its way."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import WorkspaceFailed, WorkspaceKnown
+from scratchflow.model.events import Log
+from scratchflow.model.requests import Create
+from scratchflow.node.create import create
+from tests.unit.conftest import Desk, make_desk
+
+
+def test_create_makes_the_workspace_and_refuses_a_second_time(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    desk.work.rmdir()
+    assert create(desk.context, desk.notify, Create(dry_run=True), {}).snapshot is None
+    assert not desk.work.exists()
+    created = create(desk.context, desk.notify, Create(dry_run=False), {})
+    assert desk.work.is_dir()
+    assert desk.ids == [created.snapshot]
+    with pytest.raises(WorkspaceKnown):
+        create(desk.context, desk.notify, Create(dry_run=False), {})
+
+
+def test_what_is_in_the_directory_already_is_the_first_snapshot(desk: Desk) -> None:
+    created = create(desk.context, desk.notify, Create(dry_run=False), {})
+    assert created.snapshot
+    before = desk.content()
+    desk.restore(to=desk.scratch.parent / "elsewhere")
+    assert desk.content(desk.scratch.parent / "elsewhere/work") == before
+
+
+def test_the_workspace_is_closed_to_others(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    desk.work.rmdir()
+    create(desk.context, desk.notify, Create(dry_run=False), {})
+    assert stat.S_IMODE(desk.work.stat().st_mode) == 0o700
+
+
+def test_a_file_with_the_workspaces_name_is_told_and_stays(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    desk.work.rmdir()
+    desk.work.write_text("mine")
+    with pytest.raises(WorkspaceFailed, match="File exists"):
+        create(desk.context, desk.notify, Create(dry_run=False), {})
+    assert desk.work.read_text() == "mine"
+    assert desk.ids == []
+
+
+def test_an_environment_can_be_added_to_a_workspace_that_has_snapshots(desk: Desk) -> None:
+    desk.backup()
+    env = desk.scratch / "env"
+    (env / "bin").mkdir(parents=True)  # one that is there is taken as it is
+    (env / "bin/python").symlink_to(sys.executable)
+    (env / "pyvenv.cfg").write_text("")
+    request = Create(dry_run=True, env="venv")
+    assert create(desk.context, desk.notify, request, {}).env == str(env)
+    desk.write("work/more")
+    created = create(desk.context, desk.notify, Create(dry_run=False, env="venv"), {})
+    assert desk.ids[-1] == created.snapshot
+    remarks = [event.message for event in desk.events if isinstance(event, Log)]
+    assert any("the environment is not backed up" in message for message in remarks)
