@@ -7,7 +7,7 @@ the absence of a restore note while a restore is half done, so it is written fir
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import msgspec
 
@@ -18,6 +18,8 @@ from scratchflow.workspace.workspace import STATE_NAME, Workspace
 _BASE = "base.json"
 _RESTORING = "restoring.json"
 _CACHE = "scan-cache"
+# In the place of an id, where a note does not say which snapshot was being restored.
+UNKNOWN = "unknown"
 
 
 class Base(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,9 +38,6 @@ class Restoring(msgspec.Struct, frozen=True, kw_only=True):
     mode: Literal["full", "delta"]
 
 
-_N = TypeVar("_N", Base, Restoring)
-
-
 def read_base(workspace: Workspace, store: Path) -> str | None:
     """The snapshot the workspace came from, if it came from this store."""
     base = read_base_note(workspace, store)
@@ -47,7 +46,7 @@ def read_base(workspace: Workspace, store: Path) -> str | None:
 
 def read_base_note(workspace: Workspace, store: Path) -> Base | None:
     """The same, with the id that the store had then."""
-    base = _read(workspace.state / _BASE, Base)
+    base = _read_base(workspace)
     if base is None or base.store != str(store) or not is_snapshot_id(base.snapshot):
         return None
     return base
@@ -55,7 +54,7 @@ def read_base_note(workspace: Workspace, store: Path) -> Base | None:
 
 def noted_base(workspace: Workspace) -> Base | None:
     """The snapshot the workspace came from, with the store that has it, whichever that is."""
-    base = _read(workspace.state / _BASE, Base)
+    base = _read_base(workspace)
     return base if base is not None and is_snapshot_id(base.snapshot) else None
 
 
@@ -92,8 +91,19 @@ def forget_base(workspace: Workspace) -> None:
 
 
 def read_restoring(workspace: Workspace) -> Restoring | None:
-    """The restore that is under way or was interrupted, if there is one."""
-    return _read(workspace.state / _RESTORING, Restoring)
+    """The restore that is under way or was interrupted, if there is one.
+
+    A note that cannot be understood is still one: of a restore of `UNKNOWN`.
+    """
+    try:
+        content = (workspace.state / _RESTORING).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        note = msgspec.json.decode(content, type=Restoring)
+    except msgspec.DecodeError:
+        return Restoring(snapshot=UNKNOWN, mode="delta")
+    return note if is_snapshot_id(note.snapshot) else Restoring(snapshot=UNKNOWN, mode=note.mode)
 
 
 def begin_restoring(workspace: Workspace, note: Restoring) -> None:
@@ -111,9 +121,9 @@ def cache_path(workspace: Workspace) -> Path:
     return workspace.state / _CACHE
 
 
-def _read(path: Path, kind: type[_N]) -> _N | None:
+def _read_base(workspace: Workspace) -> Base | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode((workspace.state / _BASE).read_bytes(), type=Base)
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
 

@@ -14,8 +14,9 @@ from scratchflow.model.errors import (
     WorkspaceIsLink,
     WorkspaceMissing,
 )
+from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.node.context import NodeContext
-from scratchflow.store.directory import find_place
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.workspace.notes import Restoring, read_restoring
 
 
@@ -44,10 +45,14 @@ def incomplete(context: NodeContext, interrupted: Restoring) -> RestoreIncomplet
     fields = {"snapshot": interrupted.snapshot, "target": context.workspace.path}
     try:
         place = find_place(context.store, context.workspace.name)
-        is_gone = place.directory.is_dir() and not is_there(place.manifest(interrupted.snapshot))
+        is_gone = place.directory.is_dir() and not _is_listed(place, interrupted.snapshot)
     except (OSError, ScratchflowError):  # a store that cannot be read says nothing about it
         is_gone = False
     return RestoreUnfinishable(**fields) if is_gone else RestoreIncomplete(**fields)
+
+
+def _is_listed(place: StoreDirectory, snapshot: str) -> bool:
+    return is_snapshot_id(snapshot) and is_there(place.manifest(snapshot))
 
 
 def unfinished_restore(context: NodeContext) -> Restoring | None:
