@@ -21,6 +21,7 @@ def remove_tree(path: Path) -> None:
         return
     if is_mount_point(path) or mounts_beneath(path):
         raise OSError(errno.EBUSY, "something is mounted in it", str(path))
+    _make_writable(os.fspath(path))
     for directory, names, _ in os.walk(path):
         for name in names:
             _make_writable(os.path.join(directory, name))
@@ -37,7 +38,12 @@ def rename_new(source: Path, target: Path) -> None:
     closed = stat.S_ISDIR(mode) and not mode & stat.S_IWUSR
     if closed:
         os.chmod(source, stat.S_IMODE(mode) | stat.S_IWUSR)
-    os.rename(source, target)
+    try:
+        os.rename(source, target)
+    except BaseException:
+        if closed:
+            os.chmod(source, stat.S_IMODE(mode))
+        raise
     if closed:
         os.chmod(target, stat.S_IMODE(mode))
     fsync_directory(target.parent)
