@@ -1,4 +1,4 @@
-"""File systems without file locks: a command says so, and nothing crashes."""
+"""A scratch without file locks: a command says so, and nothing crashes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.config.edit import apply_edits
 from scratchflow.model.errors import WorkspaceFailed
 from scratchflow.workspace.lock import alone_with
 from scratchflow.workspace.workspace import Workspace
@@ -27,11 +26,3 @@ def test_a_command_says_that_scratch_has_no_locks(
     workspace = Workspace(tmp_path, "work")
     with pytest.raises(WorkspaceFailed, match="no file locks"), alone_with(workspace, wait_s=0):
         pass
-
-
-def test_settings_are_changed_also_where_there_are_no_locks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fcntl, "flock", no_locks)
-    apply_edits(tmp_path / "config.toml", {"default_profile": "local"})
-    assert "local" in (tmp_path / "config.toml").read_text()
