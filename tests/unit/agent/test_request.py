@@ -8,7 +8,6 @@ import pytest
 
 from scratchflow import __version__
 from scratchflow.agent.request import asking, decode, encode, typed_arguments
-from scratchflow.agent.server import read_request
 from scratchflow.config.settings import given_settings
 from scratchflow.model.errors import ConfigBadValue, ConfigUnknownKey, RequestRefused
 from scratchflow.model.profile import Profile, to_plain
@@ -99,23 +98,3 @@ def test_a_request_that_cannot_travel_is_refused_before_it_does() -> None:
         encode(asking("x", {"path": os.fsdecode(b"\xe9")}, profile_name="p", profile={}))
     with pytest.raises(RequestRefused, match="1 MiB"):
         encode(asking("x", {"path": "a" * (1 << 20)}, profile_name="p", profile={}))
-
-
-def test_reading_ends_with_the_line_though_the_input_stays_open() -> None:
-    receiving, sending = os.pipe()
-    try:
-        os.write(sending, encode(asking("x", {}, profile_name="p", profile={})) + b"more")
-        assert read_request(receiving).do == "x"
-    finally:
-        os.close(receiving)
-        os.close(sending)
-
-
-def test_an_endless_request_is_refused() -> None:
-    with open("/dev/zero", "rb", buffering=0) as zero, pytest.raises(RequestRefused, match="MiB"):
-        read_request(zero.fileno())
-
-
-def test_no_request_at_all_is_refused() -> None:
-    with open(os.devnull, "rb") as nothing, pytest.raises(RequestRefused, match="no request"):
-        read_request(nothing.fileno())
