@@ -15,7 +15,7 @@ import pytest
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.reach.node import JobStep
 from tests.cluster.minicluster import Minicluster, retry_until
-from tests.contract.transports.test_contract import (  # noqa: F401 - pytest runs them from here, too
+from tests.contract.ssh.transport.test_base import (  # noqa: F401 - pytest runs them from here, too
     test_a_command_that_takes_too_long_is_given_up,
     test_a_signal_is_told_by_a_code_of_its_own,
     test_a_stream_of_bytes_that_are_no_text,

@@ -1,7 +1,7 @@
 """Runs a command on a host: the interface that all transports implement.
 
 There is one class for every way: this machine, the login host by paramiko or by the system's ssh, the
-node as a step of its job or by ssh. All of them pass the tests in `tests/contract/transports`.
+node as a step of its job or by ssh. All of them pass the tests in `tests/contract/ssh/transport/test_base.py`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.transports.lab import Lab
+from tests.contract.ssh.lab import Lab
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from scratchflow.reach.node import JobStep, NodeSsh
 from scratchflow.reach.node_watch import NodeWatch
 from scratchflow.ssh.transport.base import Transport
 from scratchflow.ssh.transport.local import LocalTransport
-from tests.contract.transports.lab import Lab
+from tests.contract.ssh.lab import Lab
 
 WAYS = [
     "local",

@@ -16,7 +16,7 @@ from scratchflow.ssh.keys.known_hosts import remember_node
 from scratchflow.ssh.transport.openssh import OpenSshTransport
 from scratchflow.ssh.transport.paramiko_login import Ask
 from scratchflow.ssh.transport.paramiko_transport import ParamikoTransport
-from tests.contract.transports.sshd import USER, Sshd, make_key
+from tests.contract.ssh.sshd import USER, Sshd, make_key
 
 PASSPHRASE = "correct horse"  # noqa: S105 - locks a key that lives as long as the test
 
