@@ -10,11 +10,12 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, may_ask
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.model.errors import ShrinkGuard
-from scratchflow.model.events import Asking, Emit
+from scratchflow.model.events import Emit
 from scratchflow.model.requests import Backup
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.text import counted, removed_in_words
 from scratchflow.model.units import format_size, format_took
+from scratchflow.report.question import question_open
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -65,9 +66,9 @@ def backup(
         try:
             return call.flow(emit)
         except ShrinkGuard as refused:
-            emit(Asking())
-            if not _agrees(refused):
-                raise
+            with question_open(emit):
+                if not _agrees(refused):
+                    raise
         return again.flow(emit)
 
     return Call(call.op, run, call.show)

@@ -9,11 +9,12 @@ from datetime import datetime
 import typer
 
 from scratchflow.model.errors import RemovalDeclined, RemovalUnconfirmed
-from scratchflow.model.events import Asking, Emit
+from scratchflow.model.events import Emit
 from scratchflow.model.results import SnapshotRow
 from scratchflow.model.text import counted, printable
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
+from scratchflow.report.question import question_open
 
 
 def confirm_removal(rows: Iterable[SnapshotRow], emit: Emit, *, may_ask: bool) -> None:
@@ -21,10 +22,10 @@ def confirm_removal(rows: Iterable[SnapshotRow], emit: Emit, *, may_ask: bool) -
     chosen = list(rows)
     if not may_ask or not sys.stdin.isatty():
         raise RemovalUnconfirmed(snapshots=" ".join(one.id for one in chosen))
-    emit(Asking())
-    sys.stderr.write("".join(f"{line}\n" for line in removal_in_words(chosen, datetime.now())))
-    if not _agrees():
-        raise RemovalDeclined
+    with question_open(emit):
+        sys.stderr.write("".join(f"{line}\n" for line in removal_in_words(chosen, datetime.now())))
+        if not _agrees():
+            raise RemovalDeclined
 
 
 def removal_in_words(rows: Iterable[SnapshotRow], now: datetime) -> Iterator[str]:

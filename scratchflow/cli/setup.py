@@ -14,6 +14,7 @@ from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import ClusterSetUp, SetupRemoved
 from scratchflow.model.text import printable
+from scratchflow.report.question import question_open
 
 if TYPE_CHECKING:
     from scratchflow.flows.setup import Confirm
@@ -62,9 +63,8 @@ def setup(
     it back byte for byte. What `--set` says becomes part of the profile.
     """
     wanted, asking = asked(context), may_ask(context)
-    confirm = _confirm(yes=yes, may_ask=asking)
     if remove:
-        return _remove(wanted, confirm, dry_run, all_profiles, asking=asking)
+        return _remove(wanted, dry_run, all_profiles, yes=yes, asking=asking)
     if not login:
         raise UsageInvalid(
             problem="which login host? `LOGIN` is missing", command=context.command_path
@@ -82,31 +82,34 @@ def setup(
 
         given = {**values, **checked_overrides(wanted.overrides)}
         options = SetupOptions(login, name or wanted.profile or _name_of(login), given, dry_run)
+        confirm = _confirm(emit, yes=yes, may_ask=asking)
         return set_up(wanted, os.environ, emit, options, confirm, may_ask=asking)
 
     return Call("setup", run, _shown)
 
 
 def _remove(
-    wanted: Any, confirm: "Confirm", dry_run: bool, all_profiles: bool, *, asking: bool
+    wanted: Any, dry_run: bool, all_profiles: bool, *, yes: bool, asking: bool
 ) -> Call[SetupRemoved]:
     def run(emit: Emit) -> SetupRemoved:
         from scratchflow.flows.setup_remove import RemoveOptions, remove
 
         options = RemoveOptions(dry_run=dry_run, all_profiles=all_profiles)
+        confirm = _confirm(emit, yes=yes, may_ask=asking)
         return remove(wanted, os.environ, emit, confirm, options, may_ask=asking)
 
     return Call("setup remove", run, _removed)
 
 
-def _confirm(*, yes: bool, may_ask: bool) -> "Confirm":
+def _confirm(emit: Emit, *, yes: bool, may_ask: bool) -> "Confirm":
     def confirm(diff: str, what: str) -> bool:
         if yes:
             return True
         if not may_ask or not sys.stdin.isatty():
             return False
-        sys.stderr.write(f"{diff}\n\n")
-        return typer.confirm(f"Make {what}?", err=True)
+        with question_open(emit):
+            sys.stderr.write(f"{diff}\n\n")
+            return typer.confirm(f"Make {what}?", err=True)
 
     return confirm
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from scratchflow.config.settings import Settings
@@ -11,6 +12,7 @@ from scratchflow.model.errors import AliasUnused, AliasUnverified
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.results import AliasShown, NodeHeld, Problem
 from scratchflow.model.text import last_line, printable
+from scratchflow.report.question import question_open
 from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
@@ -77,14 +79,15 @@ def verify(settings: Settings, node: str, emit: Emit, *, may_ask: bool) -> None:
     options = [] if asks else ["-o", "BatchMode=yes"]
     argv = ["ssh", *places_of(settings).ssh_options, *options, alias, "hostname"]
     try:
-        done = subprocess.run(
-            argv,
-            stdin=None if asks else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=None if asks else subprocess.PIPE,
-            timeout=VERIFY_S,
-            check=False,
-        )
+        with question_open(emit) if asks else nullcontext():
+            done = subprocess.run(
+                argv,
+                stdin=None if asks else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=None if asks else subprocess.PIPE,
+                timeout=VERIFY_S,
+                check=False,
+            )
     except subprocess.TimeoutExpired:
         raise AliasUnverified(alias=alias, node=node, reason="no answer in time") from None
     if done.returncode != 0:

@@ -32,7 +32,6 @@ def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
         require_alias(settings)
     held = cluster.on_login("hold", request, NodeHeld)
     if not request.dry_run and has_alias(settings):
-        # No progress bar from here on: ssh may ask something in the same terminal.
         point_at(settings, held, emit)
         verify(settings, held.node, emit, may_ask=caller.may_ask)
     return Allocated(

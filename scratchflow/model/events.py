@@ -82,7 +82,11 @@ class Log(Event, tag="log", frozen=True):
 
 
 class Asking(Event, tag="asking", frozen=True):
-    """A question follows on the terminal, so bars have to go. Never in `--json`, which never asks."""
+    """A question is open on the terminal: no bar until `Answered`. Never in `--json`, which never asks."""
+
+
+class Answered(Event, tag="answered", frozen=True):
+    """The question is over; bars may run again."""
 
 
 class Summary(Event, tag="summary", omit_defaults=False, frozen=True):

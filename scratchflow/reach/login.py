@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from scratchflow.agent.request import asking
 from scratchflow.config.settings import Settings
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain
+from scratchflow.report.question import question_open
 from scratchflow.ssh.transport.base import Transport
 from scratchflow.ssh.transport.choose import Means, open_transport
 
@@ -26,7 +28,11 @@ def reach_login(
     """A connection to the profile's login host. Only with `may_ask` may ssh use the terminal."""
     profile = settings.profile
     config = Path(os.path.expanduser(profile.ssh_config))
-    means = Means(environment, has_terminal=may_ask and sys.stdin.isatty() and sys.stderr.isatty())
+    means = Means(
+        environment,
+        has_terminal=may_ask and sys.stdin.isatty() and sys.stderr.isatty(),
+        question=partial(question_open, emit),
+    )
     transport = open_transport(
         profile.login,
         means,

@@ -13,7 +13,17 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import msgspec
 
 from scratchflow.model.errors import ScratchflowError, exit_code_for
-from scratchflow.model.events import Asking, Event, Item, Log, Progress, State, Status, Warned
+from scratchflow.model.events import (
+    Answered,
+    Asking,
+    Event,
+    Item,
+    Log,
+    Progress,
+    State,
+    Status,
+    Warned,
+)
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
@@ -47,6 +57,7 @@ class Human:
         self._show: Show = _nothing
         self._has_shown_status = False
         self._live: Live | None = None
+        self._open_questions = 0
 
     def begin(self, op: str, show: Show = _nothing) -> None:
         self._op, self._show = op, show
@@ -64,7 +75,10 @@ class Human:
         elif isinstance(event, Status):
             self._show_status(event)
         elif isinstance(event, Asking):
+            self._open_questions += 1
             self.close()
+        elif isinstance(event, Answered):
+            self._open_questions -= 1
         elif isinstance(event, Log) and self._wants(event):
             self._say("", printable(event.message))
         elif isinstance(event, Item) and self._verbose:
@@ -153,7 +167,7 @@ class Human:
         self._live.update(picture, refresh=True)
 
     def _show_progress(self, event: Progress) -> None:
-        if self._quiet or not self._console().is_terminal:
+        if self._quiet or self._open_questions or not self._console().is_terminal:
             return
         bars = self._bars or self._start_bars()
         task = self._phases.get(event.phase)

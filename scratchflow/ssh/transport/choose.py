@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +17,7 @@ from scratchflow.ssh.keys.key_files import key_files_of
 from scratchflow.ssh.keys.known_hosts import has_authority
 from scratchflow.ssh.transport.base import Transport
 from scratchflow.ssh.transport.local import LocalTransport
-from scratchflow.ssh.transport.openssh import KEEP_S, OpenSshTransport
+from scratchflow.ssh.transport.openssh import KEEP_S, OpenSshTransport, Question
 from scratchflow.ssh.transport.paramiko_login import Ask, agent_socket
 from scratchflow.ssh.transport.paramiko_transport import ParamikoTransport
 from scratchflow.ssh.transport.shared_connection import live_master_of_user, our_master
@@ -38,6 +39,7 @@ class Means(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
     ask: Ask | None = None
     has_terminal: bool = False
+    question: Question = nullcontext
 
 
 def open_transport(
@@ -65,6 +67,7 @@ def open_transport(
             interactive=means.has_terminal,
             keep_s=keep_s,
             reason=reason,
+            question=means.question,
         )
         transport.connect()
         return transport

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.process.child import Completed
@@ -25,6 +25,8 @@ from scratchflow.ssh.transport.openssh_words import failure, got_through, read_s
 from scratchflow.ssh.transport.shared_connection import Master, live_master_of_user, our_master
 
 KEEP_S = 8 * 3600
+# Around everything that may ask on the terminal.
+Question = Callable[[], contextlib.AbstractContextManager[None]]
 
 
 class OpenSshTransport(Transport):
@@ -43,7 +45,9 @@ class OpenSshTransport(Transport):
         interactive: bool = False,
         keep_s: int = KEEP_S,
         reason: str = "",
+        question: Question = contextlib.nullcontext,
     ) -> None:
+        self._question = question
         self._target = chain[-1]
         self.host = self._target.name
         self.reason = reason or "as set"
@@ -60,13 +64,14 @@ class OpenSshTransport(Transport):
         self._master = self._fallback  # one of the user's that ended is theirs to start again
         if self._master is None or self._master.is_alive(self._target):
             return
-        log_in(
-            self._options(batch=not self._interactive),
-            _master_options(self._master, self._keep_s or 60),
-            self._target,
-            self._environment,
-            interactive=self._interactive,
-        )
+        with self._question() if self._interactive else contextlib.nullcontext():
+            log_in(
+                self._options(batch=not self._interactive),
+                _master_options(self._master, self._keep_s or 60),
+                self._target,
+                self._environment,
+                interactive=self._interactive,
+            )
 
     def run(
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float

@@ -14,6 +14,8 @@ from rich.console import Console
 
 from scratchflow.model.errors import ConfigMissing, ScratchflowError, SnapshotMissing
 from scratchflow.model.events import (
+    Answered,
+    Asking,
     Event,
     Hello,
     Item,
@@ -226,3 +228,21 @@ def test_the_result_goes_to_standard_output(capfd: pytest.CaptureFixture[str]) -
     assert reporter.succeed(RESULT, ["one", "two"]) == 0
     assert capfd.readouterr().out == "one\ntwo\n"
     assert text.getvalue() == ""
+
+
+def test_no_bar_runs_while_a_question_is_open() -> None:
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=80)
+    human = Human(quiet=False, verbose=False, stderr=console)
+    human.emit(Progress(phase="sending the agent"))
+    human.emit(Asking())
+    before = screen.getvalue()
+    human.emit(Progress(phase="sending the agent"))
+    human.emit(Asking())  # ssh asks inside a question of ours
+    human.emit(Answered())
+    human.emit(Progress(phase="sending the agent"))
+    assert screen.getvalue() == before
+    human.emit(Answered())
+    human.emit(Progress(phase="another step"))
+    human.close()
+    assert "another step" in screen.getvalue()
