@@ -12,12 +12,17 @@ AGENT = "agent"
 # Every option of every verb whose next word is its value, whatever that looks like.
 WITH_VALUE = frozenset(
     {
+        "--account",
         "--config",
+        "--constraint",
+        "--cpus",
         "--env",
         "--packages",
         "--python",
         "--requirements",
         "--from",
+        "--gpus",
+        "--mem",
         "--message",
         "--node",
         "--wait",
@@ -25,6 +30,7 @@ WITH_VALUE = frozenset(
         "--partition",
         "--path",
         "--profile",
+        "--qos",
         "--scratch",
         "--set",
         "--store",

@@ -5,24 +5,20 @@ from typing import Annotated
 
 import typer
 
-from scratchflow.cli.allocate import NO_WARM, NODE, WAIT, parsed_wait
 from scratchflow.cli.call import Call
 from scratchflow.cli.clear import LEAVE_BEHIND
-from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.cli.node_request import NodeCommand, node_request
+from scratchflow.cli.options import DRY_RUN, caller
 from scratchflow.model.events import Emit
-from scratchflow.model.requests import Hold
 from scratchflow.model.results import Hopped
 from scratchflow.model.text import printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command(cls=VerbCommand)
+@app.command(cls=NodeCommand)
 def hop(
     context: typer.Context,
-    node: Annotated[str, NODE] = "",
-    no_warm: Annotated[bool, NO_WARM] = False,
-    wait: Annotated[str, WAIT] = "",
     leave_behind: Annotated[bool, LEAVE_BEHIND] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Hopped]:
@@ -31,14 +27,13 @@ def hop(
     The old node is kept until the workspace is whole on the new one, and while a file of a workspace on
     it is in no snapshot. Interrupted, run it again: it goes on where it was.
     """
+    wanted = node_request(context)
     who = caller(context)
-    waiting_s = parsed_wait(wait, context)
 
     def run(emit: Emit) -> Hopped:
         from scratchflow.flows.hop import hop as flow
 
-        wait_s = who.settings().profile.wait.seconds if waiting_s is None else waiting_s
-        request = Hold(node=node, warm=not no_warm, wait_s=wait_s, dry_run=dry_run)
+        request = wanted.hold(who.settings(), dry_run=dry_run)
         return flow(who, emit, request, leave_behind=leave_behind)
 
     return Call("hop", run, _shown)

@@ -101,5 +101,6 @@ def asked(context: typer.Context) -> Asked:
     return Asked(
         config=kept.get("config"),
         profile=kept.get("profile"),
-        overrides=tuple(kept.get("overrides", ())),
+        overrides=(*kept.get("overrides", ()), *kept.get("flags", ())),
+        slurm=kept.get("slurm"),
     )

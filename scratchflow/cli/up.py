@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from scratchflow.cli.allocate import NO_WARM, NODE, WAIT, parsed_wait
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.cli.node_request import NodeCommand, node_request
+from scratchflow.cli.options import DRY_RUN, caller
 from scratchflow.model.events import Emit
-from scratchflow.model.requests import Hold
 from scratchflow.model.results import UpAndRunning
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_duration
@@ -17,12 +16,9 @@ from scratchflow.model.units import format_duration
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
-@app.command(cls=VerbCommand)
+@app.command(cls=NodeCommand)
 def up(
     context: typer.Context,
-    node: Annotated[str, NODE] = "",
-    no_warm: Annotated[bool, NO_WARM] = False,
-    wait: Annotated[str, WAIT] = "",
     open_editor: Annotated[
         bool, typer.Option("--open", help="Open VS Code there instead of printing how.")
     ] = False,
@@ -32,15 +28,17 @@ def up(
 
     Does only what is missing, so it is always safe to run again.
     """
+    wanted = node_request(context)
     who = caller(context)
-    waiting_s = parsed_wait(wait, context)
 
     def run(emit: Emit) -> UpAndRunning:
         from scratchflow.flows.up import up as flow
 
-        wait_s = who.settings().profile.wait.seconds if waiting_s is None else waiting_s
-        request = Hold(node=node, warm=not no_warm, wait_s=wait_s, dry_run=dry_run)
-        return flow(who, emit, request, run_editor=open_editor)
+        request = wanted.hold(who.settings(), dry_run=dry_run)
+        now = flow(who, emit, request, run_editor=open_editor)
+        if now.reused:
+            wanted.say_if_unused(emit, now.node, now.job_id)
+        return now
 
     return Call("up", run, _shown)
 

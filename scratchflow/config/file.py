@@ -30,11 +30,15 @@ def config_path(flag: str | None, environment: Mapping[str, str]) -> tuple[Path,
     return users_directory("config") / "config.toml", False
 
 
-def users_directory(kind: Literal["config", "data"]) -> Path:
+def users_directory(kind: Literal["config", "data", "state"]) -> Path:
     """Where the user's programs keep such things; never a place beneath the current directory."""
     import platformdirs
 
-    find = platformdirs.user_config_path if kind == "config" else platformdirs.user_data_path
+    find = {
+        "config": platformdirs.user_config_path,
+        "data": platformdirs.user_data_path,
+        "state": platformdirs.user_state_path,
+    }[kind]
     try:
         directory = find("scratchflow", appauthor=False)
     except RuntimeError:  # newer ones refuse; older ones answer `~/.config`

@@ -38,6 +38,8 @@ class Asked(msgspec.Struct, frozen=True):
     config: str | None = None
     profile: str | None = None
     overrides: Sequence[str] = ()
+    slurm: Mapping[str, Any] | None = None
+    """A whole `[slurm]` table to use instead of the profile's; overrides lie over it."""
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -70,7 +72,7 @@ def _settings(
     config = check_config(document, str(path))
     tables: dict[str, _Table] = document.get("profiles", {})
     name = _choose(asked, environment, config.default_profile, list(tables), path)
-    profile, origins = _layer(name, tables.get(name, {}), asked.overrides, str(path))
+    profile, origins = _layer(name, tables.get(name, {}), asked, str(path))
     known = list(tables) if LOCAL in tables else [*tables, LOCAL]
     return Settings(path, text is not None, name, profile, origins, known)
 
@@ -110,12 +112,13 @@ def require_profile(wanted: str, names: Iterable[str]) -> None:
         raise ConfigNoProfile(name=wanted, suggestion=suggestion, known=", ".join(known))
 
 
-def _layer(
-    name: str, table: _Table, overrides: Sequence[str], path: str
-) -> tuple[Profile, dict[str, str]]:
+def _layer(name: str, table: _Table, asked: Asked, path: str) -> tuple[Profile, dict[str, str]]:
     merged = _merge(_defaults(name), table)
     origins = dict.fromkeys(_flat(merged), "default") | dict.fromkeys(_flat(table), path)
-    for override in overrides:
+    if asked.slurm is not None:
+        merged["slurm"] = dict(asked.slurm)
+        origins |= dict.fromkeys(_flat(merged["slurm"], "slurm."), "--last")
+    for override in asked.overrides:
         key, value = _parse_override(override)
         merged = _merge(merged, _nested(key, value))
         origins[key] = "--set"

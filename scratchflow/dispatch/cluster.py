@@ -12,6 +12,7 @@ import msgspec
 from scratchflow.cluster.this_host import job_id as this_job_id
 from scratchflow.cluster.this_host import role
 from scratchflow.config.settings import Asked, Settings, load_settings
+from scratchflow.dispatch.noted import note
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, OnLogin, OnNode, do_here
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit, Log
@@ -79,6 +80,7 @@ class Cluster:
             done = do_here(do, self.settings, request, emit or self.emit)
         else:
             done = self._ask(do, request, emit or self.emit, on_node=False)
+        note(self.settings, done)
         return _of(kind, done)
 
     def at_workspace(
@@ -88,7 +90,9 @@ class Cluster:
 
         With `job_id` on the node of that job: while moving there are two.
         """
-        return _of(kind, self._done_at_workspace(do, request, job_id))
+        done = self._done_at_workspace(do, request, job_id)
+        note(self.settings, done)
+        return _of(kind, done)
 
     def _done_at_workspace(self, do: str, request: Arguments, job_id: int | None) -> Result:
         _require_arguments(ON_NODE[do], request)

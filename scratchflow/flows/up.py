@@ -40,6 +40,7 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         autobackup=autobackup,
         editor=editor,
         changed=allocated is not None or settled.action != "nothing" or autobackup.changed,
+        reused=allocated is None or allocated.reused,
     )
 
 

@@ -155,7 +155,7 @@ class _Ask(msgspec.Struct, frozen=True):
         if warm:
             login.remark(f"`{warm}` is warm: asking for it first")
             with suppress(AllocationPending, AllocationRefused):
-                return self._allocate(warm, Patience(min(WARM_WAIT_S, asked.wait_s)))
+                return self._allocate(warm, Patience(_at_most(WARM_WAIT_S, asked.wait_s)))
             login.remark(f"`{warm}` was not to be had; any node will do")
         return self._allocate(wanted, _patience(asked))
 
@@ -220,6 +220,10 @@ class _Ask(msgspec.Struct, frozen=True):
 
 def _submission(login: LoginHost, holder: Holder, patience: Patience) -> Submission:
     return Submission(login.slurm, holder, patience, watch=_Watch(login))
+
+
+def _at_most(seconds: float, wait_s: float | None) -> float:
+    return seconds if wait_s is None else min(seconds, wait_s)
 
 
 def _patience(asked: Hold) -> Patience:

@@ -138,7 +138,8 @@ class Hold(DryRun, frozen=True):
 
     node: str = ""
     warm: bool = True
-    wait_s: float = 600
+    # None: without limit.
+    wait_s: float | None = 600
     keep_waiting: bool = False
     # Another node than this job's, which is kept: the way to a new node before the old one is left.
     beside: int | None = None

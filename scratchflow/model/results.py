@@ -495,6 +495,8 @@ class UpAndRunning(Result, frozen=True):
     autobackup: AutobackupSwitched | None
     editor: EditorOpened
     changed: bool
+    reused: bool = False
+    """The node was held already."""
     command: str = ""
     dry_run: bool = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import msgspec
@@ -36,9 +37,12 @@ _LISTEN_S = 0.2
 
 
 class Patience(msgspec.Struct, frozen=True):
-    """How long to wait for the grant, and whether the request stays in the queue after that."""
+    """How long to wait for the grant, and whether the request stays in the queue after that.
 
-    wait_s: float
+    Without a limit (None) the wait ends with the grant, or with an interruption.
+    """
+
+    wait_s: float | None
     keep_waiting: bool = False
 
 
@@ -138,6 +142,8 @@ class Wait:
         since = self._began if self._granted_at is None else self._granted_at
         limit_s = self._patience.wait_s if self._granted_at is None else CONFIGURE_S
         waited_s = self._clock.monotonic() - since
+        if limit_s is None:
+            return math.inf
         if waited_s < limit_s:
             return limit_s - waited_s
         last = self._last
@@ -147,7 +153,7 @@ class Wait:
             reason=_shown_reason(last),
             next_step="the request stays in the queue; `scratchflow allocate` waits on for it"
             if self._patience.keep_waiting
-            else "the request was withdrawn; ask for less, or wait longer with `--wait`",
+            else "the request was withdrawn; ask for less, or wait longer with `--wait 1h` or `--keep-waiting`",
         )
 
     def _listen(self, holder: Holder | None, interval_s: float) -> None:

@@ -682,6 +682,7 @@ export interface UpAndRunning {
   autobackup: AutobackupSwitched | null;
   editor: EditorOpened;
   changed: boolean;
+  reused?: boolean;
   command?: string;
   dry_run?: boolean;
 }

@@ -40,7 +40,7 @@ class Cluster:
         self.salloc = FakeSalloc(self.fake)
         self.seen: list[Allocation] = []
 
-    def submission(self, wait_s: float = 600, *, keep_waiting: bool = False) -> Submission:
+    def submission(self, wait_s: float | None = 600, *, keep_waiting: bool = False) -> Submission:
         clock = self.fake.fake_clock.clock
         patience = Patience(wait_s, keep_waiting)
         return Submission(self.slurm, self.salloc, patience, self.seen.append, clock)
@@ -73,6 +73,18 @@ def cluster() -> Cluster:
     found = Cluster()
     found.fake.add("in the way")  # on node-1
     return found
+
+
+def test_without_a_limit_the_wait_goes_on_until_the_grant(cluster: Cluster) -> None:
+    began = cluster.fake.fake_clock.seconds
+
+    def make_room_after_a_week() -> None:
+        if cluster.fake.fake_clock.seconds - began > 7 * 86400:
+            cluster.fake.jobs[1].state = "COMPLETED"
+            cluster.fake.schedule()
+
+    cluster.fake.fake_clock.on_sleep = make_room_after_a_week
+    assert allocate(REQUEST, cluster.submission(None)).node == "node-1"
 
 
 def test_the_watcher_sees_reason_and_grant(cluster: Cluster) -> None:

@@ -1,0 +1,235 @@
+"""The options of every verb that may ask Slurm for a node: which one, how large, how long to wait."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from scratchflow.cli.options import VerbCommand, asked
+from scratchflow.config.settings import Settings, load_settings
+from scratchflow.model.errors import SchedulerMissing, ScratchflowError, UsageInvalid
+from scratchflow.model.events import Emit, Log
+from scratchflow.model.requests import Hold
+from scratchflow.model.text import printable
+from scratchflow.model.units import Duration, parse_size
+
+
+class NodeRequest(msgspec.Struct, frozen=True):
+    """What the flags of the request say; those of resources are part of the settings by now."""
+
+    node: str
+    warm: bool
+    wait_s: int | None
+    keep_waiting: bool
+    flags: tuple[str, ...]
+    """The resource flags that were given, as typed: `--gpus 2`."""
+
+    def hold(self, settings: Settings, *, dry_run: bool) -> Hold:
+        """The request as the login host gets it."""
+        if self.flags and settings.profile.scheduler == "none":
+            raise SchedulerMissing(profile=settings.name)
+        wait_s: float | None = self.wait_s
+        if wait_s is None and not self.keep_waiting:
+            wait_s = settings.profile.wait.seconds
+        return Hold(
+            node=self.node,
+            warm=self.warm,
+            wait_s=wait_s,
+            keep_waiting=self.keep_waiting,
+            dry_run=dry_run,
+        )
+
+    def say_if_unused(self, emit: Emit, node: str | None, job_id: int | None) -> None:
+        """A node that is held already has the resources it was granted with."""
+        if not self.flags:
+            return
+        flags = " ".join(self.flags)
+        message = (
+            f"`{flags}` was not used: `{node}` is held already, as job {job_id};"
+            f" `scratchflow hop {flags}` moves to a node like that"
+        )
+        emit(Log(level="info", message=message))
+
+
+def _options(
+    node: Annotated[
+        str,
+        typer.Option("--node", metavar="NODE", help="This node; a bare number is completed."),
+    ] = "",
+    time: Annotated[
+        str | None,
+        typer.Option("--time", metavar="TIME", help="For how long, like `8h` or `8:00:00`."),
+    ] = None,
+    gpus: Annotated[str | None, typer.Option("--gpus", metavar="N", help="How many GPUs.")] = None,
+    cpus: Annotated[
+        str | None, typer.Option("--cpus", metavar="N", help="How many CPU cores.")
+    ] = None,
+    mem: Annotated[
+        str | None, typer.Option("--mem", metavar="SIZE", help="How much memory, like `32G`.")
+    ] = None,
+    partition: Annotated[
+        str | None, typer.Option("--partition", metavar="PARTITION", help="Slurm's partition.")
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", metavar="NAME", help="Slurm's account to charge.")
+    ] = None,
+    qos: Annotated[str | None, typer.Option("--qos", metavar="NAME", help="Slurm's QOS.")] = None,
+    constraint: Annotated[
+        str | None,
+        typer.Option("--constraint", metavar="FEATURES", help="What the node must have."),
+    ] = None,
+    last: Annotated[
+        bool, typer.Option("--last", help="Ask for what was asked for last time.")
+    ] = False,
+    no_warm: Annotated[
+        bool, typer.Option("--no-warm", help="Do not prefer a node that still holds a copy.")
+    ] = False,
+    wait: Annotated[
+        str,
+        typer.Option("--wait", metavar="TIME", help="How long to wait in the queue, like `10m`."),
+    ] = "",
+    keep_waiting: Annotated[
+        bool,
+        typer.Option(
+            "--keep-waiting",
+            help="Wait without limit; with --wait, leave the request in the queue at the limit.",
+        ),
+    ] = False,
+) -> None:
+    """Only its signature counts: it is what typer makes the options from."""
+
+
+# Each resource flag, and the key of the profile that it sets for this once.
+KEYS = {
+    "time": "slurm.time",
+    "gpus": "slurm.gpus",
+    "cpus": "slurm.cpus_per_task",
+    "mem": "slurm.mem",
+    "partition": "slurm.partition",
+    "account": "slurm.account",
+    "qos": "slurm.qos",
+    "constraint": "slurm.constraint",
+}
+
+
+class NodeCommand(VerbCommand):
+    """A verb with these options. They are its own, so they can be typed after the verb only."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        carrier = typer.Typer(add_completion=False)
+        carrier.command()(_options)
+        options = typer.main.get_command(carrier).params
+        self._names = [str(option.name) for option in options]
+        self.params = [*self.params, *options]
+
+    def invoke(self, ctx: Any) -> Any:
+        given = {name: ctx.params.pop(name) for name in self._names}
+        ctx.find_root().ensure_object(dict)["node request"] = given
+        return super().invoke(ctx)
+
+
+def node_request(context: typer.Context) -> NodeRequest:
+    """What was asked for, every value checked. From here on `asked` has the resources in it."""
+    kept: dict[str, Any] = context.find_root().ensure_object(dict)
+    given = kept["node request"]
+    values = {
+        flag: _checked(flag, given[flag], context) for flag in KEYS if given[flag] is not None
+    }
+    if given["last"]:
+        kept["slurm"] = _last(context)
+    kept["flags"] = [f"{KEYS[flag]}={value}" for flag, value in values.items()]
+    return NodeRequest(
+        node=given["node"],
+        warm=not given["no_warm"],
+        wait_s=_seconds(given["wait"], context),
+        keep_waiting=given["keep_waiting"],
+        flags=tuple(f"--{flag} {printable(given[flag])}" for flag in values),
+    )
+
+
+def _checked(flag: str, text: str, context: typer.Context) -> str:
+    """The value as the profile takes it; UsageInvalid names the right form."""
+    form, read = _FORMS.get(flag, ("a name", _name))
+    try:
+        return read(text)
+    except ValueError:
+        problem = f"`--{flag}` takes {form}, not `{printable(text)}`"
+        raise UsageInvalid(problem=problem, command=context.command_path) from None
+
+
+def _slurm_time(text: str) -> str:
+    """`8h` in Slurm's form; what is in that form already as it is."""
+    from scratchflow.cluster.slurm.time_limit import slurm_time, time_limit_s
+
+    if text.lower() in {"", "unlimited", "infinite"} or time_limit_s(text):
+        return text
+    seconds = Duration.parse(text).seconds
+    if not seconds:
+        raise ValueError(text)
+    return slurm_time(seconds)
+
+
+def _memory(text: str) -> str:
+    if text and not parse_size(text):
+        raise ValueError(text)
+    return text
+
+
+def _number(text: str) -> str:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise ValueError(text)
+    return str(int(text))
+
+
+def _positive(text: str) -> str:
+    if _number(text) == "0":
+        raise ValueError(text)
+    return _number(text)
+
+
+def _name(text: str) -> str:
+    """Empty: none, whatever the profile says."""
+    if not text.isprintable() or not text.isascii():
+        raise ValueError(text)
+    return text
+
+
+_FORMS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "time": ("`90m`, `8h` or `2d`, or Slurm's own `8:00:00` or `2-12`", _slurm_time),
+    "gpus": ("a number; a type is asked for with `--set slurm.gres=gpu:TYPE:N`", _number),
+    "cpus": ("a number, 1 or more", _positive),
+    "mem": ("a size like `512M`, `32G` or `1.5T`", _memory),
+}
+
+
+def _seconds(text: str, context: typer.Context) -> int | None:
+    """The seconds of `--wait`; None when it was not given."""
+    if not text:
+        return None
+    try:
+        return Duration.parse(text).seconds
+    except ValueError as error:
+        problem = f"`--wait` takes {error}, not `{text}`"
+        raise UsageInvalid(problem=problem, command=context.command_path) from None
+
+
+def _last(context: typer.Context) -> dict[str, Any]:
+    """The `[slurm]` table of the last request from this machine, if it is still a valid one."""
+    from scratchflow.config.check import check_given_profile
+    from scratchflow.config.remembered import recall
+
+    name = load_settings(asked(context), os.environ).name
+    table = recall(name).slurm
+    try:
+        if table is not None:
+            check_given_profile({"slurm": table}, "--last")
+            return table
+    except ScratchflowError:  # written by another version, or by hand
+        pass
+    problem = f'`--last`: no earlier allocation of profile "{name}" is known on this machine'
+    raise UsageInvalid(problem=problem, command=context.command_path)

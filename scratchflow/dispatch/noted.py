@@ -1,0 +1,39 @@
+"""What a result tells that later commands can use without asking: names to complete, the last request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scratchflow.config.remembered import recall, remember
+from scratchflow.config.settings import Settings
+from scratchflow.model.profile import to_plain
+from scratchflow.model.results import (
+    BackupTaken,
+    NodeHeld,
+    NodesShown,
+    Result,
+    SnapshotsListed,
+    StatusShown,
+)
+
+
+def note(settings: Settings, done: Result) -> None:
+    """Remembers it for the profile, on the machine that the command was typed on."""
+    if isinstance(done, NodesShown):
+        partitions = dict.fromkeys(name for node in done.nodes for name in node.partitions)
+        names = tuple(node.name for node in done.nodes)
+        remember(settings.name, nodes=names, partitions=tuple(partitions))
+    elif isinstance(done, SnapshotsListed):
+        remember(settings.name, snapshots=tuple(row.id for row in done.snapshots))
+    elif isinstance(done, BackupTaken) and not done.dry_run and done.snapshot:
+        _add_snapshots(settings.name, [done.snapshot], gone=done.pruned)
+    elif isinstance(done, StatusShown):
+        _add_snapshots(settings.name, [recent.id for recent in done.snapshots.recent])
+    elif isinstance(done, NodeHeld) and not done.reused and not done.dry_run:
+        remember(settings.name, slurm=to_plain(settings.profile.slurm))
+
+
+def _add_snapshots(profile: str, ids: Iterable[str], gone: Iterable[str] = ()) -> None:
+    """Ids sort by time."""
+    known = recall(profile).snapshots
+    remember(profile, snapshots=tuple(sorted({*known, *ids} - {*gone})))
