@@ -38,6 +38,8 @@ def _refusal(node: str, port: int) -> str | None:
     try:
         with socket.create_connection((node, port), timeout=_TRY_S) as connection:
             greeting = connection.recv(256)
+    except UnicodeError:  # Python's word for a part of the name that is empty or too long
+        return "it is not a host name"
     except OSError as error:
         return (error.strerror or str(error) or "no answer").lower()
     return None if greeting.startswith(b"SSH-") else "it is not an ssh server"

@@ -37,6 +37,10 @@ def as_our_error(host: ResolvedHost) -> Iterator[None]:
         ) from None
     except paramiko.AuthenticationException as error:
         raise AuthNeeded(host=host.name, reason=str(error), command=LOGIN_COMMAND) from None
+    except UnicodeError:  # Python's word for a part of the name that is empty or too long
+        raise ConnectionLost(
+            host=host.name, reason=f"`{host.hostname}` is not a host name"
+        ) from None
     except (paramiko.SSHException, OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise ConnectionLost(host=host.name, reason=reason) from None
