@@ -6,7 +6,6 @@ import stat
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,8 +24,6 @@ from scratchflow.ssh.config.alias_text import (
     PARKED,
     AliasTarget,
     fault_in,
-    parse_alias,
-    target_text,
 )
 from scratchflow.ssh.config.include import apply, plan_install
 from scratchflow.ssh.config.paths import SshPaths
@@ -237,27 +234,6 @@ def test_an_alias_cannot_jump_through_itself(places: SshPaths) -> None:
         point_alias(places, "login", AliasTarget("p", "n", "u", "me@LOGIN"))
     with pytest.raises(SshConfigRefused, match="name of the login host"):
         point_alias(places, ALIAS, AliasTarget("p", "Head", "u", "head"))
-
-
-WORDS = st.text(
-    st.sampled_from("abAB09._-@+ \t\n\r\"'\\%$*?!,;#=/{}[]:é\0"), min_size=0, max_size=12
-)
-
-
-@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
-@given(alias=WORDS, profile=WORDS, node=WORDS, user=WORDS, login=WORDS | st.none())
-def test_fuzzed_values_are_refused_or_add_no_directive(
-    alias: str, profile: str, node: str, user: str, login: str | None
-) -> None:
-    target = AliasTarget(profile, node, user, login)
-    if fault_in(alias, target):
-        return
-    text = target_text(alias, target, SshPaths(Path("/x/config")))
-    plain = target_text("a", AliasTarget("p", "n", "u", "l"), SshPaths(Path("/x/config")))
-    assert [line.split()[:1] for line in text.splitlines()] == [
-        line.split()[:1] for line in plain.splitlines()
-    ]
-    assert parse_alias(text, alias) == target
 
 
 SAFE = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)

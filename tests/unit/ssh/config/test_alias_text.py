@@ -1,0 +1,84 @@
+"""The text of an alias's file: made from checked values alone, and read back as it was meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scratchflow.ssh.config.alias_text import (
+    PARKED,
+    AliasTarget,
+    fault_in,
+    parked_text,
+    parse_alias,
+    target_text,
+)
+from scratchflow.ssh.config.paths import SshPaths
+
+WORDS = st.text(
+    st.sampled_from("abAB09._-@+ \t\n\r\"'\\%$*?!,;#=/{}[]:é\0"), min_size=0, max_size=12
+)
+
+
+@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(alias=WORDS, profile=WORDS, node=WORDS, user=WORDS, login=WORDS | st.none())
+def test_fuzzed_values_are_refused_or_add_no_directive(
+    alias: str, profile: str, node: str, user: str, login: str | None
+) -> None:
+    target = AliasTarget(profile, node, user, login)
+    if fault_in(alias, target):
+        return
+    text = target_text(alias, target, SshPaths(Path("/x/config")))
+    plain = target_text("a", AliasTarget("p", "n", "u", "l"), SshPaths(Path("/x/config")))
+    assert [line.split()[:1] for line in text.splitlines()] == [
+        line.split()[:1] for line in plain.splitlines()
+    ]
+    assert parse_alias(text, alias) == target
+
+
+PLACES = SshPaths(Path("/x/config"))
+TARGET = AliasTarget(
+    "aws",
+    "node-1",
+    "ada",
+    "login",
+    port=2222,
+    identity_files=("/k/a b", "~/c"),
+    identities_only=True,
+)
+
+
+@pytest.mark.parametrize("target", [TARGET, AliasTarget("aws", "node-1", "ada", None)])
+def test_what_is_written_is_read_back(target: AliasTarget) -> None:
+    assert parse_alias(target_text("work", target, PLACES), "work") == target
+    assert parse_alias(target_text("work", target, PLACES), "other") is None
+
+
+def test_a_parked_alias_is_known_by_how_its_command_begins() -> None:
+    assert parse_alias(parked_text("work"), "work") == PARKED
+    foreign = parked_text("work").replace("scratchflow: this host is parked", "something else")
+    assert parse_alias(foreign, "work") is None
+
+
+@pytest.mark.parametrize(
+    "added", ["Match all", "Include ~/other", "Host more", "ProxyCommand nc x"]
+)
+def test_a_file_that_does_more_than_ours_leads_nowhere_we_know(added: str) -> None:
+    text = target_text("work", TARGET, PLACES)
+    assert parse_alias(f"{text}{added}\n", "work") is None
+    assert parse_alias(f"{text}  {added.lower()}\n", "work") is None
+
+
+def test_two_clusters_with_equal_node_names_have_two_host_keys() -> None:
+    here, there = (AliasTarget(profile, "node-1", "u", "l") for profile in ("aws", "uni"))
+    assert here.key_alias != there.key_alias
+    assert "known_hosts.d/aws-node-1" in target_text("work", here, PLACES)
+
+
+def test_the_fault_is_named_with_the_value() -> None:
+    assert "`a b`" in str(fault_in("a b", TARGET))
+    assert "70000" in str(fault_in("work", AliasTarget("p", "n", "u", "l", port=70000)))
+    assert fault_in("work", TARGET) is None
