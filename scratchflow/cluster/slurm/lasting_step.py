@@ -32,14 +32,16 @@ class LastingStep:
         self._process = process
         self._program = program
         self._output = output
+        self._said = b""
 
     def failure(self) -> str | None:
         """What was said on stderr if it has ended already; None while it runs."""
         code = self._process.poll()
         if code is None:
             return None
-        said = self._process.stderr.read() if self._process.stderr else b""
-        return last_line(said) or f"`{self._program}` exited with {code}"
+        if self._process.stderr and not self._process.stderr.closed:
+            self._said += self._process.stderr.read()
+        return last_line(self._said) or f"`{self._program}` exited with {code}"
 
     def output_lines(self) -> list[bytes]:
         """What it has printed so far, the last of it when that is much."""
@@ -85,14 +87,18 @@ def start_lasting_step(
     The OSError when the program cannot be started.
     """
     output = output_file()
-    process = subprocess.Popen(
-        argv,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=output,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    try:
+        process = subprocess.Popen(
+            argv,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError:
+        output.close()
+        raise
     if process.stdin:
         with suppress(BrokenPipeError):  # it has ended; `failure` tells why
             process.stdin.write(stdin)

@@ -57,7 +57,8 @@ def base_state(text: str) -> str:
     if not word.endswith("+"):
         return word
     start = word.rstrip("+")
-    return next((known for known in (*_CAUSES, *_OPEN_STATES) if known.startswith(start)), start)
+    fitting = [known for known in (*_CAUSES, *_OPEN_STATES) if known.startswith(start)]
+    return fitting[0] if len(fitting) == 1 else start
 
 
 def state_of(text: str) -> tuple[AllocationState, EndCause | None]:
