@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from scratchflow.cluster.command import CommandMissing
 from scratchflow.cluster.logout import logout_kills
-from scratchflow.cluster.this_host import login_host
 from scratchflow.process.child import Completed
 from scratchflow.testing.command import completed
 
@@ -38,12 +35,3 @@ def test_without_logind_nobody_knows() -> None:
         raise CommandMissing(f"{argv} {timeout_s}")
 
     assert logout_kills(run, "alice") is None
-
-
-def test_the_login_host_has_a_name_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.uname", lambda: SimpleNamespace(nodename="login2"))
-    for loopback in ("localhost", "localhost.localdomain", "::1"):
-        monkeypatch.setattr("socket.getfqdn", lambda name=loopback: name)
-        assert login_host() == "login2"
-    monkeypatch.setattr("socket.getfqdn", lambda: "login2.cluster.example")
-    assert login_host() == "login2.cluster.example"

@@ -2,54 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import subprocess
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from scratchflow.cluster.command import CommandMissing, CommandUnanswered, local_run
-from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.cluster.command import CommandMissing, CommandUnanswered
 from scratchflow.cluster.tmux.server import Tmux
 from scratchflow.cluster.tmux.window import WindowHolder
-from scratchflow.model.allocation import ThisMachine
 from scratchflow.model.errors import TmuxFailed
 from scratchflow.process.child import Completed
+from tests.unit.cluster.tmux.conftest import retry_until
 
 SLEEP = ["sleep", "1000"]
 
 # A child that was cut off is collected late, and the warning of that would fail whichever test comes next.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
-
-def retry_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-@pytest.fixture
-def socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The name of a server that nobody else has, in a directory and with a home of the test's own."""
-    name = f"sf-{secrets.token_hex(4)}"
-    directory = Path(f"/tmp/{name}")  # short: a socket's path has a limit
-    directory.mkdir(mode=0o700)
-    monkeypatch.setenv("TMUX_TMPDIR", str(directory))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("TMUX", raising=False)
-    yield name
-    for server in (name, "default"):
-        subprocess.run(["tmux", "-L", server, "kill-server"], check=False, capture_output=True)
-    subprocess.run(["rm", "-r", str(directory)], check=True)
-
-
-@pytest.fixture
-def tmux(socket: str) -> Tmux:
-    return Tmux(local_run(os.environ), "login", socket)
 
 
 def listed(socket: str, *arguments: str) -> list[str]:
@@ -217,56 +185,3 @@ def test_a_server_that_hangs_is_not_waited_for() -> None:
 
     with pytest.raises(TmuxFailed, match="no answer within 10 s"):
         Tmux(run, "login").pane("aws")
-
-
-def test_a_window_holds_a_command_and_lets_it_go(tmux: Tmux) -> None:
-    holder = WindowHolder(tmux, "aws", "s")
-    assert (holder.said(), holder.exit_code()) == ("", None)
-    holder.start(["sh", "-c", "echo salloc: Pending; exec sleep 1000"])
-    retry_until(lambda: "Pending" in holder.said())
-    assert holder.exit_code() is None
-    pane = tmux.pane("aws")
-    assert pane is not None
-    holder.stop()
-    with pytest.raises(ProcessLookupError):
-        os.kill(pane.pid, 0)
-    assert tmux.session("aws") is None
-    holder.stop()
-
-
-def test_words_that_tmux_lost_are_asked_for_again(tmux: Tmux, tmp_path: Path) -> None:
-    once = f"[ -e {tmp_path}/1 ] && echo salloc: error: no; touch {tmp_path}/1; exit 1"
-    holder = WindowHolder(tmux, "aws", "s")
-    holder.start(["sh", "-c", once])
-    retry_until(lambda: holder.exit_code() is not None)
-    assert holder.exit_code() == 1
-    assert "salloc: error: no" in holder.said()
-    holder.stop()
-
-
-def test_a_command_that_never_says_a_word_is_not_asked_for_ever(tmux: Tmux, tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    holder = WindowHolder(tmux, "aws", "s")
-    holder.start(["sh", "-c", f"echo >>{runs}; exit 7"])
-    retry_until(lambda: holder.exit_code() is not None)
-    assert holder.exit_code() == 7
-    assert runs.read_text() == "\n" * 4
-    holder.stop()
-
-
-def test_a_window_closed_by_somebody_else_is_seen_to_be_gone(tmux: Tmux) -> None:
-    holder = WindowHolder(tmux, "aws", "s")
-    holder.start(SLEEP)
-    assert tmux.kill("aws")
-    assert (holder.said(), holder.exit_code()) == ("", 129)
-    holder.stop()
-
-
-def test_without_a_scheduler_the_session_is_the_allocation(tmux: Tmux) -> None:
-    assert none.allocation(tmux, "local", "here") is None
-    got = none.allocate(tmux, "local", "scratchflow", "here", "/bin/sh")
-    assert got == ThisMachine(name="scratchflow", nodes=("here",))
-    assert none.allocate(tmux, "local", "scratchflow", "here", "/bin/sh") == got
-    assert none.allocation(tmux, "local", "here") == got
-    assert none.release(tmux, "local") is True
-    assert none.release(tmux, "local") is False
