@@ -12,7 +12,7 @@ from typing import Any
 from scratchflow import __version__
 from scratchflow.cli.call import Call
 from scratchflow.cli.flags import Flags, is_agent, peek
-from scratchflow.cli.signals import Interrupted, SignalGate
+from scratchflow.cli.signals import SignalGate
 from scratchflow.model.errors import (
     ClockUnusable,
     EndedBySignal,
@@ -21,6 +21,7 @@ from scratchflow.model.errors import (
     ScratchflowError,
 )
 from scratchflow.model.results import VersionShown
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.report.output import (
     OutputGone,
     claim_standard_descriptors,

@@ -7,15 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from scratchflow.process.interrupted import Interrupted
+
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-class Interrupted(BaseException):
-    """A signal asked us to end. A BaseException, so that no handler for errors swallows it."""
-
-    def __init__(self, signum: int) -> None:
-        super().__init__(signum)
-        self.signum = signum
 
 
 class SignalGate:

@@ -6,10 +6,11 @@ from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.alias import has_alias, point_at, require_alias, verify
+from scratchflow.flows.hold import hold
 from scratchflow.login.host import LoginHost
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import Allocated, NodeHeld
+from scratchflow.model.results import Allocated
 
 
 def allocate(caller: Caller, emit: Emit, request: Hold) -> Allocated:
@@ -30,7 +31,7 @@ def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
     settings, caller, emit = cluster.settings, cluster.caller, cluster.emit
     if not is_login_host(settings, caller.environment):
         require_alias(settings)
-    held = cluster.on_login("hold", request, NodeHeld)
+    held = hold(cluster, request)
     if not request.dry_run and has_alias(settings):
         point_at(settings, held, emit)
         verify(settings, held.node, emit, may_ask=caller.may_ask)

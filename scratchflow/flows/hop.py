@@ -11,6 +11,7 @@ from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, point_at, verify
 from scratchflow.flows.clear import require_saved, warn_of_loss
 from scratchflow.flows.current_work import newer_than
+from scratchflow.flows.hold import hold
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (
     AllocationMissing,
@@ -161,7 +162,7 @@ def _next_node(move: _Move, request: Hold) -> NodeHeld:
         beside=move.old_job,
     )
     move.say("asking for the next node")
-    return move.cluster.on_login("hold", beside, NodeHeld)
+    return hold(move.cluster, beside)
 
 
 def _bring_over(move: _Move, held: NodeHeld) -> tuple[str | None, str | None]:

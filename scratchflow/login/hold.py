@@ -12,7 +12,7 @@ import msgspec
 from scratchflow.cluster.command import command_environment
 from scratchflow.cluster.signals import held_back
 from scratchflow.cluster.slurm.jobs import cancel, our_jobs
-from scratchflow.cluster.slurm.nodes import complete_node
+from scratchflow.cluster.slurm.nodes import complete_node, partitions
 from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
 from scratchflow.cluster.slurm.salloc import DirectHolder, Holder
 from scratchflow.cluster.slurm.submit import Request, Submission, allocate, resume
@@ -39,7 +39,9 @@ from scratchflow.model.errors import (
 from scratchflow.model.events import Progress, State
 from scratchflow.model.requests import Hold
 from scratchflow.model.results import NodeHeld
+from scratchflow.model.text import closest
 from scratchflow.model.times import iso_time
+from scratchflow.model.units import format_duration
 from scratchflow.process.waiting import looks
 from scratchflow.reach.node import keys_on_login, steps_overlap
 from scratchflow.ssh.keys.known_hosts import remember_node
@@ -123,7 +125,8 @@ def _held_again(login: LoginHost, asked: Hold, found: Allocation) -> NodeHeld:
         holder = DirectHolder(command_environment(login.environment))
         # Whoever asked for it may wait longer than we do: it stays in the queue.
         patience = Patience(asked.wait_s, keep_waiting=True)
-        got = resume(found.name, login.settings.name, _submission(login, holder, patience))
+        submission = _submission(login, holder, patience, resumed=True)
+        got = resume(found.name, login.settings.name, submission)
     if asked.node and got.node != _complete(login, asked.node):
         under_way = "`scratchflow hop` without `--node` finishes the move that is under way"
         next_step = (
@@ -208,7 +211,26 @@ class _Ask(msgspec.Struct, frozen=True):
         return self.login.profile.hold == "detached" or self.left is not None
 
     def _allocate(self, node: str, patience: Patience) -> RunningAllocation:
-        return allocate(self.request(node), _submission(self.login, self._holder(), patience))
+        try:
+            return allocate(self.request(node), _submission(self.login, self._holder(), patience))
+        except AllocationRefused as error:
+            which = self._which_partition()
+            if not which:
+                raise
+            reason = f"{error.fields['reason']}; {which}"
+            raise AllocationRefused(reason=reason, profile=self.login.settings.name) from error
+
+    def _which_partition(self) -> str:
+        """Which one may have been meant, when the one that was asked for does not exist."""
+        wanted = self.login.profile.slurm.partition
+        try:
+            known = [partition.name for partition in partitions(self.login.slurm)]
+        except ScratchflowError:
+            return ""
+        if not wanted or not known or set(wanted.split(",")) <= set(known):
+            return ""
+        guess = closest(wanted, known)
+        return f"did you mean `{guess}`?" if guess else f"there are {', '.join(known[:12])}"
 
     def _holder(self) -> Holder:
         """Who holds the job: `salloc` in our tmux window, or a detached one if there is no tmux."""
@@ -218,8 +240,11 @@ class _Ask(msgspec.Struct, frozen=True):
         return WindowHolder(login.tmux, login.settings.name, login.profile.tmux_session)
 
 
-def _submission(login: LoginHost, holder: Holder, patience: Patience) -> Submission:
-    return Submission(login.slurm, holder, patience, watch=_Watch(login))
+def _submission(
+    login: LoginHost, holder: Holder, patience: Patience, *, resumed: bool = False
+) -> Submission:
+    watch = _Watch(login, patience, resumed=resumed)
+    return Submission(login.slurm, holder, patience, watch=watch)
 
 
 def _at_most(seconds: float, wait_s: float | None) -> float:
@@ -318,8 +343,11 @@ def _shown(held: RunningAllocation | None, command: str) -> NodeHeld:
 class _Watch:
     """Emits an event for each change of the job's state."""
 
-    def __init__(self, login: LoginHost) -> None:
+    def __init__(self, login: LoginHost, patience: Patience, *, resumed: bool) -> None:
         self._login = login
+        self._patience = patience
+        self._resumed = resumed
+        self._has_said_how_long = False
         self._previous: str | None = None
         self._shown: State | None = None
 
@@ -332,11 +360,32 @@ class _Watch:
             node=seen.node,
             deadline=iso_time(seen.end_time),
             start_estimate=iso_time(seen.start_estimate),
+            resumed=self._resumed,
         )
         if self._shown is None or msgspec.structs.replace(self._shown, previous=None) != (
             msgspec.structs.replace(event, previous=None)
         ):
             self._login.emit(event)
+            self._say_how_long(seen)
             if seen.state != "running":
                 self._login.emit(Progress(phase="waiting for a node"))
         self._shown, self._previous = event, seen.state
+
+    def _say_how_long(self, seen: Allocation) -> None:
+        """Once: how long it will take at most, and how to end it."""
+        if seen.state == "pending" and not self._has_said_how_long:
+            self._has_said_how_long = True
+            self._login.remark(_how_long(self._patience, seen.job_id, resumed=self._resumed))
+
+
+def _how_long(patience: Patience, job_id: int | None, *, resumed: bool) -> str:
+    limit = (
+        "waiting without limit"
+        if patience.wait_s is None
+        else f"waiting for up to {format_duration(patience.wait_s)}"
+    )
+    if resumed:
+        return f"{limit}; Ctrl-C stops waiting and leaves job {job_id} in the queue"
+    stays = patience.keep_waiting and patience.wait_s is not None
+    then = ", then the request stays in the queue" if stays else ""
+    return f"{limit}{then}; Ctrl-C withdraws the request"

@@ -927,13 +927,19 @@ class EndedBySignal(ScratchflowError):
 
     code = "signal.ended"
     exit_code = 128
-    message = "ended by {signal}"
+    message = "{ended}{told}"
     hint = "everything can be run again: the next run finishes or undoes what this one began"
     retryable = True
 
-    def __init__(self, signum: int) -> None:
-        super().__init__(signal=signal.Signals(signum).name)
+    def __init__(self, signum: int, told: str = "") -> None:
+        """`told` is a sentence about what became of what was under way."""
+        name = signal.Signals(signum).name
+        # Ctrl-C: the user knows what it was, and that it worked.
+        ended = "Cancelled." if signum == signal.SIGINT else f"ended by {name}"
+        between = " " if signum == signal.SIGINT else ". "
+        super().__init__(ended=ended, told=f"{between}{told}" if told else "")
         self.exit_code = 128 + signum
+        self.is_cancelled = signum == signal.SIGINT
 
 
 class FarError(ScratchflowError):

@@ -39,6 +39,8 @@ class State(Event, tag="state", frozen=True):
     node: str | None = None
     deadline: str | None = None
     start_estimate: str | None = None
+    resumed: bool = False
+    """An earlier run asked for it: an interruption leaves it in the queue."""
 
 
 class Status(Event, tag="status", frozen=True):

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from scratchflow.model.errors import ScratchflowError, exit_code_for
+from scratchflow.model.errors import EndedBySignal, ScratchflowError, exit_code_for
 from scratchflow.model.events import (
     Answered,
     Asking,
@@ -91,6 +91,9 @@ class Human:
 
     def fail(self, error: ScratchflowError) -> int:
         self.close()
+        if isinstance(error, EndedBySignal) and error.is_cancelled:
+            self._say("", str(error))
+            return error.exit_code
         self._say("error", str(error), "bold red")
         self._say("hint", error.shown_hint, "cyan")
         return error.exit_code

@@ -41,7 +41,7 @@ class Cluster:
     def emit(self, _: object) -> None:
         """Nobody listens."""
 
-    def on_login(self, do: str, *_: object) -> JobsShown | NodeHeld:
+    def on_login(self, do: str, *_: object, **__: object) -> JobsShown | NodeHeld:
         if do == "jobs open":
             if isinstance(self.jobs, ScratchflowError):
                 raise self.jobs

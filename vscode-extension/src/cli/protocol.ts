@@ -636,6 +636,7 @@ export interface State {
   node?: string | null;
   deadline?: string | null;
   start_estimate?: string | null;
+  resumed?: boolean;
 }
 
 /** A fresh picture of everything, while watching. */

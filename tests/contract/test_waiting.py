@@ -1,0 +1,162 @@
+"""Waiting for a node, with the real program and the fake Slurm: what is said, and what Ctrl-C does."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scratchflow.testing.slurm_programs import SlurmPrograms
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = [sys.executable, "-m", "scratchflow"]
+CONFIG = '[profiles.aws]\nstore = "~/store"\n[profiles.aws.slurm]\ntime = "5:00"\n'
+
+
+class Login:
+    """A login host whose nodes are all taken."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        (home / "bin").mkdir()
+        (home / ".config/scratchflow").mkdir(parents=True)
+        (home / ".config/scratchflow/config.toml").write_text(CONFIG)
+        self.programs = SlurmPrograms(home / "bin", getpass.getuser())
+        with self.programs.slurm() as fake:
+            for node in fake.nodes:
+                fake.add("in the way", nodes=node)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name in {"LANG", "TERM"}}
+        return {
+            **kept,
+            "HOME": str(self.home),
+            "PATH": f"{self.home}/bin:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "TMUX_TMPDIR": str(self.home),
+        }
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*PROGRAM, *arguments],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def begin(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*PROGRAM, *arguments],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def states(self) -> list[str]:
+        """Of the jobs that scratchflow asked for."""
+        with self.programs.slurm() as fake:
+            return [job.state for job in fake.jobs.values() if job.name != "in the way"]
+
+
+@pytest.fixture
+def login() -> Iterator[Login]:
+    with tempfile.TemporaryDirectory(prefix="login-") as directory:  # short: tmux's socket is in it
+        made = Login(Path(directory))
+        yield made
+        argv = ["tmux", "-L", "scratchflow", "kill-server"]
+        subprocess.run(argv, env=made.environment, capture_output=True, check=False)
+
+
+def interrupted(process: subprocess.Popen[str], after: str) -> str:
+    """Everything it said on stderr, when Ctrl-C comes after these words."""
+    said = ""
+    with process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            said += line
+            if after in line:
+                process.send_signal(signal.SIGINT)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("flags", "how_long"),
+    [
+        ((), "waiting for up to 10m; Ctrl-C withdraws the request"),
+        (("--wait", "1h"), "waiting for up to 1h; Ctrl-C withdraws the request"),
+        (("--keep-waiting",), "waiting without limit; Ctrl-C withdraws the request"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["allocate", "up"])
+def test_ctrl_c_withdraws_the_request_and_says_so(
+    login: Login, verb: str, flags: tuple[str, ...], how_long: str
+) -> None:
+    process = login.begin(verb, *flags)
+    said = interrupted(process, "Ctrl-C")
+    assert how_long in said
+    assert said.endswith("\nCancelled. The request (job 4) was withdrawn.\n")
+    assert "error:" not in said
+    assert process.returncode == 128 + signal.SIGINT
+    assert login.states() == ["CANCELLED"]
+
+
+def test_ctrl_c_leaves_a_request_of_an_earlier_run_in_the_queue_and_says_so(login: Login) -> None:
+    kept = login.run("allocate", "--wait", "1s", "--keep-waiting")
+    assert kept.returncode == 21
+    assert "waiting for up to 1s, then the request stays in the queue" in kept.stderr
+    process = login.begin("allocate")
+    said = interrupted(process, "Ctrl-C")
+    assert "Ctrl-C stops waiting and leaves job 4 in the queue" in said
+    assert said.endswith("Cancelled. Job 4 stays in the queue; `scratchflow clear` withdraws it.\n")
+    assert login.states() == ["PENDING"]
+
+
+def test_in_json_the_error_says_it_too(login: Login) -> None:
+    lines: list[dict[str, Any]] = []
+    with login.begin("allocate", "--json") as process:
+        assert process.stdout is not None
+        for raw in process.stdout:
+            lines.append(json.loads(raw))
+            if lines[-1]["type"] == "state":
+                process.send_signal(signal.SIGINT)
+    assert (lines[-1]["code"], lines[-1]["exit_code"]) == ("signal.ended", 130)
+    assert lines[-1]["message"] == "Cancelled. The request (job 4) was withdrawn."
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize("verb", ["allocate", "up"])
+def test_flags_reach_salloc(login: Login, verb: str) -> None:
+    flags = (
+        "--time 4m --gpus 1 --cpus 2 --mem 3G --partition gpu --account lab --qos q --constraint c"
+    )
+    shown = login.run(verb, *flags.split(), "--dry-run").stdout
+    for word in ("--time=00:04:00", "--gpus=1", "--cpus-per-task=2", "--mem=3G", "--partition=gpu"):
+        assert f" {word} " in shown
+    assert " --account=lab " in shown
+    assert " --qos=q " in shown
+    assert " --constraint=c " in shown
+
+
+@pytest.mark.parametrize(
+    ("partition", "said"), [("debgu", "did you mean `debug`?"), ("xyz", "there are debug, gpu")]
+)
+def test_a_partition_that_does_not_exist_is_told_with_those_that_do(
+    login: Login, partition: str, said: str
+) -> None:
+    refused = login.run("allocate", "--partition", partition)
+    assert refused.returncode == 22
+    assert said in refused.stderr
