@@ -1,4 +1,4 @@
-"""`scratchflow config`: show the settings in force, say where they are, change one."""
+"""`scratchflow config`: show the settings in force, say where they are, read, change or unset one."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked
 from scratchflow.flows import config as flow
-from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown
+from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown, ConfigValue
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -59,6 +59,42 @@ def change(
         lambda _: flow.change(wanted, os.environ, key, value, dry_run=dry_run),
         _changed,
     )
+
+
+@app.command("get", cls=VerbCommand)
+def get(
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key, like `slurm.partition`.")],
+) -> Call[ConfigValue]:
+    """Print one value in force: from a flag, the environment, the file or the default."""
+    wanted = asked(context)
+    return Call("config get", lambda _: flow.get(wanted, os.environ, key), _value)
+
+
+@app.command("unset", cls=VerbCommand)
+def unset(
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key, like `slurm.partition`.")],
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[ConfigChanged]:
+    """Take one key out of the file, so that its default counts again."""
+    wanted = asked(context)
+    return Call(
+        "config unset", lambda _: flow.unset(wanted, os.environ, key, dry_run=dry_run), _unset
+    )
+
+
+def _value(found: ConfigValue) -> Iterator[str]:
+    """Text as it is, for scripts; everything else as TOML. What is not set prints nothing."""
+    if found.value is not None:
+        yield found.value if isinstance(found.value, str) else _toml(found.value)
+
+
+def _unset(changed: ConfigChanged) -> Iterator[str]:
+    if not changed.changed:
+        yield f"`{changed.key}` is not set in `{changed.path}`"
+        return
+    yield from _changed(changed)
 
 
 def _shown(shown: ConfigShown) -> Iterator[str]:

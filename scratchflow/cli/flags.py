@@ -22,6 +22,7 @@ WITH_VALUE = frozenset(
         "--requirements",
         "--from",
         "--gpus",
+        "--login",
         "--mem",
         "--message",
         "--node",

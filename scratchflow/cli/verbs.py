@@ -56,6 +56,7 @@ VERBS = {
         "Settings", "scratchflow.cli.setup", "Set up a cluster: profile, agent, ssh alias"
     ),
     "doctor": Verb("Settings", "scratchflow.cli.doctor", "Check every link, with its one-line fix"),
+    "profiles": Verb("Settings", "scratchflow.cli.profiles", "List, choose and add profiles"),
     "config": Verb("Settings", "scratchflow.cli.config", "Show and change settings"),
 }
 

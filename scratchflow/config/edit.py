@@ -1,11 +1,11 @@
-"""Changing one key of the user's file and nothing else: comments, order and spacing stay."""
+"""Changing keys of the user's file and nothing else: comments, order and spacing stay."""
 
 from __future__ import annotations
 
 import difflib
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 ORIGIN = "config set"
 
+Removals = Sequence[Sequence[str]]
+"""Keys and tables to take out, each as its parts from the top of the file down."""
+
 
 class Edit(msgspec.Struct, frozen=True):
     """A change to the file: its text before and after."""
@@ -40,16 +43,16 @@ class Edit(msgspec.Struct, frozen=True):
         return "\n".join(lines)
 
 
-def full_key(key: str, profile: Callable[[], str]) -> str:
+def full_key(key: str, profile: Callable[[], str], origin: str = ORIGIN) -> str:
     """The key from the top of the file down: a bare one belongs to the profile in force."""
     if key == "default_profile" or key.startswith("profiles."):
         return key
-    require_known(key, ORIGIN)
+    require_known(key, origin)
     return f"profiles.{profile()}.{key}"
 
 
-def plan_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
-    """The file's text with the keys set; refused when the result would not load."""
+def plan_edits(path: Path, assignments: Mapping[str, str], removals: Removals = ()) -> Edit:
+    """The file's text with the keys set and removed; refused when the result would not load."""
     import tomlkit
 
     before = read_text(path, required=False) or ""
@@ -57,7 +60,7 @@ def plan_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
     refuse_unsafe_text(assignments, ORIGIN)
     values = {key: _value(key, text) for key, text in assignments.items()}
     try:
-        after = _with_values(before, values, str(path))
+        after = _with_values(before, values, removals, str(path))
     except (tomlkit.exceptions.TOMLKitError, RecursionError) as error:
         # The editor takes less than the reader does, nesting above all.
         problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
@@ -68,20 +71,22 @@ def plan_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
     return Edit(before=before, after=after)
 
 
-def _with_values(text: str, values: Mapping[str, Any], origin: str) -> str:
+def _with_values(text: str, values: Mapping[str, Any], removals: Removals, origin: str) -> str:
     import tomlkit
 
     document = tomlkit.parse(text)
     for key, value in values.items():
-        _assign(document, _parts(key), value, origin)
+        _assign(document, key_parts(key), value, origin)
+    for parts in removals:
+        _remove(document, parts)
     return tomlkit.dumps(document)
 
 
-def apply_edits(path: Path, assignments: Mapping[str, str]) -> Edit:
+def apply_edits(path: Path, assignments: Mapping[str, str], removals: Removals = ()) -> Edit:
     """Plans and writes the change; two of us at once both get their keys in."""
     require_replaceable(path)
     with _alone_in(path.parent, path):
-        edit = plan_edits(path, assignments)
+        edit = plan_edits(path, assignments, removals)
         if edit.after != edit.before:
             write_text(path, edit.after)
     return edit
@@ -108,7 +113,7 @@ def _alone_in(directory: Path, path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _parts(key: str) -> list[str]:
+def key_parts(key: str, origin: str = ORIGIN) -> list[str]:
     """`profiles.NAME.KEY` in parts; a profile's name may itself hold dots."""
     if key == "default_profile":
         return [key]
@@ -116,14 +121,14 @@ def _parts(key: str) -> list[str]:
     for length in range(len(words) - 1, 0, -1):
         if is_known(".".join(words[-length:])):
             return ["profiles", ".".join(words[:-length]), *words[-length:]]
-    require_known(".".join(words[1:]), ORIGIN)
-    raise ConfigBadValue(key=key, origin=ORIGIN, problem="expected profiles.NAME.KEY")
+    require_known(".".join(words[1:]), origin)
+    raise ConfigBadValue(key=key, origin=origin, problem="expected profiles.NAME.KEY")
 
 
 def _value(key: str, text: str) -> Any:
     if key == "default_profile":
         return text
-    return typed_value(".".join(_parts(key)[2:]), text, ORIGIN)
+    return typed_value(".".join(key_parts(key)[2:]), text, ORIGIN)
 
 
 def _assign(document: tomlkit.TOMLDocument, parts: list[str], value: Any, origin: str) -> None:
@@ -136,6 +141,17 @@ def _assign(document: tomlkit.TOMLDocument, parts: list[str], value: Any, origin
             key = ".".join(parts[: depth + 1])
             raise ConfigBadValue(key=key, origin=origin, problem="expected a table")
     table[parts[-1]] = value
+
+
+def _remove(document: tomlkit.TOMLDocument, parts: Sequence[str]) -> None:
+    """What is not there is left out already."""
+    table: Any = document
+    for part in parts[:-1]:
+        if not isinstance(table, dict) or part not in table:
+            return
+        table = table[part]
+    if isinstance(table, dict) and parts[-1] in table:
+        del table[parts[-1]]
 
 
 def _new_table(parent: Any, *, is_top: bool) -> Any:

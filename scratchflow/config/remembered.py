@@ -56,6 +56,12 @@ def remember(profile: str, **changes: Any) -> None:
         _replace(_file(profile), msgspec.json.encode(after))
 
 
+def forget(profile: str) -> None:
+    """Nothing is known of it any more."""
+    with contextlib.suppress(OSError, ConfigBadValue):
+        _file(profile).unlink(missing_ok=True)
+
+
 def _plain(found: Remembered) -> Remembered:
     return msgspec.structs.replace(
         found,

@@ -60,6 +60,22 @@ def load_settings(asked: Asked, environment: Mapping[str, str]) -> Settings:
     return _settings(text, path, asked, environment)
 
 
+def default_profile(asked: Asked, environment: Mapping[str, str]) -> str:
+    """What the file says is the default; empty when it says nothing."""
+    path, required = config_path(asked.config, environment)
+    text = read_text(path, required=required) or ""
+    return check_config(parse_document(text, str(path)), str(path)).default_profile
+
+
+def file_profiles(asked: Asked, environment: Mapping[str, str]) -> dict[str, _Table]:
+    """The tables of the profiles as the file has them, checked; without defaults."""
+    path, required = config_path(asked.config, environment)
+    document = parse_document(read_text(path, required=required) or "", str(path))
+    check_config(document, str(path))
+    tables: dict[str, _Table] = document.get("profiles", {})
+    return tables
+
+
 def settings_in(text: str, path: Path, name: str) -> Settings:
     """One profile of a text that is not in the file yet."""
     return _settings(text, path, Asked(profile=name), {})

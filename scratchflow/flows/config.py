@@ -1,16 +1,27 @@
-"""`config`: show the settings in force, say where they are, change one."""
+"""`config`: show the settings in force, say where they are, read, change or unset one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from scratchflow.config.edit import apply_edits, full_key, plan_edits
+import msgspec
+
+from scratchflow.config.edit import Edit, apply_edits, full_key, key_parts, plan_edits
 from scratchflow.config.file import config_path, is_there, utf8_text
-from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Asked, Settings, load_settings
+from scratchflow.config.keys import require_known
+from scratchflow.config.settings import (
+    LOCAL,
+    PROFILE_VARIABLE,
+    Asked,
+    Settings,
+    default_profile,
+    load_settings,
+)
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain_with_nulls
-from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown
+from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown, ConfigValue
 from scratchflow.node.autobackup.settings import LATER, is_of_loop
 
 
@@ -50,6 +61,42 @@ def change(
     place, _ = config_path(asked.config, environment)
     whole_key = full_key(key, lambda: _profile_to_change(asked, environment, place))
     edit = (plan_edits if dry_run else apply_edits)(place, {whole_key: value})
+    return _changed(place, whole_key, edit, dry_run=dry_run)
+
+
+def unset(
+    asked: Asked, environment: Mapping[str, str], key: str, *, dry_run: bool
+) -> ConfigChanged:
+    """Takes one key out of the file, so that its default counts again."""
+    place, _ = config_path(asked.config, environment)
+    origin = "config unset"
+    whole_key = full_key(key, lambda: _profile_to_change(asked, environment, place), origin)
+    parts = key_parts(whole_key, origin)
+    edit = (plan_edits if dry_run else apply_edits)(place, {}, [parts])
+    return _changed(place, whole_key, edit, dry_run=dry_run)
+
+
+def get(asked: Asked, environment: Mapping[str, str], key: str) -> ConfigValue:
+    """The value in force, and where it came from."""
+    origin = "config get"
+    if key == "default_profile":
+        name = default_profile(asked, environment)
+        place, _ = config_path(asked.config, environment)
+        return ConfigValue(
+            key=key, value=name or None, origin=utf8_text(place) if name else "default"
+        )
+    if key.startswith("profiles."):
+        _, name, *rest = key_parts(key, origin)
+        asked, key = msgspec.structs.replace(asked, profile=name), ".".join(rest)
+    require_known(key, origin)
+    settings = load_settings(asked, environment)
+    value: Any = to_plain_with_nulls(settings.profile)
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return ConfigValue(key=key, value=value, origin=_origins(settings).get(key, "default"))
+
+
+def _changed(place: Path, whole_key: str, edit: Edit, *, dry_run: bool) -> ConfigChanged:
     changed = edit.after != edit.before
     return ConfigChanged(
         path=utf8_text(place),

@@ -57,6 +57,56 @@ class ConfigChanged(Result, frozen=True):
     """When it does, for what already runs; empty when that is at once."""
 
 
+class ConfigValue(Result, frozen=True):
+    """`config get`: one value in force; null when the key is not set."""
+
+    key: str
+    value: Any
+    origin: str
+
+
+class ProfileRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of `profiles list`."""
+
+    name: str
+    is_used: bool
+    """The one that commands without `--profile` use."""
+    login: str
+    scheduler: str
+    alias: str
+    workspace: str
+    store: str
+    built_in: bool = False
+
+
+class ProfilesListed(Result, frozen=True):
+    """`profiles list`."""
+
+    profiles: list[ProfileRow]
+
+
+class ProfileWritten(Result, frozen=True):
+    """`profiles use`, `add` and `copy`: what changed in the file."""
+
+    profile: str
+    path: str
+    changed: bool
+    diff: str
+    dry_run: bool = False
+
+
+class ProfileRemoved(Result, frozen=True):
+    """`profiles remove`, and what it leaves: each with where it is or how to remove it."""
+
+    profile: str
+    path: str
+    diff: str
+    stays: list[str]
+    default_profile: str
+    """The one that commands use from now on; empty when that is not said."""
+    dry_run: bool = False
+
+
 class BackupTaken(Result, frozen=True):
     """`backup`: the snapshot that holds the workspace now; `unchanged` names the one before."""
 
@@ -616,6 +666,13 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "config show": ConfigShown,
     "config path": ConfigPath,
     "config set": ConfigChanged,
+    "config unset": ConfigChanged,
+    "config get": ConfigValue,
+    "profiles list": ProfilesListed,
+    "profiles use": ProfileWritten,
+    "profiles add": ProfileWritten,
+    "profiles copy": ProfileWritten,
+    "profiles remove": ProfileRemoved,
     "create": WorkspaceCreated,
     "backup": BackupTaken,
     "save node": NodeSaved,

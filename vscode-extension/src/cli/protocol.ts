@@ -19,6 +19,7 @@ export const VERBS = [
   "attach",
   "setup",
   "doctor",
+  "profiles",
   "config",
 ] as const;
 export type Verb = (typeof VERBS)[number];
@@ -66,6 +67,13 @@ export interface Results {
   "config show": ConfigShown;
   "config path": ConfigPath;
   "config set": ConfigChanged;
+  "config unset": ConfigChanged;
+  "config get": ConfigValue;
+  "profiles list": ProfilesListed;
+  "profiles use": ProfileWritten;
+  "profiles add": ProfileWritten;
+  "profiles copy": ProfileWritten;
+  "profiles remove": ProfileRemoved;
   "create": WorkspaceCreated;
   "backup": BackupTaken;
   "save node": NodeSaved;
@@ -253,6 +261,13 @@ export interface ConfigShown {
   profiles: Array<string>;
   values: Record<string, unknown>;
   origins?: Record<string, string> | null;
+}
+
+/** `config get`: one value in force; null when the key is not set. */
+export interface ConfigValue {
+  key: string;
+  value: unknown;
+  origin: string;
 }
 
 /** `open`: how the workspace is opened in the editor, and whether that was done. */
@@ -450,6 +465,42 @@ export interface Problem {
   name: string;
   detail: string;
   fix: string;
+}
+
+/** `profiles remove`, and what it leaves: each with where it is or how to remove it. */
+export interface ProfileRemoved {
+  profile: string;
+  path: string;
+  diff: string;
+  stays: Array<string>;
+  default_profile: string;
+  dry_run?: boolean;
+}
+
+/** One line of `profiles list`. */
+export interface ProfileRow {
+  name: string;
+  is_used: boolean;
+  login: string;
+  scheduler: string;
+  alias: string;
+  workspace: string;
+  store: string;
+  built_in?: boolean;
+}
+
+/** `profiles use`, `add` and `copy`: what changed in the file. */
+export interface ProfileWritten {
+  profile: string;
+  path: string;
+  changed: boolean;
+  diff: string;
+  dry_run?: boolean;
+}
+
+/** `profiles list`. */
+export interface ProfilesListed {
+  profiles: Array<ProfileRow>;
 }
 
 /** How far a phase has come; totals are null while unknown. */

@@ -1,0 +1,179 @@
+"""`scratchflow profiles`: the clusters you have."""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked, caller
+from scratchflow.config.settings import checked_overrides
+from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.events import Asking, Emit
+from scratchflow.model.results import ProfileRemoved, ProfilesListed, ProfileWritten
+from scratchflow.model.text import printable
+
+app = typer.Typer(
+    cls=VerbGroup,
+    rich_markup_mode=None,
+    add_completion=False,
+    help="List, choose, add and remove profiles: the clusters you have.",
+)
+
+PROFILE = typer.Argument(metavar="PROFILE", help="The profile's name.")
+NEW = typer.Argument(metavar="NAME", help="The new profile's name.")
+
+
+@app.command("list", cls=VerbCommand)
+def list_profiles(context: typer.Context) -> Call[ProfilesListed]:
+    """List the profiles; `*` marks the one in use."""
+    wanted = asked(context)
+
+    def run(_: Emit) -> ProfilesListed:
+        from scratchflow.flows import profiles as flow
+
+        return flow.list_profiles(wanted, os.environ)
+
+    return Call("profiles list", run, _listed)
+
+
+@app.command("use", cls=VerbCommand)
+def use(
+    context: typer.Context,
+    which: Annotated[str, PROFILE],
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[ProfileWritten]:
+    """Make a profile the default: commands without `--profile` use it."""
+    wanted = asked(context)
+
+    def run(_: Emit) -> ProfileWritten:
+        from scratchflow.flows import profiles as flow
+
+        return flow.use(wanted, os.environ, which, dry_run=dry_run)
+
+    return Call("profiles use", run, _used)
+
+
+@app.command("add", cls=VerbCommand)
+def add(
+    context: typer.Context,
+    name: Annotated[str, NEW],
+    login: Annotated[
+        str,
+        typer.Option("--login", metavar="HOST", help="The login host; `local` for this machine."),
+    ] = "",
+    store: Annotated[
+        str, typer.Option("--store", metavar="PATH", help="Where snapshots go, on the cluster.")
+    ] = "",
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[ProfileWritten]:
+    """Add a profile by hand, without a look at the cluster; `setup` does more.
+
+    What `--set` says becomes part of it. It gets an alias and a workspace of its own where another
+    profile has them.
+    """
+    wanted = asked(context)
+    values = {"login": login, "store": store, **checked_overrides(wanted.overrides)}
+    if not values["login"] and values.get("scheduler") != "none":
+        problem = "which login host? `--login HOST` is missing"
+        raise UsageInvalid(problem=problem, command=context.command_path)
+
+    def run(_: Emit) -> ProfileWritten:
+        from scratchflow.flows import profiles as flow
+
+        return flow.add(wanted, os.environ, name, values, dry_run=dry_run)
+
+    return Call("profiles add", run, _written)
+
+
+@app.command("copy", cls=VerbCommand)
+def copy(
+    context: typer.Context,
+    which: Annotated[str, PROFILE],
+    name: Annotated[str, NEW],
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[ProfileWritten]:
+    """Copy a profile's settings to a new one, with an alias and a workspace of its own.
+
+    What `--set` says differs in the copy.
+    """
+    wanted = asked(context)
+    values = checked_overrides(wanted.overrides)
+
+    def run(_: Emit) -> ProfileWritten:
+        from scratchflow.flows import profiles as flow
+
+        return flow.copy(wanted, os.environ, which, name, values, dry_run=dry_run)
+
+    return Call("profiles copy", run, _written)
+
+
+@app.command("remove", cls=VerbCommand)
+def remove(
+    context: typer.Context,
+    which: Annotated[str, PROFILE],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove it without asking.")] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[ProfileRemoved]:
+    """Remove a profile from the configuration file, and say what stays on disks.
+
+    Refused while it holds a node. Snapshots, workspaces and the cluster's files are not touched.
+    """
+    who = caller(context)
+
+    def run(emit: Emit) -> ProfileRemoved:
+        from scratchflow.flows import profiles as flow
+
+        def confirm(diff: str, what: str) -> bool:
+            if yes or not (who.may_ask and sys.stdin.isatty()):
+                return yes
+            emit(Asking())
+            sys.stderr.write(f"{printable_lines(diff)}\n\n")
+            try:
+                return typer.confirm(f"Make {what}?", err=True)
+            except typer.Abort:  # the end of the input is no answer
+                return False
+
+        return flow.remove(who, emit, which, confirm, dry_run=dry_run)
+
+    return Call("profiles remove", run, _removed)
+
+
+def printable_lines(text: str) -> str:
+    """Foreign text of several lines, made safe to show."""
+    return "\n".join(printable(line) for line in text.splitlines())
+
+
+def _listed(shown: ProfilesListed) -> Iterator[str]:
+    names = max(len(row.name) for row in shown.profiles)
+    logins = max(len(row.login) for row in shown.profiles)
+    for row in shown.profiles:
+        mark = "*" if row.is_used else " "
+        kind = " (built in: this machine, no cluster)" if row.built_in else ""
+        yield f"{mark} {row.name:<{names}}  {row.login:<{logins}}  {printable(row.store)}{kind}"
+
+
+def _used(written: ProfileWritten) -> Iterator[str]:
+    if written.dry_run:
+        yield written.diff
+    elif written.changed:
+        yield f"commands use profile `{written.profile}` from now on"
+    else:
+        yield f"profile `{written.profile}` is the default already"
+
+
+def _written(written: ProfileWritten) -> Iterator[str]:
+    yield written.diff
+    if not written.dry_run:
+        yield f"Next: scratchflow doctor --profile {written.profile}"
+
+
+def _removed(removed: ProfileRemoved) -> Iterator[str]:
+    if removed.dry_run:
+        yield removed.diff
+    else:
+        yield f"profile `{removed.profile}` is removed"
+    for stays in removed.stays:
+        yield f"stays: {printable(stays)}"

@@ -1,0 +1,261 @@
+"""`profiles`: the clusters you have, as the configuration file names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from scratchflow.config.edit import Edit, Removals, apply_edits, plan_edits
+from scratchflow.config.file import config_path, utf8_text
+from scratchflow.config.own_names import own_names
+from scratchflow.config.remembered import forget
+from scratchflow.config.settings import (
+    LOCAL,
+    Asked,
+    Settings,
+    default_profile,
+    file_profiles,
+    load_settings,
+    require_profile,
+    settings_in,
+)
+from scratchflow.dispatch.cluster import Caller, is_login_host
+from scratchflow.model.errors import (
+    AllocationHeld,
+    ConfigProfileNeeded,
+    Declined,
+    ScratchflowError,
+    UsageInvalid,
+)
+from scratchflow.model.events import Emit, Warned
+from scratchflow.model.profile import Profile
+from scratchflow.model.results import (
+    AllocationShown,
+    ProfileRemoved,
+    ProfileRow,
+    ProfilesListed,
+    ProfileWritten,
+)
+from scratchflow.ssh.config.paths import SshPaths
+
+Environment = Mapping[str, str]
+# Shows a change and asks whether to make it.
+Confirm = Callable[[str, str], bool]
+
+# What the built-in profile differs in from a fresh one: a copy of it needs them in the file.
+_OF_LOCAL = ("login", "scheduler", "scratch", "store")
+
+
+def list_profiles(asked: Asked, environment: Environment) -> ProfilesListed:
+    """Every profile; works also when none is chosen."""
+    tables = file_profiles(asked, environment)
+    try:
+        used = load_settings(asked, environment).name
+    except ConfigProfileNeeded:
+        used = ""
+    names = list(dict.fromkeys([*tables, LOCAL]))
+    rows = [
+        ProfileRow(
+            name=name,
+            is_used=name == used,
+            login=profile.login,
+            scheduler=profile.scheduler,
+            alias=profile.alias,
+            workspace=profile.workspace,
+            store=profile.store,
+            built_in=name not in tables,
+        )
+        for name in names
+        for profile in [_profile(asked, environment, name)]
+    ]
+    return ProfilesListed(profiles=rows)
+
+
+def use(asked: Asked, environment: Environment, name: str, *, dry_run: bool) -> ProfileWritten:
+    """Makes it the default."""
+    place, _ = config_path(asked.config, environment)
+    return _write(place, name, {"default_profile": name}, dry_run=dry_run)
+
+
+def add(
+    asked: Asked, environment: Environment, name: str, values: Mapping[str, str], *, dry_run: bool
+) -> ProfileWritten:
+    """A new profile with these values, and an alias and a workspace of its own."""
+    _require_new(asked, environment, name)
+    place, _ = config_path(asked.config, environment)
+    given = {key: value for key, value in values.items() if value}
+    return _write(place, name, _own(asked, environment, place, name, given), dry_run=dry_run)
+
+
+def copy(
+    asked: Asked,
+    environment: Environment,
+    source: str,
+    name: str,
+    values: Mapping[str, str],
+    *,
+    dry_run: bool,
+) -> ProfileWritten:
+    """A new profile with the values that the other one has in the file, and with these."""
+    tables = file_profiles(asked, environment)
+    require_profile(source, tables)
+    _require_new(asked, environment, name)
+    texts = dict(_texts(tables.get(source, {})))
+    if source == LOCAL:
+        built_in = _profile(asked, environment, LOCAL)
+        texts = {**{key: getattr(built_in, key) for key in _OF_LOCAL}, **texts}
+    place, _ = config_path(asked.config, environment)
+    given = {**texts, **{key: value for key, value in values.items() if value}}
+    chosen = {key for key, value in values.items() if value}
+    return _write(
+        place, name, _own(asked, environment, place, name, given, chosen), dry_run=dry_run
+    )
+
+
+def remove(
+    caller: Caller, emit: Emit, name: str, confirm: Confirm, *, dry_run: bool
+) -> ProfileRemoved:
+    """Takes the profile out of the file; nothing on the cluster is touched."""
+    asked, environment = caller.asked, caller.environment
+    tables = file_profiles(asked, environment)
+    require_profile(name, tables)
+    if name not in tables:
+        problem = f"profile `{name}` is built in: there is nothing to remove"
+        raise UsageInvalid(problem=problem, command="scratchflow profiles remove")
+    settings = load_settings(Asked(config=asked.config, profile=name), environment)
+    place, _ = config_path(asked.config, environment)
+    removals: Removals = [("profiles", name)]
+    default = default_profile(asked, environment)
+    if default == name:
+        default, removals = "", [*removals, ("default_profile",)]
+    edit = plan_edits(place, {}, removals)
+    if not dry_run:
+        _require_released(caller, settings, emit)
+        what = f"the removal of profile `{name}`"
+        if not confirm(edit.diff(place), what):
+            raise Declined(what=what, by_hand=f"`{utf8_text(place)}`")
+        apply_edits(place, {}, removals)
+        forget(name)
+    return ProfileRemoved(
+        profile=name,
+        path=utf8_text(place),
+        diff=edit.diff(place),
+        stays=list(_stays(asked, environment, settings)),
+        default_profile=default,
+        dry_run=dry_run,
+    )
+
+
+def _profile(asked: Asked, environment: Environment, name: str) -> Profile:
+    return load_settings(Asked(config=asked.config, profile=name), environment).profile
+
+
+def _require_new(asked: Asked, environment: Environment, name: str) -> None:
+    if name in {*file_profiles(asked, environment), LOCAL}:
+        problem = f"there is a profile `{name}` already; `scratchflow config set` changes it"
+        raise UsageInvalid(problem=problem, command="scratchflow profiles")
+
+
+def _own(
+    asked: Asked,
+    environment: Environment,
+    place: Path,
+    name: str,
+    values: Mapping[str, str],
+    chosen: set[str] | None = None,
+) -> dict[str, str]:
+    """The values, with names of its own where it would share them; those that were chosen stay."""
+    assignments = {f"profiles.{name}.{key}": value for key, value in values.items()}
+    profile = settings_in(plan_edits(place, assignments).after, place, name).profile
+    names = {*file_profiles(asked, environment), LOCAL}
+    others = [_profile(asked, environment, other) for other in sorted(names)]
+    for key, value in own_names(name, profile, others).items():
+        if key not in (values.keys() if chosen is None else chosen):
+            assignments[f"profiles.{name}.{key}"] = value
+    return assignments
+
+
+def _texts(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The table's values as `config set` takes them, key by key."""
+    import tomlkit
+
+    for key, value in table.items():
+        if isinstance(value, dict) and f"{prefix}{key}" != "environment.variables":
+            yield from _texts(value, f"{prefix}{key}.")
+        elif isinstance(value, dict):
+            inline = tomlkit.inline_table()
+            inline.update(value)
+            yield f"{prefix}{key}", inline.as_string()
+        else:
+            text = value if isinstance(value, str) else tomlkit.item(value).as_string()
+            yield f"{prefix}{key}", text
+
+
+def _write(
+    place: Path, name: str, assignments: Mapping[str, str], *, dry_run: bool
+) -> ProfileWritten:
+    edit: Edit = (plan_edits if dry_run else apply_edits)(place, assignments)
+    return ProfileWritten(
+        profile=name,
+        path=utf8_text(place),
+        changed=edit.after != edit.before,
+        diff=edit.diff(place),
+        dry_run=dry_run,
+    )
+
+
+def _require_released(caller: Caller, settings: Settings, emit: Emit) -> None:
+    """Refuses while the profile holds a node; warns where nobody can say."""
+    try:
+        jobs = _open_jobs(caller, settings, emit)
+    except ScratchflowError as error:
+        message = f"cannot tell whether profile `{settings.name}` holds a node: {error}"
+        emit(Warned(code="profile.not_asked", message=message))
+        return
+    if jobs:
+        node = jobs[-1].node or "a place in the queue"
+        raise AllocationHeld(job_id=jobs[-1].job_id or "of tmux", node=node)
+
+
+def _open_jobs(caller: Caller, settings: Settings, emit: Emit) -> list[AllocationShown]:
+    """The profile's jobs. Where there is no agent none is put there: nothing can run there by us."""
+    from scratchflow.agent.client import call
+    from scratchflow.agent.delivery.install import agent_command
+    from scratchflow.agent.request import asking
+    from scratchflow.dispatch.operations import do_here
+    from scratchflow.model.errors import AgentMissing
+    from scratchflow.model.profile import to_plain
+    from scratchflow.model.requests import OpenJobs
+    from scratchflow.model.results import JobsShown
+    from scratchflow.reach.login import reach_login
+
+    if is_login_host(settings, caller.environment):
+        done = do_here("jobs open", settings, OpenJobs(), emit)
+        return done.jobs if isinstance(done, JobsShown) else []
+    request = asking(
+        "jobs open", {}, profile_name=settings.name, profile=to_plain(settings.profile)
+    )
+    may_ask = caller.may_ask
+    try:
+        with reach_login(settings, caller.environment, emit, may_ask=may_ask) as transport:
+            answer = call(transport, request, emit, command=agent_command())
+    except AgentMissing:
+        return []
+    return list(msgspec.convert(answer, JobsShown).jobs)
+
+
+def _stays(asked: Asked, environment: Environment, settings: Settings) -> Iterator[str]:
+    """What was made for the profile and is still there, with where it is."""
+    profile = settings.profile
+    where = f" on `{profile.login}`" if profile.login != "local" else ""
+    yield f"its snapshots, in `{profile.store}/{profile.workspace}`{where}"
+    nodes = " of the nodes that held it" if profile.scheduler == "slurm" else ""
+    yield f"the workspace, in `{profile.scratch}/{profile.workspace}`{nodes}"
+    alias_file = SshPaths.of(profile.ssh_config).alias_file(profile.alias)
+    others = [name for name in file_profiles(asked, environment) if name != settings.name]
+    shared = any(_profile(asked, environment, name).alias == profile.alias for name in others)
+    if alias_file.exists() and not shared:
+        yield f"the ssh alias `{profile.alias}`; `rm {alias_file}` removes it"
