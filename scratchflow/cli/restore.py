@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from scratchflow.cli.call import Call
+from scratchflow.cli.naming import LATEST, SNAPSHOT, zone_for
 from scratchflow.cli.options import DRY_RUN, VerbCommand
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.model.errors import UsageInvalid
@@ -20,12 +21,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command(cls=VerbCommand)
 def restore(
     context: typer.Context,
-    snapshot: Annotated[
-        str,
-        typer.Argument(
-            metavar="SNAPSHOT", help="An id, its beginning or its last six characters, or `latest`."
-        ),
-    ] = "latest",
+    snapshot: Annotated[str, SNAPSHOT] = LATEST,
     paths: Annotated[
         list[str] | None,
         typer.Option("--path", metavar="PATH", help="Only this path or glob; may be repeated."),
@@ -55,10 +51,10 @@ def restore(
     the difference, after a safety snapshot of whatever no snapshot holds yet. What could not be
     saved is not replaced: it stays as `NAME.before-ID`, or the restore refuses.
     """
-    if abandon and (snapshot != "latest" or paths or to or source or replace):
+    if abandon and (snapshot != LATEST or paths or to or source or replace):
         problem = "`--abandon` takes no snapshot, and no option but `--dry-run`"
         raise UsageInvalid(problem=problem, command=context.command_path)
-    if source is not None and snapshot != "latest":
+    if source is not None and snapshot != LATEST:
         problem = "a snapshot's id and `--from` exclude each other"
         raise UsageInvalid(problem=problem, command=context.command_path)
 
@@ -70,6 +66,7 @@ def restore(
         replace=replace,
         abandon=abandon,
         dry_run=dry_run,
+        zone=zone_for(snapshot),
     )
     return at_workspace(context, "restore", request, _shown)
 

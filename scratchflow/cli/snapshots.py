@@ -7,6 +7,7 @@ import msgspec
 import typer
 
 from scratchflow.cli.call import Call
+from scratchflow.cli.naming import SNAPSHOT, SNAPSHOTS, zone_for
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, may_ask
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.cli.removal import confirm_removal
@@ -35,10 +36,6 @@ app = typer.Typer(
     help="Look at, check and move snapshots.",
 )
 
-SNAPSHOT = typer.Argument(
-    metavar="SNAPSHOT", help="An id, its beginning or its last six characters, or `latest`."
-)
-
 
 @app.command("list", cls=VerbCommand)
 def list_snapshots(context: typer.Context) -> Call[SnapshotsListed]:
@@ -56,7 +53,7 @@ def show(
     ] = None,
 ) -> Call[SnapshotShown]:
     """Show one snapshot, and what lies at a path inside it."""
-    request = requests.Show(snapshot=snapshot, path=path)
+    request = requests.Show(snapshot=snapshot, path=path, zone=zone_for(snapshot))
     say = _shown if path is None else _listed_inside
     return at_workspace(context, "snapshots show", request, say)
 
@@ -68,7 +65,12 @@ def diff(
     newer: Annotated[str, SNAPSHOT] = "latest",
 ) -> Call[SnapshotsDiffed]:
     """Say which paths differ between two snapshots."""
-    return at_workspace(context, "snapshots diff", requests.Diff(older=older, newer=newer), _diffed)
+    return at_workspace(
+        context,
+        "snapshots diff",
+        requests.Diff(older=older, newer=newer, zone=zone_for(older, newer)),
+        _diffed,
+    )
 
 
 @app.command("verify", cls=VerbCommand)
@@ -80,7 +82,7 @@ def verify(
     ] = None,
 ) -> Call[SnapshotsVerified]:
     """Read snapshots back from the store, every byte; exit 31 when one is damaged."""
-    request = requests.Verify(snapshots=tuple(snapshots or ()))
+    request = requests.Verify(snapshots=tuple(snapshots or ()), zone=zone_for(*(snapshots or ())))
     return at_workspace(context, "snapshots verify", request, _verified)
 
 
@@ -148,30 +150,25 @@ def _each_remark_once(emit: Emit) -> Emit:
 def _prune_call(
     context: typer.Context, snapshots: list[str], *, dry_run: bool = False
 ) -> Call[SnapshotsPruned]:
-    request = requests.Prune(snapshots=tuple(snapshots), dry_run=dry_run)
+    request = requests.Prune(snapshots=tuple(snapshots), dry_run=dry_run, zone=zone_for(*snapshots))
     return at_workspace(context, "snapshots prune", request, _pruned)
-
-
-KEPT = typer.Argument(
-    metavar="SNAPSHOT...", help="Ids, their beginnings or last six characters, or `latest`."
-)
 
 
 @app.command("keep", cls=VerbCommand)
 def keep(
     context: typer.Context,
-    snapshots: Annotated[list[str], KEPT],
+    snapshots: Annotated[list[str], SNAPSHOTS],
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[SnapshotsMarked]:
     """Mark snapshots, so that they stay until `snapshots unkeep` or until you prune them by id."""
-    request = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
+    request = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run, zone=zone_for(*snapshots))
     return at_workspace(context, "snapshots keep", request, _marked)
 
 
 @app.command("unkeep", cls=VerbCommand)
 def unkeep(
     context: typer.Context,
-    snapshots: Annotated[list[str], KEPT],
+    snapshots: Annotated[list[str], SNAPSHOTS],
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[SnapshotsMarked]:
     """Take the mark away, so that the rules decide again.
@@ -179,7 +176,7 @@ def unkeep(
     Also for snapshots that scratchflow marked because the backup after them was much smaller: this says that
     the smaller one is right.
     """
-    request = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run)
+    request = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run, zone=zone_for(*snapshots))
     return at_workspace(context, "snapshots unkeep", request, _marked)
 
 
@@ -196,7 +193,9 @@ def export(
 
     Every byte is checked on the way: of a damaged snapshot no file is written (exit code 31).
     """
-    request = requests.Export(file=file, snapshot=snapshot, dry_run=dry_run)
+    request = requests.Export(
+        file=file, snapshot=snapshot, dry_run=dry_run, zone=zone_for(snapshot)
+    )
     return at_workspace(context, "snapshots export", request, _exported)
 
 

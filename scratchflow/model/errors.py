@@ -420,12 +420,12 @@ class SnapshotMissing(ScratchflowError):
 
 
 class SnapshotAmbiguous(ScratchflowError):
-    """The part of an id that was given fits several snapshots."""
+    """What was given, a part of an id or of a name, fits several snapshots."""
 
     code = "snapshot.ambiguous"
     exit_code = 30
-    message = "several snapshots {how} with `{wanted}`"
-    hint = "they are {matches}; write more of the id, or its last six characters"
+    message = "`{wanted}` fits {count} snapshots"
+    hint = "they are {matches}; write one of these ids, or more of it"
 
 
 class WorkspaceMissing(ScratchflowError):

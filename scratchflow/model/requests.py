@@ -47,6 +47,22 @@ class DryRun(Arguments, frozen=True):
     dry_run: bool = False
 
 
+# The zone of whoever named a snapshot, as `model/zone.py` has it: `yesterday` is a day there.
+Offsets = tuple[tuple[int, int], ...]
+
+
+class Naming(Arguments, frozen=True):
+    """For what names snapshots as people do, and changes nothing."""
+
+    zone: Offsets = ()
+
+
+class NamingDryRun(DryRun, frozen=True):
+    """For what names snapshots as people do, and can be tried without doing it."""
+
+    zone: Offsets = ()
+
+
 class Create(DryRun, frozen=True):
     """`create`; `requirements` is the content of such a file."""
 
@@ -71,7 +87,7 @@ class SaveNode(Arguments, frozen=True):
     message: str = ""
 
 
-class Restore(DryRun, frozen=True):
+class Restore(NamingDryRun, frozen=True):
     """`restore`."""
 
     snapshot: str = "latest"
@@ -84,39 +100,39 @@ class Restore(DryRun, frozen=True):
     path_fields: ClassVar[tuple[str, ...]] = ("to", "source")
 
 
-class Show(Arguments, frozen=True):
+class Show(Naming, frozen=True):
     """`snapshots show`."""
 
     snapshot: str = "latest"
     path: str | None = None
 
 
-class Diff(Arguments, frozen=True):
+class Diff(Naming, frozen=True, kw_only=True):
     """`snapshots diff`."""
 
     older: str
     newer: str = "latest"
 
 
-class Verify(Arguments, frozen=True):
+class Verify(Naming, frozen=True):
     """`snapshots verify`; none named means all."""
 
     snapshots: tuple[str, ...] = ()
 
 
-class Prune(DryRun, frozen=True):
+class Prune(NamingDryRun, frozen=True):
     """`snapshots prune`; none named means those that no rule keeps."""
 
     snapshots: tuple[str, ...] = ()
 
 
-class Mark(DryRun, frozen=True, kw_only=True):
+class Mark(NamingDryRun, frozen=True, kw_only=True):
     """`snapshots keep` and `unkeep`."""
 
     snapshots: tuple[str, ...]
 
 
-class Export(DryRun, frozen=True, kw_only=True):
+class Export(NamingDryRun, frozen=True, kw_only=True):
     """`snapshots export`."""
 
     file: str

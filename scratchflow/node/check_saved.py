@@ -53,7 +53,7 @@ def check_saved(context: NodeContext, notify: Notifier, taken: BackupTaken) -> C
     """Reads back what the snapshot of the last backup needs, unless that was done in this run or today."""
     place = find_place(context.store, context.workspace.name)
     catalogue = read_catalogue(place)
-    manifest = catalogue.find(taken.snapshot or "")
+    manifest = catalogue.by_id(taken.snapshot or "")
     archives = needed_archives(manifest)
     if taken.kind != "unchanged":  # stored in this run, and read back for its commit
         archives -= {manifest.id}

@@ -17,7 +17,7 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK
 from scratchflow.model.errors import PathMissing, ScratchflowError
 from scratchflow.model.events import path_fields
-from scratchflow.model.requests import NOTHING, Diff, Nothing, Show, Verify
+from scratchflow.model.requests import NOTHING, Diff, Nothing, Offsets, Show, Verify
 from scratchflow.model.results import (
     BadSnapshot,
     PathChange,
@@ -31,12 +31,14 @@ from scratchflow.model.results import (
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.model.times import iso_time
+from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import Verification, record_verified
 from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.prune import read_decided
 from scratchflow.store.retention.rules import SPECIAL, plan_retention
 
@@ -78,7 +80,7 @@ def show_snapshot(context: NodeContext, notify: Notifier, asked: Show) -> Snapsh
     """One snapshot; with a path also what lies there."""
     place = find_place(context.store, context.workspace.name)
     catalogue = _catalogue(context, notify)
-    manifest = catalogue.find(asked.snapshot)
+    manifest = find_snapshot(catalogue, asked.snapshot, asker(context, notify, asked.zone))
     entries: list[PathEntry] = []
     if asked.path is not None:
         entries = _entries_at(open_index(place.archive(manifest.id)), asked.path, manifest.id)
@@ -91,7 +93,8 @@ def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> Snaps
     """Which paths differ between two snapshots."""
     place = find_place(context.store, context.workspace.name)
     catalogue = _catalogue(context, notify)
-    first, second = catalogue.find(asked.older), catalogue.find(asked.newer)
+    who = asker(context, notify, asked.zone)
+    first, second = (find_snapshot(catalogue, one, who) for one in (asked.older, asked.newer))
     changes = list(
         difference(open_index(place.archive(first.id)), open_index(place.archive(second.id)))
     )
@@ -110,11 +113,11 @@ def requested_verification(
     context: NodeContext, notify: Notifier, asked: Verify
 ) -> SnapshotsVerified:
     """What `snapshots verify` asks for."""
-    return verify_snapshots(context, notify, list(asked.snapshots))
+    return verify_snapshots(context, notify, list(asked.snapshots), asked.zone)
 
 
 def verify_snapshots(
-    context: NodeContext, notify: Notifier, wanted: list[str]
+    context: NodeContext, notify: Notifier, wanted: list[str], zone: Offsets = ()
 ) -> SnapshotsVerified:
     """Reads every archive that the wanted snapshots need back from the store, each once.
 
@@ -124,7 +127,8 @@ def verify_snapshots(
     place = find_place(context.store, context.workspace.name)
     catalogue = _catalogue(context, notify)
     _warn_of_other_store(context, notify, is_empty=catalogue.newest_id is None)
-    chosen = [catalogue.find(one) for one in wanted] or list(catalogue.snapshots)
+    who = asker(context, notify, zone)
+    chosen = [find_snapshot(catalogue, one, who) for one in wanted] or list(catalogue.snapshots)
     archives = sorted({archive for one in chosen for archive in needed_archives(one)})
     reasons = _verify_archives(place, archives, catalogue, notify)
     bad = [

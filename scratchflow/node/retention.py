@@ -13,6 +13,7 @@ from scratchflow.model.errors import LastSnapshot, NoRoomToPrune, NoSpace
 from scratchflow.model.requests import Mark as MarkRequest
 from scratchflow.model.requests import Prune
 from scratchflow.model.results import SnapshotsMarked, SnapshotsPruned
+from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.store.catalogue import Catalogue, read_catalogue
@@ -20,6 +21,7 @@ from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.reserve import ensure_reserve, free_reserve
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.names import Asker, find_snapshot
 from scratchflow.store.retention.marks import Mark, keep, read_marks, unkeep
 from scratchflow.store.retention.prune import plan_prune, plan_remove, prune, remove
 from scratchflow.store.retention.rules import Retention, find_spare
@@ -28,17 +30,18 @@ from scratchflow.store.retention.sweep import sweep
 
 def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> SnapshotsPruned:
     """Removes the named snapshots, or else what the profile's `keep_*` do not keep and killed runs left."""
+    who = asker(context, notify, request.zone)
     if request.dry_run:
         place = find_place(context.store, context.workspace.name)
-        plan = _plan(context, place, request)
+        plan = _plan(context, place, request, who)
         result = _pruned(plan, _archive_bytes(place, plan), dry_run=True)
         return result if request.snapshots else _with_spare(place, plan, result)
     place = open_place(context.store, context.workspace.name)
     with _locked(context, notify, place, "prune") as lock:
         swept = sweep(lock, time.time())
-        freed_bytes = _archive_bytes(place, _plan(context, place, request)) + swept.freed_bytes
+        freed_bytes = _archive_bytes(place, _plan(context, place, request, who)) + swept.freed_bytes
         if request.snapshots:
-            plan = remove(lock, _removable(place, request.snapshots))
+            plan = remove(lock, _removable(place, request.snapshots, who))
         else:
             plan = prune(lock, context.profile.backup, context.now())
         ensure_reserve(place)
@@ -48,14 +51,15 @@ def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> S
 
 def keep_snapshots(context: NodeContext, notify: Notifier, request: MarkRequest) -> SnapshotsMarked:
     """Marks snapshots so that no rule removes them."""
+    who = asker(context, notify, request.zone)
     if request.dry_run:
         place = find_place(context.store, context.workspace.name)
-        wanted = _ids(read_catalogue(place), request.snapshots)
+        wanted = _ids(read_catalogue(place), request.snapshots, who)
         return _marked(place, wanted, kept=True, dry_run=True)
     place = open_place(context.store, context.workspace.name)
     # Under the lock: a prune at the same time would not see the mark, and remove the snapshot.
     with _locked(context, notify, place, "keep"):
-        wanted = _ids(read_catalogue(place), request.snapshots)
+        wanted = _ids(read_catalogue(place), request.snapshots, who)
         result = _marked(place, wanted, kept=True)
         for one in wanted:
             keep(place, Mark(snapshot=one, why="asked", time=f"{context.now():%Y-%m-%dT%H:%M:%SZ}"))
@@ -66,12 +70,13 @@ def unkeep_snapshots(
     context: NodeContext, notify: Notifier, request: MarkRequest
 ) -> SnapshotsMarked:
     """Takes marks away, also those that scratchflow set before a backup that shrank."""
+    who = asker(context, notify, request.zone)
     if request.dry_run:
         place = find_place(context.store, context.workspace.name)
-        return _marked(place, _marked_ids(place, request.snapshots), kept=False, dry_run=True)
+        return _marked(place, _marked_ids(place, request.snapshots, who), kept=False, dry_run=True)
     place = open_place(context.store, context.workspace.name)
     with _locked(context, notify, place, "unkeep"):
-        wanted = _marked_ids(place, request.snapshots)
+        wanted = _marked_ids(place, request.snapshots, who)
         result = _marked(place, wanted, kept=False)
         for one in wanted:
             unkeep(place, one)
@@ -91,16 +96,16 @@ def _locked(context: NodeContext, notify: Notifier, place: StoreDirectory, verb:
         raise NoRoomToPrune(path=place.directory, reason=reason) from None
 
 
-def _plan(context: NodeContext, place: StoreDirectory, request: Prune) -> Retention:
+def _plan(context: NodeContext, place: StoreDirectory, request: Prune, who: Asker) -> Retention:
     if request.snapshots:
-        return plan_remove(place, _removable(place, request.snapshots))
+        return plan_remove(place, _removable(place, request.snapshots, who))
     return plan_prune(place, context.profile.backup, context.now())
 
 
-def _removable(place: StoreDirectory, wanted: Sequence[str]) -> list[str]:
+def _removable(place: StoreDirectory, wanted: Sequence[str], who: Asker) -> list[str]:
     """The ids that are meant; LastSnapshot when none that can be restored would be left."""
     catalogue = read_catalogue(place)
-    unwanted = _ids(catalogue, wanted)
+    unwanted = _ids(catalogue, wanted, who)
     every = [one.id for one in catalogue.snapshots]
     damaged = {*catalogue.damaged, *known_damaged(place, catalogue.snapshots)}
     whole = [one for one in every if one not in damaged]
@@ -109,14 +114,14 @@ def _removable(place: StoreDirectory, wanted: Sequence[str]) -> list[str]:
     return unwanted
 
 
-def _ids(catalogue: Catalogue, wanted: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(catalogue.find(one).id for one in wanted))
+def _ids(catalogue: Catalogue, wanted: Sequence[str], who: Asker) -> list[str]:
+    return list(dict.fromkeys(find_snapshot(catalogue, one, who).id for one in wanted))
 
 
-def _marked_ids(place: StoreDirectory, wanted: Sequence[str]) -> list[str]:
+def _marked_ids(place: StoreDirectory, wanted: Sequence[str], who: Asker) -> list[str]:
     """A mark may be there for a snapshot that is not, or that cannot be read."""
     marks, catalogue = read_marks(place), read_catalogue(place)
-    found = (one if one in marks else catalogue.find(one).id for one in wanted)
+    found = (one if one in marks else find_snapshot(catalogue, one, who).id for one in wanted)
     return list(dict.fromkeys(found))
 
 

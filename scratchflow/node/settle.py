@@ -17,6 +17,7 @@ from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import LATEST, Catalogue, newer_elsewhere, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.names import find_snapshot
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import read_base, read_restoring
 
@@ -38,7 +39,7 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
         newer = newer_elsewhere(catalogue, base)
         return Settled(action="nothing", path=path, snapshot=base, newer=newer)
     wanted = RestoreOptions(
-        snapshot=request.snapshot or catalogue.find(LATEST).id, dry_run=request.dry_run
+        snapshot=request.snapshot or find_snapshot(catalogue, LATEST).id, dry_run=request.dry_run
     )
     restored = restore(context, notify, wanted)
     # Going back over other work is a snapshot of its own; that is what is there now.

@@ -35,6 +35,7 @@ from scratchflow.model.requests import Export, Import
 from scratchflow.model.results import SnapshotExported, SnapshotImported
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.text import printable
+from scratchflow.node.asker import asker
 from scratchflow.node.backup import leave_rescue
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
@@ -44,6 +45,7 @@ from scratchflow.node.transfer_roots import Landing, landing_of_foreign, landing
 from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.names import Asker, find_snapshot
 from scratchflow.store.retention.sweep import sweep
 from scratchflow.workspace.staging import begin_incoming
 
@@ -51,11 +53,18 @@ from scratchflow.workspace.staging import begin_incoming
 def requested_export(context: NodeContext, notify: Notifier, asked: Export) -> SnapshotExported:
     """What `snapshots export` asks for."""
     file = Path(asked.file)
-    return export_snapshot(context, notify, asked.snapshot, file, dry_run=asked.dry_run)
+    who = asker(context, notify, asked.zone)
+    return export_snapshot(context, notify, asked.snapshot, file, dry_run=asked.dry_run, who=who)
 
 
 def export_snapshot(
-    context: NodeContext, notify: Notifier, wanted: str, file: Path, *, dry_run: bool
+    context: NodeContext,
+    notify: Notifier,
+    wanted: str,
+    file: Path,
+    *,
+    dry_run: bool,
+    who: Asker | None = None,
 ) -> SnapshotExported:
     """One plain full `.tar.lz4`. A full snapshot is one already; of others one is written.
 
@@ -63,7 +72,7 @@ def export_snapshot(
     """
     place = find_place(context.store, context.workspace.name)
     catalogue = read_catalogue(place)
-    manifest = catalogue.find(wanted)
+    manifest = find_snapshot(catalogue, wanted, who)
     catalogue.require_whole(manifest)
     target = _free(file)
     size = manifest.archive_bytes if not manifest.needs else manifest.bytes

@@ -16,7 +16,6 @@ import msgspec
 from scratchflow.disk.durable import is_there
 from scratchflow.model.errors import (
     LatestUnreadable,
-    SnapshotAmbiguous,
     SnapshotDamaged,
     SnapshotMissing,
 )
@@ -27,15 +26,12 @@ from scratchflow.model.snapshot import (
     is_snapshot_id,
     snapshot_id,
 )
-from scratchflow.model.text import closest
 from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, StoreDirectory
 from scratchflow.store.failures import store_errors
 
 LATEST = "latest"
 
 _MANIFEST_LIMIT_BYTES = 8 * 1024 * 1024
-_LISTED_MATCHES = 4
-_TOKEN_LENGTH = 6
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -90,21 +86,14 @@ class Catalogue(msgspec.Struct, frozen=True):
         whole = (one for one in reversed(self.snapshots) if one.id not in self.damaged)
         return next(whole, None)
 
-    def find(self, wanted: str) -> Manifest:
-        """By `latest`, by id, by the beginning of an id, or by its last six characters.
-
-        SnapshotAmbiguous when several could be meant.
-        """
-        if wanted == LATEST and (latest := self.latest):
-            return latest
-        known = {one.id: one for one in self.snapshots}
-        every = sorted([*known, *(one.snapshot for one in self.skipped)])
-        matches = [one for one in every if _could_mean(wanted, one)]
-        if len(matches) == 1 and matches[0] in known:
-            return known[matches[0]]
-        if len(matches) > 1:
-            raise _ambiguous(wanted, matches)
-        raise SnapshotMissing(wanted=wanted, next_step=self._next_step(wanted, matches))
+    def by_id(self, snapshot: str) -> Manifest:
+        """The snapshot with this very id; `store/names.py` understands what people write."""
+        for one in self.snapshots:
+            if one.id == snapshot:
+                return one
+        raise SnapshotMissing(
+            wanted=snapshot, next_step="`scratchflow snapshots list` shows them all"
+        )
 
     def require_whole(self, snapshot: Manifest) -> None:
         """Raises SnapshotDamaged for a snapshot whose archives are not all there."""
@@ -122,31 +111,6 @@ class Catalogue(msgspec.Struct, frozen=True):
         return LatestUnreadable(
             snapshot=unreadable.snapshot, reason=unreadable.reason, next_step=next_step
         )
-
-    def _next_step(self, wanted: str, matches: list[str]) -> str:
-        for one in self.skipped:
-            if one.snapshot in matches:
-                return f"`{one.snapshot}` cannot be used: {one.reason}"
-        if not self.snapshots:
-            return "there is no snapshot yet; `scratchflow backup` takes one"
-        # No id is guessed: those of one day differ in a few digits, and another one is another state.
-        guess = closest(wanted, [LATEST])
-        meant = f"did you mean `{guess}`? " if guess else ""
-        return f"{meant}`scratchflow snapshots list` shows them all"
-
-
-def _could_mean(wanted: str, snapshot: str) -> bool:
-    is_token = len(wanted) == _TOKEN_LENGTH and snapshot.endswith(f"-{wanted}")
-    return is_token or (wanted != "" and snapshot.startswith(wanted))
-
-
-def _ambiguous(wanted: str, matches: list[str]) -> SnapshotAmbiguous:
-    begins = all(one.startswith(wanted) for one in matches)
-    shown = ", ".join(f"`{one}`" for one in matches[-_LISTED_MATCHES:])
-    more = f" and {len(matches) - _LISTED_MATCHES} more" * (len(matches) > _LISTED_MATCHES)
-    return SnapshotAmbiguous(
-        wanted=wanted, how="begin" if begins else "begin or end", matches=f"{shown}{more}"
-    )
 
 
 def read_catalogue(place: StoreDirectory) -> Catalogue:

@@ -88,6 +88,7 @@ def requested_restore(context: NodeContext, notify: Notifier, asked: Restore) ->
         replace=asked.replace,
         abandon=asked.abandon,
         dry_run=asked.dry_run,
+        zone=asked.zone,
     )
     return restore(context, notify, options)
 

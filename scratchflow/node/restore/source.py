@@ -13,7 +13,9 @@ from scratchflow.archive.read.reader import OpenArchive, open_index
 from scratchflow.archive.scan.scan import Scan
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors import SnapshotMissing
+from scratchflow.model.requests import Offsets
 from scratchflow.model.snapshot import Manifest
+from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.allowed import incomplete
@@ -21,6 +23,7 @@ from scratchflow.node.snapshot.plan import begin_scan
 from scratchflow.store.catalogue import LATEST, Catalogue
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
+from scratchflow.store.names import find_snapshot
 from scratchflow.store.retention.readers import reading
 from scratchflow.workspace.notes import Restoring, read_base_note
 from scratchflow.workspace.staging import occupied_roots
@@ -36,6 +39,7 @@ class RestoreOptions(msgspec.Struct, frozen=True):
     replace: bool = False
     abandon: bool = False
     dry_run: bool = False
+    zone: Offsets = ()
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -70,7 +74,7 @@ def find_source(
         ):
             yield Source(index.id, index, _present(roots, index), lambda _: archive)
         return
-    manifest = _find_manifest(context, options, catalogue, interrupted)
+    manifest = _find_manifest(context, notify, options, catalogue, interrupted)
     catalogue.require_whole(manifest)
     roots = [manifest.workspace, *manifest.also]
     in_place = options.to is None and not options.paths and not options.dry_run
@@ -89,6 +93,7 @@ def find_source(
 
 def _find_manifest(
     context: NodeContext,
+    notify: Notifier,
     options: RestoreOptions,
     catalogue: Catalogue,
     interrupted: Restoring | None,
@@ -99,10 +104,10 @@ def _find_manifest(
         )
         raise SnapshotMissing(wanted=options.snapshot, next_step=next_step)
     if interrupted is None or options.snapshot != LATEST or options.to is not None:
-        return catalogue.find(options.snapshot)
+        return find_snapshot(catalogue, options.snapshot, asker(context, notify, options.zone))
     # By now the newest may be the safety snapshot: what was begun is what is to be finished.
     if any(one.id == interrupted.snapshot for one in catalogue.snapshots):
-        return catalogue.find(interrupted.snapshot)
+        return catalogue.by_id(interrupted.snapshot)
     raise incomplete(context, interrupted)
 
 

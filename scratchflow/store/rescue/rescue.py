@@ -114,15 +114,19 @@ class Store:
         return manifest
 
     def find(self, wanted):
-        """The manifest of a snapshot by its id, by the id's last six digits, or `latest`."""
+        """The manifest of a snapshot by any part of its id that no other has, or `latest`."""
         ids = self.ids()
         if wanted == "latest":
             if not ids:
                 raise Trouble("there is no snapshot in %s" % shown(self.directory))
             # Trouble if the newest one is damaged: `latest` never silently means an older one.
             return self.manifest(ids[-1])
-        found = [one for one in ids if one == wanted or one.endswith("-" + wanted)]
-        if len(found) != 1:
+        found = [one for one in ids if one.endswith("-" + wanted)] or [
+            one for one in ids if len(wanted) > 2 and wanted in one
+        ]
+        if len(found) > 1:
+            raise Trouble("%r fits several snapshots: %s" % (wanted, ", ".join(found[-9:])))
+        if not found:
             raise Trouble("there is no snapshot %r; `python3 rescue.py list` shows all" % wanted)
         return self.manifest(found[0])
 
@@ -962,7 +966,7 @@ def parse(arguments):
     verb = verbs.add_parser(
         "restore", help="restore a snapshot, or a part of it, into a new directory"
     )
-    verb.add_argument("snapshot", help="an id, its last six digits, or `latest`")
+    verb.add_argument("snapshot", help="any part of an id that no other has, or `latest`")
     verb.add_argument("--to", required=True, metavar="DIR", help="must not exist, or be empty")
     verb.add_argument(
         "--path", action="append", default=[], help="only this path, like work/src; may be repeated"

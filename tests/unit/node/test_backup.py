@@ -58,7 +58,7 @@ def test_full_stores_everything_again(desk: Desk) -> None:
     again = desk.backup(full=True)
     assert again.kind == "full"
     assert again.stored_bytes >= first.stored_bytes * 0.9
-    manifest = read_catalogue(desk.place).find("latest")
+    manifest = read_catalogue(desk.place).snapshots[-1]
     assert manifest.needs == []
     assert manifest.parent == first.snapshot
 
@@ -186,7 +186,7 @@ def test_a_damaged_parent_means_everything_anew(desk: Desk) -> None:
 
 def test_the_manifest_says_what_the_contract_says(desk: Desk) -> None:
     desk.backup(message="note")
-    manifest = msgspec.to_builtins(read_catalogue(desk.place).find("latest"))
+    manifest = msgspec.to_builtins(read_catalogue(desk.place).snapshots[-1])
     contract = (
         "schema id time kind parent needs workspace also node job_id host tool_version files dirs "
         "links bytes archive_bytes archive_sha256 warnings verified message"

@@ -125,7 +125,7 @@ def test_what_was_exported_and_imported_is_restored_as_it_was(
     other = make_desk(_made(tmp_path / "other"), ALSO)
     other.work.rmdir()
     imported = import_snapshot(other.context, other.notify, file, dry_run=False)
-    manifest = read_catalogue(other.place).find(str(imported.snapshot))
+    manifest = read_catalogue(other.place).by_id(str(imported.snapshot))
     assert manifest.also == ["env", "opt/tools"]
     assert verify_snapshots(other.context, other.notify, []).bad == []
     other.restore()

@@ -12,7 +12,6 @@ import pytest
 
 from scratchflow.model.errors import (
     LatestUnreadable,
-    SnapshotAmbiguous,
     SnapshotDamaged,
     SnapshotMissing,
     StoreUnusable,
@@ -20,6 +19,7 @@ from scratchflow.model.errors import (
 from scratchflow.model.snapshot import Manifest, encode_manifest, seal_manifest
 from scratchflow.store.catalogue import Catalogue, fresh_id, read_catalogue
 from scratchflow.store.directory import StoreDirectory, open_place
+from scratchflow.store.names import find_snapshot
 from scratchflow.testing.store import EPOCH, make_id, make_manifest
 
 
@@ -84,7 +84,7 @@ def test_an_unusable_manifest_is_skipped_with_its_reason(
     assert [one.id for one in listed.snapshots] == [make_id(60)]
     assert [one.snapshot for one in listed.skipped] == [make_id()]
     with pytest.raises(SnapshotMissing) as caught:
-        listed.find(make_id())
+        find_snapshot(listed, make_id())
     assert make_id() in caught.value.shown_hint
     assert re.search(reason, listed.skipped[0].reason)
 
@@ -171,65 +171,6 @@ def test_a_needed_archive_without_a_manifest_is_no_damage(place: StoreDirectory)
     assert read_catalogue(place).damaged == {}
 
 
-def test_find_by_id_prefix_and_latest(place: StoreDirectory) -> None:
-    put(place, make_manifest(make_id(0, "aaaaaa")))
-    put(place, make_manifest(make_id(0, "bbbbbb")))
-    put(place, make_manifest(make_id(60 * 24)))
-    listed = read_catalogue(place)
-    assert listed.find("latest").id == make_id(60 * 24)
-    assert listed.find("20261116").id == make_id(60 * 24)
-    assert listed.find(make_id(0, "bbbbbb")).id == make_id(0, "bbbbbb")
-    with pytest.raises(
-        SnapshotAmbiguous, match="several snapshots begin with `20261115`"
-    ) as caught:
-        listed.find("20261115")
-    assert make_id(0, "aaaaaa") in caught.value.shown_hint
-
-
-def test_the_last_six_characters_of_an_id_find_it_if_no_other_has_them(
-    place: StoreDirectory,
-) -> None:
-    for one in (make_id(0, "aaaaaa"), make_id(30, "bbbbbb"), make_id(60, "bbbbbb")):
-        put(place, make_manifest(one))
-    listed = read_catalogue(place)
-    assert listed.find("aaaaaa").id == make_id(0, "aaaaaa")
-    with pytest.raises(SnapshotAmbiguous, match="begin or end with `bbbbbb`"):
-        listed.find("bbbbbb")
-    for part in ("aaaaa", "-aaaaaa", "Z-aaaaaa"):
-        with pytest.raises(SnapshotMissing):
-            listed.find(part)
-    put(place, make_manifest(make_id(90, "202611")))
-    with pytest.raises(SnapshotAmbiguous):
-        read_catalogue(place).find("202611")
-
-
-def test_no_other_id_is_suggested_for_one_that_is_gone(place: StoreDirectory) -> None:
-    put(place, make_manifest(make_id(0, "17d568")))
-    with pytest.raises(SnapshotMissing) as caught:
-        read_catalogue(place).find(make_id(1, "0ba558"))
-    assert make_id(0, "17d568") not in caught.value.shown_hint
-    with pytest.raises(SnapshotMissing) as caught:
-        read_catalogue(place).find("latets")
-    assert "did you mean `latest`?" in caught.value.shown_hint
-
-
-@pytest.mark.parametrize("wanted", ["", "nope", "20251115", "../x", "%s{wanted}"])
-def test_what_is_not_there_is_answered_with_a_next_step(place: StoreDirectory, wanted: str) -> None:
-    with pytest.raises(SnapshotMissing) as caught:
-        Catalogue().find(wanted)
-    assert "scratchflow backup" in caught.value.shown_hint
-    put(place, make_manifest(make_id()))
-    with pytest.raises(SnapshotMissing) as caught:
-        read_catalogue(place).find(wanted)
-    assert "scratchflow snapshots list" in caught.value.shown_hint
-
-
-def test_latest_of_nothing_says_how_to_begin() -> None:
-    with pytest.raises(SnapshotMissing) as caught:
-        Catalogue().find("latest")
-    assert "scratchflow backup" in caught.value.shown_hint
-
-
 def test_a_snapshot_pruned_while_it_is_looked_at_is_not_damage(
     place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,11 +218,11 @@ def test_latest_refuses_only_while_the_newest_cannot_be_read(place: StoreDirecto
         _ = listed.latest
     assert make_id(60) in str(caught.value)
     assert make_id(0) in caught.value.shown_hint
-    with pytest.raises(LatestUnreadable):
-        listed.find("latest")
-    assert listed.find(make_id(0)).id == make_id(0)
+    assert listed.by_id(make_id(0)).id == make_id(0)
     put(place, make_manifest(make_id(90)))
-    assert read_catalogue(place).find("latest").id == make_id(90)
+    latest = read_catalogue(place).latest
+    assert latest
+    assert latest.id == make_id(90)
 
 
 def test_a_thousand_snapshots_are_read_with_a_handful_of_calls_each(

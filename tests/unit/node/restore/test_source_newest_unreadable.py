@@ -131,4 +131,4 @@ def test_a_beginning_that_an_unreadable_snapshot_shares_is_not_enough(
     shared = first[:8]
     with pytest.raises(ScratchflowError) as caught:
         desk.restore(shared, to=desk.scratch / "out")
-    assert second in caught.value.shown_hint
+    assert second[-6:] in caught.value.shown_hint

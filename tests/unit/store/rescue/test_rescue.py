@@ -194,6 +194,14 @@ def test_latest_is_never_silently_an_older_one(history: Desk, tmp_path: Path) ->
     assert history.ids[-1] in done.stderr
 
 
+def test_a_part_of_an_id_is_enough_and_one_of_several_is_told_as_that(history: Desk) -> None:
+    assert run(history.place.directory, "verify", history.ids[0][-6:-1]).returncode == 0
+    refused = run(history.place.directory, "verify", history.ids[0][:4])
+    assert refused.returncode == 1
+    assert "fits several snapshots" in refused.stderr
+    assert history.ids[0] in refused.stderr
+
+
 def test_what_exists_is_not_touched(history: Desk, tmp_path: Path) -> None:
     store = copied(history, tmp_path / "copy")
     (_made(tmp_path / "x") / "mine").write_text("mine")

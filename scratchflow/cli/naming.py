@@ -1,0 +1,26 @@
+"""How a snapshot is named on the command line; `store/names.py` finds it."""
+
+from __future__ import annotations
+
+import time
+
+import typer
+
+from scratchflow.model.requests import Offsets
+from scratchflow.model.zone import local_zone
+
+LATEST = "latest"
+
+NAMED = (
+    '`latest`, `latest~2`, a part of an id like `570643`, a time like `yesterday`, `"2 hours ago"`,'
+    ' `14:30` or `2026-11-15`, or `@"MESSAGE"`.'
+)
+SNAPSHOT = typer.Argument(metavar="SNAPSHOT", help=f"Which one: {NAMED}")
+SNAPSHOTS = typer.Argument(metavar="SNAPSHOT...", help=f"Which ones: {NAMED}")
+
+
+def zone_for(*wanted: str) -> Offsets:
+    """This machine's zone for the request, when a snapshot may be named by a time."""
+    if all(one == LATEST for one in wanted):
+        return ()
+    return local_zone(time.time()).offsets

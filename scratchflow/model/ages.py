@@ -1,0 +1,119 @@
+"""Snapshots and moments as people read them: `570643`, `12 min ago`, `until 20:52 (30 min left)`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.model.times import epoch
+from scratchflow.model.zone import Zone, local_zone
+
+SHORT_LENGTH = 6
+
+_MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
+# Longer ago, a date says more than a count.
+_COUNTED_DAYS = 60
+_SOON_S = 100
+
+
+def short_id(snapshot: str) -> str:
+    """The last six characters of an id, by which every command finds it; anything else as it is."""
+    return snapshot[-SHORT_LENGTH:] if is_snapshot_id(snapshot) else snapshot
+
+
+def short_ids(snapshots: Iterable[str]) -> Mapping[str, str]:
+    """The name of each in a list: short, or whole where two have the same last six characters."""
+    every = list(dict.fromkeys(snapshots))
+    count = Counter(map(short_id, every))
+    return {one: short_id(one) if count[short_id(one)] == 1 else one for one in every}
+
+
+def taken_s(snapshot: str) -> float | None:
+    """When a snapshot was begun, as its id says; None for what is no id."""
+    if not is_snapshot_id(snapshot):
+        return None
+    day, clock = snapshot[:8], snapshot[9:15]
+    return epoch(f"{day[:4]}-{day[4:6]}-{day[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}")
+
+
+def span(seconds: float) -> str:
+    """A length of time with the one unit that matters: `40 s`, `12 min`, `3 h`, `5 days`."""
+    whole = max(0, int(seconds))
+    if whole < _MINUTE_S:
+        return f"{whole} s"
+    if whole < 100 * _MINUTE_S:
+        return f"{whole // _MINUTE_S} min"
+    if whole < 2 * _DAY_S:
+        return f"{whole // _HOUR_S} h"
+    return f"{whole // _DAY_S} days"
+
+
+def age(seconds: float) -> str:
+    """How long ago: `just now`, `12 min ago`, `5 days ago`."""
+    return "just now" if seconds < _MINUTE_S else f"{span(seconds)} ago"
+
+
+def time_left(seconds: float) -> str:
+    """What is left of an allocation: two units, because the second hour is not the third: `2 h 10 min`."""
+    whole = max(0, int(seconds))
+    hours, minutes = whole // _HOUR_S, whole % _HOUR_S // _MINUTE_S
+    if whole < _SOON_S:
+        return f"{whole} s"
+    if not hours:
+        return f"{minutes} min"
+    if hours >= 48:
+        return f"{whole // _DAY_S} days {hours % 24} h"
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def age_at(moment_s: float, now_s: float, zone: Zone | None = None) -> str:
+    """The same for a moment: a date when it is long past, or lies in the future, as clocks may have it."""
+    passed_s = now_s - moment_s
+    if -_MINUTE_S < passed_s < _COUNTED_DAYS * _DAY_S:
+        return age(passed_s)
+    return wall_time(moment_s, now_s, zone)
+
+
+def wall_time(moment_s: float, now_s: float, zone: Zone | None = None) -> str:
+    """By the clock on the wall, with as much of the date as is needed: `20:52`, `15 Nov 17:40`."""
+    zone = zone or here()
+    moment, now = zone.local(moment_s), zone.local(now_s)
+    clock = f"{moment:%H:%M}"
+    if moment.date() == now.date():
+        return clock
+    day = f"{moment.day} {moment:%b}"
+    return f"{day} {clock}" if moment.year == now.year else f"{day} {moment.year} {clock}"
+
+
+def until(end_time: str | None, seconds_left: float | None = None) -> str:
+    """`until 20:52 (30 min left)`; nothing when no end is known."""
+    end_s = epoch(end_time)
+    if end_s is None:
+        return ""
+    now_s = time.time()
+    left_s = end_s - now_s if seconds_left is None else seconds_left
+    left = f"{time_left(left_s)} left" if left_s > 0 else "over"
+    return f"until {wall_time(end_s, now_s)} ({left})"
+
+
+def named(snapshot: str) -> str:
+    """A snapshot in a sentence: `570643 (12 min ago)`."""
+    begun_s = taken_s(snapshot)
+    if begun_s is None:
+        return snapshot
+    return f"{short_id(snapshot)} ({age_at(begun_s, time.time())})"
+
+
+def at(time_text: str | None) -> str | None:
+    """A time of a JSON line for people: `20:52`; as it is when it is none."""
+    moment_s = epoch(time_text)
+    return time_text if moment_s is None else wall_time(moment_s, time.time())
+
+
+@lru_cache(maxsize=1)
+def here() -> Zone:
+    """This machine's zone, worked out once."""
+    return local_zone()

@@ -1,0 +1,179 @@
+"""A snapshot as people name it: a part of its id, `latest~2`, `yesterday`, `14:30`, `@"first build"`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from scratchflow.model.ages import age_at, short_id, short_ids, taken_s, wall_time
+from scratchflow.model.errors import SnapshotAmbiguous, SnapshotMissing
+from scratchflow.model.moments import EXAMPLES, Moment, read_moment
+from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import closest
+from scratchflow.model.zone import Zone
+from scratchflow.store.catalogue import LATEST, Catalogue
+
+_BEFORE_LATEST = re.compile(r"latest(~\d{0,6})+", re.ASCII)
+_NAME_MARK = "@"
+_LISTED = 4
+# A shorter part is too easily another word's or a slip's; the beginning of an id may be shorter.
+_SHORTEST_PART = 3
+_QUOTES = "\"'"
+
+
+class Asker(msgspec.Struct, frozen=True):
+    """Who names a snapshot: when, by which clock on the wall, and how to tell them what was found."""
+
+    now_s: float = 0.0
+    zone: Zone = Zone()
+    tell: Callable[[str], None] = lambda _: None
+
+
+def find_snapshot(catalogue: Catalogue, wanted: str, asker: Asker | None = None) -> Manifest:
+    """The one snapshot that is meant; SnapshotAmbiguous or SnapshotMissing say what there is instead.
+
+    A snapshot that cannot be read is never passed over for an older one.
+    """
+    asker = asker or Asker()
+    if wanted == LATEST and (latest := catalogue.latest):
+        return latest
+    if _BEFORE_LATEST.fullmatch(wanted):
+        return _readable(catalogue, wanted, _before_latest(catalogue, wanted, asker), asker)
+    if wanted.startswith(_NAME_MARK):
+        return _by_message(catalogue, wanted, asker)
+    if (moment := _moment(catalogue, wanted, asker)) is not None:
+        return _at_moment(catalogue, wanted, moment, asker)
+    return _by_id(catalogue, wanted, asker)
+
+
+def _by_id(catalogue: Catalogue, wanted: str, asker: Asker) -> Manifest:
+    """The nearest way to name it that fits: whole, by its end, by its beginning, by any other part."""
+    every = _ids(catalogue)
+    ways: Sequence[Callable[[str], bool]] = (
+        lambda one: one == wanted,
+        lambda one: one.startswith(wanted) or short_id(one) == wanted,
+        lambda one: len(wanted) >= _SHORTEST_PART and wanted.lower() in one.lower(),
+    )
+    for fits in ways if wanted else ():
+        matches = [one for one in every if fits(one)]
+        if len(matches) > 1:
+            raise _ambiguous(catalogue, wanted, matches, asker)
+        if matches:
+            return _readable(catalogue, wanted, matches[0], asker)
+    raise _missing(catalogue, wanted, asker)
+
+
+def _before_latest(catalogue: Catalogue, wanted: str, asker: Asker) -> str:
+    """The snapshot that many lines above the last one of `snapshots list`: `~~` is `~2`, as in git."""
+    back = sum(int(part or 1) for part in wanted.split("~")[1:])
+    every = _ids(catalogue)
+    if back >= len(every):
+        raise _missing(catalogue, wanted, asker, f"there are only {len(every)} snapshots; ")
+    return every[-1 - back]
+
+
+def _by_message(catalogue: Catalogue, wanted: str, asker: Asker) -> Manifest:
+    """By the message exactly; else by a part of it, whatever its case."""
+    name = wanted.removeprefix(_NAME_MARK).strip()
+    if len(name) > 1 and name[0] == name[-1] and name[0] in _QUOTES:
+        name = name[1:-1]
+    named = [one for one in catalogue.snapshots if one.message]
+    part = name.casefold()
+    matches = [one for one in named if one.message == name] or [
+        one for one in named if part and part in one.message.casefold()
+    ]
+    if len(matches) > 1:
+        raise _ambiguous(catalogue, wanted, [one.id for one in matches], asker)
+    if matches:
+        return matches[0]
+    names = ", ".join(f'`@"{one.message}"`' for one in named[-_LISTED:])
+    there = f"the last names are {names}; " if names else "no snapshot has a name yet; "
+    raise _missing(catalogue, wanted, asker, there)
+
+
+def _moment(catalogue: Catalogue, wanted: str, asker: Asker) -> Moment | None:
+    try:
+        return read_moment(wanted, asker.now_s, asker.zone)
+    except ValueError as error:
+        raise _missing(catalogue, wanted, asker, f"{error}; ") from None
+
+
+def _at_moment(catalogue: Catalogue, wanted: str, moment: Moment, asker: Asker) -> Manifest:
+    """What was the newest at that moment: the greatest id, in the order of commits."""
+    if moment.since_s > asker.now_s:
+        raise _missing(catalogue, wanted, asker, "that is in the future; ")
+    past = [one for one in _ids(catalogue) if (taken_s(one) or 0) <= moment.until_s]
+    if not past:
+        raise _missing(catalogue, wanted, asker, _oldest(catalogue, asker))
+    found = _readable(catalogue, wanted, past[-1], asker)
+    begun_s = taken_s(found.id) or 0
+    earlier = moment.is_day and begun_s < moment.since_s
+    none_then = "; none was taken that day, so this is the last one before it" if earlier else ""
+    asker.tell(f"`{wanted}` is snapshot {_described(found.id, found, asker)}{none_then}")
+    return found
+
+
+def _oldest(catalogue: Catalogue, asker: Asker) -> str:
+    oldest = _ids(catalogue)[:1]
+    words = [f"the oldest snapshot is {_described(one, None, asker)}; " for one in oldest]
+    return "".join(words)
+
+
+def _ids(catalogue: Catalogue) -> list[str]:
+    """Every id, readable or not, oldest first; none that cannot be one of ours."""
+    skipped = [one.snapshot for one in catalogue.skipped if taken_s(one.snapshot) is not None]
+    return sorted([*(one.id for one in catalogue.snapshots), *skipped])
+
+
+def _readable(catalogue: Catalogue, wanted: str, snapshot: str, asker: Asker) -> Manifest:
+    for one in catalogue.snapshots:
+        if one.id == snapshot:
+            return one
+    reason = next(one.reason for one in catalogue.skipped if one.snapshot == snapshot)
+    raise _missing(catalogue, wanted, asker, f"`{snapshot}` cannot be used: {reason}; ")
+
+
+def _described(snapshot: str, manifest: Manifest | None, asker: Asker, name: str = "") -> str:
+    """`570643 (15 Nov 17:40, 11 h ago, "first build")`."""
+    begun_s = taken_s(snapshot) or 0
+    when, ago = (
+        wall_time(begun_s, asker.now_s, asker.zone),
+        age_at(begun_s, asker.now_s, asker.zone),
+    )
+    parts = [when, *([ago] if ago != when else [])]
+    if manifest is not None and manifest.message:
+        parts.append(f'"{manifest.message}"')
+    return f"{name or short_id(snapshot)} ({', '.join(parts)})"
+
+
+def _listed(catalogue: Catalogue, snapshots: Sequence[str], asker: Asker) -> str:
+    """The newest of these, in one line, newest last."""
+    known = {one.id: one for one in catalogue.snapshots}
+    names = short_ids(_ids(catalogue))
+    shown = [_described(one, known.get(one), asker, names[one]) for one in snapshots[-_LISTED:]]
+    more = [f"{len(snapshots) - _LISTED} older"] if len(snapshots) > _LISTED else []
+    return ", ".join([*more, *shown])
+
+
+def _ambiguous(
+    catalogue: Catalogue, wanted: str, matches: Sequence[str], asker: Asker
+) -> SnapshotAmbiguous:
+    return SnapshotAmbiguous(
+        wanted=wanted, count=len(matches), matches=_listed(catalogue, matches, asker)
+    )
+
+
+def _missing(catalogue: Catalogue, wanted: str, asker: Asker, reason: str = "") -> SnapshotMissing:
+    """Says what is there. No id is guessed: those of one day differ in a few digits only."""
+    every = _ids(catalogue)
+    if not every:
+        next_step = "there is no snapshot yet; `scratchflow backup` takes one"
+        return SnapshotMissing(wanted=wanted, next_step=next_step)
+    guess = None if reason else closest(wanted, [LATEST, "yesterday", "today"])
+    meant = f"did you mean `{guess}`? " if guess else ""
+    newest = "" if reason else f"the newest: {_listed(catalogue, every, asker)}; "
+    ways = "" if reason or guess else f"a time is written like {EXAMPLES}; "
+    next_step = f"{reason}{meant}{newest}{ways}`scratchflow snapshots list` shows them all"
+    return SnapshotMissing(wanted=wanted, next_step=next_step)

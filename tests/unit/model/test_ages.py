@@ -1,0 +1,66 @@
+"""Ids and times as people read them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from scratchflow.model.ages import age, age_at, short_id, short_ids, taken_s, time_left, wall_time
+from scratchflow.model.zone import Zone
+from scratchflow.testing.store import EPOCH, make_id
+
+HOUR = 3600
+DAY = 24 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "just now"),
+        (59, "just now"),
+        (60, "1 min ago"),
+        (12 * 60 + 59, "12 min ago"),
+        (99 * 60, "99 min ago"),
+        (100 * 60, "1 h ago"),
+        (47 * HOUR, "47 h ago"),
+        (2 * DAY, "2 days ago"),
+        (-30, "just now"),
+    ],
+)
+def test_an_age_has_the_one_unit_that_matters(seconds: int, words: str) -> None:
+    assert age(seconds) == words
+
+
+def test_what_is_long_past_or_still_to_come_is_a_date() -> None:
+    now_s = EPOCH.timestamp()
+    assert age_at(now_s - 61 * DAY, now_s, Zone()) == "15 Sep 09:30"
+    assert age_at(now_s - 400 * DAY, now_s, Zone()) == "11 Oct 2025 09:30"
+    assert age_at(now_s + HOUR, now_s, Zone()) == "10:30"
+    assert wall_time(now_s - DAY, now_s, Zone(((0, 3600),))) == "14 Nov 10:30"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-1, "0 s"),
+        (42, "42 s"),
+        (30 * 60, "30 min"),
+        (2 * HOUR, "2 h"),
+        (2 * HOUR + 600, "2 h 10 min"),
+        (3 * DAY + HOUR, "3 days 1 h"),
+    ],
+)
+def test_what_is_left_has_two_units(seconds: int, words: str) -> None:
+    assert time_left(seconds) == words
+
+
+def test_short_ids_are_short_where_they_tell_snapshots_apart() -> None:
+    one, two, three = make_id(0, "aaaaaa"), make_id(1, "aaaaaa"), make_id(2, "bbbbbb")
+    assert short_ids([one, two, three]) == {one: one, two: two, three: "bbbbbb"}
+    assert short_id("foreign.tar.lz4") == "foreign.tar.lz4"
+
+
+def test_an_id_says_when_its_snapshot_was_taken() -> None:
+    assert taken_s(make_id(0)) == datetime(2026, 11, 15, 9, 30, tzinfo=timezone.utc).timestamp()
+    assert taken_s("foreign.tar.lz4") is None
