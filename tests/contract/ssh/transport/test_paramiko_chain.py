@@ -39,7 +39,7 @@ def link(chain: Chain, lab: Lab, *hosts: str) -> None:
 
 def test_the_second_hop_is_carried_by_the_first_and_ends_with_it(shared_lab: Lab) -> None:
     shared_lab.write_config()
-    chain = Chain((), asks=False)
+    chain = Chain(asks=False)
     assert not chain.is_open
     with nothing_left():
         link(chain, shared_lab, "login", "node")
@@ -56,7 +56,7 @@ def test_the_second_hop_is_carried_by_the_first_and_ends_with_it(shared_lab: Lab
 
 def test_a_host_that_is_not_the_one_on_record_learns_nothing_of_us(lab: Lab) -> None:
     lab.known_hosts.write_text(lab.known_line(lab.login).replace(lab.login.public_key, OTHER_KEY))
-    chain = Chain((), asks=False)
+    chain = Chain(asks=False)
     with nothing_left():
         with pytest.raises(HostKeyChanged):
             link(chain, lab, "login")
@@ -66,7 +66,7 @@ def test_a_host_that_is_not_the_one_on_record_learns_nothing_of_us(lab: Lab) -> 
 
 def test_what_takes_too_long_is_cut_and_a_closed_chain_refuses_work(shared_lab: Lab) -> None:
     shared_lab.write_config()
-    chain = Chain((), asks=False)
+    chain = Chain(asks=False)
     with nothing_left():
         link(chain, shared_lab, "login")
         with chain.bounded(0.05):
