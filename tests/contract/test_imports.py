@@ -56,34 +56,3 @@ def test_backup_needs_no_ssh_and_no_tmux(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_help_needs_no_verb() -> None:
     assert "scratchflow.cli.config" not in imported("--help")
-
-
-LAST_WORDS = (
-    "import atexit, sys, threading, time\n"
-    "atexit.register(lambda: sys.stderr.write('at exit\\n'))\n"
-    "{before}\n"
-    "from scratchflow.cli.main import main\n"
-    "main()"
-)
-A_THREAD = (
-    "def late():\n"
-    "    time.sleep(0.3)\n"
-    "    sys.stderr.write('thread\\n')\n"
-    "threading.Thread(target=late).start()"
-)
-
-
-@pytest.mark.parametrize(("before", "said"), [("", ["at exit"]), (A_THREAD, ["thread", "at exit"])])
-def test_whoever_has_something_to_finish_does(before: str, said: list[str]) -> None:
-    """The interpreter is not taken apart at the end; handlers and threads still have their turn."""
-    script = LAST_WORDS.format(before=before)
-    done = subprocess.run(
-        [sys.executable, "-c", script, "nosuchverb", "--json"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert done.stderr.split("\n")[:-1] == said
-    assert '"exit_code":2' in done.stdout.replace(" ", "")

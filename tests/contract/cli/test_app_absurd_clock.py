@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.test_json_protocol import checked, environment
-
-__all__ = ["environment"]
+from tests.contract.test_json_protocol import checked
 
 # What the real `time.time` does after April 2262; a machine's own clock cannot be set that far.
 PROGRAM = """
