@@ -8,10 +8,13 @@ _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def iso_time(seconds: float | None) -> str | None:
-    """Seconds since 1970 as text."""
+    """Seconds since 1970 as text; None for nothing, and for what is past every calendar."""
     if seconds is None:
         return None
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime(_FORMAT)
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).strftime(_FORMAT)
+    except (ValueError, OverflowError, OSError):  # which one depends on how far, and on the system
+        return None
 
 
 def epoch(text: str | None) -> float | None:

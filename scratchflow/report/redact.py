@@ -9,10 +9,10 @@ MASK = "***"
 
 _SECRET_OPTION = re.compile(r"(?i)^-{0,2}[\w.-]*(pass|token|secret|key|credential)[\w.-]*$")
 _SECRET_PAIR = re.compile(
-    r"(?i)([\w.-]*(?:pass|token|secret|key|credential)[\w.-]*\s*[=:]\s*)"
+    r"(?i)([\w.-]*(?:pass|token|secret|key|credential)[\w.-]*[\"']?\s*[=:]\s*)"
     r"(\"[^\"]*\"|'[^']*'|[^\s,;]+)"
 )
-_USER_AND_PASSWORD = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+_USER_AND_PASSWORD = re.compile(r"(?<=://)[^/\s:@]+:[^/\s]+(?=@)")
 
 
 def redact(text: str) -> str:
