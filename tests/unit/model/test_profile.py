@@ -1,0 +1,86 @@
+"""A profile holds only what is safe to use: paths stay where they belong, names are names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from scratchflow.model.profile import (
+    Config,
+    EnvironmentOptions,
+    Profile,
+    SlurmOptions,
+    decode_duration,
+    to_plain,
+    to_plain_with_nulls,
+)
+from scratchflow.model.units import Duration
+
+
+def read(values: dict[str, Any]) -> Profile:
+    return msgspec.convert(values, Profile, dec_hook=decode_duration)
+
+
+def test_a_profile_written_out_is_read_back_equal() -> None:
+    options = SlurmOptions(gpus=2, extra=["--x"], time="2-12")
+    profile = Profile(login="ada@login", wait=Duration(90), slurm=options)
+    assert read(to_plain(profile)) == profile
+    assert "cpus_per_task" not in to_plain(profile)["slurm"]
+    assert to_plain_with_nulls(profile)["slurm"]["cpus_per_task"] is None
+
+
+@pytest.mark.parametrize("path", ["", ".", "..", "a/../b", "/work", "a//b", "a/", "./a"])
+def test_no_workspace_and_no_directory_beside_it_leaves_scratch(path: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match="beneath scratch"):
+        read({"workspace": path})
+    with pytest.raises(msgspec.ValidationError, match="beneath scratch"):
+        read({"backup": {"also": ["env", path]}})
+
+
+@pytest.mark.parametrize(
+    "path", ["", "work", "./a", "~other/a", "$PWD/a", "$HOMEWARD/a", "$USER/a"]
+)
+def test_a_path_that_depends_on_where_we_are_is_refused(path: str) -> None:
+    for key in ("scratch", "store"):
+        with pytest.raises(msgspec.ValidationError, match=f"`{key}`"):
+            read({key: path})
+
+
+@pytest.mark.parametrize("path", ["/fsx/$USER", "~", "~/a", "$HOME/a", "${HOME}/${USER}"])
+def test_user_and_home_of_the_cluster_may_stand_in_a_path(path: str) -> None:
+    assert read({"store": path}).store == path
+
+
+@pytest.mark.parametrize("path", ["/a/$(id)", "/a/`id`$X", "/a/${PATH}", "/a/$USERS", "/a/$"])
+def test_no_other_variable_may(path: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match="only variables"):
+        read({"store": path})
+
+
+@pytest.mark.parametrize("login", ["-oProxyCommand=x", "a b", "a\n", "", "a@b@c", "@a", "é"])
+def test_a_login_host_is_never_an_option_or_a_line(login: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match="`login`"):
+        read({"login": login})
+
+
+@pytest.mark.parametrize("name", ["A=B", "1A", "", "A B", "A\n", "Ä"])
+def test_a_variables_name_is_one(name: str) -> None:
+    with pytest.raises(ValueError, match="not a variable name"):
+        EnvironmentOptions(variables={name: "x"})
+
+
+@pytest.mark.parametrize("time", ["soon", "1:2:3:4", "-5", "5;id", "1-", "8:00:00\n"])
+def test_a_time_is_slurms_kind(time: str) -> None:
+    with pytest.raises(ValueError, match="Slurm's kind"):
+        SlurmOptions(time=time)
+
+
+def test_what_nobody_knows_is_refused_and_durations_are_text() -> None:
+    with pytest.raises(msgspec.ValidationError, match="unknown field"):
+        read({"logn": "x"})
+    with pytest.raises(msgspec.ValidationError, match="in quotes"):
+        read({"wait": 30})
+    with pytest.raises(msgspec.ValidationError, match="profiles"):
+        msgspec.convert({"profiles": {"a\n": {}}}, Config)
