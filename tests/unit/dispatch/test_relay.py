@@ -1,0 +1,113 @@
+"""What the login host passes on to the node: the request as it was, and the store as it is seen here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from scratchflow.agent.request import Request
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.request import job_name
+from scratchflow.dispatch import relay as module
+from scratchflow.dispatch.relay import relay
+from scratchflow.model.errors import AllocationMissing
+from scratchflow.model.requests import NOTHING, Backup, Restore
+from scratchflow.model.results import BackupTaken, ChecksDone
+from scratchflow.store.identity import read_store_id
+from scratchflow.testing.slurm import FakeSlurm
+from tests.unit.conftest import Desk
+
+
+class Node:
+    """A node that is asked; keeps the requests, and what grew in the store meanwhile."""
+
+    def __init__(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.desk = desk
+        self.fake = FakeSlurm()
+        self.asked: list[Request] = []
+        self.jobs: list[int] = []
+        self.grew: list[bool] = []
+        self.answer: dict[str, Any] = {}
+        monkeypatch.setattr(module, "this_slurm", lambda _: Slurm(self.fake, "alice", "login"))
+        monkeypatch.setattr(module, "node_transport", self._transport)
+        monkeypatch.setattr(module, "ask_node", self._ask)
+
+    def _transport(self, held: Any, *_: object) -> None:
+        self.jobs.append(held.job_id)
+
+    def _ask(self, _: object, request: Request, *__: object) -> dict[str, Any]:
+        self.asked.append(request)
+        seen = request.store_seen
+        place = self.desk.place.directory
+        self.grew.append(bool(seen and seen.grows and (place / seen.grows).exists()))
+        return self.answer
+
+    def relay(self, do: str, arguments: Any, **options: Any) -> Any:
+        environment = {"USER": "u", "HOME": "/h", "PATH": ""}
+        settings = self.desk.context.settings
+        options = {"verbose": False, **options}
+        return relay(settings, do, arguments, environment, lambda _: None, **options)
+
+
+@pytest.fixture
+def node(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Node:
+    node = Node(desk, monkeypatch)
+    node.answer = msgspec.to_builtins(desk.backup())
+    return node
+
+
+def test_without_an_allocation_nothing_is_asked(node: Node) -> None:
+    node.fake.add(job_name("test", "abc123"), state="PENDING")
+    with pytest.raises(AllocationMissing):
+        node.relay("backup", Backup())
+    assert node.asked == []
+
+
+def test_the_request_arrives_as_it_was_with_the_store_of_this_host(node: Node) -> None:
+    node.fake.add(job_name("test", "abc123"))
+    done = node.relay("backup", Backup(message="by hand"), verbose=True)
+    assert isinstance(done, BackupTaken)
+    (asked,) = node.asked
+    assert (asked.do, asked.arguments["message"], asked.verbose) == ("backup", "by hand", True)
+    assert asked.profile_name == "test"
+    assert asked.store_seen
+    assert asked.store_seen.id == read_store_id(node.desk.place)
+
+
+def test_of_two_jobs_the_newest_is_meant_or_the_one_that_is_named(node: Node) -> None:
+    first = node.fake.add(job_name("test", "abc123"), nodes="node-1")
+    second = node.fake.add(job_name("test", "abc124"), nodes="node-2")
+    node.relay("backup", Backup())
+    node.relay("backup", Backup(), job_id=first)
+    assert node.jobs == [second, first]
+    with pytest.raises(AllocationMissing):
+        node.relay("backup", Backup(), job_id=999)
+
+
+def test_a_look_makes_no_store(node: Node) -> None:
+    node.fake.add(job_name("test", "abc123"))
+    settings = node.desk.context.settings
+    away = str(node.desk.scratch.parent / "not-yet")
+    profile = msgspec.structs.replace(settings.profile, store=away)
+    context = msgspec.structs.replace(
+        node.desk.context, settings=msgspec.structs.replace(settings, profile=profile)
+    )
+    node.desk = Desk(context)
+    node.answer = {"checks": []}
+    assert node.relay("check node", NOTHING) == ChecksDone(checks=[])
+    with pytest.raises(msgspec.ValidationError):  # the answer is of another kind
+        node.relay("restore", Restore(dry_run=True))
+    assert not node.desk.scratch.parent.joinpath("not-yet").exists()
+
+
+def test_a_file_grows_only_while_the_node_is_checked(node: Node) -> None:
+    node.fake.add(job_name("test", "abc123"))
+    node.relay("backup", Backup())
+    node.answer = {"checks": []}
+    node.relay("check node", NOTHING)
+    assert node.grew == [False, True]
+    seen = node.asked[-1].store_seen
+    assert seen
+    assert not (node.desk.place.directory / seen.grows).exists()
