@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import shutil
 import time
-from pathlib import Path
 
 import msgspec
 import pytest
 
-from scratchflow.cli.status import shown
 from scratchflow.login import status as looking
-from scratchflow.login.check import check_login, check_node
 from scratchflow.login.host import LoginHost
-from scratchflow.login.problems import half_restored
 from scratchflow.model.allocation import Allocation
-from scratchflow.model.requests import NOTHING
 from scratchflow.model.results import StatusShown
 from scratchflow.model.times import iso_time
-from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest
-from scratchflow.node.context import node_context
-from scratchflow.node.progress import Notifier
 from scratchflow.store.checks.verified import Verification, record_verified
 from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses, beat
 from scratchflow.store.retention.marks import unkeep
-from scratchflow.workspace.notes import Restoring, begin_restoring
-from tests.unit.conftest import Desk, make_desk
+from tests.unit.conftest import Desk
 
 NODE = "node-1"
 JOB = Allocation(job_id=7, name="job", state="running", nodes=(NODE,))
@@ -70,74 +61,6 @@ class Login:
             settings=settings_digest(self.settings.profile),
         )
         beat(self.place, msgspec.structs.replace(life, **fields))
-
-
-@pytest.fixture
-def login(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Login:
-    desk.backup()
-    return Login(desk, monkeypatch)
-
-
-@pytest.fixture
-def held(login: Login) -> Login:
-    node = msgspec.structs.replace(login.desk.context, node=NODE, job_id=7)
-    login.desk.write("work/more")
-    Desk(node).backup()
-    login.hold()
-    return login
-
-
-def test_the_auto_backup_of_one_machine_is_on_without_a_session(login: Login) -> None:
-    login.beat()
-    assert login.look().autobackup.enabled
-    assert login.problems() == []
-    login.beat(phase="ended")
-    assert not login.look().autobackup.enabled
-
-
-def test_a_workspace_that_was_deleted_on_the_node_is_said_to_be_gone(held: Login) -> None:
-    held.beat(workspace_exists=True)
-    seen = held.look()
-    assert (seen.workspace.exists, seen.workspace.base_snapshot) == (True, held.desk.ids[-1])
-    held.beat(workspace_exists=False)
-    seen = held.look()
-    assert (seen.workspace.exists, seen.workspace.base_snapshot) == (False, None)
-    assert [problem.name for problem in seen.problems] == ["workspace.missing"]
-    assert "from snapshot" not in "\n".join(shown(seen))
-
-
-def test_without_an_auto_backup_the_record_says_how_old_it_is(held: Login) -> None:
-    assert held.look().workspace.seen_time is not None
-
-
-def test_doctor_says_that_a_deleted_workspace_is_amiss(login: Login) -> None:
-    shutil.rmtree(login.desk.work)
-    checks = {
-        one.name: one
-        for one in check_login(LoginHost(login.settings, login.environment, lambda _: None)).checks
-    }
-    assert not checks["workspace"].ok
-    assert "is not there any more" in checks["workspace"].detail
-
-
-def test_doctor_knows_it_from_the_record_when_the_notes_are_gone_too(held: Login) -> None:
-    shutil.rmtree(held.desk.scratch)
-    environment = {**held.environment, "SLURMD_NODENAME": NODE, "SLURM_JOB_ID": "7"}
-    checks = {
-        one.name: one
-        for one in check_node(
-            node_context(held.settings, environment), Notifier(lambda _: None), NOTHING, environment
-        ).checks
-    }
-    assert not checks["workspace"].ok
-    environment["SLURM_JOB_ID"] = "8"
-    checks = {
-        one.name: one
-        for one in check_node(
-            node_context(held.settings, environment), Notifier(lambda _: None), NOTHING, environment
-        ).checks
-    }
-    assert checks["workspace"].ok
 
 
 def test_a_smaller_snapshot_is_shown_until_a_person_agrees_or_restores(login: Login) -> None:
@@ -193,43 +116,6 @@ def test_what_could_not_be_read_is_shown_though_nothing_else_changed(login: Logi
     assert login.problems() == []
 
 
-def test_a_manifest_that_cannot_be_read_is_shown_also_when_it_is_not_the_newest(
-    login: Login,
-) -> None:
-    old = login.desk.ids[0]
-    login.desk.write("work/more")
-    login.desk.backup()
-    (login.desk.place.directory / f"{old}.json").write_text("{")
-    assert "snapshots.unreadable" in login.problems()
-
-
-def test_a_restore_that_did_not_finish_is_shown(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path)
-    desk.write("work/file")
-    snapshot = str(desk.backup().snapshot)
-    begin_restoring(desk.context.workspace, Restoring(snapshot=snapshot, mode="delta"))
-    environment = {"USER": "u", "HOME": "/h"}
-    (problem,) = list(half_restored(desk.context.settings, environment))
-    assert problem.name == "restore.incomplete"
-    assert "--abandon" in problem.fix
-
-
-def test_settings_that_changed_since_its_start_are_shown(held: Login) -> None:
-    held.beat(settings="other", workspace_exists=True)
-    assert held.problems() == ["autobackup.other_settings"]
-
-
-def test_a_beat_from_the_future_is_neither_life_nor_death_until_it_changes(held: Login) -> None:
-    held.beat(seconds_ago=-7200, workspace_exists=True)
-    assert held.problems() == ["autobackup.unknown"]
-    pulses = Pulses()
-    assert held.problems(pulses) == ["autobackup.unknown"]
-    held.beat(seconds_ago=-7230, beats=2, workspace_exists=True)
-    assert held.problems(pulses) == []
-    held.beat(seconds_ago=7200, workspace_exists=True)
-    assert held.problems() == ["autobackup.overdue"]
-
-
 def test_damage_that_a_check_found_is_shown_until_it_is_sound_again(login: Login) -> None:
     (snapshot,) = login.desk.ids
     now = iso_time(time.time()) or ""
@@ -239,18 +125,3 @@ def test_damage_that_a_check_found_is_shown_until_it_is_sound_again(login: Login
     assert f"snapshot {snapshot} is damaged: a bit" in problem.detail
     record_verified(login.place, [Verification(snapshot=snapshot, time=now)])
     assert login.problems() == []
-
-
-def test_the_oldest_check_is_shown(login: Login) -> None:
-    (snapshot,) = login.desk.ids
-    days_ago = iso_time(time.time() - 4 * 86400 - 60) or ""
-    record_verified(login.place, [Verification(snapshot=snapshot, time=days_ago)])
-    assert "oldest check: 4d ago" in "\n".join(shown(login.look()))
-
-
-def test_an_interval_for_one_start_is_not_called_a_change_of_settings(held: Login) -> None:
-    held.beat(every_s=1, workspace_exists=True)
-    backup = msgspec.structs.replace(held.settings.profile.backup, every=Duration(1))
-    once = msgspec.structs.replace(held.settings.profile, backup=backup)
-    assert settings_digest(once) == settings_digest(held.settings.profile)
-    assert held.problems() == []

@@ -1,0 +1,120 @@
+"""What `doctor` finds on the login host and on the node, and what it calls amiss."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.login.check import check_login, check_node
+from scratchflow.login.host import LoginHost
+from scratchflow.model.profile import SlurmOptions
+from scratchflow.model.requests import NOTHING
+from scratchflow.model.results import Check
+from scratchflow.node.context import node_context
+from scratchflow.node.progress import Notifier
+from scratchflow.testing.slurm import FakeSlurm
+from tests.unit.login.test_status import NODE, Login
+
+
+def test_doctor_says_that_a_deleted_workspace_is_amiss(login: Login) -> None:
+    shutil.rmtree(login.desk.work)
+    checks = {
+        one.name: one
+        for one in check_login(LoginHost(login.settings, login.environment, lambda _: None)).checks
+    }
+    assert not checks["workspace"].ok
+    assert "is not there any more" in checks["workspace"].detail
+
+
+def test_doctor_knows_it_from_the_record_when_the_notes_are_gone_too(held: Login) -> None:
+    shutil.rmtree(held.desk.scratch)
+    environment = {**held.environment, "SLURMD_NODENAME": NODE, "SLURM_JOB_ID": "7"}
+    checks = {
+        one.name: one
+        for one in check_node(
+            node_context(held.settings, environment), Notifier(lambda _: None), NOTHING, environment
+        ).checks
+    }
+    assert not checks["workspace"].ok
+    environment["SLURM_JOB_ID"] = "8"
+    checks = {
+        one.name: one
+        for one in check_node(
+            node_context(held.settings, environment), Notifier(lambda _: None), NOTHING, environment
+        ).checks
+    }
+    assert checks["workspace"].ok
+
+
+def found(login: Login) -> dict[str, Check]:
+    seen = check_login(LoginHost(login.settings, login.environment, lambda _: None))
+    return {one.name: one for one in seen.checks}
+
+
+def test_a_machine_that_is_well_has_nothing_amiss(login: Login) -> None:
+    checks = found(login)
+    assert checks["store"].ok
+    assert checks["scratch"].ok
+    assert checks["workspace"].detail.endswith(f"from snapshot {login.desk.ids[-1]}")
+
+
+def test_a_store_or_scratch_that_cannot_be_written_is_named_with_a_fix(login: Login) -> None:
+    login.desk.context.store.chmod(0o500)
+    try:
+        store = found(login)["store"]
+    finally:
+        login.desk.context.store.chmod(0o700)
+    if os.geteuid() != 0:
+        assert not store.ok
+        assert "config set store" in store.fix
+    profile = msgspec.structs.replace(login.settings.profile, scratch="/proc/nowhere")
+    login.settings = msgspec.structs.replace(login.settings, profile=profile)
+    scratch = found(login)["scratch"]
+    assert not scratch.ok
+    assert "config set scratch" in scratch.fix
+
+
+def test_a_store_that_is_not_there_yet_is_not_amiss_and_not_made(
+    login: Login, tmp_path: Path
+) -> None:
+    profile = msgspec.structs.replace(login.settings.profile, store=str(tmp_path / "new/store"))
+    login.settings = msgspec.structs.replace(login.settings, profile=profile)
+    assert found(login)["store"].detail == f"{tmp_path}/new/store (will be made)"
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_slurm_that_is_away_is_the_only_thing_said_of_slurm(login: Login) -> None:
+    login.hold()
+    checks = found(login)
+    assert not checks["slurm"].ok
+    assert "PATH" in checks["slurm"].detail
+    assert "steps" not in checks
+    assert "scratch" not in checks  # that is the node's to show
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (SlurmOptions(partition="nosuch"), "there are debug, gpu"),
+        (SlurmOptions(partition="debug", time="8:00:00"), "slurm.time 00:10:00"),
+        (SlurmOptions(time="11"), "slurm.time"),
+        (SlurmOptions(partition="gpu", time="4:00:00"), ""),
+    ],
+)
+def test_what_the_partition_does_not_give_is_said_before_anybody_waits_for_it(
+    login: Login, monkeypatch: pytest.MonkeyPatch, options: SlurmOptions, word: str
+) -> None:
+    login.hold()
+    slurm = Slurm(FakeSlurm(), "alice", "login")
+    monkeypatch.setattr("scratchflow.login.check.this_slurm", lambda _: slurm)
+    monkeypatch.setattr("scratchflow.login.check.steps_overlap", lambda _: True)
+    profile = msgspec.structs.replace(login.settings.profile, slurm=options)
+    login.settings = msgspec.structs.replace(login.settings, profile=profile)
+    checks = found(login)
+    assert checks["slurm"].ok is not bool(word)
+    assert word in checks["slurm"].fix

@@ -1,0 +1,74 @@
+"""What the login host has there: notes about sessions never stop a flow, and only names get out of them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scratchflow.cluster.tmux.host import SessionNote, note_session
+from scratchflow.config.settings import Asked, load_settings
+from scratchflow.login.host import LoginHost
+from scratchflow.model.events import Event, Warned
+
+
+def login_host(home: Path, said: list[Event] | None = None, **environment: str) -> LoginHost:
+    emit = (lambda _: None) if said is None else said.append
+    return LoginHost(load_settings(Asked(), {}), {"HOME": str(home), **environment}, emit)
+
+
+def test_the_accounts_shell_is_used_unless_it_cannot_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = pwd.getpwuid(os.getuid())
+    assert login_host(tmp_path).user == account.pw_name
+    for shell, used in (("/bin/sh", "/bin/sh"), ("/no/zsh", "/bin/sh"), ("", "/bin/sh")):
+        fields: list[Any] = [*account[:6], shell]
+        monkeypatch.setattr(pwd, "getpwuid", lambda _, fields=fields: pwd.struct_passwd(fields))
+        assert login_host(tmp_path).shell == used
+
+
+def test_the_session_of_this_host_is_not_elsewhere(tmp_path: Path) -> None:
+    login = login_host(tmp_path)
+    assert login.session_elsewhere() is None
+    login.note_session("work")
+    assert login.session_elsewhere() is None
+    other = SessionNote(host="login2.example", session="work")
+    note_session(tmp_path, login.settings.name, other)
+    assert login.session_elsewhere() == other
+    login.forget_session()
+    assert login.session_elsewhere() is None
+
+
+@pytest.mark.parametrize(
+    ("host", "session"),
+    [("-oProxyCommand=x", "s"), ("a b", "s"), ("none", "s"), ("login2", "s;id"), ("login2", "=x")],
+)
+def test_a_note_that_is_no_name_never_reaches_ssh_or_tmux(
+    tmp_path: Path, host: str, session: str
+) -> None:
+    login = login_host(tmp_path)
+    note_session(tmp_path, login.settings.name, SessionNote(host=host, session=session))
+    assert login.session_elsewhere() is None
+
+
+def test_a_home_that_cannot_be_written_costs_a_warning(tmp_path: Path) -> None:
+    said: list[Event] = []
+    (tmp_path / ".local").write_text("in the way")
+    login = login_host(tmp_path, said)
+    login.note_session("work")
+    assert login.session_elsewhere() is None
+    (warning,) = said
+    assert isinstance(warning, Warned)
+    assert warning.code == "tmux.not_noted"
+    assert str(tmp_path) in warning.message
+
+
+def test_a_tmux_is_looked_for_on_the_path_that_was_given(tmp_path: Path) -> None:
+    assert not login_host(tmp_path, PATH=str(tmp_path)).has_tmux
+    (tmp_path / "tmux").write_text("#!/bin/sh\n")
+    (tmp_path / "tmux").chmod(0o755)
+    assert login_host(tmp_path, PATH=str(tmp_path)).has_tmux

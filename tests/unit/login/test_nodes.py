@@ -1,0 +1,53 @@
+"""`nodes`: what Slurm has, with the copies that the store knows of beside it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.login import host
+from scratchflow.login.host import LoginHost
+from scratchflow.login.nodes import show_nodes, warm_nodes
+from scratchflow.model.errors import SchedulerMissing, SlurmUnreachable
+from scratchflow.model.requests import NOTHING
+from scratchflow.testing.slurm import FakeSlurm
+from tests.unit.login.test_status import NODE, Login
+
+
+@pytest.fixture
+def slurm(monkeypatch: pytest.MonkeyPatch) -> FakeSlurm:
+    fake = FakeSlurm()
+    monkeypatch.setattr(host, "this_slurm", lambda _: Slurm(fake, "alice", "login"))
+    return fake
+
+
+def here(login: Login) -> LoginHost:
+    return LoginHost(login.settings, login.environment, lambda _: None)
+
+
+def test_a_node_with_a_copy_is_warm_and_the_others_are_not(held: Login, slurm: FakeSlurm) -> None:
+    slurm.add("somebody's")
+    rows = {node.name: node for node in show_nodes(here(held), NOTHING).nodes}
+    assert set(rows) == set(slurm.nodes)
+    assert rows[NODE].warm == held.desk.ids[-1]
+    assert rows[NODE].cpus_free < rows["node-2"].cpus_free
+    assert rows["node-2"].warm is None
+
+
+def test_a_store_that_is_out_of_order_hides_no_node(held: Login, slurm: FakeSlurm) -> None:
+    profile = msgspec.structs.replace(held.settings.profile, store="/dev/null/store")
+    held.settings = msgspec.structs.replace(held.settings, profile=profile)
+    assert warm_nodes(held.settings, held.environment) == {}
+    assert len(show_nodes(here(held), NOTHING).nodes) == len(slurm.nodes)
+
+
+def test_a_slurm_that_is_away_is_no_empty_cluster(held: Login, slurm: FakeSlurm) -> None:
+    slurm.up = False
+    with pytest.raises(SlurmUnreachable):
+        show_nodes(here(held), NOTHING)
+
+
+def test_without_a_scheduler_there_are_none_to_show(login: Login) -> None:
+    with pytest.raises(SchedulerMissing):
+        show_nodes(here(login), NOTHING)

@@ -1,0 +1,100 @@
+"""What `status` warns of: each thing that does not fit together, once, with its way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scratchflow.login.problems import half_restored, job_problems, lost_session
+from scratchflow.model.allocation import Allocation
+from scratchflow.model.results import AutobackupShown, SessionShown
+from scratchflow.store.heartbeats import Pulses
+from scratchflow.workspace.notes import Restoring, begin_restoring
+from tests.unit.conftest import make_desk
+from tests.unit.login.test_status import Login
+
+
+def test_a_manifest_that_cannot_be_read_is_shown_also_when_it_is_not_the_newest(
+    login: Login,
+) -> None:
+    old = login.desk.ids[0]
+    login.desk.write("work/more")
+    login.desk.backup()
+    (login.desk.place.directory / f"{old}.json").write_text("{")
+    assert "snapshots.unreadable" in login.problems()
+
+
+def test_a_restore_that_did_not_finish_is_shown(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path)
+    desk.write("work/file")
+    snapshot = str(desk.backup().snapshot)
+    begin_restoring(desk.context.workspace, Restoring(snapshot=snapshot, mode="delta"))
+    environment = {"USER": "u", "HOME": "/h"}
+    (problem,) = list(half_restored(desk.context.settings, environment))
+    assert problem.name == "restore.incomplete"
+    assert "--abandon" in problem.fix
+
+
+def test_settings_that_changed_since_its_start_are_shown(held: Login) -> None:
+    held.beat(settings="other", workspace_exists=True)
+    assert held.problems() == ["autobackup.other_settings"]
+
+
+def test_a_beat_from_the_future_is_neither_life_nor_death_until_it_changes(held: Login) -> None:
+    held.beat(seconds_ago=-7200, workspace_exists=True)
+    assert held.problems() == ["autobackup.unknown"]
+    pulses = Pulses()
+    assert held.problems(pulses) == ["autobackup.unknown"]
+    held.beat(seconds_ago=-7230, beats=2, workspace_exists=True)
+    assert held.problems(pulses) == []
+    held.beat(seconds_ago=7200, workspace_exists=True)
+    assert held.problems() == ["autobackup.overdue"]
+
+
+def job(number: int, state: str = "running", **fields: Any) -> Allocation:
+    return Allocation(job_id=number, name="n", state=state, nodes=("node-1",), **fields)  # type: ignore[arg-type]
+
+
+QUIET = AutobackupShown(enabled=False, every_s=1800)
+
+
+def named(jobs: list[Allocation], autobackup: AutobackupShown = QUIET) -> list[str]:
+    held = next((one for one in jobs if one.state == "running"), None)
+    return [problem.name for problem in job_problems(jobs, held, autobackup)]
+
+
+def test_two_jobs_of_a_profile_are_one_too_many() -> None:
+    assert named([job(1), job(2, "pending")]) == ["allocation.several"]
+    assert named([job(1, "ended", cause="timeout"), job(2)]) == []
+
+
+@pytest.mark.parametrize(
+    ("cause", "problems"),
+    [
+        ("timeout", ["allocation.ended"]),
+        ("node_fail", ["allocation.ended"]),
+        ("cancelled", []),
+        ("completed", []),
+    ],
+)
+def test_an_end_that_the_user_did_not_ask_for_is_told(cause: str, problems: list[str]) -> None:
+    assert named([job(1, "ended", cause=cause)]) == problems
+
+
+def test_a_dead_auto_backup_is_told_once_and_not_with_its_last_error() -> None:
+    dead = AutobackupShown(enabled=True, every_s=1, overdue=True, alive=False, last_error="full")
+    assert named([job(1)], dead) == ["autobackup.overdue"]
+    failing = AutobackupShown(enabled=True, every_s=1, alive=True, last_error="full")
+    assert named([job(1)], failing) == ["autobackup.failed"]
+
+
+def test_every_problem_says_what_to_run() -> None:
+    dead = AutobackupShown(enabled=True, every_s=1, overdue=True)
+    for problem in job_problems([job(1), job(2)], job(2), dead):
+        assert "`scratchflow " in problem.fix
+    lost = SessionShown(name=None, host="login", alive=False)
+    assert ["`scratchflow attach`" in problem.fix for problem in lost_session(lost)] == [True]
+    elsewhere = SessionShown(name="s", host="login2", alive=None)
+    assert list(lost_session(elsewhere)) == []

@@ -1,0 +1,73 @@
+"""`session`: the one on this host, opened again where it was lost, or the way to another host's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scratchflow.cluster.tmux.host import SessionNote, note_session
+from scratchflow.cluster.tmux.server import Tmux
+from scratchflow.config.settings import Asked, load_settings
+from scratchflow.login import host, session
+from scratchflow.login.host import LoginHost
+from scratchflow.login.session import ready_session
+from scratchflow.model.allocation import RunningAllocation
+from scratchflow.model.errors import AllocationMissing
+from scratchflow.model.requests import Session
+from tests.unit.cluster.tmux.conftest import socket, tmux
+
+__all__ = ["socket", "tmux"]
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture
+def login(tmp_path: Path, tmux: Tmux, monkeypatch: pytest.MonkeyPatch) -> LoginHost:
+    monkeypatch.setattr(host.LoginHost, "tmux", tmux)
+    file = tmp_path / "config.toml"
+    file.write_text('[profiles.here]\nscheduler = "none"\n[profiles.aws]\nlogin = "local"\n')
+    settings = load_settings(Asked(config=str(file), profile="here"), {})
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    return LoginHost(settings, environment, lambda _: None)
+
+
+def of_profile(login: LoginHost, name: str) -> LoginHost:
+    settings = load_settings(Asked(config=str(login.settings.path), profile=name), {})
+    return LoginHost(settings, login.environment, login.emit)
+
+
+def test_without_a_session_there_is_nothing_to_attach_to(login: LoginHost) -> None:
+    with pytest.raises(AllocationMissing):
+        ready_session(login, Session())
+
+
+def test_the_session_of_one_machine_is_shown_as_it_is(login: LoginHost) -> None:
+    login.tmux.ensure("here", "work", ["sleep", "1000"])
+    ready = ready_session(login, Session())
+    assert (ready.session, ready.is_here, ready.user) == ("work", True, login.user)
+    assert ready.argv[-3:] == ["attach-session", "-t", "=work"]
+
+
+def test_a_lost_session_is_opened_again_and_noted(
+    login: LoginHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws = of_profile(login, "aws")
+    held = RunningAllocation(job_id=7, name="n", state="running", nodes=("node-1",))
+    monkeypatch.setattr(session, "require_allocation", lambda *_: held)
+    monkeypatch.setattr(session, "steps_overlap", lambda _: True)
+    ready = ready_session(aws, Session())
+    assert ready.is_here
+    assert aws.tmux.session("aws") == ready.session
+    assert aws.session_elsewhere() is None
+
+
+def test_one_that_lives_on_another_login_host_is_led_to_unless_it_is_to_be_rebuilt(
+    login: LoginHost,
+) -> None:
+    note_session(login.home, "here", SessionNote(host="login2.example", session="work"))
+    ready = ready_session(login, Session())
+    assert (ready.host, ready.is_here, ready.argv[-1]) == ("login2.example", False, "=work")
+    with pytest.raises(AllocationMissing):
+        ready_session(login, Session(rebuild=True))

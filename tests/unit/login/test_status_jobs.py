@@ -1,0 +1,68 @@
+"""Which job is meant by default, and how it is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.request import job_name
+from scratchflow.login import host
+from scratchflow.login.host import LoginHost
+from scratchflow.login.status_jobs import allocation_shown, newest_of, open_jobs, profile_jobs
+from scratchflow.model.allocation import Allocation, AllocationState
+from scratchflow.model.requests import OpenJobs
+from scratchflow.testing.slurm import FakeSlurm
+from tests.unit.login.test_status import Login
+
+
+def job(number: int, state: AllocationState, end_time: int | None = None) -> Allocation:
+    return Allocation(job_id=number, name="n", state=state, nodes=("n1",), end_time=end_time)
+
+
+@pytest.mark.parametrize(
+    ("states", "meant"),
+    [
+        ([], None),
+        (["ended"], None),
+        (["running", "pending"], 0),
+        (["running", "running", "ended"], 1),
+        (["pending", "ended"], 0),
+    ],
+)
+def test_the_newest_that_has_a_node_is_meant_else_one_that_waits(
+    states: list[AllocationState], meant: int | None
+) -> None:
+    jobs = [job(number, state) for number, state in enumerate(states)]
+    assert newest_of(jobs) == (None if meant is None else jobs[meant])
+
+
+def test_the_time_left_is_never_negative_and_an_absurd_end_is_no_end() -> None:
+    shown = allocation_shown(job(1, "running", 1_800_000_000), 1_800_000_500.0)
+    assert shown
+    assert (shown.end_time, shown.seconds_left) == ("2027-01-15T08:00:00Z", 0)
+    absurd = allocation_shown(job(1, "running", 10**15), 0.0)
+    assert absurd
+    assert absurd.end_time is None
+    assert allocation_shown(None, 0.0) is None
+
+
+def test_open_jobs_are_the_profiles_or_all_of_ours_and_never_by_hand(
+    held: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeSlurm()
+    monkeypatch.setattr(host, "this_slurm", lambda _: Slurm(fake, "alice", "login"))
+    login = LoginHost(held.settings, held.environment, lambda _: None)
+    ours = fake.add(job_name("test", "abc123"))
+    ended = fake.add(job_name("test", "abc124"), state="TIMEOUT")
+    other = fake.add(job_name("other", "abc125"), state="PENDING")
+    fake.add("bash")
+    assert [one.job_id for one in open_jobs(login, OpenJobs()).jobs] == [ours]
+    assert [one.job_id for one in open_jobs(login, OpenJobs(any_profile=True)).jobs] == [
+        ours,
+        other,
+    ]
+    assert [one.job_id for one in profile_jobs(login)] == [ours, ended]
+
+
+def test_one_machine_without_tmux_has_no_job(login: Login) -> None:
+    assert profile_jobs(LoginHost(login.settings, login.environment, lambda _: None)) == []
