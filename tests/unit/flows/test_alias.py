@@ -1,0 +1,152 @@
+"""The alias leads to the node that is held, is parked without one, and what does not fit is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.config.settings import Settings
+from scratchflow.flows import alias as module
+from scratchflow.flows.alias import (
+    alias_problem,
+    has_alias,
+    park,
+    point_at,
+    require_alias,
+    show_alias,
+    verify,
+)
+from scratchflow.model.errors import AliasUnused, AliasUnverified
+from scratchflow.model.events import Event, Warned
+from scratchflow.model.results import AliasShown, NodeHeld
+from scratchflow.ssh.config.alias import park_alias
+from scratchflow.ssh.config.include import apply, plan_install
+from tests.unit.flows.told import ToldCluster
+from tests.unit.ssh.keys.test_known_hosts import KEY_A, KEY_B
+
+HELD = NodeHeld(
+    job_id=7,
+    node="node-1",
+    partition="dev",
+    end_time=None,
+    reused=False,
+    warm=None,
+    user="ada",
+    host_keys=[f"node-1 {KEY_A}"],
+    session=None,
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return ToldCluster(tmp_path, {}).settings
+
+
+@pytest.fixture
+def set_up(settings: Settings) -> Settings:
+    """As `setup` leaves it: our line in the user's config, and a parked alias."""
+    places = module.places_of(settings)
+    apply(plan_install(places))
+    park_alias(places, settings.profile.alias)
+    return settings
+
+
+def test_a_machine_without_the_alias_is_told_before_a_node_is_taken(settings: Settings) -> None:
+    assert not has_alias(settings)
+    assert show_alias(settings) is None
+    assert not park(settings)
+    with pytest.raises(AliasUnused):
+        require_alias(settings)
+
+
+def test_it_leads_to_the_node_and_back_to_nowhere(set_up: Settings) -> None:
+    require_alias(set_up)
+    said: list[Event] = []
+    point_at(set_up, HELD, said.append)
+    alias = set_up.profile.alias
+    assert show_alias(set_up) == AliasShown(name=alias, target="node-1", parked=False)
+    assert said == []
+    assert park(set_up)
+    assert show_alias(set_up) == AliasShown(name=alias, target=None, parked=True)
+
+
+def test_new_host_keys_of_a_known_node_are_told(set_up: Settings) -> None:
+    said: list[Event] = []
+    point_at(set_up, HELD, said.append)
+    renewed = msgspec.structs.replace(HELD, host_keys=[f"node-1 {KEY_B}"])
+    point_at(set_up, renewed, said.append)
+    (warning,) = said
+    assert isinstance(warning, Warned)
+    assert warning.code == "host_key.renewed"
+
+
+def test_an_alias_that_the_users_own_config_leads_elsewhere_is_not_trusted(
+    set_up: Settings,
+) -> None:
+    config = module.places_of(set_up).config
+    config.write_text(f"Host *\n  HostName elsewhere\n{config.read_text()}")
+    with pytest.raises(AliasUnused):
+        point_at(set_up, HELD, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("script", "error", "warns"),
+    [
+        ("echo node-1", "", False),
+        ("echo NODE-1.cluster.example", "", False),
+        ("echo node-2", "", True),
+        ("echo no route >&2; exit 255", "no route", False),
+        ("exit 3", "exited with 3", False),
+    ],
+)
+def test_a_real_ssh_decides_whether_it_works(
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    script: str,
+    error: str,
+    warns: bool,
+) -> None:
+    (tmp_path / "ssh.bin").mkdir()
+    program = tmp_path / "ssh.bin/ssh"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    said: list[Event] = []
+    if error:
+        with pytest.raises(AliasUnverified, match=error):
+            verify(settings, "node-1", said.append, may_ask=False)
+    else:
+        verify(settings, "node-1", said.append, may_ask=False)
+    assert [type(event) for event in said] == ([Warned] if warns else [])
+
+
+@pytest.mark.parametrize(
+    ("target", "node", "problem"),
+    [
+        ("node-1", "node-1", None),
+        (None, None, None),
+        ("node-1", "node-2", "alias.behind"),
+        (None, "node-2", "alias.behind"),
+        ("node-1", None, "alias.stale"),
+    ],
+)
+def test_what_does_not_fit_is_named(
+    settings: Settings, target: str | None, node: str | None, problem: str | None
+) -> None:
+    shown = AliasShown(name="a", target=target, parked=target is None)
+    found = alias_problem(settings, shown, node)
+    assert (found.name if found else None) == problem
+    assert found is None or "`scratchflow " in found.fix
+
+
+def test_a_laptop_needs_the_alias_and_a_login_host_does_not(
+    settings: Settings, tmp_path: Path
+) -> None:
+    missing = alias_problem(settings, None, None)
+    assert missing
+    assert missing.name == "alias.missing"
+    local = ToldCluster(tmp_path, {}, profile='login = "local"').settings
+    assert alias_problem(local, None, "node-1") is None

@@ -1,0 +1,128 @@
+"""`clear` gives back only what is in snapshots as a whole, and exactly the jobs that it looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scratchflow.flows.alias import has_alias, places_of, show_alias
+from scratchflow.flows.clear import ClearOptions, clear_on
+from scratchflow.model.errors import (
+    AllocationEnded,
+    FinalBackupFailed,
+    NodeNotSaved,
+    NoSpace,
+    ScratchflowError,
+)
+from scratchflow.model.events import Warned
+from scratchflow.model.requests import Release
+from scratchflow.model.results import JobsShown, NodeReleased, NodeSaved, Settled
+from scratchflow.ssh.config.alias import point_alias
+from scratchflow.ssh.config.alias_text import AliasTarget
+from tests.unit.flows.told import ToldCluster, job
+
+SAVED = NodeSaved(snapshot="last", read_back_age_s=3)
+FULL = NoSpace(path="/store", reason="no space")
+UNSAVED = NodeSaved(snapshot="last", unsaved=7, unsaved_paths=[f"work/{n}" for n in range(7)])
+
+
+def cluster_with(tmp_path: Path, *jobs: Any, **answers: Any) -> ToldCluster:
+    return ToldCluster(
+        tmp_path,
+        {
+            "jobs open": JobsShown(jobs=list(jobs)),
+            "save node": SAVED,
+            "release": NodeReleased(job_ids=[one.job_id for one in jobs], session_ended=True),
+            **answers,
+        },
+    )
+
+
+def test_saved_then_released_then_parked(tmp_path: Path) -> None:
+    cluster = cluster_with(tmp_path, job(1))
+    point_alias(places_of(cluster.settings), "compile_machine", AliasTarget("p", "n", "u", "aws"))
+    done = clear_on(cluster, ClearOptions())
+    assert cluster.done == ["jobs open", "save node", "release"]
+    assert (done.snapshot, done.released, done.parked, done.job_ids) == ("last", True, True, [1])
+    alias = show_alias(cluster.settings)
+    assert alias
+    assert alias.parked
+
+
+@pytest.mark.parametrize(
+    "error", [FULL, NodeNotSaved(node="n", count="1", paths="a", verb="clear")]
+)
+def test_a_backup_that_fails_keeps_the_node(tmp_path: Path, error: ScratchflowError) -> None:
+    cluster = cluster_with(tmp_path, job(1), **{"save node": error})
+    with pytest.raises(FinalBackupFailed):
+        clear_on(cluster, ClearOptions())
+    assert "release" not in cluster.done
+
+
+def test_a_job_that_has_ended_is_told_as_that(tmp_path: Path) -> None:
+    ended = AllocationEnded(job_id=1, reason="it was cancelled")
+    cluster = cluster_with(tmp_path, job(1), **{"save node": ended})
+    with pytest.raises(AllocationEnded):
+        clear_on(cluster, ClearOptions())
+
+
+@pytest.mark.parametrize("state", ["suspended", "unknown"])
+def test_a_stopped_job_can_neither_be_saved_nor_given_back(tmp_path: Path, state: str) -> None:
+    cluster = cluster_with(tmp_path, job(1, state), job(2))
+    with pytest.raises(FinalBackupFailed):
+        clear_on(cluster, ClearOptions())
+    assert cluster.done == ["jobs open"]
+
+
+def test_files_that_no_snapshot_holds_keep_every_node_unless_they_may_stay_behind(
+    tmp_path: Path,
+) -> None:
+    answers = {1: SAVED, 2: UNSAVED}
+    settled = Settled(action="nothing", path="/w", snapshot=None)
+    more: Any = {"save node": lambda number: answers[number], "settle": settled}
+    cluster = cluster_with(tmp_path, job(1), job(2), **more)
+    with pytest.raises(NodeNotSaved, match="7 paths") as caught:
+        clear_on(cluster, ClearOptions())
+    assert "`work/4`, …" in str(caught.value)
+    assert "release" not in cluster.done
+    done = clear_on(cluster, ClearOptions(leave_behind=True))
+    assert (done.released, done.unsaved) == (True, 7)
+    assert [one.code for one in cluster.told if isinstance(one, Warned)] == ["release.left_behind"]
+
+
+def test_of_two_nodes_the_present_work_is_saved_last(tmp_path: Path) -> None:
+    old = Settled(action="restored", path="/w", snapshot="newest")
+    present = Settled(action="nothing", path="/w", snapshot=None)
+    more: Any = {"settle": lambda number: present if number == 1 else old}
+    cluster = cluster_with(tmp_path, job(1), job(2), **more)
+    clear_on(cluster, ClearOptions())
+    assert [number for do, _, number in cluster.asked if do == "save node"] == [2, 1]
+
+
+def test_only_the_jobs_that_were_looked_at_are_released(tmp_path: Path) -> None:
+    cluster = cluster_with(tmp_path, job(1), job(2, "pending"))
+    clear_on(cluster, ClearOptions())
+    assert [request for do, request, _ in cluster.asked if do == "release"] == [
+        Release(job_ids=(1, 2))
+    ]
+    nothing = cluster_with(tmp_path)
+    assert not clear_on(nothing, ClearOptions()).released
+    assert nothing.asked[-1][1] == Release(job_ids=())  # none, which is not all
+
+
+def test_a_dry_run_saves_and_parks_nothing(tmp_path: Path) -> None:
+    cluster = cluster_with(tmp_path, job(1))
+    done = clear_on(cluster, ClearOptions(dry_run=True))
+    assert cluster.done == ["jobs open", "release"]
+    assert cluster.asked[-1][1] == Release(job_ids=(1,), dry_run=True)
+    assert (done.released, done.parked) == (False, False)
+    assert done.commands[0] == "scratchflow backup (job 1 on node-1)"
+    assert not has_alias(cluster.settings)
+
+
+def test_without_a_backup_nothing_is_saved(tmp_path: Path) -> None:
+    cluster = cluster_with(tmp_path, job(1, "suspended"))
+    assert clear_on(cluster, ClearOptions(backup=False)).released
+    assert "save node" not in cluster.done

@@ -1,0 +1,71 @@
+"""`open` starts the editor that is there on the workspace, with every name as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from scratchflow.flows import open as module
+from scratchflow.flows.open import open_workspace, opened
+from scratchflow.model.errors import AllocationMissing, EditorMissing
+from tests.unit.flows.told import ToldCluster, give, job, seen
+
+PATH = "/scratch/ada/it's #1 50% wörk"
+
+
+def editor(folder: Path, name: str, script: str) -> dict[str, str]:
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+    return {"PATH": str(folder)}
+
+
+def test_command_and_link_name_alias_and_path(tmp_path: Path) -> None:
+    settings = ToldCluster(tmp_path, {}).settings
+    shown = opened(settings, PATH, {"PATH": ""}, run=False)
+    assert shown.command == ["code", "--remote", "ssh-remote+compile_machine", PATH]
+    assert shown.link.startswith("vscode://vscode-remote/ssh-remote+compile_machine/scratch/")
+    assert unquote(shown.link).endswith(PATH)
+    assert not set(" #'") & set(shown.link)
+    assert not shown.opened
+
+
+def test_on_one_machine_there_is_no_alias(tmp_path: Path) -> None:
+    settings = ToldCluster(tmp_path, {}, profile='scheduler = "none"').settings
+    shown = opened(settings, "/w", {"PATH": ""}, run=False)
+    assert (shown.command, shown.link) == (["code", "/w"], "vscode://file/w")
+
+
+def test_the_editor_that_is_there_gets_the_path_as_one_word(tmp_path: Path) -> None:
+    settings = ToldCluster(tmp_path, {}, profile='scheduler = "none"').settings
+    environment = editor(tmp_path, "codium", f'echo "$#:$1" > {tmp_path}/said')
+    shown = opened(settings, PATH, environment, run=True)
+    assert (shown.command[0], shown.opened) == ("codium", True)
+    assert (tmp_path / "said").read_text() == f"1:{PATH}\n"
+
+
+def test_its_words_do_not_reach_our_output(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings = ToldCluster(tmp_path, {}, profile='scheduler = "none"').settings
+    opened(settings, "/w", editor(tmp_path, "code", "echo loud"), run=True)
+    assert capfd.readouterr().out == ""
+
+
+def test_an_editor_that_is_missing_or_fails_is_named(tmp_path: Path) -> None:
+    settings = ToldCluster(tmp_path, {}, profile='scheduler = "none"').settings
+    for environment in ({"PATH": ""}, editor(tmp_path, "code", "exit 1")):
+        with pytest.raises(EditorMissing, match="code"):
+            opened(settings, "/w", environment, run=True)
+
+
+def test_without_a_running_node_there_is_nothing_to_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for held in (None, job(1, "pending")):
+        cluster = give(monkeypatch, module, ToldCluster(tmp_path, {"look": seen(held)}))
+        with pytest.raises(AllocationMissing):
+            open_workspace(cluster.caller, cluster.emit, run=False)
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, {"look": seen(job(1))}))
+    assert open_workspace(cluster.caller, cluster.emit, run=False).path == "/scratch/u/work"
