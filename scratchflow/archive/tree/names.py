@@ -26,7 +26,7 @@ class PackedNames:
     @classmethod
     def from_blob(cls, blob: bytes, count: int) -> PackedNames:
         """Takes over a blob read from disk; Malformed says why it cannot be one."""
-        if blob.count(b"\0") != count or not blob.endswith(b"\0" if count else b""):
+        if blob.count(b"\0") != count or not (blob.endswith(b"\0") if count else blob == b""):
             raise Malformed("a table of names does not hold the names it counts")
         names = cls()
         names.blob = blob
