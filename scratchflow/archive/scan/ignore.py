@@ -34,7 +34,10 @@ class IgnoreRules:
 
 def _read_ignore_file(directory: int) -> list[str]:
     content = _start_of_file(directory, IGNORE_FILE, _MAX_IGNORE_FILE_BYTES)
-    return os.fsdecode(content).splitlines()
+    if len(content) == _MAX_IGNORE_FILE_BYTES:
+        content = content[: content.rfind(b"\n") + 1]  # half a pattern could leave anything out
+    # Not `splitlines`: names may hold what it takes for the end of a line.
+    return [line.removesuffix("\r") for line in os.fsdecode(content).split("\n")]
 
 
 def is_cache_directory(directory: int) -> bool:
@@ -68,7 +71,7 @@ def _matcher(lines: list[str]) -> Matcher:
     if any(line.startswith("!") for line in lines):
         return _pathspec_matcher(lines)
     for line in lines:
-        text = line.rstrip()
+        text = line.rstrip(" ")
         if text.startswith("*.") and _is_plain(text[2:]):
             suffixes.append(os.fsencode(text[1:]))
         elif _is_plain(text):
