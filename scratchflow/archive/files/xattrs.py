@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 _PREFIX = "user."
 _SUPPORTED = hasattr(os, "listxattr")
@@ -14,15 +15,14 @@ def read_xattrs(descriptor: int) -> dict[bytes, bytes]:
         return {}
     try:
         names = os.listxattr(descriptor)
-        if not names:
-            return {}
-        return {
-            os.fsencode(name): os.getxattr(descriptor, name)
-            for name in names
-            if name.startswith(_PREFIX)
-        }
     except OSError:
         return {}
+    found = {}
+    for name in names:
+        if name.startswith(_PREFIX):
+            with suppress(OSError):  # it was removed meanwhile; the others are still there
+                found[os.fsencode(name)] = os.getxattr(descriptor, name)
+    return found
 
 
 def set_xattrs(descriptor: int, xattrs: dict[bytes, bytes]) -> bool:
