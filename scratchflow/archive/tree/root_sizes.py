@@ -52,10 +52,10 @@ def _size_of(tree: Tree, root: str, left_out: Collection[int]) -> RootSize:
     # Groups lie depth first, so everything beneath a directory is one range of entries.
     start, end = tree.first[group], tree.first[_end_group(tree, group)]
     files = tree.kinds()[start:end].count(REGULAR >> 12)
-    size_bytes = sum(tree.size[start:end]) - _doubled_bytes(tree, start, end)
-    missing = [one for one in left_out if start <= one < end]
-    missing_bytes = sum(tree.size[one] for one in missing)
-    return RootSize(files - len(missing), max(0, size_bytes - missing_bytes))
+    missing = {one for one in left_out if start <= one < end}
+    size_bytes = sum(tree.size[start:end]) - sum(tree.size[one] for one in missing)
+    doubled_bytes = _doubled_bytes(tree, start, end, missing)
+    return RootSize(files - len(missing), size_bytes - doubled_bytes)
 
 
 def _end_group(tree: Tree, group: int) -> int:
@@ -70,12 +70,13 @@ def _end_group(tree: Tree, group: int) -> int:
     return tree.group_count
 
 
-def _doubled_bytes(tree: Tree, start: int, end: int) -> int:
+def _doubled_bytes(tree: Tree, start: int, end: int, missing: set[int]) -> int:
+    """What further names of files add to the sum of all sizes, where none of `missing` is in it."""
     seen: set[int] = set()
     doubled = 0
     for entry, first in tree.hardlinks.items():
-        if start <= entry < end:
-            if start <= first < end or first in seen:
+        if start <= entry < end and entry not in missing:
+            if (start <= first < end and first not in missing) or first in seen:
                 doubled += tree.size[entry]
             seen.add(first)
     return doubled
