@@ -6,8 +6,6 @@ import random
 import subprocess
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scratchflow.archive.format.container import (
     BLOCK_BYTES,
@@ -16,7 +14,6 @@ from scratchflow.archive.format.container import (
     compress_frame,
     decompress_frame,
 )
-from scratchflow.archive.format.tar_headers import FILE, member_header, plain_file_header
 
 _NOISE = random.Random(1).randbytes(MAX_FRAME_BYTES)  # noqa: S311 - the same every time
 _TEXT = b"the same few words again and again, " * (MAX_FRAME_BYTES // 36 + 1)
@@ -52,17 +49,3 @@ def test_what_hardly_shrinks_costs_little_room() -> None:
     blocks = [content[start : start + BLOCK_BYTES] for start in range(0, len(content), BLOCK_BYTES)]
     alone = sum(compress_frame(memoryview(block), 0, out) for block in blocks)
     assert whole <= 1.02 * alone
-
-
-@given(
-    path=st.binary(min_size=1, max_size=120).filter(lambda path: b"\0" not in path),
-    mode=st.integers(0, 0o177777),
-    mtime_s=st.integers(-(1 << 40), 1 << 40),
-    size=st.integers(0, 1 << 40),
-    owner=st.tuples(st.integers(0, 1 << 31), st.integers(0, 1 << 31)),
-)
-def test_the_quick_header_is_the_same_header(
-    path: bytes, mode: int, mtime_s: int, size: int, owner: tuple[int, int]
-) -> None:
-    slow = member_header(path, kind=FILE, mode=mode, mtime_s=mtime_s, size=size, owner=owner)
-    assert plain_file_header(path, mode, mtime_s, size, owner) == slow

@@ -1,0 +1,48 @@
+"""Numbers that processes take turns at: each once, in order, and an end for everybody."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from scratchflow.archive.workers.fork import fork_helper
+from scratchflow.archive.workers.queue import MAX_SHARES, Shares
+
+
+@pytest.mark.parametrize("count", [0, 1, MAX_SHARES])
+def test_all_numbers_come_in_order_and_then_nothing(count: int) -> None:
+    shares = Shares(count)
+    assert [shares.take() for _ in range(count)] == list(range(count))
+    assert shares.take() is None
+    assert shares.take() is None
+    shares.close()
+    shares.close()
+
+
+def test_more_than_a_pipe_holds_is_refused_instead_of_waiting_for_ever() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(ValueError, match="more shares"):
+        Shares(MAX_SHARES + 1)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="helpers are forked on Linux only")
+def test_processes_take_each_number_once_between_them() -> None:
+    shares = Shares(MAX_SHARES)
+    reading, writing = os.pipe()
+
+    def work() -> None:
+        while (number := shares.take()) is not None:
+            os.write(writing, b"%d\n" % number)
+
+    helpers = [fork_helper(work, [shares.descriptor, writing]) for _ in range(3)]
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        taken = sorted(map(int, pipe.read().split()))
+    for helper in helpers:
+        os.waitpid(helper, 0)
+    assert taken == list(range(MAX_SHARES))
+    assert shares.take() is None
+    shares.close()
