@@ -49,28 +49,6 @@ def test_every_tar_format(bench: Bench, tar_format: str) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        ["-B4", "-BD"],
-        ["-BD", "-B7"],
-        ["--no-frame-crc"],
-        ["--content-size"],
-        ["-l"],
-        ["-9"],
-        ["-BX"],
-    ],
-)
-def test_every_kind_of_lz4(bench: Bench, options: list[str]) -> None:
-    fill(bench.work)
-    (bench.work / "more").write_bytes(os.urandom(1000) * 20_000)
-    path = _tar_lz4(bench, ["-cf", "-", "work"], options)
-    restored = tree_state(bench.restore(_import(bench, path)))
-    assert _whole_seconds(restored) == tree_state(bench.scratch, whole_seconds=True)
-    unchecked = [code for code, _, _ in bench.warnings]
-    assert unchecked == (["archive.unchecked"] if {"-l", "--no-frame-crc"} & {*options} else [])
-
-
-@pytest.mark.parametrize(
-    "options",
     [["--format=gnu"], *(["--format=pax", f"--sparse-version={v}"] for v in ("0.0", "0.1", "1.0"))],
 )
 def test_sparse_files_of_every_kind(bench: Bench, options: list[str]) -> None:

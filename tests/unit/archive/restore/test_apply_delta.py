@@ -14,7 +14,6 @@ from scratchflow.archive.restore import displace as displacing
 from scratchflow.archive.restore.displace import Displacing, Held
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write import writer
 from scratchflow.disk.trees import remove_tree
 from tests.unit.archive.conftest import Bench, fill, tree_state
 
@@ -84,14 +83,6 @@ def test_local_changes_are_found_and_overwritten(bench: Bench) -> None:
     assert tree_state(bench.scratch) == tree_state(bench.restore(first))
 
 
-def test_no_changes_is_false(bench: Bench) -> None:
-    fill(bench.work)
-    first = bench.backup("A")
-    scanned = bench.settled()
-    assert not delta.changes_since(first, scanned, bench.cache, bench.warn)
-    assert not delta.find_delta(scanned, first, bench.cache, first, bench.warn)
-
-
 def test_moved_file_counts_as_added_and_deleted(bench: Bench) -> None:
     fill(bench.work)
     first = bench.backup("A")
@@ -107,15 +98,6 @@ def test_unknown_workspace_is_rewritten_whole(bench: Bench) -> None:
     applied = bench.delta_to(first, None)
     assert applied.written_files == first.counts().files
     assert tree_state(bench.scratch) == tree_state(bench.restore(first))
-
-
-def test_snapshots_of_another_chain_share_content(bench: Bench) -> None:
-    fill(bench.work)
-    first = bench.backup("A")
-    again = writer.plan(bench.settled(), first, bench.cache, warn=bench.warn, full=True)
-    second = bench.write(again, "B")
-    scanned = bench.settled()
-    assert not delta.find_delta(scanned, second, bench.cache, first, bench.warn)
 
 
 def test_ignored_files_stay(bench: Bench) -> None:

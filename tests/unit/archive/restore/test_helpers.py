@@ -108,21 +108,6 @@ def test_a_name_that_is_taken_is_never_replaced(
         bench.restore(index)
 
 
-def test_the_rest_of_a_lot_that_a_helper_could_not_do_is_done_by_the_one_who_asked(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = many_frames(bench)
-
-    files = iter(range(1000))
-
-    def fail() -> None:
-        if next(files) % 3 == 2:  # some of a lot are there, some are not
-            raise RuntimeError("not today")
-
-    only_in_helpers(monkeypatch, fail)
-    assert tree_state(bench.restore(index)) == tree_state(bench.scratch)
-
-
 def test_a_warning_reaches_the_one_who_asked(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(bench.work)
     for number in range(5):
@@ -191,27 +176,6 @@ def test_a_restore_that_is_given_up_leaves_no_process(
     assert len(started) == 2
     for process in started:
         assert not Path(f"/proc/{process}").exists()
-
-
-def test_small_files_are_all_there_when_it_says_usable(bench: Bench) -> None:
-    index = many_frames(bench)
-    target = bench.home / "watched"
-    target.mkdir()
-    small = {f"{number}" for number in range(60)} | {"seven"}
-    seen: list[str] = []
-
-    def progress(phase: str, files: int, of: int, size: int, of_size: int) -> None:
-        seen.append(phase)
-        if phase == "usable":
-            assert small <= set(os.listdir(target / "work"))
-        assert files <= of
-        assert size <= of_size
-
-    done = extract.extract(
-        index, bench.path, target, warn=bench.warn, progress=progress, existing="none"
-    )
-    assert seen.count("usable") == 1
-    assert (done.files, done.bytes) == (index.counts().files, index.counts().bytes)
 
 
 SLOW = """

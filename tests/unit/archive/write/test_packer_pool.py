@@ -19,7 +19,7 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import packer_pool as packers
 from scratchflow.archive.write import writer
-from scratchflow.archive.write.batches import Bundle, bundles
+from scratchflow.archive.write.batches import Bundle
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from scratchflow.archive.write.packer import Packing
 from scratchflow.model.errors import NoSpace
@@ -317,36 +317,3 @@ def test_a_long_run_of_large_files_is_not_taken_all_at_once() -> None:
     with packers.Packers(_one_byte, 2) as begun:
         next(begun.pack(large()))
     assert taken < 1000
-
-
-def test_bundles_hold_every_member_once_and_in_order(bench: Bench) -> None:
-    many(bench)
-    scanned = bench.scan()
-    members = list(scanned.in_tar_order(bytearray(b"\1") * len(scanned)))
-    for expected_bytes in (0, sum(scanned.size), 1 << 40):  # a guess: nothing else depends on it
-        found = list(bundles(scanned, iter(members), expected_bytes))
-        assert [member for bundle in found for member in bundle.members] == members
-        assert [len(bundle.members) for bundle in found if not bundle.fits_frame] == [1]
-
-
-def test_the_last_bundles_are_small_so_that_all_packers_end_together(bench: Bench) -> None:
-    for number in range(200):
-        (bench.work / f"file-{number:03}").write_bytes(bytes(100_000))
-    scanned = bench.scan()
-    members = scanned.in_tar_order(bytearray(b"\1") * len(scanned))
-    found = list(bundles(scanned, members, sum(scanned.size)))
-    sizes = [sum(scanned.size[member[0]] for member in bundle.members) for bundle in found]
-    assert sizes[0] > 3_000_000
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] < 600_000
-
-
-def test_what_comes_after_a_large_file_is_shared_out_too(bench: Bench) -> None:
-    (bench.work / "a-large-one").write_bytes(bytes(20_000_000))
-    for number in range(40):
-        (bench.work / f"file-{number:03}").write_bytes(bytes(100_000))
-    scanned = bench.scan()
-    members = scanned.in_tar_order(bytearray(b"\1") * len(scanned))
-    found = list(bundles(scanned, members, sum(scanned.size)))
-    after = [bundle for bundle in found if len(bundle.members) > 1]
-    assert len(after) > 4

@@ -13,8 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scratchflow.archive.read import reader, verify
-from scratchflow.archive.read.selection import Selection
-from scratchflow.archive.restore import extract
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from tests.unit.archive.conftest import Bench, age_directories, fill, tree_state
 
@@ -142,13 +140,6 @@ def test_mtimes_far_from_now(bench: Bench, seconds: int) -> None:
     assert plain == tree_state(bench.scratch, whole_seconds=True)
 
 
-def test_setuid_of_files_is_not_given_back(bench: Bench) -> None:
-    (bench.work / "su").write_bytes(b"x")
-    (bench.work / "su").chmod(0o6755)
-    restored = bench.restore(bench.backup("A"))
-    assert (restored / "work" / "su").stat().st_mode & 0o7777 == 0o755
-
-
 def test_user_xattrs_come_back(bench: Bench) -> None:
     path = bench.work / "tagged"
     path.write_bytes(b"x")
@@ -164,31 +155,6 @@ def test_user_xattrs_come_back(bench: Bench) -> None:
     assert verify.verify_archive(bench.path("A")) == []
 
 
-def test_selection_restores_a_part(bench: Bench) -> None:
-    fill(bench.work)
-    index = bench.backup("A")
-    selection = Selection(index, ["work/bin", "*.c", "work/none"])
-    assert selection.unmatched == ["work/none"]
-    target = bench.home / "part"
-    target.mkdir()
-    extract.extract(index, bench.path, target, warn=bench.warn, select=selection)
-    found = {path for path, state in tree_state(target).items() if state[3] is not None}
-    assert found == {b"work/bin/tool", b"work/bin/python", b"work/linked.c", b"work/src/main.c"}
-
-
-def test_only_the_second_name_of_a_file(bench: Bench) -> None:
-    (bench.work / "a").write_bytes(b"same")
-    os.link(bench.work / "a", bench.work / "b")
-    os.link(bench.work / "a", bench.work / "c")
-    index = bench.backup("A")
-    target = bench.home / "part"
-    target.mkdir()
-    part = Selection(index, ["work/b", "work/c"])
-    extract.extract(index, bench.path, target, warn=bench.warn, select=part)
-    assert sorted(os.listdir(target / "work")) == ["b", "c"]
-    assert (target / "work" / "b").samefile(target / "work" / "c")
-
-
 def test_read_one_file(bench: Bench) -> None:
     fill(bench.work)
     index = bench.backup("A")
@@ -196,27 +162,6 @@ def test_read_one_file(bench: Bench) -> None:
     assert entry is not None
     content = b"".join(reader.read_file(index, entry, bench.path))
     assert content == (bench.work / "data").read_bytes()
-
-
-def test_progress_says_when_the_small_files_are_there(bench: Bench) -> None:
-    fill(bench.work)
-    (bench.work / "large").write_bytes(bytes(3 * FRAME_BYTES))
-    index = bench.backup("A")
-    target = bench.home / "watched"
-    target.mkdir()
-    seen: list[str] = []
-
-    def progress(phase: str, files: int, of: int, size: int, of_size: int) -> None:
-        seen.append(phase)
-        if phase == "usable":
-            assert (target / "work" / "src" / "main.c").exists()
-            assert not (target / "work" / "large").exists()
-        assert files <= of
-        assert size <= of_size
-
-    extract.extract(index, bench.path, target, warn=bench.warn, progress=progress)
-    assert seen.count("usable") == 1
-    assert seen[-1] == "restore"
 
 
 _NAMES = (
