@@ -137,10 +137,12 @@ def _read_head_once(lock: Path) -> Head | None:
         return None
     first = lock / _FIRST
     head = Head(owner=None, heartbeat=made, file=first, successor=first)
-    for depth in range(100_000):
-        found = _read_link_of_chain(head.successor, depth)
+    seen: set[Path] = set()  # a chain that leads back to itself has an end, too
+    while head.successor not in seen:
+        found = _read_link_of_chain(head.successor, len(seen))
         if found is None:
             break
+        seen.add(head.successor)
         head = found
     return head
 

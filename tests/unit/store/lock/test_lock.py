@@ -118,51 +118,6 @@ def test_the_heartbeat_thread_beats_by_itself(place: StoreDirectory) -> None:
     assert head_threads == []
 
 
-def test_a_dead_owner_on_this_host_is_taken_over_at_once(
-    place: StoreDirectory, time: FakeClock
-) -> None:
-    dead = make_lock(place, process=dead_process(), clock=time.clock).acquired()
-    with make_lock(place, clock=time.clock).acquired() as successor:
-        assert successor.took_over_from_dead
-    dead.release()
-
-
-def test_a_reused_pid_is_not_the_owner(place: StoreDirectory, time: FakeClock) -> None:
-    former = msgspec.structs.replace(this_process(), start_ticks=this_process().start_ticks - 1)
-    first = make_lock(place, process=former, clock=time.clock).acquired()
-    make_lock(place, clock=time.clock).acquired().release()
-    first.release()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"host": "n9"}, {"boot_id": "other"}, {"pid_namespace": "other"}, {"start_ticks": 0}],
-)
-def test_a_pid_of_elsewhere_proves_nothing(
-    place: StoreDirectory, time: FakeClock, change: dict[str, str]
-) -> None:
-    foreign = msgspec.structs.replace(dead_process(), **change)
-    holder = make_lock(place, process=foreign, clock=time.clock).acquired()
-    with pytest.raises(StoreLocked):
-        make_lock(place, clock=time.clock).acquired()
-    holder.release()
-
-
-def test_a_zombie_is_dead(place: StoreDirectory, time: FakeClock) -> None:
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    stat = Path(f"/proc/{child.pid}/stat")
-    ticks = int(stat.read_text().rpartition(")")[2].split()[19])
-    zombie = msgspec.structs.replace(this_process(), pid=child.pid, start_ticks=ticks)
-    held = make_lock(place, process=zombie, clock=time.clock).acquired()
-    with pytest.raises(StoreLocked):
-        make_lock(place, clock=time.clock).acquired()
-    child.kill()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    make_lock(place, clock=time.clock).acquired().release()
-    child.communicate()
-    held.release()
-
-
 def test_ones_own_lock_is_never_stale(place: StoreDirectory, time: FakeClock) -> None:
     lock = make_lock(place, clock=time.clock).acquired()
     time.pass_by(10_000)

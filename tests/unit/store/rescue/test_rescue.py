@@ -18,7 +18,6 @@ from scratchflow.agent.delivery.source import package_files
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.names import PackedNames
-from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
 from tests.unit.node.test_transfer import ALSO, _made, _put_index, _step, fill, settle, steps, tree
@@ -285,35 +284,6 @@ def test_by_hand_the_full_snapshots_are_found_as_the_guide_says(
     unpack_plainly(history.place.archive(full[-1]), _made(tmp_path / "plain"))
     history.restore(full[-1], to=tmp_path / "ours")
     assert history.content(tmp_path / "plain") == history.content(tmp_path / "ours")
-
-
-def test_a_backup_puts_the_rescue_into_the_store_and_keeps_it_current(desk: Desk) -> None:
-    desk.backup()
-    directory = desk.place.directory
-    files = [directory / name for name in (rescue_files.RESCUE_NAME, rescue_files.GUIDE_NAME)]
-    ours = [path.read_bytes() for path in files]
-    assert [path.stat().st_mode & 0o777 for path in files] == [0o600, 0o600]
-    before = [path.stat().st_ino for path in files]
-    desk.backup()
-    assert [path.stat().st_ino for path in files] == before
-    files[0].write_bytes(b"# scratchflow rescue, version 0\n")
-    files[1].unlink()
-    desk.backup()
-    assert [path.read_bytes() for path in files] == ours
-    newer = b"# scratchflow rescue, version 99\n"
-    files[0].write_bytes(newer)
-    desk.backup()
-    assert files[0].read_bytes() == newer
-
-
-def test_a_backup_counts_though_the_rescue_cannot_be_written(desk: Desk) -> None:
-    desk.backup()
-    path = desk.place.directory / rescue_files.RESCUE_NAME
-    path.unlink()
-    (path / "in the way").mkdir(parents=True)
-    desk.write("work/new", "new")
-    assert desk.backup().kind == "incremental"
-    assert desk.warnings == ["rescue.failed"]
 
 
 def test_the_rescue_goes_onto_every_cluster_and_runs_on_old_pythons() -> None:

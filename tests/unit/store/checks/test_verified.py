@@ -1,0 +1,97 @@
+"""What is known about each snapshot's bytes: the last finding counts, and rubbish counts for nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scratchflow.store.checks.verified import (
+    Verification,
+    forget_verified,
+    known_damage,
+    known_damaged,
+    read_back_at,
+    read_verified,
+    record_verified,
+    verified_at,
+)
+from scratchflow.store.directory import StoreDirectory, open_place
+from scratchflow.testing.store import make_id, make_manifest
+
+A, B, C = make_id(0), make_id(1), make_id(2)
+NOON, LATER = "2026-11-15T12:00:00Z", "2026-11-15T13:00:00Z"
+NOON_S, LATER_S, NOW_S = 1794744000.0, 1794747600.0, 1794800000.0
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> StoreDirectory:
+    return open_place(tmp_path / "store", "work")
+
+
+def _found(snapshot: str, time: str = NOON, problem: str = "") -> Verification:
+    return Verification(snapshot=snapshot, time=time, problem=problem)
+
+
+def test_the_last_finding_of_each_snapshot_is_known(place: StoreDirectory) -> None:
+    assert read_verified(place) == {}
+    record_verified(place, [_found(A, problem="bad"), _found(B)])
+    record_verified(place, [_found(A, LATER)])
+    assert read_verified(place) == {A: _found(A, LATER), B: _found(B)}
+    forget_verified(place, [A, C])
+    assert read_verified(place) == {B: _found(B)}
+
+
+def test_rubbish_is_passed_over_and_does_not_hang(place: StoreDirectory) -> None:
+    record_verified(place, [_found(A)])
+    directory = place.directory / "verified"
+    (directory / f"{B}.json").write_bytes((directory / f"{A}.json").read_bytes())  # of another
+    os.mkfifo(directory / f"{C}.json")
+    (directory / f"{make_id(3)}.json").symlink_to(f"{A}.json")
+    (directory / f"{make_id(4)}.json").write_text("{")
+    (directory / "notes.txt").write_text("mine")
+    assert read_verified(place) == {A: _found(A)}
+    assert known_damage(place, [B, C, "../x"]) is None
+
+
+def test_only_an_id_becomes_a_file(place: StoreDirectory) -> None:
+    with pytest.raises(ValueError, match="not a snapshot id"):
+        record_verified(place, [_found("../x")])
+
+
+def test_a_store_that_cannot_be_written_costs_the_note_alone(place: StoreDirectory) -> None:
+    (place.directory / "verified").write_text("in the way")
+    record_verified(place, [_found(A)])
+    assert read_verified(place) == {}
+
+
+def test_damage_reaches_what_reads_from_a_damaged_archive_until_it_was_found_sound(
+    place: StoreDirectory,
+) -> None:
+    snapshots = [make_manifest(A), make_manifest(B, needs=[A]), make_manifest(C)]
+    record_verified(place, [_found(A, NOON, "bad")])
+    assert known_damaged(place, snapshots) == {A, B}
+    record_verified(place, [_found(B, LATER)])
+    assert known_damaged(place, snapshots) == {A}
+    record_verified(place, [_found(A, "2026-11-15T14:00:00Z", "worse")])
+    assert known_damaged(place, snapshots) == {A, B}
+    assert known_damage(place, [C, B, A]) == A
+
+
+def test_a_snapshot_was_read_back_when_it_was_taken_and_never_in_the_future() -> None:
+    manifest = make_manifest(A, time=NOON)
+    assert verified_at(manifest, {}, NOW_S) == NOON_S
+    assert verified_at(manifest, {A: _found(A, LATER)}, NOW_S) == LATER_S
+    assert verified_at(manifest, {}, NOON_S - 1) is None
+    assert verified_at(make_manifest(A, time=NOON, verified=False), {}, NOW_S) is None
+    assert verified_at(make_manifest(A, time="never"), {}, NOW_S) is None
+
+
+def test_what_a_snapshot_needs_is_as_old_as_its_oldest_part() -> None:
+    first, second = make_manifest(A, time=NOON), make_manifest(B, time=LATER, needs=[A])
+    both = [first, second]
+    assert read_back_at(second, both, {}, NOW_S) == NOON_S
+    assert read_back_at(second, both, {B: _found(B, LATER)}, NOW_S) == LATER_S
+    assert read_back_at(second, [second], {}, NOW_S) is None
+    assert read_back_at(second, both, {A: _found(A, NOON, "bad")}, NOW_S) is None
