@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by scripts/minicluster: munged, sshd, slurmctld and slurmd on a host.
+# Sourced by scripts/minicluster: munged, sshd, slurmctld, slurmd and glusterd on a host.
 
 daemon_user() { # DAEMON
     case $1 in
@@ -21,6 +21,7 @@ start_daemons() { # HOST FRESH
 start_daemon() { # HOST DAEMON FRESH
     case $2 in
         munged) in_host "$1" setpriv --reuid=munge --regid=munge --clear-groups munged --force ;;
+        glusterd) in_host storage glusterd --log-level WARNING ;;
         sshd) in_host "$1" /usr/sbin/sshd -E /var/log/sshd.log ;; # insists on an absolute path
         slurmctld) keep_slurmctld "$1" ;;
         # -b: the kernel did not boot with the host; make slurmctld believe it did.

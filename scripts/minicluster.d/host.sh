@@ -64,6 +64,7 @@ boot_host() { # HOST
         make_host_var "$h"
         start_init "$h"
     fi
+    mount_fsx "$h"
     start_daemons "$h" "$fresh"
 }
 

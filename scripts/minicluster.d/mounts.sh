@@ -21,7 +21,7 @@ mount_root() { # HOST: into the current directory, an empty tmpfs
     mount --bind "$HOSTS_DIR/$h/var" var
     mount --bind "$HOSTS_DIR/$h/scratch" scratch
     mount --bind "$SHARED/home" home
-    mount --bind "$SHARED/fsx" fsx
+    has_storage || mount --bind "$SHARED/fsx" fsx # else see mount_fsx
     mount -t tmpfs -o mode=755,size=64m,nosuid,nodev mc-run run
     mount -t tmpfs -o mode=1777,size=1g,nosuid,nodev mc-tmp tmp
     mount -t proc proc proc
@@ -51,7 +51,7 @@ mount_freezer() { # HOST
 mount_dev() {
     local x
     mount -t tmpfs -o mode=755,size=1m,nosuid mc-dev dev
-    for x in null zero full random urandom tty; do
+    for x in null zero full random urandom tty $(! has_storage || echo fuse); do
         touch "dev/$x"
         mount --bind "/dev/$x" "dev/$x"
     done

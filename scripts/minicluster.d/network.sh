@@ -74,7 +74,7 @@ network_up() {
     in_net login ip link show br0 &>/dev/null || in_net login ip link add br0 type bridge
     in_net login ip addr replace "$(address_of login)/24" dev br0
     in_net login ip link set br0 up
-    for h in $(nodes); do connect_node "$h"; done
+    for h in $(hosts); do [[ $h == login ]] || connect_node "$h"; done
 }
 
 connect_laptop() {
@@ -91,7 +91,7 @@ connect_laptop() {
     fi
 }
 
-connect_node() { # NODE
+connect_node() { # NODE, or storage
     in_net login ip link show "$1" &>/dev/null ||
         in_net login ip link add "$1" type veth peer name eth0 netns "$(net_file "$1")"
     in_net login ip link set "$1" master br0 up

@@ -3,6 +3,7 @@
 
 boot_hosts() {
     local h pid pids=() failed=
+    ! has_storage || boot_host storage # the others mount what it serves
     boot_host login # first: a slurmd that does not find slurmctld waits seconds to try again
     for h in $(nodes); do
         boot_host "$h" &

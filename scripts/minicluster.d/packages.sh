@@ -5,10 +5,13 @@ PACKAGES=(slurm-wlm munge openssh-server openssh-client libpam-slurm libpam-slur
     tmux lz4 iproute2 procps xauth)
 COMMANDS=(slurmctld slurmd salloc munged sshd ssh ssh-keygen xauth tmux lz4 ip pgrep)
 PAM_MODULES=(pam_slurm pam_slurm_adopt)
+STORAGE_PACKAGES=(glusterfs-server glusterfs-client)
+STORAGE_COMMANDS=(glusterd mount.glusterfs)
 
 missing_software() {
-    local x
-    for x in "${COMMANDS[@]}"; do command -v "$x" >/dev/null || echo "$x"; done
+    local x commands=("${COMMANDS[@]}")
+    ! has_storage || commands+=("${STORAGE_COMMANDS[@]}")
+    for x in "${commands[@]}"; do command -v "$x" >/dev/null || echo "$x"; done
     for x in "${PAM_MODULES[@]}"; do
         compgen -G "/lib/security/$x.so" >/dev/null ||
             compgen -G "/lib/*/security/$x.so" >/dev/null || echo "$x"
@@ -16,8 +19,10 @@ missing_software() {
 }
 
 apt_install() {
+    local packages=("${PACKAGES[@]}")
+    ! has_storage || packages+=("${STORAGE_PACKAGES[@]}")
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        -o DPkg::Lock::Timeout=300 "${PACKAGES[@]}" >>"$STATE/apt.log" 2>&1
+        -o DPkg::Lock::Timeout=300 "${packages[@]}" >>"$STATE/apt.log" 2>&1
 }
 
 install_packages() {

@@ -61,6 +61,7 @@ host_status() { # HOST
     for d in $(daemons_of "$1"); do
         if daemon_pid "$1" "$d" >/dev/null; then notes+=" $d"; else notes+=" $d(DEAD)" code=1; fi
     done
+    ! has_storage || is_fsx_mounted "$1" || { notes+=" /fsx(LOST)" code=1; }
     is_plugged "$1" || { notes+=" cable(OUT)" code=1; }
     printf '%-8s %-12s pid %-7s %3s MiB %s\n' \
         "$1" "$(address_of "$1")" "$pid" "$(host_memory "$1")" "$notes"

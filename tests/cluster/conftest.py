@@ -21,8 +21,12 @@ def root() -> None:
 
 @pytest.fixture(scope="session")
 def minicluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minicluster]:
-    """A running cluster of three nodes, shared by all tests; who breaks it heals it with `up`."""
-    cluster = Minicluster(tmp_path_factory.mktemp("minicluster") / "state")
+    """A running cluster of three nodes, shared by all tests; who breaks it heals it with `up`.
+
+    `SCRATCHFLOW_TEST_FSX=gluster` puts its `/fsx` onto GlusterFS.
+    """
+    fsx = os.environ.get("SCRATCHFLOW_TEST_FSX", "directory")
+    cluster = Minicluster(tmp_path_factory.mktemp("minicluster") / "state", {"MC_FSX": fsx})
     try:
         cluster.run("up")
         yield cluster

@@ -59,7 +59,7 @@ class Ledger:
 
     @property
     def place(self) -> StoreDirectory:
-        return StoreDirectory(Path(f"{self.cluster.state}/shared{STORE}/work"))
+        return StoreDirectory(self.cluster.shared(f"{STORE}/work"))
 
     def heartbeat(self, node: str) -> Heartbeat | None:
         return read_heartbeat(self.place, node)
@@ -120,7 +120,7 @@ class Ledger:
         failed = json.loads(self.cluster.exec("-u", "alice", "login", *argv).stdout)
         if failed:
             raise Broken(f"a listed snapshot does not come back: {failed}")
-        top = Path(f"{self.cluster.state}/shared{BACK}")
+        top = self.cluster.shared(BACK)
         found = [photograph(top / one) for one in ids]
         shutil.rmtree(top)
         self.counts["restores compared"] += len(ids)

@@ -26,14 +26,15 @@ from scratchflow.process.child import Completed
 from tests.cluster.minicluster import Minicluster, retry_until
 
 ROOT = Path(__file__).resolve().parents[2]
-APP = "/fsx/app"
+# Not on /fsx, which may be slow to start programs from.
+APP = "/home/app"
 # A time zone that is not the machine's: no time may depend on it.
 ENVIRONMENT = ("TZ=Asia/Tokyo", "LC_ALL=C", "SLURM_TIME_FORMAT=%s", f"PYTHONPATH={APP}")
 
 
 def install(cluster: Minicluster) -> None:
     """Brings the package and what it imports to where the cluster's own Python finds it."""
-    target = cluster.state / "shared/fsx/app"
+    target = cluster.shared(APP)
     for name in ("scratchflow", "msgspec", "libtmux", "xxhash", "lz4"):
         spec = find_spec(name)
         assert spec is not None

@@ -35,7 +35,7 @@ class Loop:
     def __init__(self, cluster: Minicluster, node: str) -> None:
         self.cluster = cluster
         self.node = node
-        self.file = cluster.state / f"shared/fsx/alice/store/work/heartbeats/{node}.json"
+        self.file = cluster.shared(f"/fsx/alice/store/work/heartbeats/{node}.json")
 
     @property
     def life(self) -> dict[str, Any]:

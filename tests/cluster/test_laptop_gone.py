@@ -44,7 +44,7 @@ class Alone:
 
     @property
     def store(self) -> Path:
-        return self.cluster.state / f"shared/fsx/alice/{self.name}/work"
+        return self.cluster.shared(f"/fsx/alice/{self.name}/work")
 
     def config(self) -> str:
         return (
@@ -103,7 +103,7 @@ def alone(tmp_path: Path) -> Iterator[list[Alone]]:
         laptop.data(*SETUP, "--yes")
         profiles = [Alone(cluster, number) for number in range(1, NODES + 1)]
         text = "".join(profile.config() for profile in profiles)
-        config = cluster.state / "shared/home/alice/.config/scratchflow/config.toml"
+        config = cluster.shared("/home/alice/.config/scratchflow/config.toml")
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(text)
         run(["chown", "-R", "20001", str(config.parent.parent)])

@@ -237,9 +237,11 @@ class TestSideBySide:
 
 
 class TestDown:
-    @pytest.mark.parametrize("pam", ["slurm", "adopt"])
-    def test_down_leaves_nothing_behind(self, small_minicluster: Minicluster, pam: str) -> None:
-        cluster = replace(small_minicluster, settings={"MC_NODES": "2", "MC_PAM": pam})
+    @pytest.mark.parametrize("setting", [{}, {"MC_PAM": "adopt"}, {"MC_FSX": "gluster"}], ids=str)
+    def test_down_leaves_nothing_behind(
+        self, small_minicluster: Minicluster, setting: dict[str, str]
+    ) -> None:
+        cluster = replace(small_minicluster, settings={"MC_NODES": "2", **setting})
         before = traces(cluster)
         cluster.run("up")
         cluster.login("sbatch", "--wrap=sleep 1000")
@@ -279,6 +281,41 @@ class TestDown:
         assert [path.name for path in foreign.state.iterdir()] == ["shared"]
 
 
+class TestGluster:
+    """`MC_FSX=gluster`: every host has a mount of its own, and what breaks is healed."""
+
+    @pytest.fixture
+    def cluster(self, small_minicluster: Minicluster) -> Minicluster:
+        cluster = replace(small_minicluster, settings={"MC_NODES": "1", "MC_FSX": "gluster"})
+        cluster.run("up")
+        cluster.exec("node-1", "touch", "/fsx/kept")
+        return cluster
+
+    def test_files_outlive_the_file_server_and_the_cluster(self, cluster: Minicluster) -> None:
+        cluster.run("crash", "storage")
+        assert cluster.exec("login", "ls", "/fsx", check=False).returncode != 0
+        assert "storage  down" in cluster.run("status", check=False).stdout
+
+        cluster.run("up")
+        cluster.exec("login", "test", "-e", "/fsx/kept")
+        cluster.run("down")
+        cluster.run("up")
+        cluster.exec("login", "test", "-e", "/fsx/kept")
+
+    def test_a_mount_whose_client_died_is_shown_and_mounted_again(
+        self, cluster: Minicluster
+    ) -> None:
+        cluster.exec("node-1", "pkill", "-KILL", "glusterfs")
+        gone = cluster.exec("node-1", "ls", "/fsx", check=False)
+        assert "endpoint is not connected" in gone.stderr
+        cluster.exec("login", "ls", "/fsx/kept")
+        assert "/fsx(LOST)" in cluster.run("status", check=False).stdout
+
+        cluster.run("up")
+        cluster.exec("node-1", "ls", "/fsx/kept")
+        assert cluster.run("status").returncode == 0
+
+
 class TestUnforeseenFailure:
     def test_failure_names_the_file_the_line_and_the_command(self) -> None:
         failed = Minicluster(Path("/proc/minicluster")).run("up", check=False)
@@ -316,6 +353,18 @@ class TestKilledUp:
         self.kill_up(small_minicluster, moment)
         small_minicluster.run("down", "--purge")
         assert_nothing_left(small_minicluster, before)
+
+    @pytest.mark.parametrize(
+        "moment", ["hosts/storage/scratch/brick", "hosts/login/var/log/glusterfs"]
+    )
+    def test_down_after_an_up_that_was_killed_on_its_way_to_gluster_leaves_nothing_behind(
+        self, small_minicluster: Minicluster, moment: str
+    ) -> None:
+        cluster = replace(small_minicluster, settings={"MC_NODES": "1", "MC_FSX": "gluster"})
+        before = traces(cluster)
+        self.kill_up(cluster, moment)
+        cluster.run("down", "--purge")
+        assert_nothing_left(cluster, before)
 
     @pytest.mark.parametrize("moment", ["shared/slurm/slurm.conf", "hosts/node-1/etc"])
     def test_up_finishes_what_a_killed_up_began(

@@ -47,7 +47,7 @@ class Store:
     """What lies on the shared storage; looked at there, which takes no time."""
 
     def __init__(self, cluster: Minicluster) -> None:
-        self.directory = cluster.state / "shared/fsx/alice/store/work"
+        self.directory = cluster.shared("/fsx/alice/store/work")
 
     def life(self, node: str) -> dict[str, Any]:
         result: dict[str, Any] = json.loads(
@@ -77,7 +77,7 @@ def test_the_day_goes_over_ssh_and_doctor_says_so(
     assert (got["workspace"]["action"], got["autobackup"]["enabled"]) == ("created", True)
     life = store.life(got["node"])
     assert (life["job_id"], life["step_id"]) == (got["job_id"], None)
-    keys = minicluster.state / "shared/home/alice/.local/share/scratchflow/ssh"
+    keys = minicluster.shared("/home/alice/.local/share/scratchflow/ssh")
     assert [file.name for file in keys.glob("*/*/*")] == [f"mini-{got['node']}"]
     checks = {check["name"]: check for check in laptop.data("doctor")["checks"]}
     assert [check for check in checks.values() if not check["ok"]] == []

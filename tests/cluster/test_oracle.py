@@ -34,7 +34,7 @@ def walk(laptop: Laptop, installed: Minicluster) -> Walk:
     installed.exec("login", "rm", "-rf", "/fsx/alice/store", "/fsx/alice/brought-back")
     for node in installed.node_states():
         installed.exec(node, "sh", "-c", "rm -rf /scratch/alice")
-    shutil.copy(ROOT / "tests/cluster/bring_back.py", installed.state / f"shared{APP}")
+    shutil.copy(ROOT / "tests/cluster/bring_back.py", installed.shared(APP))
     for key, value in SETTINGS.items():
         laptop.data("config", "set", key, value)
     chance = random.Random(SEED)  # noqa: S311 - the same in every run
