@@ -162,17 +162,18 @@ class Ledger:
         self, snapshot: str, node: str, before: Photographs, after: Photographs
     ) -> None:
         """A restore that ended well: the workspace is as the snapshot says, and nothing is beside it."""
-        found, wanted = after[node], self.held[snapshot]
-        result = [
-            f"{path!r} is {found.nodes.get(path)} instead of {one}"
-            for path, one in wanted.nodes.items()
-            if not equal_in_place(one, found.nodes.get(path))
-        ]
-        manifest = self.manifests[snapshot]
+        found, wanted, manifest = after[node], self.held[snapshot], self.manifests[snapshot]
         roots = [
             root
             for root in (manifest.workspace, *manifest.also)
             if os.fsencode(root) in wanted.nodes
+        ]
+        # A further name outside these roots is none of the snapshot's business.
+        inside = found.only(beneath(found, roots)).nodes
+        result = [
+            f"{path!r} is {inside.get(path)} instead of {one}"
+            for path, one in wanted.nodes.items()
+            if not equal_in_place(one, inside.get(path))
         ]
         result += [
             f"{path!r} is there, and {snapshot} does not hold it"
