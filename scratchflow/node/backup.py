@@ -107,7 +107,7 @@ def foretell_backup(
     return BackupTaken(
         snapshot=parent.manifest.id if unchanged and parent else None,
         kind="unchanged" if unchanged else "full" if planned.full else "incremental",
-        parent=parent.manifest.id if parent else None,
+        parent=parent.base if parent else None,
         files=counts.files,
         bytes=counts.bytes,
         changed_files=planned.changed_files,

@@ -20,7 +20,7 @@ from scratchflow.node.snapshot.options import SnapshotOptions
 
 def new_manifest(
     context: NodeContext,
-    parent: Manifest | None,
+    parent: str | None,
     written: Written,
     options: SnapshotOptions,
     snapshot: str,
@@ -29,7 +29,7 @@ def new_manifest(
     return msgspec.structs.replace(
         plain,
         kind="full" if written.full else "incremental",
-        parent=parent.id if parent else None,
+        parent=parent,
         needs=written.needs,
         also=[
             root

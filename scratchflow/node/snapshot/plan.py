@@ -29,11 +29,13 @@ MIN_LIVE_SHARE = 0.5
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """The snapshot that the workspace came from, and what is known about each of its files."""
+    """The snapshot that the workspace is compared with, and what is known about each of its files."""
 
     manifest: Manifest
     index: Index
     cache: ScanCache | None
+    # What the workspace came from: None when nobody knows, and perhaps gone from the store.
+    base: str | None
 
 
 class PreparedScan(msgspec.Struct, frozen=True):
@@ -52,7 +54,9 @@ def find_parent(
 ) -> Parent | None:
     """The workspace's base if the store still has it, else the newest whole snapshot.
 
-    A wrong guess costs nothing but room: every file is compared before it is believed.
+    A wrong guess costs nothing but room: every file is compared before it is believed. The new snapshot
+    does not continue what was only guessed: the work there is another node's, and retention would count
+    it as history.
     """
     base = read_base(context.workspace, context.store)
     known = {one.id: one for one in catalogue.snapshots if one.id not in catalogue.damaged}
@@ -64,7 +68,8 @@ def find_parent(
     except SnapshotDamaged as error:
         notify.warn("snapshots.damaged", b"", f"{error}; storing everything anew")
         return None
-    return Parent(manifest, index, ScanCache.load(cache_path(context.workspace), index))
+    cache = ScanCache.load(cache_path(context.workspace), index)
+    return Parent(manifest, index, cache, base)
 
 
 def plan_snapshot(

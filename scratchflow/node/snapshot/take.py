@@ -111,9 +111,8 @@ def _save_workspace(
     try:
         with NewSnapshot(lock, snapshot) as new:
             written = _write(planned, new, context, notify)
-            plain = new_manifest(
-                context, parent.manifest if parent else None, written, options, snapshot
-            )
+            base = parent.base if parent else None
+            plain = new_manifest(context, base, written, options, snapshot)
             plain = msgspec.structs.replace(plain, shrunk=shrunk)
             manifest = _commit(new, plain, notify, heard, context.monotonic() - started_s)
     except NoSpace as error:
@@ -196,7 +195,7 @@ def _commit_tree(
         from scratchflow.archive.write.writer import write_again
 
         written = write_again(known.index, known.cache, new.file, archive_id=snapshot)
-        plain = new_manifest(context, source, written, options, snapshot)
+        plain = new_manifest(context, source.id, written, options, snapshot)
         # What it holds is what `source` holds, whatever the profile saves by now.
         plain = msgspec.structs.replace(plain, also=source.also)
         _commit(new, plain, notify, heard, context.monotonic() - started_s)

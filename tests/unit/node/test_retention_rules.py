@@ -13,7 +13,9 @@ from scratchflow.cli.backup import _shown
 from scratchflow.model.events import Log
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import Manifest
+from scratchflow.node.backup import foretell_backup
 from scratchflow.node.history import list_snapshots
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.retention.marks import Mark, keep
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
@@ -109,6 +111,39 @@ def test_the_tip_of_a_fork_stays_for_keep_unmerged(aging: Desk, clock: Clock) ->
     assert left in aging.ids
     work_on(aging, clock, backups=8, days=3)
     assert left not in aging.ids
+
+
+@pytest.fixture
+def other(aging: Desk) -> Desk:
+    """The same workspace on another node."""
+    workspace = msgspec.structs.replace(
+        aging.context.workspace, scratch=aging.scratch.parent / "other"
+    )
+    return Desk(msgspec.structs.replace(aging.context, workspace=workspace, node="other"))
+
+
+def test_work_on_two_nodes_stays_also_when_what_both_came_from_is_gone(
+    aging: Desk, other: Desk, clock: Clock
+) -> None:
+    common = save(aging, "where both begin")
+    other.restore(common)
+    work_on(aging, clock)
+    left = aging.ids[-1]
+    assert common not in aging.ids
+    work_on(other, clock, days=1)
+    assert left in other.ids
+
+
+def test_a_workspace_that_came_from_no_snapshot_continues_none(
+    aging: Desk, other: Desk, clock: Clock
+) -> None:
+    left = save(aging, "work that nobody continues")
+    other.write("work/README", "begun anew, by hand")
+    foretold = foretell_backup(other.context, other.notify, SnapshotOptions(allow_shrink=True))
+    assert foretold.parent is None
+    assert other.backup(allow_shrink=True).parent is None
+    work_on(other, clock, days=1)
+    assert left in other.ids
 
 
 def test_what_was_thinned_out_does_not_look_like_a_fork(tmp_path: Path, clock: Clock) -> None:
