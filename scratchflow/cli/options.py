@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from scratchflow.config.settings import Asked
 from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.text import closest, printable
 from scratchflow.report.output import Remarks
 
 DRY_RUN = typer.Option("--dry-run", help="Say what would happen, change nothing.")
@@ -23,14 +24,36 @@ else:
     _Command = object
 
 
+# Set while `--help` lists a verb's own options.
+_OWN_ONLY = "scratchflow.own_only"
+
+
 class GlobalOptions(_Command):
     """Lets a command take the options of the top as its own, and remembers what they said."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         own: list[Any] = super().get_params(ctx)
-        if ctx.find_root().command is self:
+        if ctx.find_root().command is self or ctx.meta.get(_OWN_ONLY):
             return own
         return [*own[:-1], *_global(ctx), *own[-1:]]  # `--help` stays last
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """A verb lists its own options; the global ones are one line. The top lists them all."""
+        ctx.meta[_OWN_ONLY] = True
+        try:
+            super().format_options(ctx, formatter)
+        finally:
+            del ctx.meta[_OWN_ONLY]
+        if ctx.find_root().command is not self:
+            names = ", ".join(min(option.opts, key=len) for option in _global(ctx)[:-1])
+            formatter.write(f"\nGlobal options: {names}; see `scratchflow --help`\n")
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        from scratchflow.cli.examples import example_lines
+
+        words = ctx.command_path.partition(" ")[2]
+        lines = "".join(f"{line}\n" for line in example_lines(words))
+        formatter.write(f"\nExamples:\n{lines}" if lines else "")
 
     def invoke(self, ctx: Any) -> Any:
         remember(ctx)
@@ -50,6 +73,20 @@ class VerbGroup(GlobalOptions, TyperGroup):
             raise UsageInvalid(problem="a command is missing", command=ctx.command_path)
         parsed: list[str] = super().parse_args(ctx, args)
         return parsed
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command, or a guess at the one that was meant."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            guess = self.other_word(name) or closest(name, known)
+            suggestion = f"; did you mean `{ctx.command_path} {guess}`?" if guess else ""
+            problem = f"no such command: {printable(name)}{suggestion}"
+            raise UsageInvalid(problem=problem, command=ctx.command_path)
+        return super().resolve_command(ctx, args)
+
+    def other_word(self, name: str) -> str | None:
+        """The command that does what this word says elsewhere."""
+        return None
 
 
 def remember(context: Any) -> None:

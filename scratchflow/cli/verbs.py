@@ -15,11 +15,12 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbGroup
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.results import HelpShown
-from scratchflow.model.text import closest
 from scratchflow.report.output import write_stdout
 
 PROGRAM = "scratchflow"
 COMPLETE_VARIABLE = "_SCRATCHFLOW_COMPLETE"
+# Where any option of `salloc` makes sense.
+ASKS_SLURM = frozenset({"allocate", "up", "hop", "setup"})
 
 
 class Verb(msgspec.Struct, frozen=True):
@@ -76,13 +77,10 @@ class Verbs(VerbGroup):
         command.name = cmd_name
         return command
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name = args[0]
-        if name not in VERBS and not name.startswith("-"):
-            guess = closest(name, VERBS)
-            suggestion = f"; did you mean `{PROGRAM} {guess}`?" if guess else ""
-            raise UsageInvalid(problem=f"no such command: {name}{suggestion}", command=PROGRAM)
-        return super().resolve_command(ctx, args)
+    def other_word(self, name: str) -> str | None:
+        from scratchflow.cli.examples import OTHER_WORDS
+
+        return OTHER_WORDS.get(name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for section in dict.fromkeys(verb.section for verb in VERBS.values()):
@@ -113,8 +111,12 @@ def top(
         typer.Option("--set", metavar="KEY=VALUE", help="Use this value for one key, this once."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON Lines.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say less.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say more, and name each file.")
+    ] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Fast node-local scratch for Slurm users, without losing a byte."""
@@ -142,11 +144,23 @@ def parse(arguments: Sequence[str]) -> Call[Any]:
     return Call("help", lambda _: HelpShown(help=text), lambda shown: [shown.help])
 
 
-def _usage(error: TyperException) -> UsageInvalid:
+def _usage(error: Any) -> UsageInvalid:
     context = getattr(error, "ctx", None)
+    command = context.command_path if context else PROGRAM
     # typer's "No such option: --x." the way our own messages read.
-    message = error.format_message().strip().rstrip(".")
-    return UsageInvalid(
-        problem=message[:1].lower() + message[1:],
-        command=context.command_path if context else PROGRAM,
-    )
+    is_unknown_option = hasattr(error, "option_name") and hasattr(error, "possibilities")
+    message = (error.message if is_unknown_option else error.format_message()).strip()
+    problem = message[:1].lower() + message[1:].rstrip(".")
+    if is_unknown_option:
+        problem += _meant(error.option_name, error.possibilities or [], command)
+    return UsageInvalid(problem=problem, command=command)
+
+
+def _meant(option: str, possibilities: Sequence[str], command: str) -> str:
+    """The option that was probably meant, or the key of the profile that does what it says."""
+    from scratchflow.config.keys import profile_keys
+
+    key = f"slurm.{option.lstrip('-').replace('-', '_')}"
+    if key in profile_keys() and command.rpartition(" ")[2] in ASKS_SLURM:
+        return f"; `--set {key}=VALUE` does that"
+    return f"; did you mean `{possibilities[0]}`?" if possibilities else ""

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 
+# What these print is all that they do: `--quiet` does not silence them.
+ASKED_FOR = frozenset({"help", "version", "config get", "config path"})
+
 Show = Callable[[Any], Iterable[str]]
 
 
@@ -86,7 +89,8 @@ class Human:
 
     def succeed(self, result: Result, shown: Iterable[str]) -> int:
         self.close()
-        _print(shown)
+        if not self._quiet or self._op in ASKED_FOR:
+            _print(shown)
         return result.exit_code() or exit_code_for(self._warning_codes)
 
     def fail(self, error: ScratchflowError) -> int:

@@ -113,7 +113,7 @@ def test_killed_backup_leaves_previous_snapshot_restorable(
             program.run("restore", newest, "--to", str(tmp_path / "back"))
             assert state_of(tmp_path / "back/work") == committed[newest]
     assert kills > KILLS / 4, "hardly any kill hit: the test tests nothing"
-    assert "0 damaged" in program.run("snapshots", "verify")
+    program.run("snapshots", "verify")  # exit code 31 when one is damaged
     program.run("backup")
     leftovers = [path.name for path in (tmp_path / "store/work").glob(".tmp-*")]
     assert leftovers == []
@@ -234,7 +234,7 @@ def test_killed_while_it_is_abandoned_a_restore_can_be_abandoned_again(
         program.run("backup")
         program.run("restore", wanted)
     assert kills, "no kill hit: the test tests nothing"
-    assert "0 damaged" in program.run("snapshots", "verify")
+    program.run("snapshots", "verify")  # exit code 31 when one is damaged
 
 
 def test_killed_restores_to_another_place_leave_nothing_there(

@@ -118,6 +118,16 @@ def test_quiet_keeps_warnings_and_errors() -> None:
     assert text.getvalue() == "warning: mind this\n"
 
 
+@pytest.mark.parametrize(("op", "printed"), [("backup", ""), ("config get", "the value\n")])
+def test_quiet_prints_no_result_unless_that_is_all_the_command_does(
+    capfd: pytest.CaptureFixture[str], op: str, printed: str
+) -> None:
+    reporter, _ = human(quiet=True)
+    reporter.begin(op)
+    reporter.succeed(RESULT, ["the value"])
+    assert capfd.readouterr().out == printed
+
+
 def test_a_remark_nobody_can_read_is_dropped(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,229 @@
+"""Two or three lines to copy, for each `--help`. A test parses every one of them with the real parser."""
+
+from __future__ import annotations
+
+# By the words after `scratchflow`; "" is the top. A line and its remark fit 80 columns.
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "": (
+        ("setup login.cluster.edu", "once: set up a cluster"),
+        ("up", "start working"),
+        ("clear", "save everything, give the node back"),
+    ),
+    "up": (
+        ("up", "with what the profile says"),
+        ("up --gpus 2 --time 8h", "two GPUs for 8 hours"),
+        ("up --last --keep-waiting", "as last time, however long it takes"),
+    ),
+    "status": (
+        ("status", "node, time left, snapshots, what to do"),
+        ("status --watch", "the same, kept up to date"),
+    ),
+    "open": (
+        ("open", "VS Code on the node, at the workspace"),
+        ("open --print", "only say how"),
+    ),
+    "hop": (
+        ("hop", "to any other node"),
+        ("hop --node 3", "to node-3"),
+        ("hop --gpus 4 --partition long", "to a larger one"),
+    ),
+    "clear": (
+        ("clear", "save, give the node back"),
+        ("clear --dry-run", "show what would happen"),
+    ),
+    "create": (
+        ("create", "an empty workspace"),
+        ("create --env venv --packages numpy", "with an environment"),
+    ),
+    "backup": (
+        ("backup", "save what changed"),
+        ('backup -m "submitted version"', "with a name, which is kept"),
+    ),
+    "restore": (
+        ("restore", "the newest"),
+        ("restore 20261115T093000Z-3f2a9c", "another"),
+        ("restore --path work/src --to /scratch/me/old", "a part of it"),
+    ),
+    "autobackup": (
+        ("autobackup on", "from now on, on the node"),
+        ("config set backup.every 15m", "more often"),
+    ),
+    "autobackup on": (
+        ("autobackup on", "every 30 minutes"),
+        ("autobackup on --set backup.every=10m", "every 10 minutes"),
+    ),
+    "autobackup off": (
+        ("autobackup off", "until `up` or `autobackup on`"),
+        ("autobackup off --dry-run", "show what would happen"),
+    ),
+    "autobackup status": (
+        ("autobackup status", "when the next one is due"),
+        ("autobackup status --json", "for scripts"),
+    ),
+    "snapshots": (
+        ("snapshots list", "what there is"),
+        ("snapshots verify", "read all of it back"),
+    ),
+    "snapshots list": (
+        ("snapshots list", "of the profile in use"),
+        ("snapshots list -p other", "of another profile"),
+    ),
+    "snapshots show": (
+        ("snapshots show latest", "the newest one"),
+        ("snapshots show latest work/src", "a directory in it"),
+    ),
+    "snapshots diff": (
+        ("snapshots diff 20261115T093000Z-3f2a9c", "since that one"),
+        ("snapshots diff 20261115T093000Z-3f2a9c latest", "the same"),
+    ),
+    "snapshots verify": (
+        ("snapshots verify", "all of them"),
+        ("snapshots verify latest", "one"),
+    ),
+    "snapshots prune": (
+        ("snapshots prune --dry-run", "show what would go"),
+        ("snapshots prune", "by the rules"),
+        ("snapshots prune 20261115T093000Z-3f2a9c", "one, for good"),
+    ),
+    "snapshots keep": (
+        ("snapshots keep latest", "until `snapshots unkeep`"),
+        ("snapshots keep 20261115T093000Z-3f2a9c", "another one"),
+    ),
+    "snapshots unkeep": (
+        ("snapshots unkeep latest", "the rules decide"),
+        ("snapshots unkeep 20261115T093000Z-3f2a9c", "another one"),
+    ),
+    "snapshots export": (
+        ("snapshots export /fsx/me/work.tar.lz4", "the newest"),
+        ("snapshots export /fsx/me/old.tar.lz4 latest", "the same"),
+    ),
+    "snapshots import": (
+        ("snapshots import /fsx/me/w.tar.lz4", "as the newest"),
+        ("snapshots import /fsx/me/w.tar.lz4 --dry-run", "try it"),
+    ),
+    "allocate": (
+        ("allocate --gpus 2 --time 8h", "two GPUs for 8 hours"),
+        ("allocate --node 3 --wait 1h", "node-3, waiting up to an hour"),
+        ("allocate --last", "as last time"),
+    ),
+    "nodes": (
+        ("nodes", "what is free, which are warm"),
+        ("nodes -p other", "of another cluster"),
+    ),
+    "attach": (
+        ("attach", "Ctrl-b d leaves it"),
+        ("attach --json", "print the command instead"),
+    ),
+    "setup": (
+        ("setup login.cluster.edu --store /fsx/me/scratchflow", "once"),
+        ("setup login.cluster.edu --partition gpu --time 4:00:00", "more"),
+        ("setup --remove", "undo it"),
+    ),
+    "doctor": (
+        ("doctor", "each check with its fix"),
+        ("doctor -p other", "of another profile"),
+    ),
+    "profiles": (
+        ("profiles list", "what there is"),
+        ("profiles use other", "what commands use from now on"),
+        ("status -p other", "another one, for one command"),
+    ),
+    "profiles list": (
+        ("profiles list", "`*` marks the one in use"),
+        ("profiles list --json", "for scripts"),
+    ),
+    "profiles use": (
+        ("profiles use other", "from now on"),
+        ("up -p other", "for one command"),
+    ),
+    "profiles add": (
+        ("profiles add lab --login lab-login", "a cluster"),
+        ("profiles add here --set scheduler=none", "without a cluster"),
+    ),
+    "profiles copy": (
+        ("profiles copy lab long --set slurm.time=2-0", "for long jobs"),
+        ("profiles copy lab big --set slurm.gpus=8", "for more GPUs"),
+    ),
+    "profiles remove": (
+        ("profiles remove old", "shows the change and asks"),
+        ("profiles remove old --dry-run", "show what goes and what stays"),
+    ),
+    "config": (
+        ("config show --origin", "every setting, and who says so"),
+        ("config set slurm.partition gpu", "change one"),
+    ),
+    "config show": (
+        ("config show", "every setting in force"),
+        ("config show --origin -p other", "with where it came from"),
+    ),
+    "config path": (
+        ("config path", "where the file is"),
+        ("config path --json", "and whether it exists"),
+    ),
+    "config set": (
+        ("config set slurm.partition gpu", "a text"),
+        ("config set backup.every 15m", "a time"),
+        ('config set backup.exclude \'["*.o", "build/"]\'', "a list"),
+    ),
+    "config get": (
+        ("config get slurm.partition", "the value in force"),
+        ("config get backup.every -p other", "of another profile"),
+    ),
+    "config unset": (
+        ("config unset slurm.partition", "back to the default"),
+        ("config unset default_profile", "no default any more"),
+    ),
+}
+
+# What people type first, and the command that does it.
+OTHER_WORDS = {
+    "start": "up",
+    "login": "attach",
+    "ssh": "attach",
+    "shell": "attach",
+    "stop": "clear",
+    "end": "clear",
+    "release": "clear",
+    "cancel": "clear",
+    "free": "clear",
+    "down": "clear",
+    "exit": "clear",
+    "move": "hop",
+    "migrate": "hop",
+    "save": "backup",
+    "snapshot": "backup",
+    "undo": "restore",
+    "checkout": "restore",
+    "ls": "snapshots list",
+    "list": "snapshots list",
+    "log": "snapshots list",
+    "history": "snapshots list",
+    "diff": "snapshots diff",
+    "verify": "snapshots verify",
+    "prune": "snapshots prune",
+    "keep": "snapshots keep",
+    "export": "snapshots export",
+    "import": "snapshots import",
+    "salloc": "allocate",
+    "alloc": "allocate",
+    "sinfo": "nodes",
+    "squeue": "status",
+    "init": "setup",
+    "install": "setup",
+    "uninstall": "setup --remove",
+    "check": "doctor",
+    "settings": "config show",
+    "get": "config get",
+    "set": "config set",
+    "profile": "profiles",
+    "use": "profiles use",
+    "code": "open",
+    "editor": "open",
+}
+
+
+def example_lines(words: str) -> list[str]:
+    """The examples of a command, aligned, each with its remark."""
+    rows = [(f"scratchflow {line}", remark) for line, remark in EXAMPLES.get(words, ())]
+    width = max((len(line) for line, _ in rows), default=0)
+    return [f"  {line:<{width}}  # {remark}" for line, remark in rows]
