@@ -32,10 +32,14 @@ class GlobalOptions(_Command):
     """Lets a command take the options of the top as its own, and remembers what they said."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        own: list[Any] = super().get_params(ctx)
-        if ctx.find_root().command is self or ctx.meta.get(_OWN_ONLY):
-            return own
-        return [*own[:-1], *_global(ctx), *own[-1:]]  # `--help` stays last
+        found: list[Any] = super().get_params(ctx)
+        if ctx.find_root().command is not self and not ctx.meta.get(_OWN_ONLY):
+            found = [*found[:-1], *_global(ctx), *found[-1:]]  # `--help` stays last
+        if ctx.resilient_parsing:  # the shell asks what could stand here
+            from scratchflow.cli.completion import offer_values
+
+            offer_values(found)
+        return found
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """A verb lists its own options; the global ones are one line. The top lists them all."""

@@ -19,6 +19,7 @@ from scratchflow.report.output import write_stdout
 
 PROGRAM = "scratchflow"
 COMPLETE_VARIABLE = "_SCRATCHFLOW_COMPLETE"
+SET_UP_COMPLETION = ("--install-completion", "--show-completion")
 # Where any option of `salloc` makes sense.
 ASKS_SLURM = frozenset({"allocate", "up", "hop", "setup"})
 
@@ -82,6 +83,15 @@ class Verbs(VerbGroup):
 
         return OTHER_WORDS.get(name)
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """The verbs without importing any of them: the shell waits for the answer."""
+        from typer.core import CompletionItem  # type: ignore[attr-defined]  # typer has it from its own click
+
+        verbs = [item for item in VERBS.items() if item[0].startswith(incomplete)]
+        if verbs and not incomplete.startswith("-"):
+            return [CompletionItem(name, help=verb.summary) for name, verb in verbs]
+        return super().shell_complete(ctx, incomplete)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for section in dict.fromkeys(verb.section for verb in VERBS.values()):
             rows = [(name, verb.summary) for name, verb in VERBS.items() if verb.section == section]
@@ -125,6 +135,10 @@ def top(
 def parse(arguments: Sequence[str]) -> Call[Any]:
     """The command line as a Call; what typer prints itself (help, completion) becomes its text."""
     printed = StringIO()
+    if any(word.startswith(SET_UP_COMPLETION) for word in arguments):
+        from scratchflow.cli.completion import complete_at_first_tab
+
+        complete_at_first_tab()
     try:
         with redirect_stdout(printed):
             command = typer.main.get_command(app)
