@@ -129,6 +129,8 @@ def _alias(alias: AliasShown | None) -> str:
 def _workspace(workspace: WorkspaceShown) -> str:
     if workspace.exists is False:
         return f"{workspace.path} is not there"
+    if workspace.exists is None and workspace.base_snapshot:
+        return f"{workspace.path}: an earlier job left snapshot {workspace.base_snapshot} there; `scratchflow up` looks"
     base = f", from snapshot {workspace.base_snapshot}" if workspace.base_snapshot else ""
     return f"{workspace.path}{base}{_seen(workspace.seen_time)}"
 

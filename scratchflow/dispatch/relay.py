@@ -20,7 +20,7 @@ from scratchflow.node.same_store import store_seen_here
 from scratchflow.reach.node import node_transport
 from scratchflow.reach.node_agent import ask_node, require_allocation
 from scratchflow.store.checks.freshness import growing
-from scratchflow.store.directory import find_place, open_place
+from scratchflow.store.directory import find_place
 from scratchflow.workspace.workspace import expand
 
 
@@ -62,9 +62,8 @@ def _store_seen(
     """The store as this host sees it, for the node to compare. What only looks makes no store."""
     store = expand(settings.profile.store, environment)
     is_look = do == "check node" or (isinstance(arguments, DryRun) and arguments.dry_run)
-    find = find_place if is_look else open_place
-    place = find(store, settings.profile.workspace)
-    return store_seen_here(place, str(store), make=not is_look)
+    home = expand("~", environment)
+    return store_seen_here(store, settings.profile.workspace, home, make=not is_look)
 
 
 def _growing_for(

@@ -197,7 +197,7 @@ def _start(login: LoginHost, held: HeldNode) -> Heartbeat:
         profile=to_plain(login.profile),
         hold_stdin=False,
     )
-    seen = store_seen_here(place, str(_store(login)), make=True)
+    seen = store_seen_here(_store(login), login.profile.workspace, login.home, make=True)
     request = encode(msgspec.structs.replace(asked, store_seen=seen))
     log = log_path(place, held.node)
     if held.job_id is None:

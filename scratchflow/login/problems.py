@@ -15,7 +15,9 @@ from scratchflow.model.errors import LatestUnreadable
 from scratchflow.model.results import AutobackupShown, Problem, SessionShown, WorkspaceShown
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, newer_elsewhere
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
+from scratchflow.store.known import store_lost
 from scratchflow.workspace.notes import read_restoring
 from scratchflow.workspace.workspace import expand, find_workspace
 
@@ -29,6 +31,13 @@ def store_replaced_problem(
     workspace = find_workspace(settings.profile, environment)
     store = expand(settings.profile.store, environment)
     error = store_replaced(workspace, store, node_name(environment))
+    if error is not None:
+        yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+
+
+def store_lost_problem(login: LoginHost, place: StoreDirectory) -> Iterator[Problem]:
+    """An empty place where a store was before."""
+    error = store_lost(login.home, place, login.host)
     if error is not None:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
 
@@ -48,17 +57,21 @@ def unreadable_snapshots(catalogue: Catalogue) -> Iterator[Problem]:
         )
 
 
-def half_restored(settings: Settings, environment: Mapping[str, str]) -> Iterator[Problem]:
-    """On one machine the notes can be read here; elsewhere `doctor` asks the node."""
-    if settings.profile.scheduler != "none":
-        return
-    restoring = read_restoring(find_workspace(settings.profile, environment))
-    if restoring is not None:
+def half_restored(
+    settings: Settings, environment: Mapping[str, str], heartbeat: Heartbeat | None = None
+) -> Iterator[Problem]:
+    """On one machine the notes say so; on a cluster the heartbeat does, `BEAT_S` late at most."""
+    restoring = heartbeat.restoring if heartbeat else ""
+    if settings.profile.scheduler == "none":
+        found = read_restoring(find_workspace(settings.profile, environment))
+        restoring = found.snapshot if found else ""
+    if restoring:
         yield Problem(
             name="restore.incomplete",
-            detail=f"the restore of {restoring.snapshot} did not finish: the workspace is half of two"
+            detail=f"the restore of {restoring} has not finished: the workspace is half of two"
             " states, and no backup is taken of it",
-            fix="`scratchflow restore` finishes it, `scratchflow restore --abandon` leaves it as it is",
+            fix="if it does not run any more, `scratchflow restore` finishes it, and"
+            " `scratchflow restore --abandon` leaves the workspace as it is",
         )
 
 

@@ -11,6 +11,7 @@ from scratchflow.login.problems import (
     half_restored,
     job_problems,
     lost_session,
+    store_lost_problem,
     store_replaced_problem,
     unreadable_snapshots,
     workspace_behind,
@@ -33,7 +34,7 @@ from scratchflow.model.results import (
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import read_verified
 from scratchflow.store.directory import find_place
-from scratchflow.store.heartbeats import Heartbeat, Pulses, read_heartbeats
+from scratchflow.store.heartbeats import Heartbeat, Pulses, current, read_heartbeats
 from scratchflow.workspace.workspace import expand, find_workspace
 
 
@@ -83,7 +84,12 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
         catalogue, verified = read_catalogue(place), read_verified(place)
         autobackup = autobackup_shown(settings, place, held, now)
         workspace = workspace_shown(settings, environment, place, held)
-        replaced = tuple(store_replaced_problem(settings, environment, held))
+        replaced = (
+            *store_lost_problem(login, place),
+            *store_replaced_problem(settings, environment, held),
+        )
+        job = held.job_id if held else None
+        heartbeat = current(place, held.node, job, held.name) if held and held.node else None
         return _Stored(
             workspace=workspace,
             snapshots=snapshots_shown(catalogue, verified, now.wall_s),
@@ -93,7 +99,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
             ),
             problems=(
                 *replaced,
-                *half_restored(settings, environment),
+                *half_restored(settings, environment, heartbeat),
                 *unreadable_snapshots(catalogue),
                 *workspace_gone(workspace, held),
                 *(() if replaced else workspace_behind(workspace, catalogue)),

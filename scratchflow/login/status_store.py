@@ -22,7 +22,7 @@ from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.checks.verified import Verification, verified_at
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat, Pulses, current, read_heartbeat
-from scratchflow.store.nodes import read_nodes
+from scratchflow.store.nodes import NodeRecord, read_nodes
 from scratchflow.workspace.notes import read_base
 from scratchflow.workspace.workspace import expand, find_workspace
 
@@ -66,8 +66,21 @@ def workspace_shown(
     if record is None:
         exists_there = heartbeat.workspace_exists if heartbeat else None
         return WorkspaceShown(path=path, exists=exists_there, base_snapshot=None)
+    if heartbeat is not None and heartbeat.restoring:
+        return WorkspaceShown(path=path, exists=True, base_snapshot=None, seen_time=heartbeat.time)
     seen = heartbeat.time if heartbeat and heartbeat.workspace_exists else record.time
-    return WorkspaceShown(path=path, exists=True, base_snapshot=record.snapshot, seen_time=seen)
+    exists_now = True if heartbeat or _is_of_this_job(record, held) else None
+    return WorkspaceShown(
+        path=path, exists=exists_now, base_snapshot=record.snapshot, seen_time=seen
+    )
+
+
+def _is_of_this_job(record: NodeRecord, held: Allocation | None) -> bool:
+    """Whether the record was written in this job: between two jobs a site may empty its scratch."""
+    if held is None or record.job_id == held.job_id:
+        return True
+    written_s = epoch(record.time)
+    return written_s is not None and held.start_time is not None and written_s >= held.start_time
 
 
 def is_here(settings: Settings, environment: Mapping[str, str], held: Allocation | None) -> bool:

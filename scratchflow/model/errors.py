@@ -295,8 +295,11 @@ class NodeSilent(ScratchflowError):
 
     code = "node.silent"
     exit_code = 24
-    message = "node `{node}` is still ours (job {job_id}), but does not answer: {reason}"
-    hint = "wait a minute and try again, or `scratchflow clear --no-backup`, then `scratchflow up`"
+    message = "node `{node}` is still ours (job {job_id}), but gave no answer: {reason}"
+    hint = (
+        "try again; `scratchflow doctor` looks at the node. Only if it never answers: `scratchflow clear --no-backup` "
+        "gives it up, with what was not saved"
+    )
     retryable = True
 
 
@@ -616,6 +619,18 @@ class StoreNotShared(ScratchflowError):
     )
 
 
+class StoreLost(ScratchflowError):
+    """The store was at this path before, and there is nothing now: its file system may not be mounted."""
+
+    code = "store.lost"
+    exit_code = 10
+    message = "the store `{store}` was there before, and is empty on `{host}` now"
+    hint = (
+        "check that its file system is mounted (`findmnt -T {store}`); if you removed the store on purpose, "
+        "`rm {note}` on `{host}` lets a new one begin there"
+    )
+
+
 class StoreReplaced(ScratchflowError):
     """The store that the workspace was saved to is not there any more; something else has its path."""
 
@@ -626,8 +641,9 @@ class StoreReplaced(ScratchflowError):
         "hold snapshot {snapshot}, so nothing is saved to it"
     )
     hint = (
-        "check that it is mounted (`findmnt -T {store}`); if that store is gone for good, start a new "
-        "one with `scratchflow config set store PATH` and another path"
+        "check that it is mounted (`findmnt -T {store}`); if it is, `mv {workspace} {workspace}.mine` on {node} "
+        "keeps what is there, and `scratchflow up` brings the newest snapshot; if the old store is gone for good, "
+        "start a new one with `scratchflow config set store PATH` and another path"
     )
 
 

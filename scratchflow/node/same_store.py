@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from scratchflow.disk.trees import is_empty_or_missing
 from scratchflow.model.errors import StoreNotShared, StoreReplaced
 from scratchflow.model.requests import StoreSeen
 from scratchflow.node.context import NodeContext
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.identity import ensure_store_id, has_snapshots, read_store_id
+from scratchflow.store.known import note_store, store_lost
 from scratchflow.workspace.notes import Base, read_base_note
 from scratchflow.workspace.workspace import Workspace
 
@@ -39,6 +41,8 @@ def store_replaced(workspace: Workspace, store: Path, node: str) -> StoreReplace
     base = read_base_note(workspace, store)
     if base is None or _is_store_of(place, read_store_id(place), base):
         return None
+    if is_empty_or_missing(workspace.path) and has_snapshots(place):
+        return None  # nothing here came from another store any more
     return StoreReplaced(store=store, node=node, workspace=workspace.path, snapshot=base.snapshot)
 
 
@@ -47,9 +51,21 @@ def not_shared(context: NodeContext, seen: StoreSeen) -> StoreNotShared:
     return StoreNotShared(node=context.node, store=context.store, login=seen.host, other=seen.path)
 
 
-def store_seen_here(place: StoreDirectory, path: str, *, make: bool) -> StoreSeen | None:
-    """What this login host tells a node to compare with; None when the store has no id yet."""
+def store_seen_here(store: Path, name: str, home: Path, *, make: bool) -> StoreSeen | None:
+    """What this login host tells a node to compare with; None when the store has no id yet.
+
+    With `make` a store that is new gets one. StoreLost if there was a store at this path before.
+    """
+    place = find_place(store, name)
+    if make:
+        lost = store_lost(home, place, os.uname().nodename)
+        if lost is not None:
+            raise lost
+        place = open_place(store, name)
     store_id = ensure_store_id(place) if make else read_store_id(place)
+    if store_id:
+        note_store(home, place, store_id)
+    path = str(store)
     return StoreSeen(id=store_id, host=os.uname().nodename, path=path) if store_id else None
 
 

@@ -38,10 +38,11 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
             note_taken_up(context, place, notify)
         newer = newer_elsewhere(catalogue, base)
         return Settled(action="nothing", path=path, snapshot=base, newer=newer)
-    wanted = RestoreOptions(
-        snapshot=request.snapshot or find_snapshot(catalogue, LATEST).id, dry_run=request.dry_run
-    )
-    restored = restore(context, notify, wanted)
+    if request.snapshot is None and _began_restore_here(context, place):
+        wanted = LATEST  # which a restore that was begun takes for its own snapshot
+    else:
+        wanted = request.snapshot or find_snapshot(catalogue, LATEST).id
+    restored = restore(context, notify, RestoreOptions(snapshot=wanted, dry_run=request.dry_run))
     # Going back over other work is a snapshot of its own; that is what is there now.
     snapshot = restored.committed_as or restored.snapshot
     return Settled(action="restored", path=path, snapshot=snapshot, restored=restored)
@@ -59,8 +60,19 @@ def present_base(context: NodeContext, place: StoreDirectory) -> str | None:
         return None
     if context.job_id is None or base == read_catalogue(place).newest_id:
         return base
+    return base if _is_of_this_job(context, place) else None
+
+
+def _began_restore_here(context: NodeContext, place: StoreDirectory) -> bool:
+    """Whether this very job began a restore that did not finish: that is what its user wants back."""
+    if read_restoring(context.workspace) is None:
+        return False
+    return context.job_id is None or _is_of_this_job(context, place)
+
+
+def _is_of_this_job(context: NodeContext, place: StoreDirectory) -> bool:
     records = [record for record in read_nodes(place) if record.node == context.node]
-    return base if any(record.job_id == context.job_id for record in records) else None
+    return any(record.job_id == context.job_id for record in records)
 
 
 def _is_enough(

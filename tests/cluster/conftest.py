@@ -92,7 +92,13 @@ def small_minicluster(private_laptop: tuple[str, ...], tmp_path: Path) -> Iterat
 @pytest.fixture(scope="module", autouse=True)
 def clean_slate(minicluster: Minicluster) -> None:
     """Nothing that another module left on the store or on a scratch; a node that is down has its turn later."""
-    minicluster.exec("login", "sh", "-c", "rm -rf /fsx/alice/*", check=False)
+    minicluster.exec(
+        "login",
+        "sh",
+        "-c",
+        "rm -rf /fsx/alice/* ~alice/.local/share/scratchflow/stores",
+        check=False,
+    )
     for node in minicluster.node_states():
         minicluster.exec(node, "sh", "-c", "rm -rf /scratch/alice", check=False)
 

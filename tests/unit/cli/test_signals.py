@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from scratchflow.cli.signals import ENDING, Interrupted, SignalGate
+from scratchflow.cli.signals import ENDING, SignalGate
+from scratchflow.process.interrupted import Interrupted
 
 
 @pytest.fixture

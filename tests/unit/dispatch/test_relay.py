@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import msgspec
@@ -12,8 +13,8 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.dispatch import relay as module
 from scratchflow.dispatch.relay import relay
-from scratchflow.model.errors import AllocationMissing
-from scratchflow.model.requests import NOTHING, Backup, Restore
+from scratchflow.model.errors import AllocationMissing, StoreLost
+from scratchflow.model.requests import NOTHING, Backup, Restore, Settle
 from scratchflow.model.results import BackupTaken, ChecksDone
 from scratchflow.store.identity import read_store_id
 from scratchflow.testing.slurm import FakeSlurm
@@ -45,7 +46,7 @@ class Node:
         return self.answer
 
     def relay(self, do: str, arguments: Any, **options: Any) -> Any:
-        environment = {"USER": "u", "HOME": "/h", "PATH": ""}
+        environment = {"USER": "u", "HOME": str(self.desk.scratch.parent), "PATH": ""}
         settings = self.desk.context.settings
         options = {"verbose": False, **options}
         return relay(settings, do, arguments, environment, lambda _: None, **options)
@@ -111,3 +112,14 @@ def test_a_file_grows_only_while_the_node_is_checked(node: Node) -> None:
     seen = node.asked[-1].store_seen
     assert seen
     assert not (node.desk.place.directory / seen.grows).exists()
+
+
+def test_an_empty_place_where_the_store_was_is_refused_untouched(node: Node) -> None:
+    node.fake.add(job_name("test", "abc123"))
+    node.relay("backup", Backup())
+    store = node.desk.context.store
+    shutil.rmtree(store)
+    with pytest.raises(StoreLost):
+        node.relay("settle", Settle())
+    assert len(node.asked) == 1
+    assert not store.exists()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from pathlib import Path
 
 import msgspec
 
@@ -11,6 +13,9 @@ from scratchflow.model.times import iso_time
 from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.store.checks.verified import Verification, record_verified
+from scratchflow.store.identity import ensure_store_id
+from scratchflow.store.known import note_store
+from scratchflow.store.nodes import read_nodes, record_node
 from tests.unit.login.test_status import Login
 
 
@@ -50,3 +55,31 @@ def test_an_interval_for_one_start_is_not_called_a_change_of_settings(held: Logi
     once = msgspec.structs.replace(held.settings.profile, backup=backup)
     assert settings_digest(once) == settings_digest(held.settings.profile)
     assert held.problems() == []
+
+
+def test_a_copy_of_an_earlier_job_is_not_said_to_be_there(held: Login) -> None:
+    """Between two jobs a site may empty its scratch."""
+    record = read_nodes(held.place)[0]
+    yesterday = iso_time(time.time() - 86400) or ""
+    record_node(held.place, msgspec.structs.replace(record, job_id=6, time=yesterday))
+    seen = held.look()
+    assert (seen.workspace.exists, seen.workspace.base_snapshot) == (None, record.snapshot)
+    assert "from snapshot" not in "\n".join(shown(seen))
+
+
+def test_a_restore_that_did_not_finish_on_the_node_is_shown(held: Login) -> None:
+    snapshot = held.desk.ids[0]
+    held.beat(workspace_exists=True, restoring=snapshot)
+    seen = held.look()
+    assert seen.workspace.base_snapshot is None
+    assert [problem.name for problem in seen.problems] == ["restore.incomplete"]
+    assert snapshot in seen.problems[0].detail
+    held.beat(workspace_exists=True)
+    assert held.problems() == []
+
+
+def test_a_store_that_is_not_mounted_is_not_called_new(held: Login) -> None:
+    home = Path(held.environment["HOME"])
+    note_store(home, held.place, ensure_store_id(held.place))
+    shutil.rmtree(held.desk.context.store)
+    assert "store.lost" in held.problems()

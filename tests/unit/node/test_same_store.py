@@ -186,3 +186,13 @@ def test_verify_of_another_store_checks_it_and_says_so(desk: Desk) -> None:
     another_store(desk)
     assert verify_snapshots(desk.context, desk.notify, []).checked == 1
     assert desk.warnings == ["store.replaced"]
+
+
+def test_a_workspace_that_was_moved_away_holds_nothing_back(desk: Desk) -> None:
+    desk.backup()
+    another_store(desk)
+    with pytest.raises(StoreReplaced):
+        desk.backup()
+    desk.work.rename(desk.work.with_name("work.mine"))
+    desk.restore()
+    assert (desk.work / "file").is_file()

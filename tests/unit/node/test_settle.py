@@ -12,6 +12,7 @@ from scratchflow.model.results import Settled
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle
 from scratchflow.store.catalogue import newer_elsewhere, read_catalogue
+from scratchflow.workspace.notes import Restoring, begin_restoring
 from tests.unit.conftest import Desk
 from tests.unit.login.test_status import Login
 
@@ -132,3 +133,22 @@ def test_up_warns_when_it_leaves_an_older_state() -> None:
     (warning,) = [one for one in heard if isinstance(one, Warned)]
     assert warning.code == "workspace.behind"
     assert "b" in warning.message
+
+
+def test_a_restore_that_this_job_began_is_finished_not_undone(desk: Desk) -> None:
+    job = in_job(desk, 1)
+    old = str(job.backup().snapshot)
+    wanted = job.content()
+    job.write("work/README", "newer, and longer")
+    job.backup()
+    begin_restoring(job.context.workspace, Restoring(snapshot=old, mode="delta"))
+    assert settled(job).action == "restored"
+    assert job.content() == wanted
+
+
+def test_one_that_an_earlier_job_began_gives_way_to_the_newest(desk: Desk, elsewhere: Desk) -> None:
+    old = desk.ids[0]
+    begin_restoring(desk.context.workspace, Restoring(snapshot=old, mode="delta"))
+    job = in_job(desk, 3)
+    assert settled(job).action == "restored"
+    assert job.content() == elsewhere.content()

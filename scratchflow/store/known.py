@@ -1,0 +1,61 @@
+"""Which store this account used at a path, noted in its home: an empty mount point is not taken for a new store.
+
+The node's own notes protect a workspace that is there. This note protects the case in which none is: a new job on a
+node with an empty scratch, while the shared file system is not mounted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.disk.durable import replace_file
+from scratchflow.model.errors import StoreLost
+from scratchflow.model.text import printable
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.identity import has_snapshots, read_store_id
+
+_DIRECTORY = ".local/share/scratchflow/stores"
+
+
+class KnownStore(msgspec.Struct, frozen=True):
+    """The content of a note; unknown keys are ignored."""
+
+    path: str
+    id: str
+
+
+def note_store(home: Path, place: StoreDirectory, store_id: str) -> None:
+    """Notes the store's id, if it is new. A home that cannot be written to loses only the note."""
+    note = KnownStore(printable(place.directory), store_id)
+    file = _file(home, place)
+    if _read(file) == note:
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(file, msgspec.json.encode(note) + b"\n", mode=0o600)
+    except OSError:
+        return  # the check that the note serves is an addition to the node's own
+
+
+def store_lost(home: Path, place: StoreDirectory, host: str) -> StoreLost | None:
+    """The error for a path that held a store before, and holds none now."""
+    file = _file(home, place)
+    if _read(file) is None or read_store_id(place) is not None or has_snapshots(place):
+        return None
+    return StoreLost(store=place.directory, host=host, note=file)
+
+
+def _read(file: Path) -> KnownStore | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=KnownStore)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _file(home: Path, place: StoreDirectory) -> Path:
+    name = hashlib.sha256(os.fsencode(place.directory)).hexdigest()[:16]
+    return home / _DIRECTORY / f"{name}.json"

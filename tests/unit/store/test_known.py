@@ -1,0 +1,79 @@
+"""A path that held a store and is empty now is a lost mount, not a new store."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scratchflow.store.directory import StoreDirectory, open_place
+from scratchflow.store.identity import ensure_store_id
+from scratchflow.store.known import note_store, store_lost
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> StoreDirectory:
+    return open_place(tmp_path / "store", "work")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    return tmp_path / "home"
+
+
+def test_a_place_that_was_never_used_is_not_lost(home: Path, place: StoreDirectory) -> None:
+    assert store_lost(home, place, "login-1") is None
+
+
+def test_a_used_place_is_lost_when_it_is_empty_or_gone(home: Path, place: StoreDirectory) -> None:
+    note_store(home, place, ensure_store_id(place))
+    assert store_lost(home, place, "login-1") is None
+    for path in place.directory.iterdir():
+        path.unlink()
+    assert store_lost(home, place, "login-1")
+    shutil.rmtree(place.directory.parent)
+    error = store_lost(home, place, "login-1")
+    assert error
+    assert (error.exit_code, error.code) == (10, "store.lost")
+    assert "login-1" in str(error)
+
+
+def test_the_hint_names_the_note_that_can_be_removed(home: Path, place: StoreDirectory) -> None:
+    note_store(home, place, "0" * 32)
+    error = store_lost(home, place, "login-1")
+    assert error
+    (note,) = (home / ".local/share/scratchflow/stores").iterdir()
+    assert f"rm {note}" in error.shown_hint
+    note.unlink()
+    assert store_lost(home, place, "login-1") is None
+
+
+def test_another_store_at_the_path_is_not_lost_and_is_noted_instead(
+    home: Path, place: StoreDirectory
+) -> None:
+    note_store(home, place, "0" * 32)
+    store_id = ensure_store_id(place)
+    assert store_lost(home, place, "login-1") is None
+    note_store(home, place, store_id)
+    (note,) = (home / ".local/share/scratchflow/stores").iterdir()
+    assert store_id in note.read_text()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff"])
+def test_a_note_that_cannot_be_read_is_none(
+    home: Path, place: StoreDirectory, content: bytes
+) -> None:
+    note_store(home, place, "0" * 32)
+    (note,) = (home / ".local/share/scratchflow/stores").iterdir()
+    note.write_bytes(content)
+    assert store_lost(home, place, "login-1") is None
+
+
+def test_a_home_that_is_no_directory_costs_only_the_note(
+    tmp_path: Path, place: StoreDirectory
+) -> None:
+    (tmp_path / "file").write_text("")
+    note_store(tmp_path / "file", place, "0" * 32)
+    assert store_lost(tmp_path / "file", place, "login-1") is None
