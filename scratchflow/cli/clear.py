@@ -56,12 +56,20 @@ def _shown(cleared: Cleared) -> Iterator[str]:
         missing = counted(cleared.unsaved, "path")
         yield f"snapshot {cleared.snapshot} holds the workspace without {missing}{_read_back(cleared)}"
     if cleared.released:
-        job = f"job {cleared.job_id} was given back" if cleared.job_id else "the session was ended"
-        yield job
+        yield _released(cleared)
     else:
         yield "there was no allocation"
     if cleared.parked:
         yield "the ssh alias is parked; `scratchflow up` starts again"
+
+
+def _released(cleared: Cleared) -> str:
+    numbers = cleared.job_ids or ([cleared.job_id] if cleared.job_id is not None else [])
+    if not numbers:
+        return "the session was ended"
+    if len(numbers) == 1:
+        return f"job {numbers[0]} was given back"
+    return f"jobs {', '.join(map(str, numbers))} were given back"
 
 
 def _read_back(cleared: Cleared) -> str:

@@ -190,7 +190,10 @@ class AliasUnverified(ScratchflowError):
     code = "alias.unverified"
     exit_code = 14
     message = "`ssh {alias}` does not get to `{node}`: {reason}"
-    hint = "the node stays ours; `ssh -v {alias}` shows where it ends, `scratchflow allocate` tries again"
+    hint = (
+        "`scratchflow status` says whether the node is still held, `ssh -v {alias}` where the connection ends; "
+        "`scratchflow up` tries again"
+    )
     retryable = True
 
 
