@@ -1,0 +1,94 @@
+"""Steps that every restore shares: what is chosen, what counts as saved, what is told."""
+
+from __future__ import annotations
+
+from array import array
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.archive.read.reader import open_index
+from scratchflow.model.errors import PathMissing
+from scratchflow.node.restore.source import RestoreOptions, Source
+from scratchflow.node.restore.steps import (
+    aside_id,
+    chosen_part,
+    foretell_part,
+    held_by,
+    locked_store,
+    safety_snapshot,
+    save_now,
+    shown_aside,
+    summary,
+    trusted_flags,
+)
+from scratchflow.node.snapshot.options import SnapshotOptions
+from tests.unit.conftest import Desk
+
+
+@pytest.fixture
+def source(desk: Desk) -> Source:
+    taken = desk.backup().snapshot
+    assert taken
+    index = open_index(desk.place.archive(taken))
+    return Source(taken, index, ["work"], desk.place.archive)
+
+
+def test_a_path_that_the_snapshot_lacks_is_named(source: Source) -> None:
+    assert chosen_part(source, RestoreOptions("latest")) is None
+    with pytest.raises(PathMissing, match="work/none"):
+        chosen_part(source, RestoreOptions("latest", paths=("work/src", "work/none")))
+
+
+def test_what_a_part_would_write_is_told_and_nothing_is_written(
+    desk: Desk, source: Source, tmp_path: Path
+) -> None:
+    part = chosen_part(source, RestoreOptions("latest", paths=("work/src", "work/README")))
+    told = foretell_part(desk.context, source, part, tmp_path / "target")
+    assert (told.written_files, told.written_bytes, told.dry_run) == (2, 12, True)
+    assert (told.files, told.target) == (3, str(tmp_path / "target"))
+    assert foretell_part(desk.context, source, None, tmp_path).written_files == 3
+    assert not (tmp_path / "target").exists()
+
+
+def test_a_workspace_that_is_saved_already_needs_no_safety_snapshot(
+    desk: Desk, source: Source
+) -> None:
+    saved = save_now(desk.context, desk.notify, SnapshotOptions(purpose="safety"))
+    assert safety_snapshot(saved) is None
+    desk.write("work/README", "unsaved")
+    saved = save_now(desk.context, desk.notify, SnapshotOptions(purpose="safety"))
+    assert safety_snapshot(saved) == desk.ids[-1] != source.id
+
+
+def test_what_could_not_be_read_is_not_held(desk: Desk) -> None:
+    saved = save_now(desk.context, desk.notify, SnapshotOptions())
+    notify = desk.notify
+    notify.unreadable.append(b"work/closed/")
+    held = held_by(saved, notify)
+    assert held.unsaved == {b"work/closed"}
+    assert held.entry_at(b"work/README") is not None
+
+
+def test_flags_of_another_tree_are_not_trusted(desk: Desk) -> None:
+    saved = save_now(desk.context, desk.notify, SnapshotOptions())
+    assert trusted_flags(saved) is saved.flags
+    fewer = msgspec.structs.replace(saved, flags=array("B", saved.flags[:-1]))
+    assert len(trusted_flags(fewer)) == len(saved.scanned)
+
+
+def test_only_an_id_goes_into_the_name_of_what_is_moved_aside(desk: Desk, source: Source) -> None:
+    assert aside_id(desk.context, source) == source.id
+    named = msgspec.structs.replace(source, id="../../" + "x" * 300)
+    assert len(aside_id(desk.context, named)) == 6
+    assert shown_aside(desk.context, [b"work/b", b"work/a\x1b"])[1] == str(desk.work / "b")
+    assert "\x1b" not in shown_aside(desk.context, [b"work/a\x1b"])[0]
+
+
+def test_the_store_is_free_again_after_a_failure(desk: Desk, source: Source) -> None:
+    with pytest.raises(KeyError), locked_store(desk.context, desk.notify):
+        raise KeyError
+    with locked_store(desk.context, desk.notify) as lock:
+        lock.assert_held()
+    assert summary(desk.context, source, "nothing", 0, 0).target == str(desk.work)

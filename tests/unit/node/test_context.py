@@ -1,0 +1,86 @@
+"""What a flow knows of where it is: refused where it could save nothing, or save itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.config.settings import Asked, Settings, load_settings
+from scratchflow.model.errors import StoreLocked, StoreOverlaps, WorkspaceElsewhere
+from scratchflow.node.context import node_context
+from scratchflow.store.directory import open_place
+from tests.unit.conftest import Desk
+
+ENVIRONMENT = {"USER": "u", "HOME": "/h"}
+
+
+def _settings(directory: Path, **keys: str) -> Settings:
+    plain = {"scratch": f"{directory}/scratch", "store": f"{directory}/store", "scheduler": "none"}
+    lines = [f'{key} = "{value}"' for key, value in (plain | keys).items()]
+    (directory / "config.toml").write_text("\n".join(["[profiles.test]", *lines]))
+    return load_settings(Asked(config=str(directory / "config.toml")), ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    "store",
+    ["scratch/work/store", "scratch/work", "scratch/.scratchflow", "scratch/.scratchflow/work/x"],
+)
+def test_a_store_inside_what_it_saves_is_refused(tmp_path: Path, store: str) -> None:
+    with pytest.raises(StoreOverlaps):
+        node_context(_settings(tmp_path, store=f"{tmp_path}/{store}"), ENVIRONMENT)
+
+
+def test_a_workspace_inside_its_store_is_refused(tmp_path: Path) -> None:
+    settings = _settings(tmp_path, scratch=f"{tmp_path}/store/work")
+    with pytest.raises(StoreOverlaps):
+        node_context(settings, ENVIRONMENT)
+
+
+def test_a_link_does_not_hide_that_the_store_lies_in_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "scratch/work/inside").mkdir(parents=True)
+    (tmp_path / "store").symlink_to("scratch/work/inside")
+    with pytest.raises(StoreOverlaps):
+        node_context(_settings(tmp_path), ENVIRONMENT)
+
+
+def test_a_store_beside_the_workspace_or_with_a_longer_name_will_do(tmp_path: Path) -> None:
+    for store in ("scratch/store", "scratch/work-store"):
+        context = node_context(_settings(tmp_path, store=f"{tmp_path}/{store}"), ENVIRONMENT)
+        assert context.store == tmp_path / store
+
+
+def test_a_workspace_of_another_machine_is_refused_unless_it_is_not_needed(tmp_path: Path) -> None:
+    settings = _settings(tmp_path, scheduler="slurm", login="cluster")
+    with pytest.raises(WorkspaceElsewhere):
+        node_context(settings, ENVIRONMENT)
+    assert node_context(settings, ENVIRONMENT, needs_scratch=False).job_id is None
+    (tmp_path / "scratch").mkdir()  # a plain ssh session on the node, where Slurm says nothing
+    assert node_context(settings, ENVIRONMENT).workspace.scratch == tmp_path / "scratch"
+
+
+def test_who_has_to_wait_for_the_store_is_told_once_and_who_will_not_is_refused(desk: Desk) -> None:
+    place = open_place(desk.context.store, "work")
+    remarks: list[str] = []
+    with desk.context.lock(place, "backup"):
+        with pytest.raises(StoreLocked):
+            desk.context.lock(place, "prune", wait_s=0, remark=remarks.append)
+        assert remarks == []
+        with pytest.raises(StoreLocked):
+            desk.context.lock(place, "prune", wait_s=0.01, remark=remarks.append)
+    assert remarks[0].endswith("waiting for it")
+
+
+def test_what_a_killed_restore_left_goes_before_the_next_command(desk: Desk) -> None:
+    left = desk.context.workspace.state / "incoming-dead"
+    left.mkdir(parents=True)
+    with desk.context.alone(lambda _: None):
+        assert not left.exists()
+
+
+def test_two_contexts_draw_different_tokens(desk: Desk) -> None:
+    again = msgspec.structs.replace(desk.context)
+    assert desk.context.token(4) != again.token(4)
+    assert len(os.fsencode(again.token(4))) == 8
