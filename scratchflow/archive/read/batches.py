@@ -32,7 +32,7 @@ class Batch(msgspec.Struct, frozen=True):
 
 def batches_of(small: list[Unit], large: list[int]) -> list[Batch]:
     """All files in the same order, in batches that processes can share."""
-    each = -(-(len(small) + len(large)) // (MAX_SHARES - 1))
+    each = max(1, -(-(len(small) + len(large)) // (MAX_SHARES - 1)))
     batches = [Batch(units=small[at : at + each]) for at in range(0, len(small), each)]
     return batches + [Batch(large=large[at : at + each]) for at in range(0, len(large), each)]
 

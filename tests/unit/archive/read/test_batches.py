@@ -1,0 +1,60 @@
+"""The files of a restore, shared out: each once, whatever frames hold them."""
+
+from __future__ import annotations
+
+import os
+from array import array
+
+import pytest
+
+from scratchflow.archive.read.batches import Unit, batches_of, spread, units_of
+from scratchflow.archive.read.reader import Archives
+from scratchflow.archive.workers.queue import MAX_SHARES
+from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from tests.unit.archive.conftest import Bench
+
+
+def _units(count: int, files: int) -> list[Unit]:
+    return [((0, number), array("I", range(number * files, (number + 1) * files)))
+            for number in range(count)]  # fmt: skip
+
+
+def _entries(units: list[Unit]) -> list[int]:
+    return [entry for _, entries in units for entry in entries]
+
+
+def test_each_file_is_in_one_unit_or_large_and_the_newest_come_first(bench: Bench) -> None:
+    (bench.work / "large").write_bytes(os.urandom(FRAME_BYTES + 1))
+    for number in range(5):
+        (bench.work / f"small-{number}").write_bytes(b"%d" % number)
+    for number in range(600):
+        (bench.work / f"empty-{number:03}").touch()
+    os.utime(bench.work / "empty-599", (0, 4_000_000_000))
+    index = bench.backup("A")
+    with Archives(index, bench.path) as archives:
+        files = list(index.regular_files())
+        small, large = units_of(archives, files)
+    assert [index.path(entry) for entry in large] == [b"work/large"]
+    assert sorted([*_entries(small), *large]) == files
+    newest = [max(index.mtime_ns[entry] for entry in entries) for _, entries in small]
+    assert newest == sorted(newest, reverse=True)
+    assert max(len(entries) for _, entries in small) <= 512
+
+
+@pytest.mark.parametrize(("small", "large"), [(0, 0), (1, 0), (0, 3), (5000, 0), (1800, 1900)])
+def test_there_are_never_more_lots_than_can_be_shared_out(small: int, large: int) -> None:
+    units, files = _units(small, 2), list(range(100_000, 100_000 + large))
+    lots = batches_of(units, files)
+    assert len(lots) <= MAX_SHARES
+    assert [entry for lot in lots for entry in lot.entries()] == [*_entries(units), *files]
+    assert not any(lot.units and lot.large for lot in lots)
+
+
+@pytest.mark.parametrize(("units", "files", "threads"), [(1, 1000, 4), (3, 10, 8), (64, 10, 4)])
+def test_few_frames_are_cut_into_lots_for_all_threads(units: int, files: int, threads: int) -> None:
+    whole = _units(units, files)
+    lots = spread(whole, threads)
+    assert _entries(lots) == _entries(whole)
+    assert len(lots) >= min(units * files // 16, threads * 4)
+    if units >= threads * 4:
+        assert lots == whole
