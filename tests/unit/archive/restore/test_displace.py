@@ -12,6 +12,7 @@ import pytest
 from scratchflow.archive.restore import displace as module
 from scratchflow.archive.restore.displace import Displacer, Displacing, FirstChange, Held
 from scratchflow.archive.tree.index import Index
+from scratchflow.disk.exchange import exchange
 from tests.unit.archive.conftest import Bench
 
 
@@ -73,6 +74,24 @@ def test_what_somebody_wrote_since_goes_aside(bench: Bench, directory: int, chan
     assert aside.is_symlink() if change == "a link" else aside.read_bytes().startswith(b"PRECI")
     assert how.moved == [b"work/file.before-B"]
     assert [code for code, _, _ in bench.warnings] == ["files.moved_aside"]
+
+
+def test_what_is_written_between_the_last_look_and_the_swap_goes_aside(
+    bench: Bench, directory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = bench.work / "file"
+    file.write_bytes(b"saved")
+    how, index = _saved(bench)
+
+    def write_first(one: bytes, other: bytes, where: int) -> bool:
+        file.write_bytes(b"PRECIOUS")
+        return exchange(one, other, where)
+
+    monkeypatch.setattr(module, "exchange", write_first)
+    (bench.work / "created").write_bytes(b"wanted")
+    Displacer(how).put(directory, b"created", b"work/file", _wanted(index, b"work/file"))
+    assert file.read_bytes() == b"wanted"
+    assert (bench.work / "file.before-B").read_bytes() == b"PRECIOUS"
 
 
 def test_a_rewrite_with_the_same_bytes_is_held(bench: Bench, directory: int) -> None:

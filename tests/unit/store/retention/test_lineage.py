@@ -38,7 +38,7 @@ def _history(parents: list[int | None]) -> list[Manifest]:
 
 
 _PARENTS = st.lists(st.integers(0, 100), max_size=12).map(
-    lambda numbers: [None if n > at or not at else n % at for at, n in enumerate(numbers)]
+    lambda numbers: [n % at if at and n % 5 else None for at, n in enumerate(numbers)]
 )
 
 
@@ -57,6 +57,14 @@ def test_removing_in_any_order_keeps_who_came_from_whom(
     lineage = lineage_of(snapshots, noted)
     for one in left:
         assert list(line_of(one, lineage)) == [each for each in line_of(one, whole) if each in left]
+
+
+def test_a_snapshot_whose_parent_was_removed_still_has_its_ancestor() -> None:
+    snapshots = _history([None, 0, 1, 2])
+    noted = without(snapshots, lineage_of(snapshots, {}), {make_id(1), make_id(2)})
+    assert noted == {make_id(3): make_id(0)}
+    left = [snapshots[0], snapshots[3]]
+    assert lineage_of(left, noted) == {make_id(3): make_id(0)}
 
 
 def test_the_tip_of_a_fork_is_what_nothing_came_from() -> None:
