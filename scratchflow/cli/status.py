@@ -9,7 +9,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.charts import day_line, time_bar
 from scratchflow.cli.options import VerbCommand, caller
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors import StoreLost, StoreUnusable, UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import (
     AliasShown,
@@ -66,6 +66,8 @@ def shown(status: StatusShown) -> Iterator[str]:
         "auto-backup": _autobackup(status.autobackup),
         "tmux": _session(status.session),
     }
+    if any(problem.name in {StoreLost.code, StoreUnusable.code} for problem in status.problems):
+        rows |= dict.fromkeys(("snapshots", "auto-backup"), "not known: the store cannot be read")
     for name, text in rows.items():
         if text:
             yield f"{name:<12} {printable(text)}"

@@ -91,12 +91,13 @@ def _limits(path: Path, lacks: Sequence[str]) -> list[Check]:
 
 def _check_same_store(at_node: NodeContext, store: Check) -> Check:
     """The check of the store, which fails also when it is not the one that it should be."""
-    if not store.ok:
-        return store
     try:
+        # First: a mount that is lost leaves a directory in which other things are wrong, too.
         require_same_store(at_node)
     except ScratchflowError as error:
         return Check(name="store", ok=False, detail=str(error), fix=error.shown_hint)
+    if not store.ok:
+        return store
     same = ", the same as on the login host" if at_node.store_seen else ""
     return msgspec.structs.replace(store, detail=f"{store.detail}{same}")
 

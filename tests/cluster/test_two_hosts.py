@@ -116,3 +116,18 @@ def test_the_daily_loop_brings_everything_along(laptop: Laptop, minicluster: Min
     assert laptop.data("clear")["released"] is True
     assert minicluster.jobs() == []
     assert laptop.data("snapshots", "verify")["bad"] == []
+
+
+def test_a_node_that_lost_its_mount_saves_nothing_and_is_not_given_back(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", "--node", "1")
+    laptop.data("autobackup", "off")
+    assert laptop.ssh(f"echo precious > {WORK}/file").returncode == 0
+    minicluster.exec("node-1", "umount", "--lazy", "/fsx")
+    assert laptop.outcome("backup")["code"] == "store.not_shared"
+    assert laptop.outcome("clear")["code"] == "clear.backup_failed"
+    stores = [one for one in laptop.data("doctor")["checks"] if one["name"] == "store"]
+    assert [one["ok"] for one in stores] == [True, False]
+    assert "not the same directory" in stores[1]["detail"]
+    minicluster.run("crash", "node-1")  # its mounts are made anew with the next boot

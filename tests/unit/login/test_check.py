@@ -17,6 +17,7 @@ from scratchflow.model.requests import NOTHING
 from scratchflow.model.results import Check
 from scratchflow.node.context import node_context
 from scratchflow.node.progress import Notifier
+from scratchflow.node.same_store import store_seen_here
 from scratchflow.testing.slurm import FakeSlurm
 from tests.unit.login.test_status import NODE, Login
 
@@ -118,3 +119,22 @@ def test_what_the_partition_does_not_give_is_said_before_anybody_waits_for_it(
     checks = found(login)
     assert checks["slurm"].ok is not bool(word)
     assert word in checks["slurm"].fix
+
+
+def test_doctor_names_a_lost_mount_as_that_also_where_nobody_may_write(held: Login) -> None:
+    store = held.desk.context.store
+    mounted = store.parent / "mnt/store"
+    mounted.parent.mkdir()
+    profile = msgspec.structs.replace(held.settings.profile, store=str(mounted))
+    settings = msgspec.structs.replace(held.settings, profile=profile)
+    environment = {**held.environment, "SLURMD_NODENAME": NODE, "SLURM_JOB_ID": "7"}
+    seen = store_seen_here(store, "work", store.parent, make=False)
+    assert seen
+    seen = msgspec.structs.replace(seen, path=str(mounted))
+    context = msgspec.structs.replace(node_context(settings, environment), store_seen=seen)
+    mounted.parent.chmod(0o555)
+    done = check_node(context, Notifier(lambda _: None), NOTHING, environment)
+    (found,) = (one for one in done.checks if one.name == "store")
+    assert not found.ok
+    assert "not the same directory" in found.detail
+    assert "findmnt" in (found.fix or "")

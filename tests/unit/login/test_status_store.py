@@ -83,3 +83,18 @@ def test_a_store_that_is_not_mounted_is_not_called_new(held: Login) -> None:
     note_store(home, held.place, ensure_store_id(held.place))
     shutil.rmtree(held.desk.context.store)
     assert "store.lost" in held.problems()
+    assert "none yet" not in "\n".join(shown(held.look()))
+
+
+def test_nothing_is_said_of_a_store_that_cannot_be_read(held: Login) -> None:
+    """As when the file server is away."""
+    held.beat()
+    store = held.desk.context.store
+    store.rename(store.with_name("away"))
+    store.write_text("no directory")
+    seen = held.look()
+    assert [problem.name for problem in seen.problems] == ["store.unusable"]
+    text = "\n".join(shown(seen))
+    assert "none yet" not in text
+    assert "auto-backup  off" not in text
+    assert text.count("not known") == 2
