@@ -31,7 +31,9 @@ PROMISES = (
         "A snapshot brings back what was there when it was taken: bytes, modes, times, `user.*` attributes, links, holes.",
         ("tests/oracle/test_oracle.py", "tests/unit/archive/write/test_writer.py"),
         "{restores compared} restores compared with what was there",
-        "Owners, ACLs, other attributes and access times are not kept (docs/format.md).",
+        "Owners, ACLs, other attributes and access times are not kept (docs/format.md)."
+        " Where scratch is on a FUSE file system such as GlusterFS, a write through a mapping changes the mtime only when the kernel"
+        " writes the page out, up to half a minute later: the snapshot has the bytes, and the mtime of before or after.",
     ),
     Promise(
         "A restore removes nothing that no snapshot holds. It stays under `<name>.before-<id>`, or the restore is refused.",

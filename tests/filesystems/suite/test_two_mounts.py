@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import random
 from pathlib import Path
@@ -147,6 +148,27 @@ def test_a_restore_brings_what_was_saved_over_the_other_mount_a_moment_ago(tmp_p
         saved = backup(one, notify, SnapshotOptions())
         assert restore(two, notify, RestoreOptions()).snapshot == saved.snapshot
         assert (two.workspace.path / "file").read_text() == content
+
+
+def test_a_write_through_a_mapping_is_saved_whenever_its_time_comes(
+    tmp_path: Path,
+) -> None:
+    """FUSE changes the mtime only when the page is written out: nothing else shows the write."""
+    notify = Notifier(lambda _: None)
+    here = node(mounts()[0], mounts()[0] / "scratch")
+    file = here.workspace.path / "file"
+    file.parent.mkdir()
+    file.write_bytes(b"a" * 8192)
+    os.utime(file, ns=(10**18, 10**18))
+    with open(file, "r+b") as opened:
+        mapping = mmap.mmap(opened.fileno(), 0)
+    backup(here, notify, SnapshotOptions())
+    mapping[0] = ord("b")
+    is_late = os.stat(file).st_mtime_ns == 10**18
+    saved = backup(here, notify, SnapshotOptions())
+    restore(here, notify, RestoreOptions(saved.snapshot or "", to=tmp_path / "back"))
+    assert (tmp_path / "back/work/file").read_bytes()[:2] == b"ba"
+    assert is_late == (os.environ["FILESYSTEM"] in {"gluster", "sshfs"})
 
 
 def test_both_mounts_show_the_same_id(places: list[StoreDirectory]) -> None:
