@@ -16,7 +16,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 @app.command(cls=VerbCommand)
 def attach(context: typer.Context) -> Call[Attached]:
-    """Show our tmux session in this terminal: a shell on the node.
+    """Show our tmux session in this terminal: a shell on the node, in the workspace.
 
     Leave it with tmux's own `Ctrl-b d`; the node stays ours. With `--json`, or without a terminal,
     the command is printed instead of run.

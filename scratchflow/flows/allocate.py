@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
@@ -56,7 +57,8 @@ def session_here(cluster: Cluster, request: Hold) -> Allocated:
     name, session = settings.name, settings.profile.tmux_session
     reused = none.allocation(login.tmux, name, node) is not None
     if not request.dry_run:
-        none.allocate(login.tmux, name, session, node, login.shell)
+        shell = login_shell_argv(login.shell, login.workspace_path)
+        none.allocate(login.tmux, name, session, node, shell)
     return Allocated(
         job_id=None,
         node=node,

@@ -203,6 +203,7 @@ class _Ask(msgspec.Struct, frozen=True):
             node=node,
             shell=self.login.shell,
             overlap=steps_overlap(self.login.environment),  # asked before a node is at stake
+            directory=self.login.workspace_path,
         )
 
     @property
@@ -292,6 +293,7 @@ def _show(login: LoginHost, got: RunningAllocation, *, reused: bool) -> str | No
             got,
             login.shell,
             overlap=steps_overlap(login.environment),
+            directory=login.workspace_path,
         )
     except TmuxFailed as error:
         login.caution("tmux.failed", str(error))

@@ -25,6 +25,7 @@ from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.profile import Profile
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
 from scratchflow.ssh.config.names import is_login, is_name
+from scratchflow.workspace.workspace import expand
 
 _FALLBACK_SHELL = "/bin/sh"
 
@@ -52,6 +53,12 @@ class LoginHost(msgspec.Struct, frozen=True):
         """The user's own shell."""
         shell = pwd.getpwuid(os.getuid()).pw_shell
         return shell if os.access(shell, os.X_OK) else _FALLBACK_SHELL
+
+    @property
+    def workspace_path(self) -> str:
+        """Where the workspace is on the node, as far as this host can tell."""
+        scratch = expand(self.profile.scratch, self.environment, key="scratch")
+        return str(scratch / self.profile.workspace)
 
     @property
     def home(self) -> Path:

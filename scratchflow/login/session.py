@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.cluster.tmux.server import SOCKET
@@ -17,7 +18,8 @@ from scratchflow.reach.node_agent import require_allocation
 def ready_session(login: LoginHost, asked: Session) -> SessionReady:
     """The session, and what a terminal on its host runs to show it.
 
-    It may live on another login host of a pool. With `rebuild` it is opened here all the same: that
+    Its shell starts in the workspace; one that was started before there was any, and that nobody has
+    looked at, is started again. It may live on another login host of a pool. With `rebuild` it is opened here all the same: that
     one may be gone, and the session is only a view of the node.
     """
     name = login.settings.name
@@ -32,13 +34,26 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
             user=login.user,
         )
     if login.profile.scheduler == "none":
-        if none.allocation(login.tmux, name, node_name(login.environment)) is None:
+        node = node_name(login.environment)
+        if none.allocation(login.tmux, name, node) is None:
             raise AllocationMissing(profile=name)
+        shell = login_shell_argv(login.shell, login.workspace_path)
+        session = login.profile.tmux_session
+        none.allocate(login.tmux, name, session, node, shell, renew_unused=True)
     else:
         held = require_allocation(login.slurm, name)
         overlap = steps_overlap(login.environment)
         session = login.profile.tmux_session
-        pane = show_node(login.tmux, name, session, held, login.shell, overlap=overlap)
+        pane = show_node(
+            login.tmux,
+            name,
+            session,
+            held,
+            login.shell,
+            overlap=overlap,
+            directory=login.workspace_path,
+            renew_unused=True,
+        )
         login.note_session(pane.session)
     argv = login.tmux.attach_argv(name)
     session = argv[-1].removeprefix("=")

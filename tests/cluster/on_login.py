@@ -71,7 +71,7 @@ def do_kill(asked: dict[str, Any]) -> bool:
 
 def do_none(asked: dict[str, Any]) -> list[Any]:
     tmux, profile = Tmux(RUN, HOST), asked["profile"]
-    first = none.allocate(tmux, profile, asked["session"], "login", SHELL)
+    first = none.allocate(tmux, profile, asked["session"], "login", [SHELL, "-l"])
     second = none.allocation(tmux, profile, "login")
     return [first, second, none.release(tmux, profile), none.allocation(tmux, profile, "login")]
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from scratchflow.process.waiting import looks
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -167,3 +171,42 @@ def test_autobackup_on_writes_nothing_to_a_store_that_is_another_one(machine: Ma
     assert machine.outcome("autobackup", "on")["code"] == "store.replaced"
     assert list(store.iterdir()) == []
     assert problems(machine) == ["store.replaced"]
+
+
+def pane(machine: Machine, wanted: str) -> str:
+    """What tmux says of the window's shell."""
+    return machine.tmux("scratchflow", "display-message", "-p", "-t", "=scratchflow:", wanted)
+
+
+def look_at(machine: Machine, command: list[str]) -> None:
+    """A terminal shows the session, until its user leaves it."""
+    child, descriptor = pty.fork()
+    if child == 0:
+        os.execvpe(command[0], command, {**machine.environment, "TERM": "xterm"})  # noqa: S606 - a terminal is what is tried
+    try:
+        for _ in looks(60, 0.05):
+            if pane(machine, "#{session_attached}") == "1\n":
+                break
+        machine.tmux("scratchflow", "detach-client", "-s", "=scratchflow")
+        with suppress(OSError):  # the terminal is gone
+            while os.read(descriptor, 1 << 16):
+                pass
+    finally:
+        os.waitpid(child, 0)
+        os.close(descriptor)
+
+
+def starts_in(machine: Machine, directory: Path) -> bool:
+    wanted = f"{directory}\n"
+    return any(pane(machine, "#{pane_current_path}") == wanted for _ in looks(60, 0.05))
+
+
+def test_attach_starts_in_the_workspace_and_leaves_a_shell_that_was_used(machine: Machine) -> None:
+    machine.data("allocate")
+    work = Path(machine.data("create")["path"])
+    attach = machine.data("attach")["command"]
+    assert starts_in(machine, work)
+    look_at(machine, attach)
+    used = pane(machine, "#{pane_pid}")
+    assert machine.data("attach")["command"] == attach
+    assert pane(machine, "#{pane_pid}") == used

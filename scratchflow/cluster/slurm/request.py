@@ -78,10 +78,21 @@ def _memory(text: str) -> str:
     return f"{-(-parse_size(text) // 1024**2)}M"
 
 
-def shell_on_node_argv(job_id: int, node: str, shell: str, *, overlap: bool = True) -> list[str]:
+# `$0` is the shell. A directory that is not there yet leaves it where it is.
+_START_THERE = 'cd -- "$1" 2>/dev/null; exec "$0" -l'
+
+
+def login_shell_argv(shell: str, directory: str = "") -> list[str]:
+    """A login shell that starts in the directory, if that is there."""
+    return ["/bin/sh", "-c", _START_THERE, shell, directory] if directory else [shell, "-l"]
+
+
+def shell_on_node_argv(
+    job_id: int, node: str, shell: str, *, overlap: bool = True, directory: str = ""
+) -> list[str]:
     """A login shell as a step of the job, beside its other steps; needs a terminal."""
     where = [f"--jobid={job_id}", f"--nodelist={node}"]
-    return [*_srun(overlap=overlap), *where, "--pty", shell, "-l"]
+    return [*_srun(overlap=overlap), *where, "--pty", *login_shell_argv(shell, directory)]
 
 
 def step_argv(
@@ -96,9 +107,9 @@ def step_argv(
     return [*_srun(), *where, *options, *command]
 
 
-def shell_inside_argv(shell: str, *, overlap: bool = True) -> list[str]:
+def shell_inside_argv(shell: str, *, overlap: bool = True, directory: str = "") -> list[str]:
     """The same for a command of `salloc` itself, which hands the job over in the environment."""
-    return [*_srun(overlap=overlap), "--pty", shell, "-l"]
+    return [*_srun(overlap=overlap), "--pty", *login_shell_argv(shell, directory)]
 
 
 def _srun(*, overlap: bool = True) -> list[str]:

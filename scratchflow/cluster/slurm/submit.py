@@ -45,6 +45,8 @@ class Request(msgspec.Struct, frozen=True):
     node: str = ""
     shell: str = "/bin/sh"
     overlap: bool = True
+    directory: str = ""
+    """Where the shell starts, when the job lives as long as one."""
 
     @property
     def name(self) -> str:
@@ -52,7 +54,8 @@ class Request(msgspec.Struct, frozen=True):
 
     def argv(self) -> list[str]:
         """The `salloc` that asks; also what `--dry-run` shows."""
-        command = () if self.detached else shell_inside_argv(self.shell, overlap=self.overlap)
+        shell = shell_inside_argv(self.shell, overlap=self.overlap, directory=self.directory)
+        command = () if self.detached else shell
         return salloc_argv(
             self.options, self.name, detached=self.detached, node=self.node, command=command
         )

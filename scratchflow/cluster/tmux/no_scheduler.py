@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scratchflow.cluster.tmux.server import Tmux
 from scratchflow.model.allocation import ThisMachine
 
@@ -14,9 +16,17 @@ def allocation(tmux: Tmux, profile: str, node: str) -> ThisMachine | None:
     return ThisMachine(name=session, nodes=(node,))
 
 
-def allocate(tmux: Tmux, profile: str, session: str, node: str, shell: str) -> ThisMachine:
+def allocate(
+    tmux: Tmux,
+    profile: str,
+    session: str,
+    node: str,
+    shell: Sequence[str],
+    *,
+    renew_unused: bool = False,
+) -> ThisMachine:
     """Starts the session, or a shell in it where the last one has ended."""
-    pane = tmux.ensure(profile, session, [shell, "-l"])
+    pane = tmux.ensure(profile, session, shell, renew_unused=renew_unused)
     return ThisMachine(name=pane.session, nodes=(node,))
 
 

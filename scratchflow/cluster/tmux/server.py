@@ -77,14 +77,30 @@ class Tmux:
         found = [pane.session for pane in self._panes() if pane.profile == profile]
         return found[0] if found else None
 
-    def ensure(self, profile: str, session: str, argv: Sequence[str]) -> Pane:
-        """The profile's window with a live command in it: the one that runs, or else this one."""
+    def ensure(
+        self, profile: str, session: str, argv: Sequence[str], *, renew_unused: bool = False
+    ) -> Pane:
+        """The profile's window with a live command in it: the one that runs, or else this one.
+
+        With `renew_unused` also in place of a shell that nobody has used yet.
+        """
         pane = self.pane(profile)
         if pane is None:
             return self.start(profile, session, argv)
-        if pane.dead:
+        if pane.dead or (renew_unused and self._is_unused(pane)):
             return self.restart(pane, argv)
         return pane
+
+    def _is_unused(self, pane: Pane) -> bool:
+        """Whether no terminal has ever shown the session, and the window does not hold the job.
+
+        An old tmux that does not know when a session was shown has no `version` either.
+        """
+        wanted = "#{version}:#{session_last_attached}:#{session_attached}:#{pane_start_command}"
+        shown = self._cmd("display-message", "-p", "-t", pane.pane_id, wanted)
+        version, last, attached, command = (shown[0] if shown else ":::").split(":", 3)
+        was_shown = not version or last or attached != "0"
+        return not was_shown and "salloc" not in command
 
     def start(self, profile: str, session: str, argv: Sequence[str]) -> Pane:
         """Runs the command in a window `node` of its own, in place of an earlier one."""

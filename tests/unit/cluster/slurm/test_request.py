@@ -97,6 +97,8 @@ def test_a_detached_job_is_joined_by_its_number() -> None:
 
 def test_an_srun_that_does_not_know_overlap_starts_the_shell_without() -> None:
     srun = ["srun", "--nodes=1", "--ntasks=1"]
+    there = shell_on_node_argv(7, "n1", "/bin/bash", directory="/scratch/a b")
+    assert there[-3:] == ['cd -- "$1" 2>/dev/null; exec "$0" -l', "/bin/bash", "/scratch/a b"]
     joined = shell_on_node_argv(7, "n1", "/bin/sh", overlap=False)
     assert joined == [*srun, "--jobid=7", "--nodelist=n1", "--pty", "/bin/sh", "-l"]
     assert shell_inside_argv("/bin/sh", overlap=False) == [*srun, "--pty", "/bin/sh", "-l"]

@@ -15,6 +15,8 @@ from scratchflow.process.child import Completed
 from tests.unit.cluster.tmux.conftest import retry_until
 
 SLEEP = ["sleep", "1000"]
+# What a window that holds a job runs.
+HOLDS = ["sh", "-c", "exec sleep 1000 # salloc"]
 
 # A child that was cut off is collected late, and the warning of that would fail whichever test comes next.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -185,3 +187,15 @@ def test_a_server_that_hangs_is_not_waited_for() -> None:
 
     with pytest.raises(TmuxFailed, match="no answer within 10 s"):
         Tmux(run, "login").pane("aws")
+
+
+def test_a_shell_that_nobody_has_seen_is_renewed_but_never_the_one_that_holds_the_job(
+    tmux: Tmux,
+) -> None:
+    shell = tmux.ensure("aws", "s", SLEEP)
+    assert tmux.ensure("aws", "s", SLEEP).pid == shell.pid
+    renewed = tmux.ensure("aws", "s", SLEEP, renew_unused=True)
+    assert renewed.pid != shell.pid
+    tmux.kill("aws")
+    holding = tmux.ensure("aws", "s", HOLDS)
+    assert tmux.ensure("aws", "s", SLEEP, renew_unused=True).pid == holding.pid
