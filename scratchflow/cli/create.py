@@ -13,6 +13,7 @@ from scratchflow.cli.remote_call import at_workspace
 from scratchflow.model.errors import FileFailed, UsageInvalid
 from scratchflow.model.requests import Create
 from scratchflow.model.results import WorkspaceCreated
+from scratchflow.model.text import printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -87,3 +88,5 @@ def _shown(created: WorkspaceCreated) -> Iterator[str]:
         yield f"would make `{created.path}`{env}, and take a snapshot"
     else:
         yield f"workspace `{created.path}`{env}, snapshot {created.snapshot}"
+    if created.activate:
+        yield f"activate the environment with: {printable(created.activate)}"

@@ -1,6 +1,7 @@
 """`scratchflow doctor`: check every link of the chain."""
 
 from collections.abc import Iterator
+from typing import Annotated
 
 import typer
 
@@ -14,14 +15,23 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command(cls=VerbCommand)
-def doctor(context: typer.Context) -> Call[ChecksDone]:
-    """Check every link: configuration, login host, agent, Slurm, tmux, alias, node, scratch, store."""
+def doctor(
+    context: typer.Context,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Mend the alias, the auto-backup and the tmux session first."),
+    ] = False,
+) -> Call[ChecksDone]:
+    """Check every link: configuration, login host, agent, Slurm, tmux, alias, node, scratch, store.
+
+    `--fix` mends only what is safe: it deletes nothing, changes no setting and asks Slurm for nothing.
+    """
     who = caller(context)
 
     def run(emit: Emit) -> ChecksDone:
         from scratchflow.flows.doctor import doctor as flow
 
-        return flow(who, emit)
+        return flow(who, emit, fix=fix)
 
     return Call("doctor", run, _shown)
 

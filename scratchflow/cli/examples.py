@@ -121,7 +121,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "doctor": (
         ("doctor", "each check with its fix"),
-        ("doctor -p other", "of another profile"),
+        ("doctor --fix", "mend first what is safe to mend"),
     ),
     "profiles": (
         ("profiles list", "what there is"),

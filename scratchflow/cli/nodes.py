@@ -17,19 +17,38 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 @app.command(cls=VerbCommand)
 def nodes(context: typer.Context) -> Call[NodesShown]:
-    """Show the cluster's nodes: what is free, and which still hold a copy of the workspace."""
+    """Show the cluster's nodes: what is free, and which still hold a copy of the workspace.
+
+    `*` marks those of the partition that the profile asks for.
+    """
     return on_login(context, "nodes", Nothing(), _shown)
 
 
 def _shown(shown: NodesShown) -> Iterator[str]:
-    yield f"{'node':<24} {'state':<14} {'CPUs free':>11} {'memory free':>13} {'GPUs free':>10}  warm"
-    for node in shown.nodes:
-        memory = "?" if node.memory_free_bytes is None else format_size(node.memory_free_bytes)
-        yield (
-            f"{printable(node.name):<24} {printable(node.state):<14}"
-            f" {f'{node.cpus_free} of {node.cpus}':>11} {memory:>13} {_gpus(node):>10}"
-            f"  {node.warm or '-'}"
+    wanted = set((shown.partition or "").split(","))
+    rows = [("node", "state", "CPUs free", "memory free", "GPUs free", "warm")]
+    rows += [_row(node) for node in shown.nodes]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    marks = [" ", *("*" if wanted & set(node.partitions) else " " for node in shown.nodes)]
+    for mark, (name, state, *amounts, warm) in zip(marks, rows, strict=True):
+        right = "  ".join(
+            f"{text:>{width}}" for text, width in zip(amounts, widths[2:], strict=False)
         )
+        yield f"{mark} {name:<{widths[0]}}  {state:<{widths[1]}}  {right}  {warm}"
+    if shown.partition:
+        yield f"* in partition `{printable(shown.partition)}`, which this profile asks for"
+
+
+def _row(node: NodeRow) -> tuple[str, str, str, str, str, str]:
+    memory = "?" if node.memory_free_bytes is None else format_size(node.memory_free_bytes)
+    return (
+        printable(node.name),
+        printable(node.state),
+        f"{node.cpus_free} of {node.cpus}",
+        memory,
+        _gpus(node),
+        node.warm.rpartition("-")[2] if node.warm else "-",  # the part that tells snapshots apart
+    )
 
 
 def _gpus(node: NodeRow) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.alias import alias_problem, show_alias, verify
+from scratchflow.flows.mend import mend
+from scratchflow.flows.status import seen_on
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.events import Emit, Progress
 from scratchflow.model.requests import Nothing
@@ -13,13 +15,25 @@ from scratchflow.model.results import Check, ChecksDone, StatusShown
 from scratchflow.reach.login import reach_login
 
 
-def doctor(caller: Caller, emit: Emit) -> ChecksDone:
-    """Looks at one thing after the other; what cannot be reached ends the list, with the reason."""
+def doctor(caller: Caller, emit: Emit, *, fix: bool = False) -> ChecksDone:
+    """Looks at one thing after the other; what cannot be reached ends the list, with the reason.
+
+    With `fix`, what is safe to mend is mended first; the checks then say how it is now.
+    """
+    mended = _mend(caller, emit) if fix else []
     checks: list[Check] = []
     for check in _checks(caller, emit):
         emit(Progress(phase=f"looking at {check.name}"))
         checks.append(check)
-    return ChecksDone(checks=checks)
+    return ChecksDone(checks=checks, mended=mended)
+
+
+def _mend(caller: Caller, emit: Emit) -> list[str]:
+    try:
+        with cluster_of(caller.settings(), caller, emit) as cluster:
+            return mend(cluster, {problem.name for problem in seen_on(cluster).problems})
+    except ScratchflowError:  # what stands in the way is among the checks
+        return []
 
 
 def _checks(caller: Caller, emit: Emit) -> Iterator[Check]:

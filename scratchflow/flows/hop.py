@@ -84,6 +84,7 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
         held = _next_node(move, request)
         with _says_what_is_held(move, held):
             if newer:
+                _say_what_forked(move, saved.snapshot, newer)
                 last, snapshot = saved.snapshot, _settle(move, held, newer)
             else:
                 last, snapshot = _bring_over(move, held)
@@ -97,9 +98,26 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
         end_time=held.end_time,
         snapshot=snapshot,
         left_behind=left_behind,
+        fork=_forked(saved.snapshot, newer),
         unsaved=gone.unsaved,
         unsaved_paths=gone.unsaved_paths,
     )
+
+
+def _forked(saved: str | None, newer: str | None) -> str | None:
+    """The snapshot just taken of a copy that is not the present work. Ids sort by time."""
+    return saved if newer and saved and saved > newer else None
+
+
+def _say_what_forked(move: _Move, saved: str | None, newer: str) -> None:
+    fork = _forked(saved, newer)
+    if fork:
+        message = (
+            f"`{move.old_node}` held an older copy of the workspace, with changes: they are saved as a fork,"
+            f" snapshot {fork}; the newest work, snapshot {newer}, is what moves."
+            f" `scratchflow snapshots diff {fork} {newer}` compares them"
+        )
+        move.cluster.emit(Warned(code="hop.fork", message=message))
 
 
 @contextmanager
@@ -189,6 +207,10 @@ def _settle(move: _Move, held: NodeHeld, wanted: str | None) -> str | None:
     settled = move.cluster.at_workspace("settle", request, Settled, job_id=held.job_id)
     message = f"`{held.node}` has snapshot {settled.snapshot}"
     move.cluster.emit(Log(level="info", message=message))
+    displaced = settled.restored.safety_snapshot if settled.restored else None
+    if displaced:
+        message = f"`{held.node}` still held changes of an earlier job: they are saved as a fork, snapshot {displaced}"
+        move.cluster.emit(Warned(code="hop.fork", message=message))
     if settled.action == "restored":
         _require_equal(move, held, settled.snapshot)
     return settled.snapshot

@@ -6,16 +6,15 @@ import msgspec
 
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.flows.alias import alias_problem, park, show_alias
+from scratchflow.flows.alias import alias_problem, show_alias
+from scratchflow.flows.mend import mend
 from scratchflow.model.allocation import HELD
-from scratchflow.model.events import Emit, Event, Log, Status, Warned
-from scratchflow.model.requests import DryRun, Nothing, Watch
-from scratchflow.model.results import AutobackupSwitched, StatusShown
+from scratchflow.model.events import Emit, Event, Status, Warned
+from scratchflow.model.requests import Nothing, Watch
+from scratchflow.model.results import StatusShown
 
 WARN_AT_S = (60 * 60, 15 * 60, 5 * 60)
 """How long before the end of the allocation people are told."""
-
-_RESTARTED = {"autobackup.overdue", "autobackup.unknown", "autobackup.other_settings"}
 
 
 def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:
@@ -23,22 +22,10 @@ def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:
     settings = caller.settings()
     with cluster_of(settings, caller, emit) as cluster:
         shown = seen_on(cluster)
-        if fix and _mend(cluster, {problem.name for problem in shown.problems}):
+        if fix and mend(cluster, {problem.name for problem in shown.problems}):
             shown = seen_on(cluster)
     _warn_of_the_end(shown, emit, set())
     return shown
-
-
-def _mend(cluster: Cluster, problems: set[str]) -> bool:
-    """Whether anything was done about them."""
-    alias, emit = cluster.settings.profile.alias, cluster.emit
-    if "alias.stale" in problems:
-        park(cluster.settings)
-        emit(Log(level="info", message=f"parked `{alias}`"))
-    if problems & _RESTARTED:
-        cluster.on_login("autobackup on", DryRun(), AutobackupSwitched)
-        emit(Log(level="info", message="started the auto-backup again"))
-    return bool(problems & {"alias.stale", *_RESTARTED})
 
 
 def seen_on(cluster: Cluster) -> StatusShown:

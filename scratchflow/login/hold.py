@@ -59,6 +59,8 @@ def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
     left = next((job.node for job in jobs if job.job_id == asked.beside), None)
     open_jobs = _open_jobs(login, asked)
     held = with_node(open_jobs)
+    if asked.only_held and not held:
+        raise AllocationMissing(profile=login.settings.name)
     ask = _Ask(login, asked, left)
     if asked.dry_run:
         return _foretold(ask, held)

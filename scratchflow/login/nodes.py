@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import msgspec
 
 from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
+from scratchflow.cluster.slurm.nodes import partitions
 from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Node
-from scratchflow.model.errors import SchedulerMissing, StoreUnusable
+from scratchflow.model.errors import SchedulerMissing, SlurmUnreachable, StoreUnusable
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results import NodeRow, NodesShown
 from scratchflow.store.directory import find_place
@@ -23,7 +25,17 @@ def show_nodes(login: LoginHost, _: Nothing) -> NodesShown:
     if login.profile.scheduler == "none":
         raise SchedulerMissing(profile=login.settings.name)
     warm = warm_nodes(login.settings, login.environment)
-    return NodesShown(nodes=[_row(node, warm) for node in slurm_nodes(login.slurm)])
+    rows = [_row(node, warm) for node in slurm_nodes(login.slurm)]
+    return NodesShown(nodes=rows, partition=_partition(login))
+
+
+def _partition(login: LoginHost) -> str | None:
+    """The partition that a request would go to; None when nobody says."""
+    if login.profile.slurm.partition:
+        return login.profile.slurm.partition
+    with suppress(SlurmUnreachable):
+        return next((one.name for one in partitions(login.slurm) if one.default), None)
+    return None
 
 
 def warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:

@@ -157,6 +157,8 @@ class Hold(DryRun, frozen=True):
     # None: without limit.
     wait_s: float | None = 600
     keep_waiting: bool = False
+    # Only a node that is held already: none is asked for.
+    only_held: bool = False
     # Another node than this job's, which is kept: the way to a new node before the old one is left.
     beside: int | None = None
 

@@ -136,6 +136,8 @@ class WorkspaceCreated(Result, frozen=True):
     path: str
     snapshot: str | None
     env: str | None = None
+    activate: str = ""
+    """What a shell on the node runs to use the environment."""
     dry_run: bool = False
 
 
@@ -304,9 +306,10 @@ class NodeRow(Node, frozen=True):
 
 
 class NodesShown(Result, frozen=True):
-    """`nodes`."""
+    """`nodes`; `partition` is the one that the profile asks for, or Slurm's default."""
 
     nodes: list[NodeRow]
+    partition: str | None = None
 
 
 class NodeHeld(Result, frozen=True):
@@ -570,6 +573,8 @@ class Hopped(Result, frozen=True):
     end_time: str | None
     snapshot: str | None
     left_behind: str | None = None
+    fork: str | None = None
+    """Changes that were on a node beside the work that moved: they are in this snapshot."""
     commands: list[str] = []
     dry_run: bool = False
     # With `--leave-behind`: what went with the old node; the first few paths, and how many.
@@ -606,9 +611,10 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChecksDone(Result, frozen=True):
-    """What an agent found out about its host."""
+    """What an agent found out about its host. `mended` is what `doctor --fix` did before."""
 
     checks: list[Check]
+    mended: list[str] = []
 
 
 class ClusterSetUp(Result, frozen=True):

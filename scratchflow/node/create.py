@@ -17,7 +17,12 @@ from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import find_place
-from scratchflow.workspace.environment import ENV_NAME, EnvironmentOptions, make_environment
+from scratchflow.workspace.environment import (
+    ENV_NAME,
+    EnvironmentOptions,
+    activation,
+    make_environment,
+)
 from scratchflow.workspace.own_scratch import make_own_scratch
 
 
@@ -52,7 +57,8 @@ def create(
         _make_environment(context, notify, request, environment)
     message = "created" if known is None else "environment"
     taken = backup(context, notify, SnapshotOptions(message=message, purpose="created"))
-    return WorkspaceCreated(path=path, snapshot=taken.snapshot, env=env)
+    activate = activation(request.env, env, environment) if env else ""
+    return WorkspaceCreated(path=path, snapshot=taken.snapshot, env=env, activate=activate)
 
 
 def _make_environment(

@@ -7,6 +7,7 @@ its arguments too.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -77,6 +78,15 @@ def make_environment(
         path.chmod(PRIVATE)
     unfinished.unlink(missing_ok=True)
     return path
+
+
+def activation(kind: EnvironmentKind, path: str, environment: Mapping[str, str]) -> str:
+    """The line that a shell runs to use the environment at this path."""
+    if kind == "venv":
+        return f"source {shlex.quote(f'{path}/bin/activate')}"
+    search = environment.get("PATH")
+    tool = next((tool for tool in CONDAS if shutil.which(tool, path=search)), "conda")
+    return f"{tool} activate {shlex.quote(path)}"
 
 
 def _requirements_file(place: Path, options: EnvironmentOptions) -> Path | None:

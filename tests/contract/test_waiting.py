@@ -1,4 +1,4 @@
-"""Waiting for a node, with the real program and the fake Slurm: what is said, and what Ctrl-C does."""
+"""A login host with the real program and the fake Slurm: what waiting says, and what Ctrl-C does."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from typing import Any
 
 import pytest
 
+from scratchflow.ssh.config.alias import point_alias
+from scratchflow.ssh.config.alias_text import AliasTarget
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.testing.slurm_programs import SlurmPrograms
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -160,3 +163,32 @@ def test_a_partition_that_does_not_exist_is_told_with_those_that_do(
     refused = login.run("allocate", "--partition", partition)
     assert refused.returncode == 22
     assert said in refused.stderr
+
+
+def test_nodes_marks_those_of_the_partition_that_is_asked_for(login: Login) -> None:
+    def marked(*flags: str) -> list[str]:
+        lines = login.run("nodes", *flags).stdout.splitlines()
+        return [line.split()[1] for line in lines if line.startswith("* node-")]
+
+    assert marked() == ["node-1", "node-2", "node-3"]  # Slurm's default partition
+    assert marked("--set", "slurm.partition=gpu") == ["node-2", "node-3"]
+    shown = login.run("nodes").stdout
+    assert "* in partition `debug`" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_doctor_parks_an_alias_that_leads_to_a_node_that_is_gone(login: Login) -> None:
+    places = SshPaths.of(login.home / ".ssh/config")
+    target = AliasTarget(profile="aws", node="node-1", user="me", login=None)
+    places.config.parent.mkdir(mode=0o700)
+    point_alias(places, "compile_machine", target)
+
+    def checked(*flags: str) -> tuple[list[str], dict[str, bool]]:
+        last = json.loads(login.run("doctor", *flags, "--json").stdout.splitlines()[-1])
+        return last["data"]["mended"], {one["name"]: one["ok"] for one in last["data"]["checks"]}
+
+    mended, checks = checked()
+    assert (mended, checks["alias"]) == ([], False)
+    mended, checks = checked("--fix")
+    assert (mended, checks["alias"]) == (["parked `compile_machine`"], True)
+    assert checked("--fix")[0] == []

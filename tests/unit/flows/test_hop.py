@@ -109,3 +109,24 @@ def test_it_says_nothing_of_that_when_it_is_not_so(
 ) -> None:
     with pytest.raises(AllocationEnded):
         hop(monkeypatch, Cluster(left=left))
+
+
+@pytest.mark.parametrize(
+    ("saved", "newer", "fork"),
+    [
+        ("20261116T090000Z-b", "20261116T080000Z-a", "20261116T090000Z-b"),
+        ("20261116T070000Z-b", "20261116T080000Z-a", None),  # an old copy without changes
+        ("20261116T090000Z-b", None, None),  # the present work: it moves
+        (None, "20261116T080000Z-a", None),
+    ],
+)
+def test_a_copy_with_changes_that_does_not_move_is_told_as_a_fork(
+    saved: str | None, newer: str | None, fork: str | None
+) -> None:
+    said: list[Any] = []
+    cluster = SimpleNamespace(emit=said.append)
+    assert flow._forked(saved, newer) == fork
+    flow._say_what_forked(flow._Move(OLD, "node-1", cluster), saved, newer or "")  # type: ignore[arg-type]
+    if newer:
+        assert [one.code for one in said] == (["hop.fork"] if fork else [])
+        assert all(f"snapshots diff {fork} {newer}" in one.message for one in said)

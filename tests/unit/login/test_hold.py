@@ -8,7 +8,7 @@ from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login import hold as holding
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation
-from scratchflow.model.errors import NodeFailed, NodeSilent
+from scratchflow.model.errors import AllocationMissing, NodeFailed, NodeSilent
 from scratchflow.model.requests import Hold
 
 
@@ -61,3 +61,13 @@ def test_of_two_runs_at_once_the_first_that_was_granted_keeps_its_node(
     login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None)
     first = holding._first_granted(login, Hold(beside=9), ours)
     assert first.job_id == kept
+
+
+def test_only_a_node_that_is_held_is_found_and_none_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(holding, "our_jobs", lambda *_: [job(4, 0, "pending")])
+    monkeypatch.setattr(holding, "allocate", lambda *_: pytest.fail("asked for a node"))
+    login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None)
+    with pytest.raises(AllocationMissing):
+        holding.hold_node(login, Hold(only_held=True))

@@ -205,9 +205,10 @@ export interface Check {
   fix?: string;
 }
 
-/** What an agent found out about its host. */
+/** What an agent found out about its host. `mended` is what `doctor --fix` did before. */
 export interface ChecksDone {
   checks: Array<Check>;
+  mended?: Array<string>;
 }
 
 /** `clear`: what was given back, after which last snapshot. */
@@ -322,6 +323,7 @@ export interface Hopped {
   end_time: string | null;
   snapshot: string | null;
   left_behind?: string | null;
+  fork?: string | null;
   commands?: Array<string>;
   dry_run?: boolean;
   unsaved?: number;
@@ -437,9 +439,10 @@ export interface NodeSaved {
   unsaved_paths?: Array<string>;
 }
 
-/** `nodes`. */
+/** `nodes`; `partition` is the one that the profile asks for, or Slurm's default. */
 export interface NodesShown {
   nodes: Array<NodeRow>;
+  partition?: string | null;
 }
 
 /** A path that differs between two snapshots, or a snapshot and the workspace. */
@@ -762,6 +765,7 @@ export interface WorkspaceCreated {
   path: string;
   snapshot: string | null;
   env?: string | null;
+  activate?: string;
   dry_run?: boolean;
 }
 

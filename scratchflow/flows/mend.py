@@ -1,0 +1,36 @@
+"""What can be put right without a question: nothing is deleted, nothing is asked of Slurm, no setting changes."""
+
+from __future__ import annotations
+
+from scratchflow.dispatch.cluster import Cluster
+from scratchflow.flows.alias import has_alias, park, point_at
+from scratchflow.model.events import Log
+from scratchflow.model.requests import DryRun, Hold, Session
+from scratchflow.model.results import AutobackupSwitched, NodeHeld, SessionReady
+
+_RESTARTED = {"autobackup.overdue", "autobackup.unknown", "autobackup.other_settings"}
+
+
+def mend(cluster: Cluster, problems: set[str]) -> list[str]:
+    """Does what is safe about these problems of `status`, and tells each; empty when there was nothing."""
+    done: list[str] = []
+
+    def tell(what: str) -> None:
+        done.append(what)
+        cluster.emit(Log(level="info", message=what))
+
+    alias = cluster.settings.profile.alias
+    if "alias.stale" in problems and park(cluster.settings):
+        tell(f"parked `{alias}`")
+    if "alias.behind" in problems and has_alias(cluster.settings):
+        # Finds the node again and reads its host keys.
+        held = cluster.on_login("hold", Hold(only_held=True), NodeHeld)
+        point_at(cluster.settings, held, cluster.emit)
+        tell(f"pointed `{alias}` at `{held.node}`")
+    if problems & _RESTARTED:
+        cluster.on_login("autobackup on", DryRun(), AutobackupSwitched)
+        tell("started the auto-backup again")
+    if "session.lost" in problems:
+        cluster.on_login("session", Session(), SessionReady)
+        tell("opened the tmux session again")
+    return done
