@@ -94,6 +94,11 @@ class Terminal:
         self._read_until(lambda: text in "\n".join(self.rows), repr(text))
         return self.rows
 
+    def wait_for_more(self) -> None:
+        """Reads until something is drawn."""
+        select.select([self._ours], [], [], _DEADLINE_S)
+        self._stream.feed(self._read())
+
     def press(self, keys: str) -> None:
         """Keys, as they come from a keyboard."""
         os.write(self._ours, keys.encode())

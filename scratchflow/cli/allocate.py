@@ -8,6 +8,8 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller
+from scratchflow.model.ages import named
+from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Allocated
 from scratchflow.model.text import printable
@@ -44,10 +46,10 @@ def shown(got: Allocated) -> Iterator[str]:
         yield f"would run: {printable(got.command)}"
         return
     job = f", job {got.job_id}" if got.job_id is not None else ""
-    until = f", until {got.end_time}" if got.end_time else ""
+    until = f", {until_words(got.end_time)}" if got.end_time else ""
     again = " (held already)" if got.reused else ""
     yield f"node `{printable(got.node)}`{job}{until}{again}"
     if got.warm:
-        yield f"it is warm: its scratch holds snapshot {got.warm}"
+        yield f"it is warm: its scratch holds snapshot {named(got.warm)}"
     if got.alias:
         yield f"`ssh {got.alias}` leads there"

@@ -53,6 +53,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _report(reporter: Reporter, arguments: Sequence[str], flags: Flags, gate: SignalGate) -> int:
     outcome: ScratchflowError
+    call: Call[Any] | None = None
     try:
         call = _parse(arguments, flags)
         reporter.begin(call.op, call.show)
@@ -66,11 +67,21 @@ def _report(reporter: Reporter, arguments: Sequence[str], flags: Flags, gate: Si
     except ScratchflowError as error:
         outcome = error
     except Interrupted as interrupted:
+        if _is_way_out(call, interrupted.signum, flags):
+            gate.close()
+            reporter.close()
+            return 0
         outcome = EndedBySignal(interrupted.signum)
     except Exception as error:  # noqa: BLE001 - the boundary: a crash is reported, never shown raw
         outcome = _bug(error, arguments)
     gate.close()
     return reporter.fail(outcome)
+
+
+def _is_way_out(call: Call[Any] | None, signum: int, flags: Flags) -> bool:
+    """Whether this is how a person leaves what they look at. A program gets its one outcome as always."""
+    watched = call is not None and call.until_interrupted
+    return watched and signum == signal.SIGINT and not flags.json
 
 
 def _parse(arguments: Sequence[str], flags: Flags) -> Call[Any]:

@@ -8,10 +8,10 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup
 from scratchflow.cli.remote_call import on_login
+from scratchflow.model.ages import at, span
 from scratchflow.model.requests import DryRun, Nothing
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.model.text import printable
-from scratchflow.model.units import format_duration
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -47,8 +47,8 @@ def _switched(switched: AutobackupSwitched) -> Iterator[str]:
     would = "would be " if switched.dry_run else ""
     if switched.enabled:
         already = "" if switched.changed else " already"
-        following = f", next {printable(switched.next_time)}" if switched.next_time else ""
-        every, node = format_duration(switched.every_s), printable(switched.node)
+        following = f", next at {at(switched.next_time)}" if switched.next_time else ""
+        every, node = span(switched.every_s), printable(switched.node)
         yield f"auto-backup {would}on{already}: every {every} on `{node}`{following}"
     else:
         yield f"auto-backup {would}off" if switched.changed else "auto-backup was off already"
@@ -63,8 +63,9 @@ def _shown(status: AutobackupStatus) -> Iterator[str]:
     else:
         overdue = "; OVERDUE, `scratchflow autobackup on` starts it again" if shown.overdue else ""
         priority = f", at low priority ({printable(shown.priority)})" if shown.priority else ""
-        yield f"every {format_duration(shown.every_s)} on `{printable(status.node)}`{priority}{overdue}"
-        last, following = shown.last_time or "not yet", shown.next_time or "unknown"
+        yield f"every {span(shown.every_s)} on `{printable(status.node)}`{priority}{overdue}"
+        last = f"at {at(shown.last_time)}" if shown.last_time else "not yet"
+        following = f"at {at(shown.next_time)}" if shown.next_time else "unknown"
         yield printable(f"last {last}, next {following}")
     if shown.last_error:
         yield f"last error: {printable(shown.last_error)}"

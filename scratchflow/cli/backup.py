@@ -9,6 +9,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, may_ask
 from scratchflow.cli.remote_call import at_workspace
+from scratchflow.model.ages import for_people, named, short_id
 from scratchflow.model.errors import ShrinkGuard
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Backup
@@ -76,7 +77,7 @@ def backup(
 
 def _agrees(refused: ShrinkGuard) -> bool:
     # The hint, not the fields: an error that an agent reported has none.
-    sys.stderr.write(f"{refused}\n{refused.shown_hint}\n")
+    sys.stderr.write(for_people(f"{refused}\n{refused.shown_hint}\n"))
     try:
         return typer.confirm(_QUESTION, default=False, err=True)
     except typer.Abort:  # the end of the input is no answer
@@ -85,7 +86,7 @@ def _agrees(refused: ShrinkGuard) -> bool:
 
 def _shown(taken: BackupTaken) -> Iterator[str]:
     if taken.kind == "unchanged":
-        yield f"nothing changed since snapshot {taken.snapshot}"
+        yield f"nothing changed since snapshot {named(taken.snapshot or '')}"
         return
     changed = f"{counted(taken.changed_files, 'file')} ({format_size(taken.changed_bytes)}) changed"
     if taken.removed_files:
@@ -95,6 +96,6 @@ def _shown(taken: BackupTaken) -> Iterator[str]:
         yield f"would take a snapshot: {taken.kind}, {changed}, {total} in all"
     else:
         stored = f"{format_size(taken.stored_bytes)} stored in {format_took(taken.duration_s)}"
-        yield f"snapshot {taken.snapshot}: {taken.kind}, {changed}, {total} in all, {stored}"
+        yield f"snapshot {short_id(taken.snapshot or '')}: {taken.kind}, {changed}, {total} in all, {stored}"
     if taken.pruned:
         yield removed_in_words(taken.pruned)

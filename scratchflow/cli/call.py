@@ -19,3 +19,5 @@ class Call(msgspec.Struct, Generic[R], frozen=True):
     op: str
     flow: Callable[[Emit], R]
     show: Callable[[R], Iterable[str]]
+    # It has no other end: for a person, Ctrl-C is the way out and no error.
+    until_interrupted: bool = False

@@ -7,16 +7,14 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.model.ages import age, short_id
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Cleared
 from scratchflow.model.text import counted
-from scratchflow.model.units import format_duration
 
 LEAVE_BEHIND = typer.Option(
     "--leave-behind", help="Give the node back though some files on it are in no snapshot."
 )
-
-_JUST_NOW_S = 60
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -51,10 +49,10 @@ def _shown(cleared: Cleared) -> Iterator[str]:
         yield "would run: " + ("; ".join(cleared.commands) or "nothing, there is no allocation")
         return
     if cleared.snapshot and not cleared.unsaved:
-        yield f"the workspace is saved in snapshot {cleared.snapshot}{_read_back(cleared)}"
+        yield f"the workspace is saved in snapshot {short_id(cleared.snapshot)}{_read_back(cleared)}"
     elif cleared.snapshot:
         missing = counted(cleared.unsaved, "path")
-        yield f"snapshot {cleared.snapshot} holds the workspace without {missing}{_read_back(cleared)}"
+        yield f"snapshot {short_id(cleared.snapshot)} holds the workspace without {missing}{_read_back(cleared)}"
     if cleared.released:
         yield _released(cleared)
     else:
@@ -77,6 +75,4 @@ def _read_back(cleared: Cleared) -> str:
     age_s = cleared.read_back_age_s
     if age_s is None:
         return ", which was not read back" if cleared.job_id is not None else ""
-    if age_s < _JUST_NOW_S:
-        return ", read back just now"
-    return f", read back {format_duration(age_s // 60 * 60)} ago"
+    return f", read back {age(age_s)}"

@@ -9,6 +9,8 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.clear import LEAVE_BEHIND
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller
+from scratchflow.model.ages import named
+from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Hopped
 from scratchflow.model.text import printable
@@ -44,8 +46,8 @@ def _shown(hopped: Hopped) -> Iterator[str]:
         yield "would run: " + printable("; ".join(hopped.commands))
         return
     job = f"job {hopped.job_id}"
-    until = f", until {hopped.end_time}" if hopped.end_time else ""
+    until = f", {until_words(hopped.end_time)}" if hopped.end_time else ""
     yield f"from `{printable(hopped.from_node)}` to `{printable(hopped.node)}`, {job}{until}"
     if hopped.snapshot:
-        yield f"the workspace there is snapshot {hopped.snapshot}"
+        yield f"the workspace there is snapshot {named(hopped.snapshot)}"
     yield f"job {hopped.from_job_id} was given back; reload editor windows that were open there"

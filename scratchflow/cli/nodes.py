@@ -7,9 +7,11 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand
 from scratchflow.cli.remote_call import on_login
+from scratchflow.cli.tables import aligned, terminal_width
+from scratchflow.model.ages import short_id
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results import NodeRow, NodesShown
-from scratchflow.model.text import printable
+from scratchflow.model.text import printable, shortened
 from scratchflow.model.units import format_size
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -24,31 +26,28 @@ def nodes(context: typer.Context) -> Call[NodesShown]:
     return on_login(context, "nodes", Nothing(), _shown)
 
 
+_HEADER = ["node", "state", "CPUs free", "memory free", "GPUs free", "warm"]
+_LONGEST_NAME = 24
+
+
 def _shown(shown: NodesShown) -> Iterator[str]:
+    width = terminal_width()
     wanted = set((shown.partition or "").split(","))
-    rows = [("node", "state", "CPUs free", "memory free", "GPUs free", "warm")]
-    rows += [_row(node) for node in shown.nodes]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows = [_HEADER, *map(_row, shown.nodes)]
+    if width is not None:
+        rows = [[shortened(row[0], _LONGEST_NAME), *row[1:]] for row in rows]
     marks = [" ", *("*" if wanted & set(node.partitions) else " " for node in shown.nodes)]
-    for mark, (name, state, *amounts, warm) in zip(marks, rows, strict=True):
-        right = "  ".join(
-            f"{text:>{width}}" for text, width in zip(amounts, widths[2:], strict=False)
-        )
-        yield f"{mark} {name:<{widths[0]}}  {state:<{widths[1]}}  {right}  {warm}"
+    for mark, line in zip(marks, aligned(rows, right={2, 3, 4}), strict=True):
+        yield f"{mark} {line}"
     if shown.partition:
         yield f"* in partition `{printable(shown.partition)}`, which this profile asks for"
 
 
-def _row(node: NodeRow) -> tuple[str, str, str, str, str, str]:
+def _row(node: NodeRow) -> list[str]:
     memory = "?" if node.memory_free_bytes is None else format_size(node.memory_free_bytes)
-    return (
-        printable(node.name),
-        printable(node.state),
-        f"{node.cpus_free} of {node.cpus}",
-        memory,
-        _gpus(node),
-        node.warm.rpartition("-")[2] if node.warm else "-",  # the part that tells snapshots apart
-    )
+    cpus = f"{node.cpus_free} of {node.cpus}"
+    warm = short_id(node.warm) if node.warm else "-"
+    return [printable(node.name), printable(node.state), cpus, memory, _gpus(node), warm]
 
 
 def _gpus(node: NodeRow) -> str:

@@ -1,5 +1,6 @@
 """`scratchflow snapshots`: look at, check and move snapshots."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Annotated
 
@@ -8,10 +9,21 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.naming import SNAPSHOT, SNAPSHOTS, zone_for
-from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, may_ask
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, is_verbose, may_ask
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.cli.removal import confirm_removal
+from scratchflow.cli.tables import aligned, fitted, terminal_width
 from scratchflow.model import requests
+from scratchflow.model.ages import (
+    COUNTED_DAYS_S,
+    age_at,
+    for_people,
+    named,
+    short_id,
+    short_ids,
+    wall_date,
+    wall_time,
+)
 from scratchflow.model.events import Emit, Event, Log
 from scratchflow.model.results import (
     NOT_ASKED_FOR,
@@ -19,6 +31,7 @@ from scratchflow.model.results import (
     PathEntry,
     SnapshotExported,
     SnapshotImported,
+    SnapshotRow,
     SnapshotsDiffed,
     SnapshotShown,
     SnapshotsListed,
@@ -26,8 +39,11 @@ from scratchflow.model.results import (
     SnapshotsPruned,
     SnapshotsVerified,
 )
+from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import counted, printable, shown_path
+from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
+from scratchflow.model.zone import utc_text
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -39,8 +55,9 @@ app = typer.Typer(
 
 @app.command("list", cls=VerbCommand)
 def list_snapshots(context: typer.Context) -> Call[SnapshotsListed]:
-    """List the snapshots, oldest first."""
-    return at_workspace(context, "snapshots list", requests.Nothing(), _listed)
+    """List the snapshots, newest last; `-v` shows whole ids, times in UTC and sizes."""
+    say = _listed_in_full if is_verbose(context) else _listed
+    return at_workspace(context, "snapshots list", requests.Nothing(), say)
 
 
 @app.command("show", cls=VerbCommand)
@@ -219,22 +236,61 @@ def import_file(
 
 
 def _listed(listed: SnapshotsListed) -> Iterator[str]:
+    """For people: short ids and ages, newest last, no wider than the terminal."""
     if not listed.snapshots:
-        yield "no snapshots yet"
+        yield "no snapshots yet; `scratchflow backup` takes one"
         return
-    yield f"{'snapshot':<23} {'kind':<11} {'files':>9} {'size':>9} {'stored':>9}  node"
-    for one in listed.snapshots:
-        notes = [
-            one.node,
-            f'"{one.message}"' if one.message else "",
-            f"fork of {one.parent}" if one.fork else "",
-            f"[{', '.join(one.stays)}]" if one.stays else "",
-            _condition(one.damaged, one.verified),
+    now_s = epoch(listed.now) or time.time()
+    names, width = short_ids(one.id for one in listed.snapshots), terminal_width()
+    rows = [
+        [
+            names[one.id],
+            _age(epoch(one.time) or 0, now_s),
+            one.kind,
+            counted(one.files, "file"),
         ]
-        yield (
-            f"{one.id:<23} {one.kind:<11} {one.files:>9,} {format_size(one.bytes):>9}"
-            f" {format_size(one.stored_bytes):>9}  {printable('  '.join(filter(None, notes)))}"
-        )
+        for one in listed.snapshots
+    ]
+    for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 3}), strict=True):
+        yield fitted(fixed, _quoted(one.message), _remarks(one), width)
+
+
+def _listed_in_full(listed: SnapshotsListed) -> Iterator[str]:
+    """With `-v`: whole ids, UTC, sizes, nodes, and names that are not shortened."""
+    rows = [
+        [
+            one.id,
+            utc_text(epoch(one.time) or 0),
+            one.kind,
+            counted(one.files, "file"),
+            format_size(one.bytes),
+            f"{format_size(one.stored_bytes)} stored",
+            printable(one.node),
+        ]
+        for one in listed.snapshots
+    ]
+    for one, fixed in zip(listed.snapshots, aligned(rows, right={3, 4, 5}), strict=True):
+        notes = [_remarks(one), f"fork of {one.parent}" if one.fork else ""]
+        reason = printable(one.damaged) if one.damaged else ""
+        yield fitted(fixed, _quoted(one.message), "  ".join(filter(None, [*notes, reason])), None)
+
+
+def _age(taken_s: float, now_s: float) -> str:
+    """In a column: of a day that is long past the date is enough."""
+    return age_at(taken_s, now_s) if taken_s > now_s - COUNTED_DAYS_S else wall_date(taken_s)
+
+
+def _quoted(message: str) -> str:
+    return f'"{for_people(printable(message))}"' if message else ""
+
+
+def _remarks(one: SnapshotRow) -> str:
+    """What is not as usual; that a name keeps a snapshot shows in its having one."""
+    stays = [reason for reason in one.stays if reason != "named"]
+    if one.fork and "fork" not in stays:
+        stays.append("fork")
+    condition = "DAMAGED" if one.damaged else "" if one.verified else "not verified"
+    return "  ".join(filter(None, [condition, f"[{', '.join(stays)}]" if stays else ""]))
 
 
 def _condition(damaged: str | None, verified: bool) -> str:
@@ -251,13 +307,14 @@ def _shown(shown: SnapshotShown) -> Iterator[str]:
     one = shown.manifest
     rows = {
         "snapshot": one.id,
+        "taken": _taken(one),
         "kind": one.kind,
         "parent": one.parent or "-",
         "needs": ", ".join(one.needs) or "-",
-        "files": f"{one.files:,} files, {one.dirs:,} directories, {one.links:,} links",
+        "files": f"{counted(one.files, 'file')}, {_directories(one.dirs)}, {counted(one.links, 'link')}",
         "size": f"{format_size(one.bytes)}, {format_size(one.archive_bytes)} stored here",
         "workspace": " ".join([one.workspace, *one.also]),
-        "taken": f"on {one.node}, job {one.job_id or '-'}, with scratchflow {one.tool_version}",
+        "by": f"scratchflow {one.tool_version} on {one.node}, job {one.job_id or '-'}",
         "sha256": one.archive_sha256,
         "state": _condition(shown.damaged, one.verified) or "verified",
         "warnings": str(one.warnings),
@@ -267,11 +324,28 @@ def _shown(shown: SnapshotShown) -> Iterator[str]:
         yield f"{name:<10} {printable(value)}"
 
 
+def _directories(count: int) -> str:
+    return "1 directory" if count == 1 else f"{count:,} directories"
+
+
+def _taken(one: Manifest) -> str:
+    """`15 Nov 17:40, 14 h ago (2026-11-15 16:40:00 UTC)`."""
+    taken_s, now_s = epoch(one.time) or 0, time.time()
+    words = dict.fromkeys([wall_time(taken_s, now_s), age_at(taken_s, now_s)])
+    return f"{', '.join(words)} ({utc_text(taken_s)})"
+
+
 def _entry_line(entry: PathEntry) -> str:
     mark = {"directory": "d", "link": "l", "file": "-"}[entry.kind]
     target = f" -> {entry.target}" if entry.target is not None else ""
     path = shown_path(entry.path, entry.path_b64)
-    return f"{mark}{entry.mode} {format_size(entry.size):>9} {entry.mtime} {path}{target}"
+    return f"{mark}{entry.mode} {format_size(entry.size):>9} {_changed(entry):>17} {path}{target}"
+
+
+def _changed(entry: PathEntry) -> str:
+    """When a file was changed last, by the clock on the wall."""
+    changed_s = epoch(entry.mtime)
+    return entry.mtime if changed_s is None else wall_time(changed_s, time.time())
 
 
 def _diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
@@ -287,7 +361,7 @@ def _change_line(change: PathChange) -> str:
 
 def _verified(verified: SnapshotsVerified) -> Iterator[str]:
     for one in verified.bad:
-        yield f"DAMAGED {one.id}: {printable(one.reason)}"
+        yield f"✗ {named(one.id)}: {printable(one.reason)}"
     if not verified.checked and not verified.bad:
         yield "the store has no snapshot: nothing was checked"
         return
@@ -300,10 +374,10 @@ def _pruned(pruned: SnapshotsPruned) -> Iterator[str]:
         return
     word = "would remove" if pruned.dry_run else "removed"
     for snapshot in pruned.removed:
-        yield f"{word} {snapshot}"
+        yield f"{word} {named(snapshot)}"
     for snapshot, reasons in pruned.kept.items():
         if reasons != [NOT_ASKED_FOR]:
-            yield f"kept {snapshot} ({', '.join(reasons)})"
+            yield f"kept {named(snapshot)}: {', '.join(reasons)}"
     yield f"{word} {len(pruned.removed)}, {format_size(pruned.freed_bytes)}"
     is_by_rules = [NOT_ASKED_FOR] not in pruned.kept.values()
     if pruned.kept and not pruned.removed and is_by_rules:
@@ -314,25 +388,27 @@ def _all_kept(pruned: SnapshotsPruned) -> str:
     how = "every snapshot is kept by a rule; `scratchflow snapshots prune ID` removes one all the same"
     if pruned.spare is None:
         return how
-    return f"{how}: the oldest that frees space, {pruned.spare}, would free about {format_size(pruned.spare_bytes)}"
+    return f"{how}: the oldest that frees space, {named(pruned.spare)}, would free about {format_size(pruned.spare_bytes)}"
 
 
 def _marked(marked: SnapshotsMarked) -> Iterator[str]:
     done, was = ("keep", "is kept already") if marked.kept else ("unkeep", "was not marked")
     for snapshot in marked.snapshots:
+        name = named(snapshot)
         if snapshot not in marked.changed:
-            yield f"{snapshot} {was}"
+            yield f"{name} {was}"
         elif marked.dry_run:
-            yield f"would {done} {snapshot}"
+            yield f"would {done} {name}"
         elif marked.kept:
-            yield f"{snapshot} stays until you run `scratchflow snapshots unkeep {snapshot}`"
+            unkeep_it = f"`scratchflow snapshots unkeep {short_id(snapshot)}`"
+            yield f"{name} stays until you run {unkeep_it}"
         else:
-            yield f"{snapshot} is no longer marked: the rules decide how long it stays"
+            yield f"{name} is no longer marked: the rules decide how long it stays"
 
 
 def _exported(exported: SnapshotExported) -> Iterator[str]:
     word = "would write" if exported.dry_run else "wrote"
-    yield f"{word} `{printable(exported.path)}` ({format_size(exported.bytes)}) from {exported.snapshot}"
+    yield f"{word} `{printable(exported.path)}` ({format_size(exported.bytes)}) from snapshot {named(exported.snapshot)}"
 
 
 def _imported(imported: SnapshotImported) -> Iterator[str]:
@@ -340,12 +416,14 @@ def _imported(imported: SnapshotImported) -> Iterator[str]:
     if imported.dry_run:
         yield f"would take in `{printable(imported.source)}`"
     else:
-        yield f"snapshot {imported.snapshot}: {size} from `{printable(imported.source)}`"
+        yield f"snapshot {short_id(imported.snapshot or '')}: {size} from `{printable(imported.source)}`"
     if imported.previous:
         yield _latest_now(imported)
 
 
 def _latest_now(imported: SnapshotImported) -> str:
     it_is = "it would be `latest`" if imported.dry_run else "it is `latest` now"
-    before = f"`scratchflow restore {imported.previous}` goes back to the one before"
+    before = (
+        f"`scratchflow restore {short_id(imported.previous or '')}` goes back to the one before"
+    )
     return f"{it_is}, so a plain `restore`, and `up` on another node, bring it; {before}"

@@ -9,6 +9,9 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.charts import day_line, time_bar
 from scratchflow.cli.options import VerbCommand, caller
+from scratchflow.cli.tables import terminal_width, wrapped
+from scratchflow.model.ages import age, at, for_people, short_id, span, time_left, until
+from scratchflow.model.allocation import WARN_AT_S
 from scratchflow.model.errors import StoreLost, StoreUnusable, UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import (
@@ -22,7 +25,7 @@ from scratchflow.model.results import (
 )
 from scratchflow.model.text import counted, printable
 from scratchflow.model.times import epoch
-from scratchflow.model.units import format_duration, format_size
+from scratchflow.model.units import format_size
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -35,11 +38,13 @@ _DAY_S = 86400
 def status(
     context: typer.Context,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on telling, over one connection, until Ctrl-C.")
+        bool, typer.Option("--watch", help="Keep it in sight, up to date, until Ctrl-C.")
     ] = False,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Park a stale alias, start a dead auto-backup again.")
+    ] = False,
 ) -> Call[StatusShown]:
-    """Show allocation, time left, alias, workspace, snapshots and auto-backup, and what is amiss."""
+    """Show allocation, time left, alias, workspace, snapshots and auto-backup, problems, and what to do next."""
     if watch and fix:
         problem = "`--watch` and `--fix` exclude each other"
         raise UsageInvalid(problem=problem, command=context.command_path)
@@ -52,14 +57,15 @@ def status(
             return flow.watch(who, emit, WATCH_EVERY_S)
         return flow.status(who, emit, fix=fix)
 
-    return Call("status", run, watched if watch else shown)
+    return Call("status", run, watched if watch else shown, until_interrupted=watch)
 
 
 def shown(status: StatusShown) -> Iterator[str]:
-    """The whole picture as lines."""
+    """The whole picture as lines, and last what makes sense next."""
+    width = terminal_width()
     rows = {
         "profile": status.profile,
-        "node": _node(status.allocation),
+        "node": _node(status.allocation, has_cluster=status.scheduler == "slurm"),
         "alias": _alias(status.alias),
         "workspace": _workspace(status.workspace),
         "snapshots": _snapshots(status.snapshots),
@@ -70,13 +76,16 @@ def shown(status: StatusShown) -> Iterator[str]:
         rows |= dict.fromkeys(("snapshots", "auto-backup"), "not known: the store cannot be read")
     for name, text in rows.items():
         if text:
-            yield f"{name:<12} {printable(text)}"
+            yield from wrapped(f"{name:<12} ", printable(text), width)
     for problem in status.problems:
-        yield f"{'amiss':<12} {printable(problem.detail)}; {printable(problem.fix)}"
+        yield from wrapped("✗ ", for_people(printable(problem.detail)), width)
+        yield from wrapped("  fix: ", for_people(printable(problem.fix)), width)
+    if status.next_step:
+        yield from wrapped("Next: ", printable(status.next_step), width)
 
 
 def watched(status: StatusShown) -> Iterator[str]:
-    """The picture for somebody who keeps it in sight: with bars."""
+    """The picture for somebody who keeps it in sight: with bars, and a warning that counts down."""
     yield from shown(status)
     yield ""
     bar = _time_left_bar(status.allocation)
@@ -85,6 +94,9 @@ def watched(status: StatusShown) -> Iterator[str]:
     if status.snapshots.count:
         yield f"{'last 24 h':<12} {_day(status.snapshots)} now"
         yield f"{'':<12} {_sizes(status.snapshots)}"
+    left_s = status.allocation.seconds_left if status.allocation else None
+    if left_s is not None and left_s < WARN_AT_S[0]:
+        yield f"! the allocation ends in {time_left(left_s)}"
 
 
 def _time_left_bar(held: AllocationShown | None) -> str:
@@ -93,8 +105,13 @@ def _time_left_bar(held: AllocationShown | None) -> str:
     start_s, end_s = epoch(held.start_time), epoch(held.end_time)
     if start_s is None or end_s is None:
         return ""
-    left, total = format_duration(held.seconds_left), format_duration(end_s - start_s)
+    left, total = _clock(held.seconds_left), _clock(int(end_s - start_s))
     return f"{time_bar(held.seconds_left, int(end_s - start_s))} {left} of {total}"
+
+
+def _clock(seconds: int) -> str:
+    """`1:59:07`: as wide a second later."""
+    return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def _day(snapshots: SnapshotsShown) -> str:
@@ -110,16 +127,16 @@ def _sizes(snapshots: SnapshotsShown) -> str:
     return f"{counted(len(snapshots.recent), 'snapshot')}, {total} stored{last}"
 
 
-def _node(held: AllocationShown | None) -> str:
+def _node(held: AllocationShown | None, *, has_cluster: bool) -> str:
     if held is None:
-        return "none; `scratchflow up` takes one"
+        return "none" if has_cluster else "this machine, no session"
     job = f"job {held.job_id}" if held.job_id is not None else "this machine"
     if held.state == "pending":
-        estimate = f", expected {held.start_estimate}" if held.start_estimate else ""
+        estimate = f", expected at {at(held.start_estimate)}" if held.start_estimate else ""
         return f"waiting, {job}: {held.reason}{estimate}"
-    left = f", {format_duration(held.seconds_left)} left" if held.seconds_left is not None else ""
-    state = "" if held.state == "running" else f", {held.state}"
-    return f"{held.node or '?'}, {job}{state}{left}"
+    end = until(held.end_time, held.seconds_left)
+    state = "" if held.state == "running" else held.state
+    return ", ".join(filter(None, [held.node or "?", job, state, end]))
 
 
 def _alias(alias: AliasShown | None) -> str:
@@ -131,9 +148,12 @@ def _alias(alias: AliasShown | None) -> str:
 def _workspace(workspace: WorkspaceShown) -> str:
     if workspace.exists is False:
         return f"{workspace.path} is not there"
-    if workspace.exists is None and workspace.base_snapshot:
-        return f"{workspace.path}: an earlier job left snapshot {workspace.base_snapshot} there; `scratchflow up` looks"
-    base = f", from snapshot {workspace.base_snapshot}" if workspace.base_snapshot else ""
+    base = workspace.base_snapshot and short_id(workspace.base_snapshot)
+    if workspace.exists is None and base:
+        return (
+            f"{workspace.path}: an earlier job left snapshot {base} there; `scratchflow up` looks"
+        )
+    base = f", from snapshot {base}" if base else ""
     return f"{workspace.path}{base}{_seen(workspace.seen_time)}"
 
 
@@ -141,34 +161,30 @@ def _seen(seen_time: str | None) -> str:
     """Nothing when somebody on the node has just looked."""
     seen_s = epoch(seen_time)
     ago_s = time.time() - seen_s if seen_s is not None else 0.0
-    return f" (seen {format_duration(ago_s // 60 * 60)} ago)" if ago_s > _FRESH_S else ""
+    return f" (seen {age(ago_s)})" if ago_s > _FRESH_S else ""
 
 
 def _snapshots(snapshots: SnapshotsShown) -> str:
     if not snapshots.count:
         return "none yet"
-    age = snapshots.last_age_s
-    ago = f" {format_duration(age)} ago" if age is not None else ""
-    checked = _checked(snapshots.oldest_check_s)
-    return f"{counted(snapshots.count, 'snapshot')}, the last{ago}: {snapshots.last_id}{checked}"
+    ago = f" {age(snapshots.last_age_s)}" if snapshots.last_age_s is not None else ""
+    name = f' "{for_people(snapshots.last_message)}"' if snapshots.last_message else ""
+    last = f"{short_id(snapshots.last_id or '?')}{name}{_checked(snapshots.oldest_check_s)}"
+    return f"{snapshots.count:,}, the last{ago}: {last}"
 
 
 def _checked(oldest_s: int | None) -> str:
     """How long the snapshot waits that was not read back for longest; a day is what is promised."""
     if oldest_s is None:
         return "; one was never verified"
-    return (
-        f"; oldest check: {format_duration(oldest_s // 3600 * 3600)} ago"
-        if oldest_s > _DAY_S
-        else ""
-    )
+    return f"; oldest check: {age(oldest_s)}" if oldest_s > _DAY_S else ""
 
 
 def _autobackup(autobackup: AutobackupShown) -> str:
     if not autobackup.enabled:
         return "off"
-    following = f", next {autobackup.next_time}" if autobackup.next_time else ""
-    return f"every {format_duration(autobackup.every_s)}{following}"
+    following = f", next at {at(autobackup.next_time)}" if autobackup.next_time else ""
+    return f"every {span(autobackup.every_s)}{following}"
 
 
 def _session(session: SessionShown) -> str:

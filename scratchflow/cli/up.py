@@ -8,10 +8,11 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller
+from scratchflow.model.ages import named, span
+from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
 from scratchflow.model.results import UpAndRunning
 from scratchflow.model.text import printable
-from scratchflow.model.units import format_duration
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -49,13 +50,13 @@ def _shown(now: UpAndRunning) -> Iterator[str]:
         yield "then restore or create the workspace and switch the auto-backup on, where missing"
         return
     job = f", job {now.job_id}" if now.job_id is not None else ""
-    until = f", until {now.end_time}" if now.end_time else ""
+    until = f", {until_words(now.end_time)}" if now.end_time else ""
     yield f"node `{printable(now.node)}`{job}{until}" + ("" if now.changed else "; all is well")
     if now.workspace:
-        snapshot = f", snapshot {now.workspace.snapshot}" if now.workspace.snapshot else ""
+        snapshot = f", snapshot {named(now.workspace.snapshot)}" if now.workspace.snapshot else ""
         yield f"workspace `{printable(now.workspace.path)}`{snapshot}"
     if now.autobackup:
-        yield f"auto-backup every {format_duration(now.autobackup.every_s)}"
+        yield f"auto-backup every {span(now.autobackup.every_s)}"
     if not now.editor.opened:
         yield from editor_lines(now.editor.command, now.editor.link)
 

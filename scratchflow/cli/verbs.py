@@ -34,7 +34,7 @@ class Verb(msgspec.Struct, frozen=True):
 
 VERBS = {
     "up": Verb("Daily", "scratchflow.cli.up", "Start working: node, workspace, auto-backup"),
-    "status": Verb("Daily", "scratchflow.cli.status", "Show what is true now, and what is amiss"),
+    "status": Verb("Daily", "scratchflow.cli.status", "Show what is true now, and what to do next"),
     "open": Verb("Daily", "scratchflow.cli.open", "Open the workspace in the editor"),
     "hop": Verb("Daily", "scratchflow.cli.hop", "Move to another node, with everything"),
     "clear": Verb("Daily", "scratchflow.cli.clear", "Back up, give the node back, park the alias"),

@@ -8,13 +8,11 @@ from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import alias_problem, show_alias
 from scratchflow.flows.mend import mend
-from scratchflow.model.allocation import HELD
+from scratchflow.flows.next_step import next_step
+from scratchflow.model.allocation import ENDING, HELD, WARN_AT_S
 from scratchflow.model.events import Emit, Event, Status, Warned
 from scratchflow.model.requests import Nothing, Watch
 from scratchflow.model.results import StatusShown
-
-WARN_AT_S = (60 * 60, 15 * 60, 5 * 60)
-"""How long before the end of the allocation people are told."""
 
 
 def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:
@@ -53,13 +51,17 @@ def watch(caller: Caller, emit: Emit, every_s: float) -> StatusShown:
 def with_alias(settings: Settings, seen: StatusShown) -> StatusShown:
     """What the cluster says, with this machine's alias beside it."""
     if settings.profile.scheduler == "none":
-        return seen
+        return _with_next_step(seen)
     alias = show_alias(settings)
     held = seen.allocation
     node = held.node if held and held.state in HELD else None
     problem = alias_problem(settings, alias, node)
     problems = [*seen.problems, *([problem] if problem else [])]
-    return msgspec.structs.replace(seen, alias=alias, problems=problems)
+    return _with_next_step(msgspec.structs.replace(seen, alias=alias, problems=problems))
+
+
+def _with_next_step(seen: StatusShown) -> StatusShown:
+    return msgspec.structs.replace(seen, next_step=next_step(seen))
 
 
 def _warn_of_the_end(shown: StatusShown, emit: Emit, warned: set[int]) -> None:
@@ -73,4 +75,4 @@ def _warn_of_the_end(shown: StatusShown, emit: Emit, warned: set[int]) -> None:
     warned |= set(passed)
     if news:
         minutes = -(-left_s // 60)
-        emit(Warned(code="allocation.ending", message=f"the allocation ends in {minutes} min"))
+        emit(Warned(code=ENDING, message=f"the allocation ends in {minutes} min"))

@@ -60,6 +60,7 @@ def look(login: LoginHost, _: Nothing = NOTHING, *, pulses: Pulses | None = None
         autobackup=stored.autobackup,
         session=session,
         problems=[*stored.problems, *problems],
+        scheduler=settings.profile.scheduler,
     )
 
 

@@ -101,6 +101,7 @@ def snapshots_shown(
     return SnapshotsShown(
         count=len(catalogue.snapshots),
         last_id=last.id,
+        last_message=last.message,
         last_time=last.time,
         last_age_s=None if taken is None else max(0, int(now_s - taken)),
         recent=[_recent(one) for one in catalogue.snapshots if _is_recent(one, now_s)],

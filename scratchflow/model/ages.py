@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,9 +14,14 @@ from scratchflow.model.zone import Zone, local_zone
 
 SHORT_LENGTH = 6
 
+# Not as a part of a longer word, like `ID.json`, `NAME.before-ID` or `run-TIME.log`.
+_ALONE = r"(?<![\w./:-])%s(?!\.?[\w/-])"
+_ID_IN_TEXT = re.compile(_ALONE % r"\d{8}T\d{6}Z-([0-9a-f]{6})", re.ASCII)
+_TIME_IN_TEXT = re.compile(_ALONE % r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
 # Longer ago, a date says more than a count.
-_COUNTED_DAYS = 60
+COUNTED_DAYS_S = 60 * 86400
 _SOON_S = 100
 
 
@@ -72,7 +78,7 @@ def time_left(seconds: float) -> str:
 def age_at(moment_s: float, now_s: float, zone: Zone | None = None) -> str:
     """The same for a moment: a date when it is long past, or lies in the future, as clocks may have it."""
     passed_s = now_s - moment_s
-    if -_MINUTE_S < passed_s < _COUNTED_DAYS * _DAY_S:
+    if -_MINUTE_S < passed_s < COUNTED_DAYS_S:
         return age(passed_s)
     return wall_time(moment_s, now_s, zone)
 
@@ -86,6 +92,12 @@ def wall_time(moment_s: float, now_s: float, zone: Zone | None = None) -> str:
         return clock
     day = f"{moment.day} {moment:%b}"
     return f"{day} {clock}" if moment.year == now.year else f"{day} {moment.year} {clock}"
+
+
+def wall_date(moment_s: float, zone: Zone | None = None) -> str:
+    """`15 Nov 2025`."""
+    moment = (zone or here()).local(moment_s)
+    return f"{moment.day} {moment:%b %Y}"
 
 
 def until(end_time: str | None, seconds_left: float | None = None) -> str:
@@ -111,6 +123,13 @@ def at(time_text: str | None) -> str | None:
     """A time of a JSON line for people: `20:52`; as it is when it is none."""
     moment_s = epoch(time_text)
     return time_text if moment_s is None else wall_time(moment_s, time.time())
+
+
+def for_people(text: str, now_s: float | None = None, zone: Zone | None = None) -> str:
+    """A remark with the ids and times in it as people read them; names of files stay as they are."""
+    at_s = time.time() if now_s is None else now_s
+    text = _ID_IN_TEXT.sub(r"\1", text)
+    return _TIME_IN_TEXT.sub(lambda found: wall_time(epoch(found[0]) or 0, at_s, zone), text)
 
 
 @lru_cache(maxsize=1)

@@ -130,3 +130,9 @@ class Partition(msgspec.Struct, frozen=True, kw_only=True):
     max_time_s: int | None
     default_time_s: int | None
     nodes: tuple[str, ...]
+
+
+WARN_AT_S = (60 * 60, 15 * 60, 5 * 60)
+"""How long before the end of the allocation people are told."""
+ENDING = "allocation.ending"
+"""The code of that warning."""

@@ -15,6 +15,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         """What the process exits with when no warning says otherwise."""
         return 0
 
+    def after(self, passed_s: float) -> "Result":  # noqa: ARG002 - most results do not age
+        """The same that many seconds later, for what is kept in sight."""
+        return self
+
 
 class VersionShown(Result, frozen=True):
     """`--version`."""
@@ -187,9 +191,10 @@ class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SnapshotsListed(Result, frozen=True):
-    """`snapshots list`, oldest first."""
+    """`snapshots list`, oldest first. `now` is the time by the same clocks: ages are counted up to it."""
 
     snapshots: list[SnapshotRow]
+    now: str | None = None
 
 
 class PathEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -434,6 +439,7 @@ class SnapshotsShown(msgspec.Struct, frozen=True, kw_only=True):
 
     count: int
     last_id: str | None = None
+    last_message: str = ""
     last_time: str | None = None
     last_age_s: int | None = None
     recent: list[RecentSnapshot] = []
@@ -489,6 +495,20 @@ class StatusShown(Result, frozen=True):
     autobackup: AutobackupShown
     session: SessionShown
     problems: list[Problem] = []
+    scheduler: Literal["slurm", "none"] = "slurm"
+    next_step: str = ""
+    """What makes sense to do next, in a sentence; empty when it is in the `fix` of a problem."""
+
+    def after(self, passed_s: float) -> "StatusShown":
+        """The same picture that many seconds later, as far as nobody has to be asked for it."""
+        held, snapshots, passed = self.allocation, self.snapshots, int(passed_s)
+        if held is not None and held.seconds_left is not None:
+            left_s = max(0, held.seconds_left - passed)
+            held = msgspec.structs.replace(held, seconds_left=left_s)
+        if snapshots.last_age_s is not None:
+            age_s = snapshots.last_age_s + passed
+            snapshots = msgspec.structs.replace(snapshots, last_age_s=age_s)
+        return msgspec.structs.replace(self, allocation=held, snapshots=snapshots)
 
 
 class AutobackupSwitched(Result, frozen=True):

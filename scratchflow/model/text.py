@@ -59,3 +59,29 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
     matches = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return matches[0] if matches else None
+
+
+def shortened(text: str, width: int) -> str:
+    """At most that wide, with `…` for what is left out; a closing quote stays."""
+    if cells(text) <= width:
+        return text
+    end = '…"' if text.startswith('"') and text.endswith('"') else "…"
+    kept = ""
+    for character in text:
+        if cells(kept + character + end) > width:
+            break
+        kept += character
+    return kept.rstrip() + end
+
+
+def cells(text: str) -> int:
+    """How many columns a terminal needs for it."""
+    return sum(_width(character) for character in text)
+
+
+def _width(character: str) -> int:
+    from unicodedata import combining, east_asian_width
+
+    if combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1

@@ -57,7 +57,8 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
                 stays=stays.get(one.id, []),
             )
             for one in catalogue.snapshots
-        ]
+        ],
+        now=iso_time(context.now().timestamp()),
     )
 
 

@@ -7,11 +7,14 @@ code or a terminal escape.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable
 from typing import IO, TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from scratchflow.model.ages import for_people
+from scratchflow.model.allocation import ENDING
 from scratchflow.model.errors import EndedBySignal, ScratchflowError, exit_code_for
 from scratchflow.model.events import (
     Answered,
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
+    from rich.text import Text
 
 
 # What these print is all that they do: `--quiet` does not silence them.
@@ -44,6 +48,13 @@ Show = Callable[[Any], Iterable[str]]
 
 def _nothing(_: Any) -> Iterable[str]:
     return ()
+
+
+class _Picture(msgspec.Struct, frozen=True):
+    """What is kept in sight, and when it was true."""
+
+    result: Result
+    at_s: float
 
 
 class Human:
@@ -59,6 +70,7 @@ class Human:
         self._op = ""
         self._show: Show = _nothing
         self._has_shown_status = False
+        self._picture: _Picture | None = None
         self._live: Live | None = None
         self._open_questions = 0
 
@@ -70,6 +82,8 @@ class Human:
             self._show_progress(event)
         elif isinstance(event, Warned):
             self._warning_codes.add(event.code)
+            if event.code == ENDING and self._live is not None:
+                return  # the picture counts down
             path = shown_path(event.path, event.path_b64)
             where = f"`{path}`: " if path else ""
             self._say("warning", f"{where}{printable(event.message)}", "yellow")
@@ -132,7 +146,7 @@ class Human:
         line = Text()
         if label:
             line.append(f"{label}: ", style=style)
-        line.append(text)
+        line.append(text if self._verbose else for_people(text))
         # soft_wrap: the terminal breaks lines, so that a copied path or command stays whole.
         # While a picture is kept in sight, whatever else is said goes above it.
         console = self._live.console if self._live else self._console()
@@ -152,26 +166,36 @@ class Human:
     def _show_status(self, event: Status) -> None:
         """In a terminal one picture that changes; elsewhere one after the other, an empty line between."""
         picture = msgspec.convert(event.data, RESULTS_BY_OP[self._op])
-        lines = list(self._show(picture))
         self._stop_bars()
         if os.isatty(STDOUT):
-            self._keep_in_sight(lines)
+            self._keep_in_sight(picture)
             return
+        lines = list(self._show(picture))
         _print([*([""] if self._has_shown_status else []), *lines])
         self._has_shown_status = True
 
-    def _keep_in_sight(self, lines: list[str]) -> None:
-        from rich.text import Text
-
-        picture = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+    def _keep_in_sight(self, picture: Result) -> None:
+        """Drawn anew every second with the time that has passed since; nobody is asked for that."""
+        self._picture = _Picture(picture, time.monotonic())
         if self._live is None:
             from rich.console import Console
             from rich.live import Live
 
             console = Console(markup=False, emoji=False, highlight=False)
-            self._live = Live(picture, console=console, auto_refresh=False)
+            self._live = Live(
+                console=console, get_renderable=self._drawn, refresh_per_second=1, transient=False
+            )
             self._live.start()
-        self._live.update(picture, refresh=True)
+        self._live.refresh()
+
+    def _drawn(self) -> Text:
+        from rich.text import Text
+
+        lines: Iterable[str] = ()
+        if self._picture is not None:
+            passed_s = time.monotonic() - self._picture.at_s
+            lines = self._show(self._picture.result.after(passed_s))
+        return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
 
     def _show_progress(self, event: Progress) -> None:
         if self._quiet or self._open_questions or not self._console().is_terminal:

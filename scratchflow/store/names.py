@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from scratchflow.model.ages import age_at, short_id, short_ids, taken_s, wall_time
+from scratchflow.model.ages import age_at, for_people, short_id, short_ids, taken_s, wall_time
 from scratchflow.model.errors import SnapshotAmbiguous, SnapshotMissing
 from scratchflow.model.moments import EXAMPLES, Moment, read_moment
 from scratchflow.model.snapshot import Manifest
-from scratchflow.model.text import closest
+from scratchflow.model.text import closest, shortened
 from scratchflow.model.zone import Zone
 from scratchflow.store.catalogue import LATEST, Catalogue
 
@@ -20,6 +20,7 @@ _NAME_MARK = "@"
 _LISTED = 4
 # A shorter part is too easily another word's or a slip's; the beginning of an id may be shorter.
 _SHORTEST_PART = 3
+_NAME_LENGTH = 30
 _QUOTES = "\"'"
 
 
@@ -88,7 +89,7 @@ def _by_message(catalogue: Catalogue, wanted: str, asker: Asker) -> Manifest:
         raise _ambiguous(catalogue, wanted, [one.id for one in matches], asker)
     if matches:
         return matches[0]
-    names = ", ".join(f'`@"{one.message}"`' for one in named[-_LISTED:])
+    names = ", ".join(f'`@"{shortened(one.message, _NAME_LENGTH)}"`' for one in named[-_LISTED:])
     there = f"the last names are {names}; " if names else "no snapshot has a name yet; "
     raise _missing(catalogue, wanted, asker, there)
 
@@ -111,13 +112,17 @@ def _at_moment(catalogue: Catalogue, wanted: str, moment: Moment, asker: Asker) 
     begun_s = taken_s(found.id) or 0
     earlier = moment.is_day and begun_s < moment.since_s
     none_then = "; none was taken that day, so this is the last one before it" if earlier else ""
-    asker.tell(f"`{wanted}` is snapshot {_described(found.id, found, asker)}{none_then}")
+    asker.tell(
+        f"`{wanted}` is snapshot {_described(found.id, found, _when(found.id, asker))}{none_then}"
+    )
     return found
 
 
 def _oldest(catalogue: Catalogue, asker: Asker) -> str:
     oldest = _ids(catalogue)[:1]
-    words = [f"the oldest snapshot is {_described(one, None, asker)}; " for one in oldest]
+    words = [
+        f"the oldest snapshot is {_described(one, None, _when(one, asker))}; " for one in oldest
+    ]
     return "".join(words)
 
 
@@ -135,26 +140,33 @@ def _readable(catalogue: Catalogue, wanted: str, snapshot: str, asker: Asker) ->
     raise _missing(catalogue, wanted, asker, f"`{snapshot}` cannot be used: {reason}; ")
 
 
-def _described(snapshot: str, manifest: Manifest | None, asker: Asker, name: str = "") -> str:
-    """`570643 (15 Nov 17:40, 11 h ago, "first build")`."""
-    begun_s = taken_s(snapshot) or 0
-    when, ago = (
-        wall_time(begun_s, asker.now_s, asker.zone),
-        age_at(begun_s, asker.now_s, asker.zone),
-    )
-    parts = [when, *([ago] if ago != when else [])]
-    if manifest is not None and manifest.message:
-        parts.append(f'"{manifest.message}"')
-    return f"{name or short_id(snapshot)} ({', '.join(parts)})"
+def _described(snapshot: str, manifest: Manifest | None, when: str, name: str = "") -> str:
+    """`570643 (11 h ago, "first build")`."""
+    message = for_people(manifest.message) if manifest is not None else ""
+    quoted = f', "{shortened(message, _NAME_LENGTH)}"' if message else ""
+    return f"{name or short_id(snapshot)} ({when}{quoted})"
+
+
+def _age(snapshot: str, asker: Asker) -> str:
+    return age_at(taken_s(snapshot) or 0, asker.now_s, asker.zone)
+
+
+def _when(snapshot: str, asker: Asker) -> str:
+    """`15 Nov 17:40, 11 h ago`: to compare with what was asked for."""
+    moment = wall_time(taken_s(snapshot) or 0, asker.now_s, asker.zone)
+    return ", ".join(dict.fromkeys([moment, _age(snapshot, asker)]))
 
 
 def _listed(catalogue: Catalogue, snapshots: Sequence[str], asker: Asker) -> str:
     """The newest of these, in one line, newest last."""
     known = {one.id: one for one in catalogue.snapshots}
     names = short_ids(_ids(catalogue))
-    shown = [_described(one, known.get(one), asker, names[one]) for one in snapshots[-_LISTED:]]
-    more = [f"{len(snapshots) - _LISTED} older"] if len(snapshots) > _LISTED else []
-    return ", ".join([*more, *shown])
+    shown = [
+        _described(one, known.get(one), _age(one, asker), names[one])
+        for one in snapshots[-_LISTED:]
+    ]
+    more = f" and {len(snapshots) - _LISTED} older" if len(snapshots) > _LISTED else ""
+    return f"{', '.join(shown)}{more}"
 
 
 def _ambiguous(

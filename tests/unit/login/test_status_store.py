@@ -46,7 +46,7 @@ def test_the_oldest_check_is_shown(login: Login) -> None:
     (snapshot,) = login.desk.ids
     days_ago = iso_time(time.time() - 4 * 86400 - 60) or ""
     record_verified(login.place, [Verification(snapshot=snapshot, time=days_ago)])
-    assert "oldest check: 4d ago" in "\n".join(shown(login.look()))
+    assert "oldest check: 4 days ago" in "\n".join(shown(login.look()))
 
 
 def test_an_interval_for_one_start_is_not_called_a_change_of_settings(held: Login) -> None:

@@ -6,7 +6,16 @@ from datetime import datetime, timezone
 
 import pytest
 
-from scratchflow.model.ages import age, age_at, short_id, short_ids, taken_s, time_left, wall_time
+from scratchflow.model.ages import (
+    age,
+    age_at,
+    for_people,
+    short_id,
+    short_ids,
+    taken_s,
+    time_left,
+    wall_time,
+)
 from scratchflow.model.zone import Zone
 from scratchflow.testing.store import EPOCH, make_id
 
@@ -59,6 +68,36 @@ def test_short_ids_are_short_where_they_tell_snapshots_apart() -> None:
     one, two, three = make_id(0, "aaaaaa"), make_id(1, "aaaaaa"), make_id(2, "bbbbbb")
     assert short_ids([one, two, three]) == {one: one, two: two, three: "bbbbbb"}
     assert short_id("foreign.tar.lz4") == "foreign.tar.lz4"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("in snapshot 20261115T093000Z-abcdef, read back", "in snapshot abcdef, read back"),
+        ("`scratchflow restore 20261115T093000Z-abcdef` goes", "`scratchflow restore abcdef` goes"),
+        ("it ended with 20261115T093000Z-abcdef.", "it ended with abcdef."),
+        ("until 2026-11-15T19:52:13Z, then", "until 20:52, then"),
+        ("since 2026-11-14T19:52:13Z", "since 14 Nov 20:52"),
+    ],
+)
+def test_a_remark_is_shown_with_short_ids_and_local_times(text: str, read: str) -> None:
+    assert for_people(text, EPOCH.timestamp(), Zone(((0, 3600),))) == read
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "`20261115T093000Z-abcdef.json`",
+        "`20261115T093000Z-abcdef.tar.lz4` is missing",
+        "`work/a.before-20261115T093000Z-abcdef`",
+        "`work/20261115T093000Z-abcdef`",
+        "`work/run-2026-11-15T19:52:13Z.log`",
+        "`work/2026-11-15T19:52:13Z`",
+        "`2026-11-15T19:52:13Z/log`",
+    ],
+)
+def test_names_of_files_stay_as_they_are(name: str) -> None:
+    assert for_people(name) == name
 
 
 def test_an_id_says_when_its_snapshot_was_taken() -> None:

@@ -7,6 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
+from scratchflow.model.ages import at
 from scratchflow.model.errors import ConfigMissing, ScratchflowError, SnapshotMissing
 from scratchflow.model.events import (
     Answered,
@@ -88,7 +89,7 @@ def test_a_wait_is_told_with_its_reason_and_estimate() -> None:
     )
     reporter.emit(State(state="running", previous="pending", job_id=7, node="node-1"))
     assert text.getvalue().splitlines() == [
-        "pending, job 7: other jobs come first; expected to start at 2026-01-01T10:00:00Z",
+        f"pending, job 7: other jobs come first; expected to start at {at('2026-01-01T10:00:00Z')}",
         "running on `node-1`, job 7",
     ]
 

@@ -636,9 +636,10 @@ export interface SnapshotsDiffed {
   paths: Array<PathChange>;
 }
 
-/** `snapshots list`, oldest first. */
+/** `snapshots list`, oldest first. `now` is the time by the same clocks: ages are counted up to it. */
 export interface SnapshotsListed {
   snapshots: Array<SnapshotRow>;
+  now?: string | null;
 }
 
 /** `snapshots keep` and `unkeep`: those that were asked for, and those for which it is news. */
@@ -664,6 +665,7 @@ export interface SnapshotsPruned {
 export interface SnapshotsShown {
   count: number;
   last_id?: string | null;
+  last_message?: string;
   last_time?: string | null;
   last_age_s?: number | null;
   recent?: Array<RecentSnapshot>;
@@ -713,6 +715,8 @@ export interface StatusShown {
   autobackup: AutobackupShown;
   session: SessionShown;
   problems?: Array<Problem>;
+  scheduler?: "none" | "slurm";
+  next_step?: string;
 }
 
 /** Last line when it worked. */

@@ -1,0 +1,56 @@
+"""Rows that stay within the terminal: columns are aligned, names give way first, no word is broken."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import textwrap
+from collections.abc import Collection, Iterator, Sequence
+
+from scratchflow.model.text import cells, shortened
+from scratchflow.report.output import STDOUT
+
+GAP = "  "
+_SHORTEST_NAME = 6
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that reads the result; None where nothing limits a line, as in a file."""
+    return shutil.get_terminal_size().columns if os.isatty(STDOUT) else None
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> Iterator[str]:
+    """Each row as one line, its cells beneath those of the others; `right` are columns of numbers."""
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        padded = [
+            f"{' ' * (width - cells(cell))}{cell}"
+            if number in right
+            else f"{cell}{' ' * (width - cells(cell))}"
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield GAP.join(padded).rstrip()
+
+
+def fitted(fixed: str, name: str, notes: str, width: int | None) -> str:
+    """One line: what must be seen, a name that is shortened, or left out, to fit, and remarks."""
+    if width is not None and name:
+        room = width - cells(GAP.join(filter(None, [fixed, notes]))) - len(GAP)
+        name = shortened(name, room) if room >= _SHORTEST_NAME else ""
+    line = GAP.join(filter(None, [fixed, name, notes]))
+    return line if width is None else shortened(line, width)
+
+
+def wrapped(label: str, text: str, width: int | None) -> Iterator[str]:
+    """The text behind its label, on as many lines as it needs, broken between words only."""
+    if width is None:
+        yield f"{label}{text}"
+        return
+    yield from textwrap.wrap(
+        text,
+        width=max(width, len(label) + 20),
+        initial_indent=label,
+        subsequent_indent=" " * len(label),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,54 @@
+"""The one thing that makes sense next, by what `status` sees."""
+
+from __future__ import annotations
+
+from scratchflow.model.ages import span
+from scratchflow.model.allocation import HELD
+from scratchflow.model.results import AllocationShown, StatusShown
+
+# With less time than this left, moving is what matters; `hop` needs a few minutes of it.
+_ENDING_S = 15 * 60
+
+
+def next_step(status: StatusShown) -> str:
+    """As a sentence with a command in it; empty when problems are shown, because each has its own."""
+    if status.problems:
+        return ""
+    if status.scheduler == "none":  # no node to take, no editor to connect
+        return _at_workspace(status) or _autobackup(status)
+    held = status.allocation
+    if held is None or held.state not in HELD:
+        return _without_node(held)
+    return _on_node(status, held)
+
+
+def _without_node(held: AllocationShown | None) -> str:
+    if held is not None and held.state == "pending":
+        return "`scratchflow up` waits for the node, `scratchflow clear` withdraws the request"
+    return "`scratchflow up` takes a node and brings the workspace there"
+
+
+def _on_node(status: StatusShown, held: AllocationShown) -> str:
+    if held.seconds_left is not None and held.seconds_left < _ENDING_S:
+        return "`scratchflow hop` moves to another node before the time is up"
+    if status.workspace.exists is False:
+        return "`scratchflow up` brings the workspace there"
+    opens = "`scratchflow open` opens the workspace in VS Code, `scratchflow attach` a terminal"
+    return _autobackup(status) or opens
+
+
+def _at_workspace(status: StatusShown) -> str:
+    if status.workspace.exists is False and status.snapshots.count:
+        return "`scratchflow restore` brings the workspace back"
+    if status.workspace.exists is False:
+        return "`scratchflow create` makes the workspace"
+    if not status.snapshots.count:
+        return "`scratchflow backup` takes the first snapshot"
+    return ""
+
+
+def _autobackup(status: StatusShown) -> str:
+    if not status.autobackup.enabled:
+        every = span(status.autobackup.every_s)
+        return f"`scratchflow autobackup on` saves the workspace every {every}"
+    return ""

@@ -1,0 +1,154 @@
+"""What people read on a terminal of 80 columns: short ids, ages, local times, no broken word."""
+
+from __future__ import annotations
+
+import getpass
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.ages import short_id
+from tests.contract.people import PROGRAM, ROOT, Person
+from tests.oracle.clocks import why_no_clock
+from tests.terminal import CTRL_C, SMALL, Terminal
+
+needs_clock = pytest.mark.skipif(bool(why_no_clock()), reason=why_no_clock())
+
+LONG = "everything that the reviewers asked for, and a few things that they did not ask for"
+SQUEUE = """#!{python}
+import os, sys, time
+sys.path.insert(0, {root!r})
+from scratchflow.cluster.slurm.request import job_name
+from scratchflow.testing.slurm import FakeJob, FakeSlurm
+slurm = FakeSlurm(user={user!r})
+slurm.jobs[41] = FakeJob(
+    41, job_name("demo", "0123abcd"), {user!r}, "RUNNING", nodes="node-2", minutes=60, start={start}
+)
+done = slurm([os.path.basename(sys.argv[0]), *sys.argv[1:]], 1)
+sys.stdout.buffer.write(done.stdout)
+sys.stderr.buffer.write(done.stderr)
+sys.exit(done.returncode)
+"""
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    return Person(tmp_path)
+
+
+@pytest.fixture
+def short_home() -> Iterator[Path]:
+    """So short that the workspace's path is no longer than a row."""
+    directory = Path(tempfile.mkdtemp(prefix="p-"))
+    yield directory
+    shutil.rmtree(directory)
+
+
+def on_screen(person: Person, *arguments: str, size: tuple[int, int] = SMALL) -> list[str]:
+    """The rows of the result; what is said before them goes above."""
+    with Terminal([*PROGRAM, *arguments], person.environment, size=size, cwd=ROOT) as terminal:
+        assert terminal.end() == 0, terminal.text
+        return [row for row in terminal.all_rows if not row.startswith("no configuration file yet")]
+
+
+@needs_clock
+def test_the_list_is_one_line_each_newest_last_and_names_give_way(person: Person) -> None:
+    first = person.saves("1", "-m", "first build", at="2025-09-01 10:00:00")
+    second = person.saves("2", "-m", LONG)
+    person.saves("3")
+    person.data("restore", short_id(second))
+    rows = on_screen(person, "snapshots", "list")
+    assert len(rows) == 4
+    assert all(len(row) <= 80 for row in rows)
+    assert rows[0] == f'{short_id(first)}  1 Sep 2025  full         1 file  "first build"'
+    assert rows[1].startswith(
+        f'{short_id(second)}    just now  full         1 file  "everything that the'
+    )
+    assert '…"' in rows[1]
+    assert f'"restored {short_id(second)}"' in rows[3]
+    wide = on_screen(person, "snapshots", "list", size=(160, 24))
+    assert LONG in wide[1]
+    assert LONG in person.says("snapshots", "list")
+
+
+@needs_clock
+def test_verbose_shows_whole_ids_and_utc(person: Person) -> None:
+    first = person.saves("1", at="2026-11-15 10:00:00")
+    (row,) = person.says("snapshots", "list", "-v").splitlines()
+    assert row.startswith(f"{first}  2026-11-15 10:00:0")
+    assert " UTC  full  1 file" in row
+
+
+def test_no_word_of_status_is_broken_and_it_ends_with_the_next_step(
+    short_home: Path,
+) -> None:
+    person = Person(short_home)
+    person.work.rmdir()
+    rows = on_screen(person, "status")
+    assert rows[-1] == "Next: `scratchflow create` makes the workspace"
+    person.data("create")
+    words = set(" ".join(person.says("status").split()).split(" "))
+    rows = on_screen(person, "status")
+    assert set(" ".join(" ".join(rows).split()).split(" ")) == words
+    assert rows[-1] == "Next: `scratchflow autobackup on` saves the workspace every 30 min"
+
+
+def test_a_remark_shows_short_ids_and_verbose_whole_ones(person: Person) -> None:
+    first = person.saves("1")
+    unchanged = person.says("backup")
+    assert unchanged == f"nothing changed since snapshot {short_id(first)} (just now)\n"
+    refused = person.run("snapshots", "prune", "latest", "--yes")
+    assert f"`{short_id(first)}` is the last snapshot" in refused.stderr
+    refused = person.run("snapshots", "prune", "latest", "--yes", "-v")
+    assert f"`{first}` is the last snapshot" in refused.stderr
+    last = person.lines("snapshots", "prune", "latest", "--yes")[-1]
+    assert first in last["message"]
+
+
+class TestWatch:
+    """`status --watch` of a job of one hour that ends in ten minutes, as the fake Slurm tells it."""
+
+    @pytest.fixture
+    def person(self, person: Person, tmp_path: Path) -> Person:
+        programs = tmp_path / "bin"
+        programs.mkdir()
+        values = {"root": str(ROOT), "user": getpass.getuser(), "start": int(time.time()) - 3000}
+        for name in ("squeue", "scontrol", "sacct", "srun"):
+            (programs / name).write_text(SQUEUE.format(python=sys.executable, **values))
+            (programs / name).chmod(0o755)
+        person.environment["PATH"] = f"{programs}:{person.environment['PATH']}"
+        config = tmp_path / ".config/scratchflow/config.toml"
+        config.parent.mkdir(parents=True)
+        config.write_text(
+            'default_profile = "demo"\n[profiles.demo]\nlogin = "local"\n'
+            f'scratch = "{tmp_path}/scratch"\nstore = "{tmp_path}/store"\n'
+        )
+        return person
+
+    def test_seconds_and_the_warning_count_down_and_ctrl_c_leaves_without_a_word(
+        self, person: Person
+    ) -> None:
+        argv = [*PROGRAM, "status", "--watch"]
+        with Terminal(argv, person.environment, cwd=ROOT) as terminal:
+            terminal.wait_for("time left")
+            seen = {_time_left(terminal.rows)}
+            while len(seen) < 4:  # more often than the cluster is asked
+                terminal.wait_for_more()
+                seen.add(_time_left(terminal.rows))
+            assert terminal.text.count("time left") == 1
+            assert "! the allocation ends in 9 min" in terminal.text
+            assert "warning:" not in terminal.text
+            terminal.press(CTRL_C)
+            assert terminal.end() == 0
+            assert "error" not in terminal.text
+            assert "node-2, job 41, until " in terminal.text
+            assert all(len(row) <= 80 for row in terminal.all_rows)
+
+
+def _time_left(rows: list[str]) -> str:
+    return next((row.split()[-3] for row in rows if row.startswith("time left")), "")
