@@ -25,7 +25,11 @@ def restore(
     snapshot: Annotated[str, SNAPSHOT] = LATEST,
     paths: Annotated[
         list[str] | None,
-        typer.Option("--path", metavar="PATH", help="Only this path or glob; may be repeated."),
+        typer.Option(
+            "--path",
+            metavar="PATH",
+            help="Only this path or glob of the workspace, like `src/main.py`; may be repeated.",
+        ),
     ] = None,
     to: Annotated[
         str | None, typer.Option("--to", metavar="DIR", help="Into this directory instead.")

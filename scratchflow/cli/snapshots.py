@@ -66,7 +66,11 @@ def show(
     snapshot: Annotated[str, SNAPSHOT] = "latest",
     path: Annotated[
         str | None,
-        typer.Argument(metavar="[PATH]", help="List what lies there.", show_default=False),
+        typer.Argument(
+            metavar="[PATH]",
+            help="List what lies there, like `src`; `.` is the workspace.",
+            show_default=False,
+        ),
     ] = None,
 ) -> Call[SnapshotShown]:
     """Show one snapshot, and what lies at a path inside it."""

@@ -706,7 +706,7 @@ class PathMissing(ScratchflowError):
     code = "snapshot.no_such_path"
     exit_code = 30
     message = "snapshot `{snapshot}` has no `{path}`"
-    hint = "paths start with the workspace's name; `scratchflow snapshots show {snapshot} ''` lists the top"
+    hint = "paths are relative to the workspace, like `src/main.py`; `scratchflow snapshots show {snapshot} .` lists what it holds"
 
 
 class TargetNotEmpty(ScratchflowError):

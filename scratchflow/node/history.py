@@ -84,7 +84,8 @@ def show_snapshot(context: NodeContext, notify: Notifier, asked: Show) -> Snapsh
     manifest = find_snapshot(catalogue, asked.snapshot, asker(context, notify, asked.zone))
     entries: list[PathEntry] = []
     if asked.path is not None:
-        entries = _entries_at(open_index(place.archive(manifest.id)), asked.path, manifest.id)
+        index = open_index(place.archive(manifest.id))
+        entries = _entries_at(index, asked.path, manifest)
     return SnapshotShown(
         manifest=manifest, damaged=catalogue.damaged.get(manifest.id), entries=entries
     )
@@ -191,14 +192,20 @@ def _row(manifest: Manifest, damaged: str | None, *, fork: bool) -> SnapshotRow:
     )
 
 
-def _entries_at(index: Index, path: str, snapshot: str) -> list[PathEntry]:
-    """The path itself, or for a directory what is in it; the empty path is the top."""
+def _entries_at(index: Index, path: str, manifest: Manifest) -> list[PathEntry]:
+    """The path itself, or for a directory what is in it; the empty path is the top.
+
+    A path that is not there from scratch down is one from the workspace down.
+    """
     wanted = os.fsencode(path.strip("/"))
     if not wanted:
         return [_entry(index, entry) for entry in range(index.first[0], index.first[1])]
     entry = index.find(wanted)
     if entry is None:
-        raise PathMissing(snapshot=snapshot, path=path)
+        within = os.fsencode(manifest.workspace)
+        entry = index.find(os.path.normpath(within + b"/" + wanted))
+    if entry is None:
+        raise PathMissing(snapshot=manifest.id, path=path)
     if index.mode[entry] & KIND_MASK != DIRECTORY:
         return [_entry(index, entry)]
     group = index.group_at(entry)

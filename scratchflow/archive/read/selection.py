@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Sequence
 from fnmatch import translate
 from re import compile as compile_pattern
@@ -17,16 +18,19 @@ class Selection:
     """Which entries were chosen: `entries[i]` is 1 for each, and for the directories above.
 
     A pattern without `*`, `?` or `[` is a path from scratch down; a pattern with them is matched
-    against the whole path, where `*` also crosses `/`. A directory stands for all it holds.
+    against the whole path, where `*` also crosses `/`. One that fits nothing there is tried once
+    more from the directory `within` down. A directory stands for all it holds.
     `unmatched` are the patterns that chose nothing.
     """
 
-    def __init__(self, index: Index, patterns: Sequence[str]) -> None:
+    def __init__(self, index: Index, patterns: Sequence[str], within: str = "") -> None:
         self.entries = bytearray(len(index))
         self.unmatched: list[str] = []
         self._index = index
         for pattern in patterns:
             found = self._matches(pattern.strip("/"))
+            if not found and within:
+                found = self._matches(posixpath.normpath(f"{within}/{pattern.strip('/')}"))
             if not found:
                 self.unmatched.append(pattern)
             for entry in found:

@@ -21,7 +21,7 @@ def restore_elsewhere(
     context: NodeContext, notify: Notifier, options: RestoreOptions, source: Source, target: Path
 ) -> Restored:
     """All of it into a place that is free or empty, or a part of it into any directory."""
-    select = chosen_part(source, options)
+    select = chosen_part(context, source, options)
     if not options.paths and not is_empty_or_missing(target):
         raise FileTaken(path=target)
     if options.dry_run:

@@ -278,7 +278,7 @@ def _restore_paths(
     context: NodeContext, notify: Notifier, options: RestoreOptions, source: Source
 ) -> Restored:
     """A part, into the workspace as it is: every chosen file replaced, everything else untouched."""
-    select = chosen_part(source, options)
+    select = chosen_part(context, source, options)
     if options.dry_run:
         return foretell_part(context, source, select, context.workspace.path)
     refuse_links(context.workspace.scratch, source.roots)

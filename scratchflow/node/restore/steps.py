@@ -91,11 +91,16 @@ def shown_aside(context: NodeContext, moved: list[bytes]) -> list[str]:
     return sorted(printable(context.workspace.scratch / os.fsdecode(path)) for path in moved)
 
 
-def chosen_part(source: Source, options: RestoreOptions) -> Selection | None:
-    """What the wish's paths mean in the source; None for everything."""
+def chosen_part(context: NodeContext, source: Source, options: RestoreOptions) -> Selection | None:
+    """What the wish's paths mean in the source; None for everything.
+
+    They are paths from scratch down, from the workspace down, or whole ones of this machine.
+    """
     if not options.paths:
         return None
-    select = Selection(source.index, options.paths)
+    scratch = f"{context.workspace.scratch}/"
+    paths = [path.removeprefix(scratch) for path in options.paths]
+    select = Selection(source.index, paths, within=context.workspace.name)
     if select.unmatched:
         raise PathMissing(snapshot=source.id, path=select.unmatched[0])
     return select

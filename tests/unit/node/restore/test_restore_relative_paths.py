@@ -1,0 +1,61 @@
+"""`--path` means a path of the workspace, and still one from scratch down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import PathMissing
+from scratchflow.model.requests import Show
+from scratchflow.node.history import show_snapshot
+from tests.unit.conftest import Desk
+
+
+@pytest.fixture
+def saved(desk: Desk) -> Desk:
+    for path in ("work/src/main.py", "work/src/b/util.py", "work/notes", "work/work/notes"):
+        desk.write(path, path)
+    desk.backup()
+    return desk
+
+
+@pytest.mark.parametrize(
+    ("pattern", "restored"),
+    [
+        ("src/main.py", ["work/src/main.py"]),
+        ("./src/main.py", ["work/src/main.py"]),
+        ("src", ["work/src/b/util.py", "work/src/main.py"]),
+        ("src/*.py", ["work/src/b/util.py", "work/src/main.py"]),
+        ("work/src/main.py", ["work/src/main.py"]),
+        ("work/notes", ["work/notes"]),  # from scratch down comes first
+        ("work/work/notes", ["work/work/notes"]),
+    ],
+)
+def test_what_a_path_means(saved: Desk, tmp_path: Path, pattern: str, restored: list[str]) -> None:
+    target = tmp_path / "out"
+    saved.restore(paths=(pattern,), to=target)
+    files = [path for path in target.rglob("*") if path.is_file()]
+    assert sorted(str(path.relative_to(target)) for path in files) == restored
+
+
+def test_a_whole_path_of_this_machine_is_one_of_its_workspace(saved: Desk, tmp_path: Path) -> None:
+    saved.restore(paths=(str(saved.work / "src/main.py"),), to=tmp_path / "out")
+    assert (tmp_path / "out/work/src/main.py").read_text() == "work/src/main.py"
+
+
+@pytest.mark.parametrize("pattern", ["main.py", "../src", "/src/none", "*.c"])
+def test_what_is_not_there_is_told(saved: Desk, tmp_path: Path, pattern: str) -> None:
+    with pytest.raises(PathMissing) as caught:
+        saved.restore(paths=(pattern,), to=tmp_path / "out")
+    assert "relative to the workspace" in caught.value.shown_hint
+
+
+def test_show_takes_the_same_paths(saved: Desk) -> None:
+    def shown(path: str) -> list[str | None]:
+        asked = Show(path=path)
+        return [one.path for one in show_snapshot(saved.context, saved.notify, asked).entries]
+
+    assert shown("src/main.py") == shown("work/src/main.py") == ["work/src/main.py"]
+    assert "work/src" in shown(".")
+    assert shown("") == ["work"]
