@@ -17,15 +17,20 @@ R = TypeVar("R", bound=Result)
 
 
 def at_workspace(
-    context: typer.Context, op: str, request: "Arguments", show: Callable[[R], Iterable[str]]
+    context: typer.Context,
+    op: str,
+    request: "Arguments",
+    show: Callable[[R], Iterable[str]],
+    *,
+    do: str = "",
 ) -> Call[R]:
-    """A verb of the workspace or its snapshots."""
+    """A verb of the workspace or its snapshots; `do` is what it asks for where that has another name."""
     who = caller(context)
 
     def run(emit: Emit) -> R:
         from scratchflow.dispatch import cluster as anywhere
 
-        return cast("R", anywhere.at_workspace(op, request, who, emit))
+        return cast("R", anywhere.at_workspace(do or op, request, who, emit))
 
     return Call(op, run, show)
 

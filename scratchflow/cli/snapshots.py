@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.naming import SNAPSHOT, SNAPSHOTS, zone_for
+from scratchflow.cli.naming import NAMED, SNAPSHOT, SNAPSHOTS, zone_for
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, is_verbose, may_ask
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.cli.removal import confirm_removal
@@ -27,6 +27,7 @@ from scratchflow.model.ages import (
 from scratchflow.model.events import Emit, Event, Log
 from scratchflow.model.results import (
     NOT_ASKED_FOR,
+    WORKSPACE,
     PathChange,
     PathEntry,
     SnapshotExported,
@@ -82,16 +83,34 @@ def show(
 @app.command("diff", cls=VerbCommand)
 def diff(
     context: typer.Context,
-    older: Annotated[str, SNAPSHOT],
-    newer: Annotated[str, SNAPSHOT] = "latest",
+    older: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[OLDER]",
+            help=f"Compare with this snapshot instead of the last one: {NAMED}",
+            show_default=False,
+        ),
+    ] = None,
+    newer: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NEWER]",
+            help="Compare that with this snapshot instead of the workspace.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> Call[SnapshotsDiffed]:
-    """Say which paths differ between two snapshots."""
-    return at_workspace(
-        context,
-        "snapshots diff",
-        requests.Diff(older=older, newer=newer, zone=zone_for(older, newer)),
-        _diffed,
-    )
+    """Say which paths of the workspace differ from its last snapshot, or from another one.
+
+    With two snapshots, compares those; that needs no node.
+    """
+    op = "snapshots diff"
+    if older is not None and newer is not None:
+        between = requests.Diff(older=older, newer=newer, zone=zone_for(older, newer))
+        return at_workspace(context, op, between, _diffed)
+    zone = zone_for(older) if older is not None else ()
+    live = requests.DiffWorkspace(older=older, zone=zone)
+    return at_workspace(context, op, live, _diffed, do="snapshots diff workspace")
 
 
 @app.command("verify", cls=VerbCommand)
@@ -355,7 +374,11 @@ def _changed(entry: PathEntry) -> str:
 def _diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
     for change in diffed.paths:
         yield _change_line(change)
-    yield f"{diffed.added:,} added, {diffed.changed:,} changed, {diffed.removed:,} removed"
+    since = f"since snapshot {named(diffed.older)}"
+    if diffed.newer != WORKSPACE:
+        since = f"from snapshot {named(diffed.older)} to {named(diffed.newer)}"
+    counts = f"{diffed.added:,} added, {diffed.changed:,} changed, {diffed.removed:,} removed"
+    yield f"{counts if diffed.paths else 'nothing differs'} {since}"
 
 
 def _change_line(change: PathChange) -> str:

@@ -63,6 +63,9 @@ ON_NODE = {
     "snapshots diff": OnNode(
         requests.Diff, "scratchflow.node.history:diff_snapshots", needs_scratch=False
     ),
+    "snapshots diff workspace": OnNode(
+        requests.DiffWorkspace, "scratchflow.node.live_diff:diff_workspace"
+    ),
     "snapshots verify": OnNode(
         requests.Verify, "scratchflow.node.history:requested_verification", needs_scratch=False
     ),

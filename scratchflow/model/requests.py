@@ -114,6 +114,12 @@ class Diff(Naming, frozen=True, kw_only=True):
     newer: str = "latest"
 
 
+class DiffWorkspace(Naming, frozen=True):
+    """`snapshots diff` with the workspace as it is; None is the snapshot that it was saved as last."""
+
+    older: str | None = None
+
+
 class Verify(Naming, frozen=True):
     """`snapshots verify`; none named means all."""
 

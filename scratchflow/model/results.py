@@ -225,8 +225,12 @@ class PathChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     path_b64: str | None = None
 
 
+# Stands where `snapshots diff` has an id, for the workspace as it is now.
+WORKSPACE = "workspace"
+
+
 class SnapshotsDiffed(Result, frozen=True):
-    """`snapshots diff`."""
+    """`snapshots diff`; `newer` is an id, or the word `workspace`."""
 
     older: str
     newer: str
@@ -706,6 +710,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "snapshots list": SnapshotsListed,
     "snapshots show": SnapshotShown,
     "snapshots diff": SnapshotsDiffed,
+    "snapshots diff workspace": SnapshotsDiffed,
     "snapshots verify": SnapshotsVerified,
     "snapshots prune": SnapshotsPruned,
     "snapshots keep": SnapshotsMarked,

@@ -81,6 +81,7 @@ export interface Results {
   "snapshots list": SnapshotsListed;
   "snapshots show": SnapshotShown;
   "snapshots diff": SnapshotsDiffed;
+  "snapshots diff workspace": SnapshotsDiffed;
   "snapshots verify": SnapshotsVerified;
   "snapshots prune": SnapshotsPruned;
   "snapshots keep": SnapshotsMarked;
@@ -626,7 +627,7 @@ export interface SnapshotShown {
   entries: Array<PathEntry>;
 }
 
-/** `snapshots diff`. */
+/** `snapshots diff`; `newer` is an id, or the word `workspace`. */
 export interface SnapshotsDiffed {
   older: string;
   newer: string;

@@ -49,7 +49,7 @@ export async function verifySnapshot(context: Context, { id }: SnapshotRef): Pro
 export async function diffSnapshot(context: Context, { id }: SnapshotRef): Promise<void> {
   const { data } = await runWithProgress(context, 'snapshots diff', {
     title: 'Comparing with the latest snapshot',
-    args: [id],
+    args: [id, 'latest'],
   });
   if (data.paths.length === 0) {
     await context.editor.inform('Nothing changed between this snapshot and the latest one.');

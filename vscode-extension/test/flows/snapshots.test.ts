@@ -42,6 +42,7 @@ test('a diff lists what changed; a changed file is shown in both versions', asyn
     '~ work/docs/format.md',
     '− work/docs/minicluster.md',
   ]);
+  expect(argvs()[0]).toMatch(`snapshots diff ${ID} latest`);
   expect(argvs()[1]).toMatch(
     new RegExp(
       `^restore ${ID} --path work/docs/format.md --to /scratch/alice/.scratchflow-compare/${ID}-`,

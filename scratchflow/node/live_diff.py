@@ -1,0 +1,120 @@
+"""`snapshots diff` with the workspace as it is now: against its last snapshot, or any other."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+
+from scratchflow.archive.compare.diff import Action, difference
+from scratchflow.archive.files.digest import digest_of_file, read_buffer
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.restore.apply_delta import Changes, changes_since
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK
+from scratchflow.model.errors import SnapshotMissing, WorkspaceMissing
+from scratchflow.model.events import path_fields
+from scratchflow.model.requests import DiffWorkspace
+from scratchflow.model.results import WORKSPACE, PathChange, SnapshotsDiffed
+from scratchflow.node.asker import asker
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.node.snapshot.plan import find_parent, scan_workspace
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import find_place
+from scratchflow.store.names import find_snapshot
+
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def diff_workspace(context: NodeContext, notify: Notifier, asked: DiffWorkspace) -> SnapshotsDiffed:
+    """Which paths of the workspace differ from a snapshot. Only what changed since its last one is read."""
+    if not context.workspace.path.is_dir():
+        raise WorkspaceMissing(path=context.workspace.path)
+    place = find_place(context.store, context.workspace.name)
+    catalogue = read_catalogue(place)
+    parent = find_parent(context, place, catalogue, notify)
+    if parent is None:
+        next_step = "there is no snapshot yet; `scratchflow backup` takes one"
+        raise SnapshotMissing(wanted=asked.older or "latest", next_step=next_step)
+    older, index = parent.manifest, parent.index
+    if asked.older is not None:
+        older = find_snapshot(catalogue, asked.older, asker(context, notify, asked.zone))
+        index = index if older.id == parent.manifest.id else open_index(place.archive(older.id))
+    notify.phase("scan")
+    scanned = scan_workspace(context, notify)
+    live = changes_since(parent.index, scanned, parent.cache, notify.warn)
+    since = {path: action for action, path in difference(index, parent.index)}
+    changes = _combined(since, live, _Same(index, os.fsencode(context.workspace.scratch)))
+    counts = Counter(changes.values())
+    return SnapshotsDiffed(
+        older=older.id,
+        newer=WORKSPACE,
+        added=counts["added"],
+        removed=counts["removed"],
+        changed=counts["changed"],
+        paths=[PathChange(action=changes[path], **path_fields(path)) for path in sorted(changes)],
+    )
+
+
+class _Same:
+    """Whether what is on disk at a path has the content and mode that an index has for it."""
+
+    def __init__(self, index: Index, scratch: bytes) -> None:
+        self._index = index
+        self._scratch = scratch
+        self._buffer = read_buffer()
+
+    def knows(self, path: bytes) -> bool:
+        """Whether the index has that path at all."""
+        return self._index.find(path) is not None
+
+    def __call__(self, path: bytes) -> bool:
+        index = self._index
+        entry = index.find(path)
+        if entry is None:
+            return False
+        try:
+            found = os.lstat(os.path.join(self._scratch, path))
+            kind = index.mode[entry] & KIND_MASK
+            if kind == SYMLINK and stat.S_ISLNK(found.st_mode):
+                return os.readlink(os.path.join(self._scratch, path)) == index.target(entry)
+            if found.st_mode != index.mode[entry]:
+                return False
+            if kind == DIRECTORY:
+                return True
+            return found.st_size == index.size[entry] and self._has_digest(path, entry)
+        except (
+            OSError
+        ):  # it may not be read, or goes this moment: nothing shows that it is the same
+            return False
+
+    def _has_digest(self, path: bytes, entry: int) -> bool:
+        if entry in self._index.sparse:
+            return False
+        descriptor = os.open(os.path.join(self._scratch, path), _OPEN)
+        try:
+            seed = self._index.seed
+            return digest_of_file(descriptor, seed, self._buffer) == self._index.digest_of(entry)
+        finally:
+            os.close(descriptor)
+
+
+def _combined(since: dict[bytes, Action], live: Changes, is_same: _Same) -> dict[bytes, Action]:
+    """What differs from the older snapshot: what did until the last one, and what was done since.
+
+    A file that has its older content again, or was only touched, does not differ.
+    """
+    changes = dict(since)
+    for path in live.deleted:
+        if changes.get(path) == "added":
+            del changes[path]
+        else:
+            changes[path] = "removed"
+    for path in (*live.added, *live.modified):
+        is_known = is_same.knows(path)
+        if is_known and is_same(path):
+            changes.pop(path, None)
+        else:
+            changes[path] = "changed" if is_known else "added"
+    return changes

@@ -1,0 +1,112 @@
+"""`snapshots diff` with the workspace as it is: exactly what differs, against the last snapshot or another."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import SnapshotMissing, WorkspaceMissing
+from scratchflow.model.requests import Diff, DiffWorkspace
+from scratchflow.model.results import SnapshotsDiffed
+from scratchflow.node.history import diff_snapshots
+from scratchflow.node.live_diff import diff_workspace
+from tests.unit.conftest import Desk
+
+
+def differs(desk: Desk, older: str | None = None) -> dict[str, str]:
+    return _paths(diff_workspace(desk.context, desk.notify, DiffWorkspace(older=older)))
+
+
+def _paths(diffed: SnapshotsDiffed) -> dict[str, str]:
+    assert diffed.added + diffed.changed + diffed.removed == len(diffed.paths)
+    return {one.path or "": one.action for one in diffed.paths}
+
+
+def test_against_the_last_snapshot(desk: Desk) -> None:
+    for name in ("kept", "edited", "touched", "gone", "mode"):
+        desk.write(f"work/{name}", name)
+    first = desk.backup().snapshot
+    assert differs(desk) == {}
+    desk.write("work/edited", "otherwise")
+    desk.write("work/new/file", "x")
+    os.utime(desk.work / "touched", (1, 1))
+    (desk.work / "mode").chmod(0o700)
+    (desk.work / "gone").unlink()
+    (desk.work / "link").symlink_to("kept")
+    expected = {
+        "work/edited": "changed",
+        "work/gone": "removed",
+        "work/link": "added",
+        "work/mode": "changed",
+        "work/new": "added",
+        "work/new/file": "added",
+    }
+    assert differs(desk) == differs(desk, first) == expected
+    desk.backup()
+    assert differs(desk) == {}
+    assert differs(desk, first) == expected
+
+
+def test_against_an_older_one_what_was_undone_since_does_not_differ(desk: Desk) -> None:
+    desk.write("work/back", "as it was")
+    desk.write("work/removed-and-made-again", "x")
+    (desk.work / "link").symlink_to("a")
+    first = desk.backup().snapshot
+    desk.write("work/back", "something else")
+    desk.write("work/passing", "x")
+    (desk.work / "removed-and-made-again").unlink()
+    (desk.work / "link").unlink()
+    desk.backup()
+    desk.write("work/back", "as it was")
+    desk.write("work/removed-and-made-again", "x")
+    (desk.work / "link").symlink_to("a")
+    (desk.work / "passing").unlink()
+    assert differs(desk, first) == {}
+    assert set(differs(desk)) == {
+        *("work/back", "work/link", "work/passing", "work/removed-and-made-again")
+    }
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_says_what_a_snapshot_taken_now_would_differ_in(desk: Desk, seed: int) -> None:
+    """At random: files and directories change between three states, and trade places."""
+    chance = random.Random(seed)  # noqa: S311 - a repeatable choice, no secret
+    snapshots = []
+    for _ in range(3):
+        _change(desk, chance)
+        snapshots.append(desk.backup(even_unchanged=True).snapshot)
+    _change(desk, chance)
+    before = {older: differs(desk, older) for older in snapshots}
+    now = desk.backup(even_unchanged=True).snapshot
+    assert now
+    for older, found in before.items():
+        assert older
+        asked = Diff(older=older, newer=now)
+        assert found == _paths(diff_snapshots(desk.context, desk.notify, asked)), older
+
+
+def _change(desk: Desk, chance: random.Random) -> None:
+    for name in ("a", "b", "c", "d/e", "d/f", "g"):
+        path = desk.work / name
+        what = chance.choice(["keep", "write", "write", "remove", "link"])
+        if what == "keep" or (path.is_dir() and not path.is_symlink()):
+            continue
+        path.unlink(missing_ok=True)
+        if what == "write":
+            desk.write(f"work/{name}", chance.choice(["one", "two", "three"]))
+        elif what == "link" and path.parent.is_dir():
+            path.symlink_to(chance.choice(["x", "y"]))
+
+
+def test_without_a_snapshot_or_a_workspace_it_says_what_to_do(desk: Desk, tmp_path: Path) -> None:
+    desk.write("work/a", "a")
+    with pytest.raises(SnapshotMissing) as caught:
+        differs(desk)
+    assert "scratchflow backup" in caught.value.shown_hint
+    desk.backup()
+    desk.work.rename(tmp_path / "elsewhere")
+    with pytest.raises(WorkspaceMissing):
+        differs(desk)
