@@ -8,8 +8,9 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Check, ChecksDone
-from scratchflow.model.text import printable
+from scratchflow.model.results import ChecksDone
+from scratchflow.model.text import counted
+from scratchflow.report.checks import check_lines
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -37,13 +38,11 @@ def doctor(
 
 
 def _shown(done: ChecksDone) -> Iterator[str]:
-    yield from map(check_line, done.checks)
-    amiss = sum(not check.ok for check in done.checks)
-    yield "all is well" if not amiss else f"{amiss} of {len(done.checks)} need attention"
-
-
-def check_line(check: Check) -> str:
-    """One check as a line."""
-    mark = "ok " if check.ok else "NOT"
-    fix = f"; {printable(check.fix)}" if check.fix else ""
-    return f"{mark} {check.name}: {printable(check.detail)}{fix}"
+    for check in done.checks:
+        yield from check_lines(check.name, check.detail, check.fix, ok=check.ok)
+    failed = sum(not check.ok for check in done.checks)
+    yield (
+        f"{failed} of {counted(len(done.checks), 'check')} failed"
+        if failed
+        else "No problems found."
+    )

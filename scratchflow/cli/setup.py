@@ -1,38 +1,39 @@
 """`scratchflow setup`: a cluster, ready to use from this machine."""
 
 import os
-import re
-import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, asked, may_ask
+from scratchflow.cli.options import DRY_RUN, VerbCommand, caller, may_ask
+from scratchflow.cli.questions import TerminalAsker
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
+from scratchflow.model.profile import require_rooted
 from scratchflow.model.results import ClusterSetUp, SetupRemoved
 from scratchflow.model.text import printable
-from scratchflow.report.question import question_open
-
-if TYPE_CHECKING:
-    from scratchflow.flows.setup import Confirm
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+YES = typer.Option("--yes", "-y", help="Take what is proposed, without asking.")
 
 
 @app.command(cls=VerbCommand)
 def setup(
     context: typer.Context,
     login: Annotated[
-        str, typer.Argument(metavar="[LOGIN]", help="The login host, as `ssh` knows it.")
+        str, typer.Argument(metavar="[LOGIN]", help="The login host, as you type it after `ssh`.")
     ] = "",
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="The profile's name.", show_default=False)
     ] = "",
     store: Annotated[
-        str, typer.Option("--store", metavar="PATH", help="Where snapshots go, on the cluster.")
+        str,
+        typer.Option(
+            "--store", metavar="PATH", help="Where snapshots go: shared storage of the cluster."
+        ),
     ] = "",
     scratch: Annotated[
         str, typer.Option("--scratch", metavar="PATH", help="The nodes' own disk.")
@@ -43,6 +44,12 @@ def setup(
     time: Annotated[
         str, typer.Option("--time", metavar="TIME", help="How long to ask for, as Slurm writes it.")
     ] = "",
+    default: Annotated[
+        bool, typer.Option("--default", help="Make this the profile that is used without `-p`.")
+    ] = False,
+    key: Annotated[
+        bool, typer.Option("--key", help="Make an ssh key if there is none, and send it there.")
+    ] = False,
     remove: Annotated[
         bool,
         typer.Option(
@@ -52,84 +59,94 @@ def setup(
     all_profiles: Annotated[
         bool, typer.Option("--all", help="With --remove: also what other profiles use.")
     ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Make the changes without asking.")
-    ] = False,
+    yes: Annotated[bool, YES] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Any]:
     """Set up a cluster: reach it, put the agent there, write the profile and the ssh alias.
 
-    Run it again at any time. Your ssh config gets three marked lines at its top; `--remove` gives
-    it back byte for byte. What `--set` says becomes part of the profile.
+    In a terminal it proposes every value with its reason and asks once. Without LOGIN it sets up
+    the profile that there is again, or lets you choose a host of your ssh config. `~` in a path
+    means your home on the cluster. Your ssh config gets three marked lines at its top; `--remove`
+    gives it back byte for byte. What `--set` says becomes part of the profile.
     """
-    wanted, asking = asked(context), may_ask(context)
+    who = caller(context)
     if remove:
-        return _remove(wanted, dry_run, all_profiles, yes=yes, asking=asking)
-    if not login:
-        raise UsageInvalid(
-            problem="which login host? `LOGIN` is missing", command=context.command_path
-        )
+        return _remove(context, dry_run, all_profiles, yes=yes)
     values = {
-        "store": store,
-        "scratch": scratch,
+        "store": _on_cluster("--store", store),
+        "scratch": _on_cluster("--scratch", scratch),
         "slurm.partition": partition,
         "slurm.time": time,
     }
 
     def run(emit: Emit) -> ClusterSetUp:
         from scratchflow.config.settings import checked_overrides
-        from scratchflow.flows.setup import SetupOptions, set_up
+        from scratchflow.flows.setup.setup import SetupOptions
+        from scratchflow.flows.setup.which import set_up_chosen
 
-        given = {**values, **checked_overrides(wanted.overrides)}
-        options = SetupOptions(login, name or wanted.profile or _name_of(login), given, dry_run)
-        confirm = _confirm(emit, yes=yes, may_ask=asking)
-        return set_up(wanted, os.environ, emit, options, confirm, may_ask=asking)
+        given = {key: value for key, value in values.items() if value}
+        options = SetupOptions(
+            login=login,
+            name=name,
+            values={**given, **checked_overrides(who.asked.overrides)},
+            make_default=default,
+            offer_key=key,
+            dry_run=dry_run,
+        )
+        asker = TerminalAsker(emit, may_ask=who.may_ask, yes=yes)
+        return set_up_chosen(who, emit, options, asker)
 
-    return Call("setup", run, _shown)
+    return Call("setup", run, shown)
+
+
+def _on_cluster(flag: str, path: str) -> str:
+    """The path as the cluster will read it.
+
+    A shell writes `~/store` out with this machine's home before we see it: what was meant is the
+    cluster's.
+    """
+    home = os.environ.get("HOME", "").rstrip("/")
+    if home and (path == home or path.startswith(f"{home}/")):
+        path = f"~{path[len(home) :]}"
+    if path:
+        try:
+            require_rooted(flag, path)
+        except ValueError as error:
+            raise UsageInvalid(problem=str(error), command="scratchflow setup") from None
+    return path
 
 
 def _remove(
-    wanted: Any, dry_run: bool, all_profiles: bool, *, yes: bool, asking: bool
+    context: typer.Context, dry_run: bool, all_profiles: bool, *, yes: bool
 ) -> Call[SetupRemoved]:
+    who = caller(context)
+
     def run(emit: Emit) -> SetupRemoved:
-        from scratchflow.flows.setup_remove import RemoveOptions, remove
+        from scratchflow.flows.setup.remove import RemoveOptions, remove
 
         options = RemoveOptions(dry_run=dry_run, all_profiles=all_profiles)
-        confirm = _confirm(emit, yes=yes, may_ask=asking)
-        return remove(wanted, os.environ, emit, confirm, options, may_ask=asking)
+        asker = TerminalAsker(emit, may_ask=may_ask(context), yes=yes)
+        return remove(who.asked, os.environ, emit, asker, options, may_ask=who.may_ask)
 
     return Call("setup remove", run, _removed)
 
 
-def _confirm(emit: Emit, *, yes: bool, may_ask: bool) -> "Confirm":
-    def confirm(diff: str, what: str) -> bool:
-        if yes:
-            return True
-        if not may_ask or not sys.stdin.isatty():
-            return False
-        with question_open(emit):
-            sys.stderr.write(f"{diff}\n\n")
-            return typer.confirm(f"Make {what}?", err=True)
-
-    return confirm
-
-
-def _name_of(login: str) -> str:
-    """`user@login1.cluster.example` as a profile's name: `login1`."""
-    host = login.rpartition("@")[2]
-    return re.sub(r"[^A-Za-z0-9_-]", "-", host.partition(".")[0])
-
-
-def _shown(done: ClusterSetUp) -> Iterator[str]:
+def shown(done: ClusterSetUp) -> Iterator[str]:
+    """What is left to say: the checks were told while they were made."""
     if done.dry_run:
         yield f"would set up `{printable(done.login)}` as profile `{done.profile}`"
         yield from filter(None, [done.config_diff, done.ssh_config_diff])
         return
-    yield f"profile `{done.profile}`: `{printable(done.login)}` by {printable(done.reached_by)}"
-    yield f"agent at `{printable(done.agent)}` with `{printable(done.python)}`"
-    from scratchflow.cli.doctor import check_line
-
-    yield from map(check_line, done.checks)
+    yield from map(printable, done.shared)
+    if done.is_default:
+        yield "Next: scratchflow up"
+        return
+    yield (
+        f"the default profile stays `{printable(done.default_profile)}`"
+        if (done.default_profile)
+        else "no profile is the default"
+    )
+    yield f"Next: scratchflow up -p {done.profile}"
 
 
 def _removed(done: SetupRemoved) -> Iterator[str]:
@@ -139,8 +156,13 @@ def _removed(done: SetupRemoved) -> Iterator[str]:
         yield done.ssh_config_diff or "no change to the ssh config"
         return
     if not any("ssh config" in kept for kept in done.kept):
-        yield "your ssh config is as it was"
+        yield "✓ your ssh config is as it was"
     if done.agent_removed:
-        yield "the agent is gone from the login host"
+        yield "✓ the agent is gone from the login host"
     elif done.kept:
         yield "`scratchflow setup --remove --all` removes that too, once no node is held"
+    if done.left:
+        yield "Left, and how to remove it:"
+    for left in done.left:
+        yield f"  {printable(left.what)}"
+        yield f"    {printable(left.how)}"

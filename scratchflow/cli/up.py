@@ -8,8 +8,11 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller
+from scratchflow.cli.questions import TerminalAsker
+from scratchflow.cli.setup import YES
 from scratchflow.model.ages import named, span
 from scratchflow.model.ages import until as until_words
+from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import UpAndRunning
 from scratchflow.model.text import printable
@@ -20,23 +23,40 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command(cls=NodeCommand)
 def up(
     context: typer.Context,
+    login: Annotated[
+        str,
+        typer.Argument(
+            metavar="[LOGIN]", help="The login host; a new one is set up first. See `setup`."
+        ),
+    ] = "",
     open_editor: Annotated[
         bool, typer.Option("--open", help="Open VS Code there instead of printing how.")
     ] = False,
+    local: Annotated[
+        bool, typer.Option("--local", help="Work on this machine alone, without a cluster.")
+    ] = False,
+    yes: Annotated[bool, YES] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[UpAndRunning]:
     """Start working: take a node, bring the workspace there, switch the auto-backup on.
 
-    Does only what is missing, so it is always safe to run again.
+    Does only what is missing, so it is always safe to run again. `scratchflow up LOGIN` on a
+    machine that knows no cluster yet sets it up first, and asks once before it writes anything.
     """
+    if local and login:
+        problem = "`--local` is without a cluster, and LOGIN names one: choose one of them"
+        raise UsageInvalid(problem=problem, command=context.command_path)
     wanted = node_request(context)
     who = caller(context)
 
     def run(emit: Emit) -> UpAndRunning:
+        from scratchflow.flows.setup.which import ready_to_work
         from scratchflow.flows.up import up as flow
 
-        request = wanted.hold(who.settings(), dry_run=dry_run)
-        now = flow(who, emit, request, run_editor=open_editor)
+        asker = TerminalAsker(emit, may_ask=who.may_ask and not dry_run, yes=yes and not dry_run)
+        ready = ready_to_work(who, emit, login, asker, local=local, dry_run=dry_run)
+        request = wanted.hold(ready.settings(), dry_run=dry_run)
+        now = flow(ready, emit, request, run_editor=open_editor)
         if now.reused:
             wanted.say_if_unused(emit, now.node, now.job_id)
         return now

@@ -42,7 +42,7 @@ class _Table:
         self._mounts: dict[bytes, tuple[bytes, bytes]] = {}
         for line in content.splitlines():
             number, inside, _, _, point = line.split(b" ", 5)[:5]
-            self._mounts[number] = inside, _unescaped(point)
+            self._mounts[number] = inside, unescaped(point)
         self._taken = set(self._mounts.values())
 
     def visible_points(self) -> set[bytes]:
@@ -65,6 +65,6 @@ class _Table:
         return True
 
 
-def _unescaped(point: bytes) -> bytes:
+def unescaped(point: bytes) -> bytes:
     """Spaces, tabs, newlines and backslashes are written in octal."""
     return _ESCAPED.sub(lambda found: bytes([int(found[1], 8) & 255]), point)

@@ -12,9 +12,11 @@ from scratchflow.model.errors import AliasUnused, AliasUnverified
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.results import AliasShown, NodeHeld, Problem
 from scratchflow.model.text import last_line, printable
+from scratchflow.reach.login import is_set_up
 from scratchflow.report.question import question_open
+from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias
-from scratchflow.ssh.config.alias_text import AliasTarget
+from scratchflow.ssh.config.alias_text import PARKED, AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import resolve
 from scratchflow.ssh.keys.known_hosts import remember_node
@@ -34,8 +36,12 @@ def has_alias(settings: Settings) -> bool:
 
 def require_alias(settings: Settings) -> None:
     """Refuses before a node is taken that nobody could get to."""
-    if not has_alias(settings):
+    if has_alias(settings):
+        return
+    if not include.is_installed(places_of(settings)):
         raise AliasUnused(alias=settings.profile.alias, login=settings.profile.login)
+    # Our lines in the ssh config read every alias: one that was added by hand only lacks its file.
+    park_alias(places_of(settings), settings.profile.alias)
 
 
 def point_at(settings: Settings, held: NodeHeld, emit: Emit) -> None:
@@ -110,6 +116,8 @@ def park(settings: Settings) -> bool:
 def show_alias(settings: Settings) -> AliasShown | None:
     """Where the alias leads on this machine; None where there is none."""
     found = read_alias(places_of(settings), settings.profile.alias)
+    if found is None and is_set_up(settings):
+        found = PARKED  # the next `up` makes its file
     if found is None:
         return None
     target = found if isinstance(found, AliasTarget) else None

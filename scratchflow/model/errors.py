@@ -157,6 +157,38 @@ class ConfigProfileNeeded(ScratchflowError):
     hint = "choose with `--profile`, or `scratchflow config set default_profile NAME`; profiles here: {known}"
 
 
+class ClusterMissing(ScratchflowError):
+    """No cluster is set up on this machine, and nobody said that it is to be used by itself."""
+
+    code = "config.no_cluster"
+    exit_code = 10
+    message = "no cluster is set up on this machine yet"
+    hint = (
+        "`scratchflow up LOGIN` sets one up (LOGIN as you type it after `ssh`); "
+        "`scratchflow up --local` works on this machine alone"
+    )
+
+
+class SetupIncomplete(ScratchflowError):
+    """A check of the set-up failed; nothing was written on this machine."""
+
+    code = "setup.incomplete"
+    exit_code = 10
+    message = (
+        "`{login}` is not set up: see the lines with ✗ above ({failed}); nothing was saved here"
+    )
+    hint = "{remedy}"
+
+
+class SetupCancelled(ScratchflowError):
+    """The user was asked whether to save the profile, and said no."""
+
+    code = "setup.cancelled"
+    exit_code = 2
+    message = "nothing was saved"
+    hint = "`scratchflow setup {login}` asks again"
+
+
 class SshConfigRefused(ScratchflowError):
     """The ssh configuration is in a state that must not be edited."""
 
@@ -207,6 +239,19 @@ class AuthNeeded(ScratchflowError):
     retryable = True
 
 
+class KeyRefused(AuthNeeded):
+    """The host lets in only those whose key it knows, and knows none of the keys here."""
+
+    code = "auth.key_refused"
+    exit_code = 12
+    message = "`{host}` accepts none of your ssh keys ({reason})"
+    hint = (
+        "`scratchflow setup {host}` in a terminal helps you to a key; "
+        "`ssh-copy-id {host}` sends one that you have, if a password works there"
+    )
+    retryable = False
+
+
 class HostKeyChanged(ScratchflowError):
     """The host shows another key than the one on record."""
 
@@ -233,6 +278,16 @@ class ConnectionLost(ScratchflowError):
     message = "no connection to `{host}`: {reason}"
     hint = "check network and VPN; `ssh {host}` shows more"
     retryable = True
+
+
+class HostNotFound(ConnectionLost):
+    """The name of the host leads nowhere: it is mistyped, or nobody can be asked for it."""
+
+    code = "connection.no_such_host"
+    exit_code = 14
+    message = "cannot find a host named `{host}`{suggestion}"
+    hint = "{remedy}"
+    retryable = False
 
 
 class CommandTimedOut(ScratchflowError):
@@ -875,6 +930,15 @@ class AgentMissing(ScratchflowError):
     exit_code = 40
     message = "the agent on `{host}` does not answer: {reason}"
     hint = "`scratchflow setup` installs it"
+
+
+class NotSetUp(ScratchflowError):
+    """The cluster has no agent, and this machine is not set up for it, or not any more."""
+
+    code = "setup.missing"
+    exit_code = 10
+    message = "profile `{profile}` is not set up on this machine, and `{host}` has no agent"
+    hint = "`scratchflow setup -p {profile}` sets it up"
 
 
 class AgentMismatch(ScratchflowError):

@@ -83,6 +83,15 @@ class Log(Event, tag="log", frozen=True):
     message: str
 
 
+class Checked(Event, tag="check", frozen=True):
+    """One thing was looked at, while a longer command goes on; `fix` is what to do about it."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+
 class Asking(Event, tag="asking", frozen=True):
     """A question is open on the terminal: no bar until `Answered`. Never in `--json`, which never asks."""
 
@@ -109,7 +118,7 @@ class Failure(Event, tag="error", omit_defaults=False, frozen=True):
     exit_code: int
 
 
-AnyEvent = Hello | State | Status | Progress | Item | Warned | Log | Summary | Failure
+AnyEvent = Hello | State | Status | Progress | Item | Warned | Log | Checked | Summary | Failure
 Emit = Callable[[Event], None]
 
 

@@ -641,6 +641,46 @@ class ChecksDone(Result, frozen=True):
     mended: list[str] = []
 
 
+class PartitionSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A partition as `setup` proposes it; None is no limit."""
+
+    name: str
+    is_default: bool
+    max_time_s: int | None
+
+
+class PlaceSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory that could be the store or the scratch, as a profile would write it."""
+
+    path: str
+    free_bytes: int
+    file_system: str
+    # Whether other hosts see it too: True for a network file system, None when nobody can tell.
+    is_shared: bool | None
+
+
+class Surveyed(Result, frozen=True):
+    """`survey`: what `setup` proposes a profile from."""
+
+    user: str
+    home: str
+    cluster: str
+    partitions: list[PartitionSeen]
+    stores: list[PlaceSeen]
+    scratches: list[PlaceSeen]
+    # Slurm's own word for the nodes' temporary directory; empty when it does not answer.
+    node_tmp: str = ""
+    slurm_problem: str = ""
+
+
+class SetupValue(msgspec.Struct, frozen=True, kw_only=True):
+    """One value of the profile, and why it is this one."""
+
+    key: str
+    value: str
+    reason: str
+
+
 class ClusterSetUp(Result, frozen=True):
     """`setup`: what was written where, and whether it works."""
 
@@ -652,7 +692,19 @@ class ClusterSetUp(Result, frozen=True):
     config_diff: str
     ssh_config_diff: str
     checks: list[Check]
+    values: list[SetupValue] = []
+    # What it has in common with other profiles, in words.
+    shared: list[str] = []
+    is_default: bool = True
+    default_profile: str = ""
     dry_run: bool = False
+
+
+class LeftBehind(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that `setup --remove` leaves, and how to remove it."""
+
+    what: str
+    how: str
 
 
 class SetupRemoved(Result, frozen=True):
@@ -662,6 +714,7 @@ class SetupRemoved(Result, frozen=True):
     agent_removed: bool
     # What stays because another profile uses it, in words.
     kept: list[str] = []
+    left: list[LeftBehind] = []
     dry_run: bool = False
 
 
@@ -671,6 +724,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "help": HelpShown,
     "setup": ClusterSetUp,
     "setup remove": SetupRemoved,
+    "survey": Surveyed,
     "nodes": NodesShown,
     "allocate": Allocated,
     "hold": NodeHeld,

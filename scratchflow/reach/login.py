@@ -14,9 +14,12 @@ from scratchflow.agent.client import call, call_healed
 from scratchflow.agent.delivery.install import Installed, agent_command, install
 from scratchflow.agent.request import asking
 from scratchflow.config.settings import Settings
+from scratchflow.model.errors import NotSetUp, SshConfigRefused
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain
 from scratchflow.report.question import question_open
+from scratchflow.ssh.config import include
+from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.base import Transport
 from scratchflow.ssh.transport.choose import Means, open_transport
 
@@ -32,6 +35,7 @@ def reach_login(
         environment,
         has_terminal=may_ask and sys.stdin.isatty() and sys.stderr.isatty(),
         question=partial(question_open, emit),
+        remark=lambda text: emit(Log(level="info", message=text)),
     )
     transport = open_transport(
         profile.login,
@@ -68,8 +72,24 @@ def ask_agent(
     )
     return call_healed(
         lambda: call(login, request, emit, command=agent_command()),
-        lambda _: install_for(settings, login, emit),
+        lambda _: _reinstall(settings, login, emit),
     )
+
+
+def _reinstall(settings: Settings, login: Transport, emit: Emit) -> None:
+    """Brings the agent of this version; not after `setup --remove`, which took it away."""
+    if not is_set_up(settings):
+        raise NotSetUp(profile=settings.name, host=settings.profile.login)
+    install_for(settings, login, emit)
+
+
+def is_set_up(settings: Settings) -> bool:
+    """Whether `setup` was run on this machine for the ssh config that the profile uses."""
+    places = SshPaths.of(settings.profile.ssh_config)
+    try:
+        return include.is_installed(places)
+    except SshConfigRefused:  # our lines, changed by hand: who uses the alias will be told
+        return True
 
 
 def install_for(settings: Settings, transport: Transport, emit: Emit) -> Installed:

@@ -19,6 +19,7 @@ from scratchflow.model.errors import EndedBySignal, ScratchflowError, exit_code_
 from scratchflow.model.events import (
     Answered,
     Asking,
+    Checked,
     Event,
     Item,
     Log,
@@ -30,6 +31,7 @@ from scratchflow.model.events import (
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
+from scratchflow.report.checks import check_lines
 from scratchflow.report.output import STDOUT, Remarks, write_stdout
 
 if TYPE_CHECKING:
@@ -81,12 +83,7 @@ class Human:
         if isinstance(event, Progress):
             self._show_progress(event)
         elif isinstance(event, Warned):
-            self._warning_codes.add(event.code)
-            if event.code == ENDING and self._live is not None:
-                return  # the picture counts down
-            path = shown_path(event.path, event.path_b64)
-            where = f"`{path}`: " if path else ""
-            self._say("warning", f"{where}{printable(event.message)}", "yellow")
+            self._show_warning(event)
         elif isinstance(event, State):
             self._show_state(event)
         elif isinstance(event, Status):
@@ -96,10 +93,20 @@ class Human:
             self.close()
         elif isinstance(event, Answered):
             self._open_questions -= 1
+        elif isinstance(event, Checked):
+            self._show_check(event)
         elif isinstance(event, Log) and self._wants(event):
             self._say("", printable(event.message))
         elif isinstance(event, Item) and self._verbose:
             self._say("", f"{printable(event.action)} {shown_path(event.path, event.path_b64)}")
+
+    def _show_warning(self, event: Warned) -> None:
+        self._warning_codes.add(event.code)
+        if event.code == ENDING and self._live is not None:
+            return  # the picture counts down
+        path = shown_path(event.path, event.path_b64)
+        where = f"`{path}`: " if path else ""
+        self._say("warning", f"{where}{printable(event.message)}", "yellow")
 
     def succeed(self, result: Result, shown: Iterable[str]) -> int:
         self.close()
@@ -151,6 +158,20 @@ class Human:
         # While a picture is kept in sight, whatever else is said goes above it.
         console = self._live.console if self._live else self._console()
         console.print(line, soft_wrap=True)
+
+    def _show_check(self, event: Checked) -> None:
+        if event.ok and self._quiet:
+            return
+        self._stop_bars()
+        from rich.text import Text
+
+        for number, line in enumerate(
+            check_lines(event.name, event.detail, event.fix, ok=event.ok)
+        ):
+            shown = Text(line)
+            if number == 0:
+                shown.stylize("green" if event.ok else "bold red", 0, 1)
+            self._console().print(shown, soft_wrap=True)
 
     def _show_state(self, event: State) -> None:
         if event.state == "running":

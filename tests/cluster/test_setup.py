@@ -20,10 +20,10 @@ def test_setup_makes_a_cluster_usable_and_remove_gives_everything_back(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
     before = laptop.ssh_config.read_bytes()
-    long = laptop.outcome(*SETUP, "--yes")["data"]["checks"]
-    (slurm,) = [check for check in long if check["name"] == "slurm"]
-    assert slurm["fix"] == "`scratchflow config set slurm.time 00:10:00`"
-    laptop.data("config", "set", "slurm.time", "00:10:00")
+    long = laptop.lines(*SETUP, "--time", "8:00:00", "--yes")
+    assert (long[-1]["code"], long[-1]["exit_code"]) == ("setup.incomplete", 10)
+    (slurm,) = [line for line in long if line["type"] == "check" and line["name"] == "slurm"]
+    assert (slurm["ok"], slurm["fix"]) == (False, "`--time 00:10:00`")
 
     done = laptop.outcome(*SETUP, "--yes")
     assert done["type"] == "summary", done
@@ -33,6 +33,7 @@ def test_setup_makes_a_cluster_usable_and_remove_gives_everything_back(
         "steps",
         "tmux",
         "store",
+        "profile",
         "alias",
     }
     again = laptop.outcome(*SETUP, "--yes")
@@ -76,11 +77,12 @@ def test_without_yes_nothing_is_asked_and_the_users_files_stay(laptop: Laptop) -
 
 
 def test_a_partition_that_does_not_exist_is_said_with_those_that_do(laptop: Laptop) -> None:
-    done = laptop.outcome("setup", "login", "--name", "mini", "--partition", "nosuch", "--yes")
-    (slurm,) = [check for check in done["data"]["checks"] if check["name"] == "slurm"]
+    lines = laptop.lines("setup", "login", "--name", "mini", "--partition", "nosuch", "--yes")
+    (slurm,) = [line for line in lines if line["type"] == "check" and line["name"] == "slurm"]
     assert not slurm["ok"]
     assert "debug, gpu" in slurm["fix"]
-    laptop.outcome("setup", "--remove", "--yes")
+    assert lines[-1]["exit_code"] == 10
+    assert "--partition NAME" in lines[-1]["hint"]
 
 
 def test_a_host_that_does_not_answer_is_a_lost_connection(laptop: Laptop) -> None:

@@ -184,6 +184,12 @@ def _untold(some_may_be_free: bool) -> int | None:  # noqa: FBT001 - reads well 
     return None if some_may_be_free else 0
 
 
+def shown_settings(text: str) -> dict[str, str]:
+    """What `scontrol show config` printed: `ClusterName             = mini`."""
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {key.strip(): value.strip() for key, equals, value in pairs if equals}
+
+
 def shown_partitions(text: str) -> list[Partition]:
     """The partitions in what `scontrol --oneliner show partition` printed."""
     found = [_pairs(line) for line in text.splitlines()]

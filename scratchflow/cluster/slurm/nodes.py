@@ -11,6 +11,7 @@ from scratchflow.cluster.slurm.node_text import (
     listed_nodes,
     shown_nodes,
     shown_partitions,
+    shown_settings,
 )
 from scratchflow.model.allocation import Node, Partition
 from scratchflow.model.errors import NodeUnknown
@@ -40,6 +41,14 @@ def partitions(slurm: Slurm) -> list[Partition]:
     if done.returncode != 0:
         raise slurm.unreachable(done.last_line)
     return shown_partitions(done.text)
+
+
+def slurm_settings(slurm: Slurm) -> dict[str, str]:
+    """Slurm's own configuration, by key."""
+    done = slurm.ask(["scontrol", "show", "config"])
+    if done.returncode != 0:
+        raise slurm.unreachable(done.last_line)
+    return shown_settings(done.text)
 
 
 def complete_node(wanted: str, names: Iterable[str]) -> str:

@@ -20,6 +20,8 @@ _PEM_KINDS = {
     "-----BEGIN RSA PRIVATE KEY-----": "ssh-rsa",
     "-----BEGIN EC PRIVATE KEY-----": "ecdsa-sha2-nistp256",
 }
+# One line, with nothing that a shell would act on inside single quotes.
+_PUBLIC_LINE = re.compile(r"[a-z0-9@.-]+ [A-Za-z0-9+/=]+( [^'\x00-\x1f\x7f]*)?", re.ASCII)
 _MAGIC = b"openssh-key-v1\0"
 _MAX_BYTES = 1 << 16
 
@@ -48,6 +50,21 @@ def key_files_of(host: ResolvedHost) -> list[KeyFile]:
     paths = [_expanded(text, host) for text in host.identity_files]
     found = [_look_at(path) for path in paths if path]
     return [file for file in found if file]
+
+
+def usual_key_path(host: ResolvedHost) -> Path:
+    """Where a new key for the host belongs: the file that the config names, or ssh's usual one."""
+    named = [_expanded(text, host) for text in host.named_identity_files]
+    return next((path for path in named if path), passwd_home() / ".ssh" / "id_ed25519")
+
+
+def public_line(path: Path) -> str | None:
+    """The public key beside a private one, as a line for `authorized_keys`; None when there is none."""
+    try:
+        line = path.with_name(f"{path.name}.pub").read_text("ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return line if _PUBLIC_LINE.fullmatch(line) else None
 
 
 def _look_at(path: Path) -> KeyFile | None:

@@ -22,6 +22,7 @@ STDERR_TAIL_BYTES = 64 * 1024
 ENDED_BY_SIGNAL = -1
 # In a terminal this logs in, asking what has to be asked, and leaves a shared connection behind.
 LOGIN_COMMAND = "scratchflow status"
+CHECK_NAME = "check the spelling, your network and VPN; `ssh` to that host has to work as well"
 
 
 class Stream(ABC):

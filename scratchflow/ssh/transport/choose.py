@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal
@@ -40,6 +40,8 @@ class Means(msgspec.Struct, frozen=True):
     ask: Ask | None = None
     has_terminal: bool = False
     question: Question = nullcontext
+    # Hears what ssh is about to ask, and why.
+    remark: Callable[[str], None] = lambda _: None
 
 
 def open_transport(
@@ -87,6 +89,11 @@ def open_transport(
     except (AuthNeeded, HostKeyUnknown, SshUnusable) as error:
         if setting != "auto" or (isinstance(error, HostKeyUnknown) and not means.has_terminal):
             raise
+        if isinstance(error, HostKeyUnknown):
+            means.remark(
+                f"This machine has not met `{host}` before, so ssh shows its fingerprint and asks. "
+                "Compare it with the one that your cluster publishes."
+            )
         try:
             return openssh(f"paramiko did not manage: {error}")
         except AuthNeeded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from scratchflow.ssh.transport.openssh_words import failure
 
 # Long enough for several hops with 10 s each; for a person with a second factor to find.
 LOGIN_TIMEOUT_S = 40.0
+# What is still wanted after all keys were shown; a key that was one of two factors is not in it.
+_KEY_WANTED = re.compile(r"Permission denied \([^)]*publickey")
 INTERACTIVE_TIMEOUT_S = 180.0
 
 
@@ -42,6 +45,22 @@ def log_in(
         raise ConnectionLost(host=host.name, reason=f"no answer within {LOGIN_TIMEOUT_S:g} s")
     if code == 255:
         raise failure(host, said, "")
+
+
+def key_is_refused(host: ResolvedHost, environment: Mapping[str, str]) -> bool:
+    """Whether the host would take a key, but none of those here. Asks nothing, shares no connection."""
+    config = ["-F", str(host.config_file)] if host.config_file else []
+    settings = (
+        "BatchMode=yes",
+        "PreferredAuthentications=publickey",
+        "ControlMaster=no",
+        "ControlPath=none",
+        "RemoteCommand=none",
+        "ConnectTimeout=10",
+    )
+    options = [word for setting in settings for word in ("-o", setting)]
+    code, said = _try([*config, "-T", *options], host, environment, interactive=False)
+    return code == 255 and bool(_KEY_WANTED.search(said))
 
 
 def _try(

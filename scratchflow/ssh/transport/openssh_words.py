@@ -13,10 +13,12 @@ from scratchflow.model.errors import (
     ConnectionLost,
     HostKeyChanged,
     HostKeyUnknown,
+    HostNotFound,
+    KeyRefused,
     ScratchflowError,
 )
 from scratchflow.ssh.config.resolve import ResolvedHost
-from scratchflow.ssh.transport.base import LOGIN_COMMAND
+from scratchflow.ssh.transport.base import CHECK_NAME, LOGIN_COMMAND
 
 _DEBUG = re.compile(r"debug\d: ")
 _CHANGED = re.compile(
@@ -27,6 +29,9 @@ _AUTH = re.compile(
     r"Permission denied|Too many authentication failures|[Nn]o more authentication methods"
     r"|Authentication failed|authentication methods available"
 )
+# What a host that takes nothing but keys says to all of them.
+_ONLY_KEYS = re.compile(r"Permission denied \((publickey|gssapi[a-z-]*|hostbased|,)+\)")
+_NO_SUCH_HOST = re.compile(r"Could not resolve hostname")
 _EXIT_STATUS = re.compile(r"rtype exit-status|Received exit status from master")
 _EXIT_SIGNAL = re.compile(r"rtype exit-signal")
 _GOT_THROUGH = re.compile(r"Sending command:|master session id:")
@@ -61,7 +66,11 @@ def failure(host: ResolvedHost, log: str, stderr: str) -> ScratchflowError:
         return HostKeyUnknown(host=host.name, command=f"ssh {host.name}")
     if _AUTH.search(said):
         reason = next(line for line in lines if _AUTH.search(line))
+        if _ONLY_KEYS.search(reason):
+            return KeyRefused(host=host.name, reason=reason)
         return AuthNeeded(host=host.name, reason=reason, command=LOGIN_COMMAND)
+    if _NO_SUCH_HOST.search(said):
+        return HostNotFound(host=host.name, suggestion="", remedy=CHECK_NAME)
     return ConnectionLost(host=host.name, reason=_reason(lines))
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import socket
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from scratchflow.model.errors import AuthNeeded, ConnectionLost, SshUnusable
+from scratchflow.model.errors import AuthNeeded, ConnectionLost, HostNotFound, SshUnusable
 from scratchflow.ssh.config.resolve import ResolvedHost
-from scratchflow.ssh.transport.base import LOGIN_COMMAND
+from scratchflow.ssh.transport.base import CHECK_NAME, CONNECT_TIMEOUT_S, LOGIN_COMMAND
 
 
 def load_paramiko() -> Any:
@@ -41,6 +42,15 @@ def as_our_error(host: ResolvedHost) -> Iterator[None]:
         raise ConnectionLost(
             host=host.name, reason=f"`{host.hostname}` is not a host name"
         ) from None
+    except socket.gaierror:
+        raise HostNotFound(host=host.name, suggestion="", remedy=CHECK_NAME) from None
     except (paramiko.SSHException, OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise ConnectionLost(host=host.name, reason=reason) from None
+        raise ConnectionLost(host=host.name, reason=_in_words(error)) from None
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {CONNECT_TIMEOUT_S} s"
+    if "protocol banner" in str(error):
+        return "it does not answer as an ssh server does"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from scratchflow.model.errors import AuthNeeded, ConnectionLost
+from scratchflow.model.errors import AuthNeeded, ConnectionLost, KeyRefused
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.keys.key_files import KeyFile, key_files_of
 from scratchflow.ssh.transport.base import LOGIN_COMMAND
@@ -93,6 +93,8 @@ class Login:
 
     def _answered(self, transport: Any, host: ResolvedHost, allowed: list[str]) -> list[str]:
         wants = ", ".join(allowed)
+        if allowed == ["publickey"]:
+            raise KeyRefused(host=host.name, reason="it takes nothing else")
         if self._ask is None:
             raise _needed(host, f"no key fits, and nobody can be asked (it takes {wants})")
         try:

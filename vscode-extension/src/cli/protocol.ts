@@ -33,6 +33,7 @@ export type AnyEvent =
   | Item
   | Warned
   | Log
+  | Checked
   | Summary
   | Failure;
 
@@ -42,6 +43,7 @@ export interface Results {
   "help": HelpShown;
   "setup": ClusterSetUp;
   "setup remove": SetupRemoved;
+  "survey": Surveyed;
   "nodes": NodesShown;
   "allocate": Allocated;
   "hold": NodeHeld;
@@ -206,6 +208,19 @@ export interface Check {
   fix?: string;
 }
 
+/** One thing was looked at, while a longer command goes on; `fix` is what to do about it. */
+export interface Checked {
+  v: 1;
+  seq: number;
+  ts: string;
+  op: string;
+  type: "check";
+  name: string;
+  ok: boolean;
+  detail: string;
+  fix?: string;
+}
+
 /** What an agent found out about its host. `mended` is what `doctor --fix` did before. */
 export interface ChecksDone {
   checks: Array<Check>;
@@ -237,6 +252,10 @@ export interface ClusterSetUp {
   config_diff: string;
   ssh_config_diff: string;
   checks: Array<Check>;
+  values?: Array<SetupValue>;
+  shared?: Array<string>;
+  is_default?: boolean;
+  default_profile?: string;
   dry_run?: boolean;
 }
 
@@ -348,6 +367,12 @@ export interface JobsShown {
   jobs: Array<AllocationShown>;
 }
 
+/** Something that `setup --remove` leaves, and how to remove it. */
+export interface LeftBehind {
+  what: string;
+  how: string;
+}
+
 /** A remark: `info` for everybody, `debug` with `--verbose`. */
 export interface Log {
   v: 1;
@@ -446,6 +471,13 @@ export interface NodesShown {
   partition?: string | null;
 }
 
+/** A partition as `setup` proposes it; None is no limit. */
+export interface PartitionSeen {
+  name: string;
+  is_default: boolean;
+  max_time_s: number | null;
+}
+
 /** A path that differs between two snapshots, or a snapshot and the workspace. */
 export interface PathChange {
   action: "added" | "changed" | "removed";
@@ -462,6 +494,14 @@ export interface PathEntry {
   path?: string | null;
   path_b64?: string | null;
   target?: string | null;
+}
+
+/** A directory that could be the store or the scratch, as a profile would write it. */
+export interface PlaceSeen {
+  path: string;
+  free_bytes: number;
+  file_system: string;
+  is_shared: boolean | null;
 }
 
 /** Two things that do not fit together, and the one line that mends it. */
@@ -582,7 +622,15 @@ export interface SetupRemoved {
   ssh_config_diff: string;
   agent_removed: boolean;
   kept?: Array<string>;
+  left?: Array<LeftBehind>;
   dry_run?: boolean;
+}
+
+/** One value of the profile, and why it is this one. */
+export interface SetupValue {
+  key: string;
+  value: string;
+  reason: string;
 }
 
 /** `snapshots export`: one plain full `.tar.lz4`. */
@@ -730,6 +778,18 @@ export interface Summary {
   data: Record<string, unknown>;
   warnings: number;
   exit_code: number;
+}
+
+/** `survey`: what `setup` proposes a profile from. */
+export interface Surveyed {
+  user: string;
+  home: string;
+  cluster: string;
+  partitions: Array<PartitionSeen>;
+  stores: Array<PlaceSeen>;
+  scratches: Array<PlaceSeen>;
+  node_tmp?: string;
+  slurm_problem?: string;
 }
 
 /** `up`: everything that is needed to work; `changed` when something had to be done for it. */

@@ -10,10 +10,12 @@ import pytest
 
 from scratchflow.model.errors import (
     ConnectionLost,
+    HostNotFound,
+    KeyRefused,
 )
 from tests.contract.ssh.failing import HOSTS, KINDS, LIMIT_S, refused, sshd_of
 from tests.contract.ssh.lab import Lab
-from tests.contract.ssh.sshd import free_port
+from tests.contract.ssh.sshd import free_port, make_key
 
 
 @KINDS
@@ -26,8 +28,17 @@ def test_a_host_that_is_down_is_said_to_be(lab: Lab, kind: str, host: str) -> No
 @KINDS
 def test_a_name_that_does_not_exist_is_said_to_be(lab: Lab, kind: str) -> None:
     lab.write_config("Host login\n  HostName no-such-host.invalid\n")
-    error = refused(lab, kind, "login", ConnectionLost)
-    assert "no connection to `login`" in str(error)
+    error = refused(lab, kind, "login", HostNotFound)
+    assert "cannot find a host named `login`" in str(error)
+
+
+@KINDS
+def test_a_host_that_knows_none_of_our_keys_is_said_to_refuse_them(lab: Lab, kind: str) -> None:
+    make_key(lab.directory / "stranger")
+    lab.write_config("Host login\n  IdentitiesOnly yes\n", key="stranger")
+    error = refused(lab, kind, "login", KeyRefused)
+    assert error.exit_code == 12
+    assert "ssh-copy-id login" in error.shown_hint
 
 
 @KINDS

@@ -35,16 +35,18 @@ def source(desk: Desk) -> Source:
     return Source(taken, index, ["work"], desk.place.archive)
 
 
-def test_a_path_that_the_snapshot_lacks_is_named(source: Source) -> None:
-    assert chosen_part(source, RestoreOptions("latest")) is None
+def test_a_path_that_the_snapshot_lacks_is_named(desk: Desk, source: Source) -> None:
+    assert chosen_part(desk.context, source, RestoreOptions("latest")) is None
     with pytest.raises(PathMissing, match="work/none"):
-        chosen_part(source, RestoreOptions("latest", paths=("work/src", "work/none")))
+        chosen_part(desk.context, source, RestoreOptions("latest", paths=("work/src", "work/none")))
 
 
 def test_what_a_part_would_write_is_told_and_nothing_is_written(
     desk: Desk, source: Source, tmp_path: Path
 ) -> None:
-    part = chosen_part(source, RestoreOptions("latest", paths=("work/src", "work/README")))
+    part = chosen_part(
+        desk.context, source, RestoreOptions("latest", paths=("work/src", "work/README"))
+    )
     told = foretell_part(desk.context, source, part, tmp_path / "target")
     assert (told.written_files, told.written_bytes, told.dry_run) == (2, 12, True)
     assert (told.files, told.target) == (3, str(tmp_path / "target"))

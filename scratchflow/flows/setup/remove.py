@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
+from typing import Any
 
 import msgspec
 
@@ -11,7 +12,8 @@ from scratchflow.agent.client import call
 from scratchflow.agent.delivery.install import agent_command, uninstall
 from scratchflow.agent.request import asking
 from scratchflow.config.settings import Asked, Settings, load_settings
-from scratchflow.flows.setup import Confirm, require
+from scratchflow.flows.setup.asking import Asker, require_agreement
+from scratchflow.flows.setup.left_behind import Seen, left_behind
 from scratchflow.model.errors import (
     AgentMismatch,
     AgentMissing,
@@ -21,8 +23,14 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Emit
 from scratchflow.model.profile import to_plain
-from scratchflow.model.requests import OpenJobs
-from scratchflow.model.results import AllocationShown, JobsShown, SetupRemoved
+from scratchflow.model.requests import Arguments, Nothing, OpenJobs
+from scratchflow.model.results import (
+    AllocationShown,
+    JobsShown,
+    NodesShown,
+    SetupRemoved,
+    StatusShown,
+)
 from scratchflow.reach.login import reach_login
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import read_alias, remove_alias, remove_files
@@ -49,7 +57,7 @@ def remove(
     asked: Asked,
     environment: Mapping[str, str],
     emit: Emit,
-    confirm: Confirm,
+    asker: Asker,
     options: RemoveOptions,
     *,
     may_ask: bool,
@@ -69,8 +77,10 @@ def remove(
     if options.dry_run:
         return SetupRemoved(ssh_config_diff=diff, agent_removed=False, kept=kept, dry_run=True)
     reached = _Reached(settings, environment, emit, may_ask=may_ask)
-    in_use = reached.require_released() if settings.profile.scheduler == "slurm" else []
-    require(confirm, diff, "the change to your ssh config", "remove the marked lines")
+    is_cluster = settings.profile.scheduler == "slurm"
+    in_use = reached.require_released() if is_cluster else []
+    left = left_behind(settings, reached.seen)
+    _require_agreement(asker, diff)
     if not others.of_alias:
         remove_alias(places, settings.profile.alias)
     if not others.of_ssh_config:
@@ -80,7 +90,16 @@ def remove(
     has_agent = settings.profile.scheduler == "slurm" and not others.of_login and not in_use
     if has_agent:
         reached.uninstall()
-    return SetupRemoved(ssh_config_diff=diff, agent_removed=has_agent, kept=kept)
+    return SetupRemoved(ssh_config_diff=diff, agent_removed=has_agent, kept=kept, left=left)
+
+
+def _require_agreement(asker: Asker, diff: str) -> None:
+    if not diff:
+        return
+    if asker.can_ask:
+        asker.tell([diff, ""])
+    what = "the change to your ssh config"
+    require_agreement(asker, f"Make {what}?", what, "remove the marked lines")
 
 
 class _Reached:
@@ -93,6 +112,7 @@ class _Reached:
         self._environment = environment
         self._emit = emit
         self._may_ask = may_ask
+        self.seen = Seen()
 
     def require_released(self) -> list[AllocationShown]:
         """Refuses while the profile holds a node; else the jobs of other profiles of this account.
@@ -104,6 +124,10 @@ class _Reached:
             with self._login() as transport:
                 ours = self._jobs(transport, OpenJobs())
                 all_jobs = self._jobs(transport, OpenJobs(any_profile=True))
+                self.seen = Seen(
+                    msgspec.convert(self._asked(transport, "look", Nothing()), StatusShown),
+                    msgspec.convert(self._asked(transport, "nodes", Nothing()), NodesShown),
+                )
             if ours:
                 node = ours[-1].node or "a place in the queue"
                 raise AllocationHeld(job_id=ours[-1].job_id, node=node)
@@ -118,14 +142,18 @@ class _Reached:
         return reach_login(self._settings, self._environment, self._emit, may_ask=self._may_ask)
 
     def _jobs(self, transport: Transport, options: OpenJobs) -> list[AllocationShown]:
+        answer = self._asked(transport, "jobs open", options)
+        return list(msgspec.convert(answer, JobsShown).jobs)
+
+    def _asked(self, transport: Transport, do: str, arguments: Arguments) -> dict[str, Any]:
+        """What the agent says that is there; none is brought."""
         request = asking(
-            "jobs open",
-            msgspec.to_builtins(options),
+            do,
+            msgspec.to_builtins(arguments),
             profile_name=self._settings.name,
             profile=to_plain(self._settings.profile),
         )
-        answer = call(transport, request, self._emit, command=agent_command())
-        return list(msgspec.convert(answer, JobsShown).jobs)
+        return call(transport, request, self._emit, command=agent_command())
 
 
 def _others(asked: Asked, settings: Settings, environment: Mapping[str, str]) -> _Others:

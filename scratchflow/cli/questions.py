@@ -1,0 +1,79 @@
+"""Questions on the terminal. Enter is always an answer; the end of the input is a no."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from scratchflow.model.errors import Declined
+from scratchflow.model.events import Emit
+from scratchflow.model.text import printable
+from scratchflow.report.output import Remarks
+from scratchflow.report.question import question_open
+
+
+class TerminalAsker:
+    """Asks on standard error and reads standard input; the seam is `flows.setup.asking.Asker`."""
+
+    def __init__(self, emit: Emit, *, may_ask: bool, yes: bool) -> None:
+        self._emit = emit
+        self._yes = yes
+        self._may_ask = may_ask
+
+    @property
+    def can_ask(self) -> bool:
+        """Only with a person at both ends, and without `--yes`."""
+        return not self._yes and self._may_ask and sys.stdin.isatty() and sys.stderr.isatty()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether `--yes` was given."""
+        return self._yes
+
+    def tell(self, lines: Iterable[str]) -> None:
+        """Text that belongs to a question: shown where the question will be."""
+        with question_open(self._emit):
+            Remarks().write("".join(f"{line}\n" for line in lines))
+
+    def confirm(self, question: str, *, default: bool = True) -> bool:
+        """Asks until the answer is a yes or a no."""
+        answers = {"": default, "y": True, "yes": True, "n": False, "no": False}
+        while True:
+            answer = self._read(f"{question} [{'Y/n' if default else 'y/N'}]: ").lower()
+            if answer in answers:
+                return answers[answer]
+
+    def text(self, question: str, default: str = "") -> str:
+        """One line."""
+        shown = f" [{printable(default)}]" if default else ""
+        return self._read(f"{question}{shown}: ") or default
+
+    def letter(self, question: str, letters: str) -> str:
+        """Asks until the answer begins with one of the letters."""
+        while True:
+            answer = self._read(f"{question}: ").lower()[:1] or letters[0]
+            if answer in letters:
+                return answer
+
+    def choose(self, question: str, choices: Sequence[str]) -> str:
+        """Numbers the choices. Anything that is no number of theirs is taken as it is."""
+        self.tell(f"  {number}  {printable(one)}" for number, one in enumerate(choices, start=1))
+        while True:
+            answer = self._read(f"{question} [1]: ") or "1"
+            if not answer.isdigit():
+                return answer
+            if 1 <= int(answer) <= len(choices):
+                return choices[int(answer) - 1]
+
+    def _read(self, prompt: str) -> str:
+        line = ""
+        with question_open(self._emit):
+            Remarks().write(prompt)
+            try:
+                line = sys.stdin.readline()
+            finally:
+                if not line:  # the end of the input, or Ctrl-C: what follows gets a line of its own
+                    Remarks().write("\n")
+        if not line:
+            raise Declined(what="the question", by_hand="`--help` shows the flags for every answer")
+        return line.strip()

@@ -1,0 +1,70 @@
+"""The first connection to a login host: each way to fail in words, with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+
+from scratchflow.config.settings import Settings
+from scratchflow.flows.setup.asking import Asker
+from scratchflow.flows.setup.keys import help_with_keys, offer_key_login
+from scratchflow.model.errors import AuthNeeded, HostNotFound
+from scratchflow.model.events import Checked, Emit, Progress
+from scratchflow.model.text import closest
+from scratchflow.reach.login import reach_login
+from scratchflow.ssh.config.hosts import hosts_in_config
+from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.ssh.config.resolve import resolve
+from scratchflow.ssh.transport.base import Transport
+
+
+@contextmanager
+def connected(
+    settings: Settings,
+    environment: Mapping[str, str],
+    emit: Emit,
+    asker: Asker,
+    *,
+    may_ask: bool,
+    offer_key: bool,
+) -> Iterator[Transport]:
+    """A connection to the login host. A person without a working key is helped to one."""
+    login = settings.profile.login
+    with ExitStack() as open_until:
+        while True:
+            emit(Progress(phase=f"connecting to {login}"))
+            try:
+                reaching = reach_login(settings, environment, emit, may_ask=may_ask)
+                transport = open_until.enter_context(reaching)
+                break
+            except AuthNeeded as error:
+                if not asker.can_ask:
+                    raise
+                emit(Checked(name="login", ok=False, detail=str(error)))
+                help_with_keys(settings, error, asker)
+            except HostNotFound:
+                raise _not_found(settings) from None
+        emit(Checked(name="login", ok=True, detail=_described(settings)))
+        if login != "local" and (asker.can_ask or offer_key):
+            offer_key_login(settings, environment, transport, emit, asker, wanted=offer_key)
+        yield transport
+
+
+def _described(settings: Settings) -> str:
+    login = settings.profile.login
+    if login == "local":
+        return "this machine is the login host"
+    places = SshPaths.of(settings.profile.ssh_config)
+    way = resolve(login, config=places.config if places.config.exists() else None)
+    return f"connected to `{login}` as {way.user}"
+
+
+def _not_found(settings: Settings) -> HostNotFound:
+    """The same with the hosts that there are: a mistyped name is the usual reason."""
+    login = settings.profile.login
+    hosts = hosts_in_config(SshPaths.of(settings.profile.ssh_config))
+    guess = closest(login.rpartition("@")[2], hosts)
+    suggestion = f"; did you mean `{guess}`?" if guess else ""
+    known = f"hosts in your ssh config: {', '.join(hosts[:8])}" if hosts else ""
+    remedy = known or "type it as you would after `ssh`, like `me@login.cluster.example`"
+    return HostNotFound(host=login, suggestion=suggestion, remedy=remedy)

@@ -1,0 +1,338 @@
+"""`setup`: reach a cluster, put the agent there, propose a profile, ask once, write it, and say what is next.
+
+Nothing on this machine is written before the cluster answered and every check passed. Each write is
+whole or not at all, and all of it can be run again: killed half-way, the next run does the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.agent.delivery.install import Installed
+from scratchflow.config.edit import Edit, apply_edits, plan_edits
+from scratchflow.config.file import config_path
+from scratchflow.config.settings import Asked, Settings, settings_in
+from scratchflow.flows.setup.asking import Asker
+from scratchflow.flows.setup.connect import connected
+from scratchflow.flows.setup.profiles import (
+    Known,
+    known_profiles,
+    name_for,
+    own_alias,
+    own_workspace,
+    shared_in_words,
+)
+from scratchflow.flows.setup.propose import GIVEN, LABELS, as_it_is, propose
+from scratchflow.flows.setup.table import proposal_lines, wrapped
+from scratchflow.model.errors import (
+    ConfigBadValue,
+    Declined,
+    SetupCancelled,
+    SetupIncomplete,
+    SlurmUnreachable,
+)
+from scratchflow.model.events import Checked, Emit, Log, Progress
+from scratchflow.model.profile import Profile
+from scratchflow.model.results import Check, ChecksDone, ClusterSetUp, SetupValue, Surveyed
+from scratchflow.reach.login import ask_agent, install_for
+from scratchflow.ssh.config import include
+from scratchflow.ssh.config.alias import park_alias, read_alias
+from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.ssh.transport.base import Transport
+
+# Checks that a newcomer wants to see when they pass; the others are told when they fail.
+_TOLD = {"slurm", "store", "scratch"}
+# How the same is said on the command line.
+_FLAGS = {
+    "store": "--store PATH",
+    "scratch": "--scratch PATH",
+    "slurm.partition": "--partition NAME",
+    "slurm.time": "--time TIME",
+}
+_SET_LATER = re.compile(r"`scratchflow config set (?:slurm\.)?(\w+) ([^`]+)`")
+_ANSWERS = "[Y]es, [c]hange a value, show the [d]iff, [n]o"
+
+
+class SetupOptions(msgspec.Struct, frozen=True):
+    """Which cluster, under which name (empty: a fitting one), and what is known about it already."""
+
+    login: str
+    name: str = ""
+    values: Mapping[str, str] = {}
+    make_default: bool = False
+    offer_key: bool = False
+    dry_run: bool = False
+
+
+class _Draft(msgspec.Struct, frozen=True):
+    """The profile as it would be written."""
+
+    login: str
+    name: str
+    values: list[SetupValue]
+    default: str
+    place: Path
+    # Keys of a profile that is there already are written only when somebody asked for them.
+    is_new: bool
+
+    def assignments(self) -> dict[str, str]:
+        wanted = [one for one in self.values if self.is_new or one.reason == GIVEN]
+        values = {"login": self.login, **{one.key: one.value for one in wanted}}
+        keys = {f"profiles.{self.name}.{key}": value for key, value in values.items() if value}
+        return {**keys, "default_profile": self.default} if self.default else keys
+
+    def edit(self) -> Edit:
+        return plan_edits(self.place, self.assignments())
+
+    def settings(self) -> Settings:
+        """The profile as it will be, so that it is tried before it is written."""
+        return settings_in(self.edit().after, self.place, self.name)
+
+    def with_value(self, key: str, value: str) -> _Draft:
+        new = SetupValue(key=key, value=value, reason=GIVEN)
+        values = [new if one.key == key else one for one in self.values]
+        if new not in values:
+            values.append(new)
+        return msgspec.structs.replace(self, values=values)
+
+
+def set_up(
+    asked: Asked,
+    environment: Mapping[str, str],
+    emit: Emit,
+    options: SetupOptions,
+    asker: Asker,
+    *,
+    may_ask: bool,
+) -> ClusterSetUp:
+    """Makes a cluster usable from this machine."""
+    place, _ = config_path(asked.config, environment)
+    known = known_profiles(place)
+    draft = _draft(place, known, options, None)
+    draft.edit()  # what the flags say is refused before anybody is bothered
+    settings = draft.settings()
+    ssh_plan = include.plan_install(SshPaths.of(settings.profile.ssh_config))
+    with connected(
+        settings, environment, emit, asker, may_ask=may_ask, offer_key=options.offer_key
+    ) as transport:
+        reached_by = transport.describe()
+        if options.dry_run:
+            return _result(draft, known, reached_by, None, ssh_plan.diff, [])
+        installed = install_for(settings, transport, emit)
+        emit(Checked(name="agent", ok=True, detail=_installed(installed)))
+        seen = _survey(transport, settings, emit)
+        draft = _draft(place, known, options, seen)
+        draft, checks = _agree(draft, transport, seen, ssh_plan, emit, asker)
+    diff = draft.edit().diff(place)
+    checks += _write(draft, ssh_plan, emit)
+    done = _result(draft, known, reached_by, installed, ssh_plan.diff, checks)
+    return msgspec.structs.replace(done, config_diff=diff)
+
+
+def _draft(place: Path, known: Known, options: SetupOptions, seen: Surveyed | None) -> _Draft:
+    there = known.at(options.login)
+    name = options.name or (there[0] if there else "")
+    name = name or name_for(options.login, seen.cluster if seen else "", known.profiles)
+    is_new = name not in known.profiles
+    own = {"alias": own_alias(name, known), "workspace": own_workspace(name, known)}
+    if not is_new:
+        values = as_it_is(known.profiles[name], options.values)
+    elif seen:
+        values = propose(seen, options.values, **own)
+    else:  # not looked at yet
+        usual = {"alias": Profile().alias, "workspace": Profile().workspace}
+        differs = {key: value for key, value in own.items() if usual[key] != value}
+        values = _given({**differs, **options.values})
+    default = known.default_with(name, make_default=options.make_default)
+    return _Draft(options.login, name, values, default, place, is_new)
+
+
+def _given(values: Mapping[str, str]) -> list[SetupValue]:
+    return [
+        SetupValue(key=key, value=value, reason=GIVEN) for key, value in values.items() if value
+    ]
+
+
+def _survey(transport: Transport, settings: Settings, emit: Emit) -> Surveyed:
+    emit(Progress(phase="looking at Slurm and storage"))
+    return msgspec.convert(ask_agent(transport, settings, "survey", {}, emit), Surveyed)
+
+
+def _agree(
+    draft: _Draft,
+    transport: Transport,
+    seen: Surveyed,
+    ssh_plan: include.Plan,
+    emit: Emit,
+    asker: Asker,
+) -> tuple[_Draft, list[Check]]:
+    """The draft that passes every check and that the user wants; asks as often as it takes."""
+    told: set[Check] = set()
+    while True:
+        checks = _checked(draft, transport, emit, told)
+        bad = [check for check in checks if not check.ok]
+        if bad:
+            draft = _corrected(draft, bad, seen, transport.host, asker)
+            continue
+        if not _changes(draft, ssh_plan) or asker.agrees:
+            for line in proposal_lines(draft.name, draft.values) if draft.is_new else ():
+                emit(Log(level="info", message=line))
+            return draft, checks
+        if not asker.can_ask:
+            raise Declined(what=f"the profile `{draft.name}`", by_hand="scratchflow config set")
+        changed = _asked(draft, ssh_plan, asker)
+        if changed is None:
+            return draft, checks
+        draft = changed
+
+
+def _checked(draft: _Draft, transport: Transport, emit: Emit, told: set[Check]) -> list[Check]:
+    """The cluster's own view of the draft. What was told before is not told again."""
+    emit(Progress(phase="checking Slurm and the store"))
+    answer = ask_agent(transport, draft.settings(), "check", {}, emit)
+    checks = list(msgspec.convert(answer, ChecksDone).checks)
+    for check in checks:
+        if check not in told and (check.name in _TOLD or not check.ok):
+            # There is no profile yet in which `config set` could set anything.
+            fix = "" if check.ok else _SET_LATER.sub(r"`--\1 \2`", check.fix)
+            emit(Checked(name=check.name, ok=check.ok, detail=check.detail, fix=fix))
+    told.update(checks)
+    return checks
+
+
+def _corrected(
+    draft: _Draft, bad: Sequence[Check], seen: Surveyed, host: str, asker: Asker
+) -> _Draft:
+    """The draft with another value for what failed; raises when nobody can give one."""
+    if seen.slurm_problem:
+        raise SlurmUnreachable(host=host, reason=seen.slurm_problem)
+    keys = [key for check in bad if (key := _key_of(check))]
+    if not asker.can_ask or not keys:
+        again = " ".join(["scratchflow setup", draft.login, *(_FLAGS[key] for key in keys)])
+        raise SetupIncomplete(
+            login=draft.login,
+            failed=", ".join(check.name for check in bad),
+            remedy=f"correct that, then run it again: `{again}`",
+        )
+    return _ask_value(draft, keys[0], _another(keys[0], seen), asker)
+
+
+def _key_of(check: Check) -> str:
+    """The value that a failed check is about; empty when no value would help."""
+    if check.name == "slurm":
+        return "slurm.time" if "config set slurm.time" in check.fix else "slurm.partition"
+    return check.name if check.name in {"store", "scratch"} else ""
+
+
+def _another(key: str, seen: Surveyed) -> str:
+    """What would have been proposed, had nobody asked for something else."""
+    proposed = propose(seen, {}, alias="", workspace="")
+    return next((one.value for one in proposed if one.key == key), "")
+
+
+def _ask_value(draft: _Draft, key: str, default: str, asker: Asker) -> _Draft:
+    """One value, asked for until it is one that a profile may hold."""
+    while True:
+        answer = asker.text(LABELS.get(key, key), default)
+        changed = draft.with_value(key, answer) if answer else draft
+        try:
+            changed.edit()
+        except ConfigBadValue as error:
+            asker.tell([f"✗ {error.fields['problem']}"])
+            continue
+        return changed
+
+
+def _changes(draft: _Draft, ssh_plan: include.Plan) -> bool:
+    edit = draft.edit()
+    return edit.after != edit.before or ssh_plan.changes
+
+
+def _asked(draft: _Draft, ssh_plan: include.Plan, asker: Asker) -> _Draft | None:
+    """None when the draft is agreed to; a changed draft to check again; raises on a no."""
+    asker.tell(["", *proposal_lines(draft.name, draft.values), "", *_files(draft, ssh_plan)])
+    while True:
+        answer = asker.letter(f"Save this? {_ANSWERS}", "ycdn")
+        if answer == "y":
+            return None
+        if answer == "n":
+            raise SetupCancelled(login=draft.login)
+        if answer == "c":
+            return _ask_each(draft, asker)
+        asker.tell([draft.edit().diff(draft.place), ssh_plan.diff, ""])
+
+
+def _ask_each(draft: _Draft, asker: Asker) -> _Draft:
+    asker.tell(["Enter keeps a value."])
+    for one in draft.values:
+        draft = _ask_value(draft, one.key, one.value, asker)
+    return draft
+
+
+def _files(draft: _Draft, ssh_plan: include.Plan) -> Iterator[str]:
+    """What will be written where."""
+    edit = draft.edit()
+    text = f"It goes into {_shortened(draft.place)}." if edit.after != edit.before else ""
+    if ssh_plan.changes:
+        config = _shortened(ssh_plan.places.config)
+        text += (
+            f" {config} gets three lines at its top, for the alias;"
+            " `scratchflow setup --remove` takes them out."
+        )
+    yield from wrapped(text.strip())
+
+
+def _shortened(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+
+
+def _write(draft: _Draft, ssh_plan: include.Plan, emit: Emit) -> list[Check]:
+    """The profile, the ssh config, the alias. An alias that leads somewhere is left alone."""
+    settings = draft.settings()
+    apply_edits(draft.place, draft.assignments())
+    if ssh_plan.changes:
+        include.apply(ssh_plan)
+    alias = settings.profile.alias
+    if read_alias(ssh_plan.places, alias) is None:
+        park_alias(ssh_plan.places, alias)
+    checks = [
+        Check(name="profile", ok=True, detail=f"`{draft.name}` in {_shortened(draft.place)}"),
+        Check(name="alias", ok=True, detail=f"`ssh {alias}` leads to your node, once you have one"),
+    ]
+    for check in checks:
+        emit(Checked(name=check.name, ok=True, detail=check.detail))
+    return checks
+
+
+def _installed(installed: Installed) -> str:
+    return "already there" if installed.was_there else "installed in your home on the cluster"
+
+
+def _result(
+    draft: _Draft,
+    known: Known,
+    reached_by: str,
+    installed: Installed | None,
+    ssh_diff: str,
+    checks: list[Check],
+) -> ClusterSetUp:
+    return ClusterSetUp(
+        profile=draft.name,
+        login=draft.login,
+        reached_by=reached_by,
+        agent=installed.path if installed else "",
+        python=installed.python if installed else "",
+        config_diff=draft.edit().diff(draft.place),
+        ssh_config_diff=ssh_diff,
+        checks=checks,
+        values=draft.values,
+        shared=shared_in_words(draft.name, draft.settings().profile, known),
+        is_default=draft.default == draft.name or not (draft.default or known.others(draft.name)),
+        default_profile=draft.default,
+        dry_run=installed is None,
+    )

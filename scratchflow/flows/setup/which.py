@@ -1,0 +1,144 @@
+"""Which login host and which profile are meant, when the command line does not say all of it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+
+import msgspec
+
+from scratchflow.config.file import config_path
+from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Settings
+from scratchflow.dispatch.cluster import Caller, is_login_host
+from scratchflow.flows.setup.asking import Asker
+from scratchflow.flows.setup.profiles import Known, known_profiles
+from scratchflow.flows.setup.setup import SetupOptions, set_up
+from scratchflow.model.errors import ClusterMissing, ConfigProfileNeeded, UsageInvalid
+from scratchflow.model.events import Emit, Log
+from scratchflow.model.profile import Profile
+from scratchflow.model.results import ClusterSetUp
+from scratchflow.model.text import printable
+from scratchflow.reach.login import is_set_up
+from scratchflow.ssh.config.hosts import hosts_in_config
+from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.workspace.workspace import find_workspace
+
+_MOST_HOSTS = 9
+_THIS_MACHINE = "this machine itself: it has Slurm's commands"
+
+
+def set_up_chosen(caller: Caller, emit: Emit, options: SetupOptions, asker: Asker) -> ClusterSetUp:
+    """`setup`: with a login host, with a profile of the file, or with what the user chooses."""
+    known = _known(caller)
+    name = options.name or caller.asked.profile or ""
+    login = options.login or _login_of(known, name, caller, asker)
+    if not options.login and not name:
+        name = (known.at(login) or [""])[0]
+    chosen = msgspec.structs.replace(options, login=login, name=name)
+    return set_up(caller.asked, caller.environment, emit, chosen, asker, may_ask=caller.may_ask)
+
+
+def ready_to_work(
+    caller: Caller, emit: Emit, login: str, asker: Asker, *, local: bool, dry_run: bool
+) -> Caller:
+    """`up`: the caller with a profile that is set up on this machine, set up now if need be."""
+    if dry_run and login and not _known(caller).at(login):
+        problem = (
+            f"`{login}` is not set up yet; `scratchflow setup {login} --dry-run` shows that part"
+        )
+        raise UsageInvalid(problem=problem, command="scratchflow up")
+    if local:
+        return _with_profile(caller, LOCAL)
+    if login:
+        return _ready_at(caller, emit, login, asker)
+    settings = caller.settings()
+    if settings.profile.scheduler == "slurm":
+        return _ready(caller, settings, emit, asker)
+    if _means_this_machine(settings, caller):
+        return caller
+    if not asker.can_ask:
+        raise ClusterMissing
+    asker.tell(["No cluster is set up on this machine yet."])
+    choices = ["set up a cluster", "work on this machine alone, without a cluster"]
+    if asker.choose("What would you like to do?", choices) == choices[1]:
+        return _with_profile(caller, LOCAL)
+    return _set_up_for_work(caller, emit, SetupOptions(login=""), asker)
+
+
+def _ready_at(caller: Caller, emit: Emit, login: str, asker: Asker) -> Caller:
+    names = _known(caller).at(login)
+    name = caller.asked.profile or (names[0] if names else "")
+    if name in names:
+        return _ready(_with_profile(caller, name), None, emit, asker)
+    return _set_up_for_work(caller, emit, SetupOptions(login=login, name=name), asker)
+
+
+def _ready(caller: Caller, settings: Settings | None, emit: Emit, asker: Asker) -> Caller:
+    """A profile that is in the file. One that was never set up here, or only half, is set up now."""
+    settings = settings or caller.settings()
+    if is_login_host(settings, caller.environment) or is_set_up(settings):
+        return caller
+    if not asker.can_ask and not asker.agrees:
+        return caller  # whoever needs the alias says what is missing
+    options = SetupOptions(login=settings.profile.login, name=settings.name)
+    return _set_up_for_work(caller, emit, options, asker)
+
+
+def _set_up_for_work(caller: Caller, emit: Emit, options: SetupOptions, asker: Asker) -> Caller:
+    done = set_up_chosen(caller, emit, options, asker)
+    if not done.is_default:
+        message = f"next time: `scratchflow up {printable(done.login)}`, or `up -p {done.profile}`"
+        emit(Log(level="info", message=message))
+    return _with_profile(caller, done.profile)
+
+
+def _means_this_machine(settings: Settings, caller: Caller) -> bool:
+    """Whether somebody chose to work without a cluster: by name, in the file, or by doing so before."""
+    known = _known(caller)
+    if caller.asked.profile or caller.environment.get(PROFILE_VARIABLE) or known.default:
+        return True
+    if settings.name in known.profiles:
+        return True
+    return find_workspace(settings.profile, caller.environment).path.is_dir()
+
+
+def _login_of(known: Known, name: str, caller: Caller, asker: Asker) -> str:
+    """The login host of a profile that is there; with none, the one that the user chooses."""
+    if name:
+        if name not in known.profiles:
+            problem = f"there is no profile `{name}` yet: which login host is it for?"
+            raise UsageInvalid(problem=problem, command="scratchflow setup LOGIN")
+        return known.profiles[name].login
+    clusters = known.clusters()
+    if known.default in clusters:
+        return clusters[known.default].login
+    if len(clusters) == 1:
+        return next(iter(clusters.values())).login
+    if clusters:
+        path, _ = config_path(caller.asked.config, caller.environment)
+        raise ConfigProfileNeeded(path=path, known=", ".join(clusters))
+    return _chosen_login(asker, caller.environment)
+
+
+def _chosen_login(asker: Asker, environment: Mapping[str, str]) -> str:
+    if not asker.can_ask:
+        problem = "which login host? `LOGIN` is missing, and no profile is there to set up again"
+        raise UsageInvalid(problem=problem, command="scratchflow setup")
+    hosts = hosts_in_config(SshPaths.of(Profile().ssh_config))[:_MOST_HOSTS]
+    here = [_THIS_MACHINE] if shutil.which("sinfo", path=environment.get("PATH")) else []
+    if not hosts and not here:
+        return asker.text("The cluster's login host, as you type it after `ssh`")
+    asker.tell(["", "Your ssh config knows these hosts. Which one is the cluster's login host?"])
+    question = "A number, or another host as you type it after `ssh`"
+    answer = asker.choose(question, [*hosts, *here])
+    return LOCAL if answer == _THIS_MACHINE else answer
+
+
+def _known(caller: Caller) -> Known:
+    path, _ = config_path(caller.asked.config, caller.environment)
+    return known_profiles(path)
+
+
+def _with_profile(caller: Caller, name: str) -> Caller:
+    asked = msgspec.structs.replace(caller.asked, profile=name)
+    return msgspec.structs.replace(caller, asked=asked)

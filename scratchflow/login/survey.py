@@ -1,0 +1,90 @@
+"""What a login host offers: partitions, places for the store and for scratch. `setup` proposes from it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from scratchflow.cluster.slurm.nodes import partitions, slurm_settings
+from scratchflow.disk.file_systems import file_system_of, is_shared
+from scratchflow.login.host import LoginHost
+from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.requests import NOTHING, Nothing
+from scratchflow.model.results import PartitionSeen, PlaceSeen, Surveyed
+from scratchflow.workspace.workspace import expand
+
+# Where clusters keep what login hosts and nodes share. Not their scratch: it is cleared.
+SHARED_ROOTS = ("/fsx", "/work", "/project", "/projects", "/data", "/shared", "/gpfs", "/lustre")
+HOME_STORE = "~/scratchflow"
+# Where nodes have a disk of their own.
+SCRATCHES = ("/scratch/$USER", "/localscratch/$USER", "/local/scratch/$USER", "/local/$USER")
+
+
+def survey(login: LoginHost, _: Nothing = NOTHING) -> Surveyed:
+    """Looks and changes nothing. Slurm may be away: the rest is told all the same."""
+    found: list[PartitionSeen] = []
+    settings: Mapping[str, str] = {}
+    problem = ""
+    try:
+        found = [
+            PartitionSeen(name=one.name, is_default=one.default, max_time_s=one.max_time_s)
+            for one in partitions(login.slurm)
+            if one.up
+        ]
+        settings = slurm_settings(login.slurm)
+    except SlurmUnreachable as error:
+        problem = error.fields["reason"]
+    environment = login.environment
+    return Surveyed(
+        user=login.user,
+        home=str(login.home),
+        cluster=settings.get("ClusterName", ""),
+        partitions=found,
+        stores=list(_usable_stores(environment)),
+        scratches=list(_scratches_here(environment)),
+        node_tmp=settings.get("TmpFS", ""),
+        slurm_problem=problem,
+    )
+
+
+def _usable_stores(environment: Mapping[str, str]) -> Iterator[PlaceSeen]:
+    """Places that this user may write to, the home first."""
+    yield _seen(HOME_STORE, expand("~", environment))
+    for path in store_candidates(SHARED_ROOTS, environment):
+        nearest = _nearest(expand(path, environment))
+        if nearest != Path("/") and os.access(nearest, os.W_OK | os.X_OK):
+            yield _seen(path, nearest)
+
+
+def store_candidates(roots: Iterable[str], environment: Mapping[str, str]) -> Iterator[str]:
+    """Beneath each root that is there: the user's own directory, wherever sites put it."""
+    for root in roots:
+        if not Path(root).is_dir():
+            continue
+        own = (f"{root}/users/$USER", f"{root}/home/$USER", f"{root}/$USER")
+        there = [path for path in own if expand(path, environment).is_dir()]
+        yield f"{there[0] if there else own[-1]}/scratchflow"
+
+
+def _scratches_here(environment: Mapping[str, str]) -> Iterator[PlaceSeen]:
+    """As this host has them, which says something about the nodes, but not all."""
+    for path in SCRATCHES:
+        root = expand(path, environment).parent
+        if root.is_dir():
+            yield _seen(path, root)
+
+
+def _seen(path: str, directory: Path) -> PlaceSeen:
+    kind = file_system_of(directory)
+    return PlaceSeen(
+        path=path,
+        free_bytes=shutil.disk_usage(directory).free,
+        file_system=kind,
+        is_shared=is_shared(kind),
+    )
+
+
+def _nearest(path: Path) -> Path:
+    return next(one for one in (path, *path.parents) if one.is_dir())

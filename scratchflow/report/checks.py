@@ -1,0 +1,11 @@
+"""One thing that was looked at, as lines for people: readable without colour."""
+
+from __future__ import annotations
+
+from scratchflow.model.text import printable
+
+
+def check_lines(name: str, detail: str, fix: str, *, ok: bool) -> list[str]:
+    """`✓ store: …` or `✗ store: …`, and beneath it what to do about it."""
+    lines = [f"{'✓' if ok else '✗'} {printable(name)}: {printable(detail)}"]
+    return [*lines, f"  fix: {printable(fix)}"] if fix else lines

@@ -1,0 +1,134 @@
+"""`up` and `setup` on a machine that knows no cluster: nothing is begun that nobody asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.terminal import ENTER, LARGE, SMALL, Terminal
+
+ROOT = Path(__file__).resolve().parents[2]
+SIZES = pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
+
+
+class Machine:
+    """The real program with a home and a tmux server of its own."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        (home / "tmux").mkdir(mode=0o700)
+        path = os.environ["PATH"]
+        self.environment = {"HOME": str(home), "PATH": path, "TMUX_TMPDIR": str(home / "tmux")}
+
+    def argv(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "scratchflow", *arguments]
+
+    def outcome(self, *arguments: str) -> dict[str, Any]:
+        done = subprocess.run(
+            self.argv(*arguments, "--json"),
+            cwd=ROOT,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        last: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        assert last["exit_code"] == done.returncode
+        return last
+
+    def terminal(self, size: tuple[int, int], *arguments: str) -> Terminal:
+        return Terminal(self.argv(*arguments), self.environment, size=size, cwd=ROOT)
+
+    @property
+    def files(self) -> list[str]:
+        return sorted(str(path.relative_to(self.home)) for path in self.home.rglob("*"))
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    machine = Machine(tmp_path)
+    yield machine
+    machine.outcome("autobackup", "off")
+    machine.outcome("clear", "--no-backup")
+
+
+def test_up_without_a_terminal_refuses_and_leaves_nothing(machine: Machine) -> None:
+    refused = machine.outcome("up")
+    assert (refused["code"], refused["exit_code"]) == ("config.no_cluster", 10)
+    assert "scratchflow up LOGIN" in refused["hint"]
+    assert "scratchflow up --local" in refused["hint"]
+    assert machine.files == ["tmux"]
+
+
+@SIZES
+def test_up_in_a_terminal_says_so_and_asks(machine: Machine, size: tuple[int, int]) -> None:
+    with machine.terminal(size, "up") as terminal:
+        rows = terminal.wait_for_question("What would you like to do? [1]:")
+        assert rows == [
+            "No cluster is set up on this machine yet.",
+            "  1  set up a cluster",
+            "  2  work on this machine alone, without a cluster",
+            "What would you like to do? [1]:",
+        ]
+        assert machine.files == ["tmux"]
+        terminal.press(f"2{ENTER}")
+        assert terminal.end() == 0
+    assert (machine.home / ".local/share/scratchflow/scratch/work").is_dir()
+
+
+def test_who_works_without_a_cluster_is_not_asked_again(machine: Machine) -> None:
+    assert machine.outcome("up", "--local")["type"] == "summary"
+    assert machine.outcome("up")["type"] == "summary"
+
+
+def test_local_and_a_login_host_contradict_each_other(machine: Machine) -> None:
+    assert machine.outcome("up", "login", "--local")["exit_code"] == 2
+
+
+@pytest.mark.parametrize("flags", [(), ("--yes",)])
+def test_a_dry_run_sets_nothing_up(machine: Machine, flags: tuple[str, ...]) -> None:
+    refused = machine.outcome("up", "nowhere.invalid", "--dry-run", *flags)
+    assert refused["exit_code"] == 2
+    assert "scratchflow setup nowhere.invalid --dry-run" in refused["message"]
+    assert machine.files == ["tmux"]
+
+
+def test_setup_without_a_login_host_and_without_a_terminal_says_what_is_missing(
+    machine: Machine,
+) -> None:
+    refused = machine.outcome("setup")
+    assert (refused["code"], refused["exit_code"]) == ("usage.invalid", 2)
+    assert "LOGIN" in refused["message"]
+
+
+@SIZES
+def test_setup_offers_the_hosts_of_the_ssh_config(machine: Machine, size: tuple[int, int]) -> None:
+    ssh = machine.home / ".ssh"
+    ssh.mkdir(mode=0o700)
+    (ssh / "config").write_text(
+        "Host *\n  User me\nHost first second\n  HostName nowhere.invalid\n"
+    )
+    (ssh / "config").chmod(0o600)
+    with machine.terminal(size, "setup") as terminal:
+        rows = terminal.wait_for_question("as you type it after `ssh` [1]:")
+        assert rows[2:4] == ["  1  first", "  2  second"]
+        terminal.press(f"secnod{ENTER}")
+        assert terminal.end() == 14
+        assert "did you mean `second`?" in terminal.text
+
+
+@pytest.mark.parametrize("store", ["sf", "./sf", "$WORK/sf"])
+def test_a_store_that_is_no_place_is_refused_before_anybody_is_reached(
+    machine: Machine, store: str
+) -> None:
+    refused = machine.outcome("setup", "nowhere.invalid", "--store", store)
+    assert refused["exit_code"] == 2
+    assert "`--store`" in refused["message"]

@@ -1,0 +1,101 @@
+"""Names, aliases and directories of profiles: sensible, and no two the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scratchflow.flows.setup.profiles import (
+    Known,
+    known_profiles,
+    name_for,
+    own_alias,
+    own_workspace,
+    shared_in_words,
+)
+from scratchflow.model.profile import Profile
+
+FIRST = Known({"uni": Profile(login="login")}, default="uni")
+
+
+@pytest.mark.parametrize(
+    ("login", "name"),
+    [
+        ("login", "login"),
+        ("uni", "uni"),
+        ("me@login1.uni.example", "uni"),
+        ("uni-login.example.org", "uni-login"),
+        ("me@narval.alliancecan.ca", "narval"),
+        ("alice@10.80.1.2", "mini"),
+        ("local", "mini"),
+    ],
+)
+def test_a_profile_is_named_after_its_cluster(login: str, name: str) -> None:
+    assert name_for(login, "mini", []) == name
+
+
+def test_an_address_without_a_word_from_slurm_still_gets_a_name() -> None:
+    assert name_for("alice@10.80.1.2", "", []) == "cluster"
+    assert name_for("alice@10.80.1.2", "--", ["cluster"]) == "cluster-2"
+
+
+def test_a_name_that_is_taken_is_not_taken_again() -> None:
+    assert name_for("me@login.uni.example", "", ["uni", "uni-2"]) == "uni-3"
+
+
+def test_the_first_profile_has_the_usual_alias_and_directory() -> None:
+    assert (own_alias("uni", Known({})), own_workspace("uni", Known({}))) == (
+        "compile_machine",
+        "work",
+    )
+
+
+def test_a_second_profile_has_its_own() -> None:
+    assert own_alias("gpu", FIRST) == "compile_machine_gpu"
+    assert own_workspace("gpu", FIRST) == "work_gpu"
+
+
+def test_setting_up_the_same_profile_again_keeps_what_it_has() -> None:
+    assert own_alias("uni", FIRST) == "compile_machine"
+
+
+def test_a_profile_without_a_cluster_takes_no_alias_from_others() -> None:
+    here = Known({"local": Profile(scheduler="none")})
+    assert own_alias("uni", here) == "compile_machine"
+
+
+def test_profiles_of_a_login_host_come_with_the_default_one_first() -> None:
+    both = Known({"a": Profile(login="login"), "b": Profile(login="login")}, default="b")
+    assert both.at("login") == ["b", "a"]
+    assert both.at("elsewhere") == []
+
+
+def test_what_two_profiles_share_is_told_with_what_it_means() -> None:
+    same = shared_in_words("gpu", Profile(login="login"), FIRST)
+    assert len(same) == 1
+    for word in ("`uni`", "agent", "store", "compile_machine", "overwrites"):
+        assert word in same[0]
+    own = Profile(login="login", store="/a", alias="b", workspace="c")
+    assert shared_in_words("gpu", own, FIRST) == ["shared with profile `uni`: the agent"]
+    assert shared_in_words("gpu", Profile(login="elsewhere"), FIRST) == []
+
+
+def test_no_file_is_no_profile(tmp_path: Path) -> None:
+    assert known_profiles(tmp_path / "config.toml") == Known({})
+
+
+@pytest.mark.parametrize(
+    ("known", "name", "default"),
+    [
+        (Known({}), "uni", "uni"),
+        (Known({}, default="local"), "uni", "local"),
+        (FIRST, "gpu", "uni"),
+        (Known({"mine": Profile()}), "uni", "mine"),
+        (Known({"mine": Profile()}), "mine", ""),
+        (Known({"a": Profile(), "b": Profile()}), "c", ""),
+    ],
+)
+def test_what_was_the_default_stays_the_default(known: Known, name: str, default: str) -> None:
+    assert known.default_with(name, make_default=False) == default
+    assert known.default_with(name, make_default=True) == name
