@@ -36,6 +36,7 @@ __all__ = [
     "changes_since",
     "directories_written",
     "entries_displaced",
+    "entries_removed",
     "find_delta",
     "unknown_in_the_way",
 ]
@@ -120,6 +121,11 @@ def unknown_in_the_way(delta: Delta, scanned: ScannedTree) -> Iterator[bytes]:
 def entries_displaced(delta: Delta, scanned: ScannedTree) -> Iterator[int]:
     """The entries of the scan that the delta replaces or removes."""
     yield from delta.over
+    yield from entries_removed(delta, scanned)
+
+
+def entries_removed(delta: Delta, scanned: ScannedTree) -> Iterator[int]:
+    """Those of them that go: what is not wanted, and what is in the way of another kind of entry."""
     for entry in (*delta.clear, *delta.remove):
         yield from _with_content(scanned, entry)
 

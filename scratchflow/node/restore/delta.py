@@ -26,6 +26,7 @@ from scratchflow.node.restore.checks import (
     refuse_foreign,
     refuse_unreadable_roots,
 )
+from scratchflow.node.restore.items import tell_delta
 from scratchflow.node.restore.source import Source, saved_roots
 from scratchflow.node.restore.steps import (
     held_by,
@@ -87,6 +88,7 @@ def restore_difference(
         if not resume and not first_change.happened:
             end_restoring(context.workspace)
         raise
+    tell_delta(notify, delta, scanned, source.index)
     cache_now = cache_after(delta, applied.touched, scanned, flags, source.index)
     note_restored(context, notify, source.index, cache_now)
     end_restoring(context.workspace)
@@ -110,6 +112,7 @@ def _foretell(context: NodeContext, notify: Notifier, source: Source) -> Restore
     base, cache = (parent.index, parent.cache) if parent else (source.index, None)
     scanned = scan_workspace(context, notify, source.roots)
     delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
+    tell_delta(notify, delta, scanned, source.index, dry_run=True)
     size = sum(source.index.size[entry] for entry in delta.files)
     return summary(
         context,

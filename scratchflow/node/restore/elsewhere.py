@@ -25,7 +25,7 @@ def restore_elsewhere(
     if not options.paths and not is_empty_or_missing(target):
         raise FileTaken(path=target)
     if options.dry_run:
-        return foretell_part(context, source, select, target)
+        return foretell_part(context, notify, source, select, target)
     if options.paths:
         target.mkdir(parents=True, exist_ok=True)
         extracted = extract_from(source, target, notify, select, masked=True)

@@ -39,6 +39,7 @@ from scratchflow.node.restore.checks import (
 )
 from scratchflow.node.restore.delta import restore_difference
 from scratchflow.node.restore.elsewhere import restore_elsewhere
+from scratchflow.node.restore.items import tell_part
 from scratchflow.node.restore.source import (
     RestoreOptions,
     Source,
@@ -222,6 +223,7 @@ def _restore_everything(
     refuse_closed_roots(context.workspace.scratch, source)
     counts = source.index.counts()
     if options.dry_run:
+        tell_part(notify, source.index, _roots_only(source), dry_run=True)
         return summary(context, source, "full", counts.files, counts.bytes, dry_run=True), None
     aside = aside_id(context, source)
     incoming = begin_incoming(context.workspace, context.token(4))
@@ -280,7 +282,7 @@ def _restore_paths(
     """A part, into the workspace as it is: every chosen file replaced, everything else untouched."""
     select = chosen_part(context, source, options)
     if options.dry_run:
-        return foretell_part(context, source, select, context.workspace.path)
+        return foretell_part(context, notify, source, select, context.workspace.path)
     refuse_links(context.workspace.scratch, source.roots)
     refuse_mounted_paths(context.workspace.scratch, source, select)
     refuse_closed_paths(context.workspace.scratch, source, select)

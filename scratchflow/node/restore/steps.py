@@ -24,6 +24,7 @@ from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.items import tell_part
 from scratchflow.node.restore.source import (
     RestoreOptions,
     Source,
@@ -116,7 +117,7 @@ def extract_from(
     masked: bool = False,
 ) -> Extracted:
     """Brings the source, or a part of it, into a directory."""
-    return extract(
+    extracted = extract(
         source.index,
         source.open_archive,
         target,
@@ -126,12 +127,19 @@ def extract_from(
         existing=existing,
         masked=masked,
     )
+    tell_part(notify, source.index, select)
+    return extracted
 
 
 def foretell_part(
-    context: NodeContext, source: Source, select: Selection | None, target: Path
+    context: NodeContext,
+    notify: Notifier,
+    source: Source,
+    select: Selection | None,
+    target: Path,
 ) -> Restored:
     """What a restore of a part would write."""
+    tell_part(notify, source.index, select, dry_run=True)
     chosen = select.entries if select else bytes([1]) * len(source.index)
     files = [entry for entry in source.index.regular_files() if chosen[entry]]
     size = sum(source.index.size[entry] for entry in files)

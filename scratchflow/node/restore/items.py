@@ -1,0 +1,40 @@
+"""What a restore writes and removes, path by path, for whoever asked with `--verbose`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scratchflow.archive.read.selection import Selection
+from scratchflow.archive.restore.apply_delta import Delta, entries_removed
+from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, Tree
+from scratchflow.node.progress import Notifier
+
+
+def tell_part(
+    notify: Notifier, index: Index, select: Selection | None, *, dry_run: bool = False
+) -> None:
+    """Every file and link of an index, or of a part of it."""
+    if notify.wants_items:
+        chosen = select.entries if select else bytes([1]) * len(index)
+        entries = (entry for entry in range(len(index)) if chosen[entry])
+        _tell(notify, "to write" if dry_run else "written", index, entries)
+
+
+def tell_delta(
+    notify: Notifier, delta: Delta, scanned: ScannedTree, index: Index, *, dry_run: bool = False
+) -> None:
+    """What differs: what is written, and what goes. A file that gets another mode or time is written, too."""
+    if notify.wants_items:
+        parts = (delta.files, delta.hardlinks, delta.symlinks, delta.metadata)
+        entries = sorted(entry for part in parts for entry in part)
+        _tell(notify, "to write" if dry_run else "written", index, entries)
+        gone = entries_removed(delta, scanned)
+        _tell(notify, "to remove" if dry_run else "removed", scanned, gone)
+
+
+def _tell(notify: Notifier, action: str, tree: Tree, entries: Iterable[int]) -> None:
+    for entry in entries:
+        if tree.mode[entry] & KIND_MASK != DIRECTORY:
+            notify.item(action, tree.path(entry))
