@@ -32,7 +32,12 @@ def restore(
         ),
     ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="DIR", help="Into this directory instead.")
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="DIR",
+            help="Into this directory of the node instead; `~` is your home there.",
+        ),
     ] = None,
     source: Annotated[
         str | None,

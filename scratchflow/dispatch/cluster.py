@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeVar
@@ -12,9 +11,9 @@ import msgspec
 from scratchflow.cluster.this_host import job_id as this_job_id
 from scratchflow.cluster.this_host import role
 from scratchflow.config.settings import Asked, Settings, load_settings
+from scratchflow.dispatch.far_paths import paths_there
 from scratchflow.dispatch.noted import note
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, OnLogin, OnNode, do_here
-from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import Arguments
 from scratchflow.model.results import RESULTS_BY_OP, Result
@@ -103,7 +102,8 @@ class Cluster:
         needs_no_node = is_login and not needs_scratch
         if needs_no_node or is_here(settings, environment, job_id):
             return do_here(do, settings, request, self.emit, wants_items=verbose)
-        _refuse_relative_paths(request)
+        # The login host has the node's home: a path of it is the same there.
+        request = paths_there(request, {} if is_login else environment, self.emit)
         if is_login:
             from scratchflow.dispatch.relay import relay
 
@@ -170,11 +170,3 @@ def _require_arguments(served: OnLogin | OnNode, request: Arguments) -> None:
     """Checks the arguments' type here too, not only where the function is called directly."""
     if not isinstance(request, served.arguments):
         raise TypeError(f"{type(request)} instead of {served.arguments}")
-
-
-def _refuse_relative_paths(request: Arguments) -> None:
-    for field in request.path_fields:
-        path = getattr(request, field)
-        if path is not None and not os.path.isabs(path):
-            problem = f"`{path}` would be a path on the node: give it in full"
-            raise UsageInvalid(problem=problem, command="scratchflow")

@@ -52,7 +52,7 @@ from scratchflow.workspace.staging import begin_incoming
 
 def requested_export(context: NodeContext, notify: Notifier, asked: Export) -> SnapshotExported:
     """What `snapshots export` asks for."""
-    file = Path(asked.file)
+    file = Path(os.path.expanduser(asked.file))
     who = asker(context, notify, asked.zone)
     return export_snapshot(context, notify, asked.snapshot, file, dry_run=asked.dry_run, who=who)
 
@@ -113,7 +113,9 @@ def _free(file: Path) -> Path:
 
 def requested_import(context: NodeContext, notify: Notifier, asked: Import) -> SnapshotImported:
     """What `snapshots import` asks for."""
-    return import_snapshot(context, notify, Path(asked.file), dry_run=asked.dry_run)
+    return import_snapshot(
+        context, notify, Path(os.path.expanduser(asked.file)), dry_run=asked.dry_run
+    )
 
 
 def import_snapshot(

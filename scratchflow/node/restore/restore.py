@@ -80,12 +80,12 @@ from scratchflow.workspace.workspace import Workspace
 
 
 def requested_restore(context: NodeContext, notify: Notifier, asked: Restore) -> Restored:
-    """What `restore` asks for; a relative path is one of this process's directory."""
+    """What `restore` asks for; a relative path is one of this process's directory, `~` its home."""
     options = RestoreOptions(
         snapshot=asked.snapshot,
         paths=asked.paths,
         to=_absolute(asked.to) if asked.to else None,
-        source=Path(asked.source) if asked.source else None,
+        source=Path(os.path.expanduser(asked.source)) if asked.source else None,
         replace=asked.replace,
         abandon=asked.abandon,
         dry_run=asked.dry_run,
@@ -96,7 +96,7 @@ def requested_restore(context: NodeContext, notify: Notifier, asked: Restore) ->
 
 def _absolute(path: str) -> Path:
     try:
-        return Path(path).absolute()
+        return Path(os.path.expanduser(path)).absolute()
     except OSError as error:  # the current directory is gone
         raise FileFailed(path=path, reason=error.strerror) from None
 

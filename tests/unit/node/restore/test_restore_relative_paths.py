@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import PathMissing
-from scratchflow.model.requests import Show
+from scratchflow.model.requests import Export, Restore, Show
 from scratchflow.node.history import show_snapshot
+from scratchflow.node.restore.restore import requested_restore
+from scratchflow.node.transfer import requested_export
 from tests.unit.conftest import Desk
 
 
@@ -59,3 +61,14 @@ def test_show_takes_the_same_paths(saved: Desk) -> None:
     assert shown("src/main.py") == shown("work/src/main.py") == ["work/src/main.py"]
     assert "work/src" in shown(".")
     assert shown("") == ["work"]
+
+
+def test_a_tilde_is_the_home_of_the_machine_that_restores(
+    saved: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    restored = requested_restore(saved.context, saved.notify, Restore(to="~/old"))
+    assert restored.target == str(tmp_path / "old")
+    assert (tmp_path / "old/work/notes").exists()
+    exported = requested_export(saved.context, saved.notify, Export(file="~/x.tar.lz4"))
+    assert exported.path == str(tmp_path / "x.tar.lz4")

@@ -1,0 +1,44 @@
+"""Paths typed on a laptop mean the cluster, and people are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from scratchflow.dispatch.far_paths import paths_there
+from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.events import Event
+from scratchflow.model.requests import Backup, Export, Restore
+
+HOME = {"HOME": "/Users/ada"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "there"),
+    [
+        ("/Users/ada/old", "~/old"),
+        ("/Users/ada/a/../old/", "~/old"),
+        ("~/old", "~/old"),
+        ("/scratch/ada/old", "/scratch/ada/old"),
+        ("/Users/adam/old", "/Users/adam/old"),
+        (None, None),
+    ],
+)
+def test_a_path_in_the_home_of_the_laptop_means_the_home_on_the_cluster(
+    typed: str | None, there: str | None
+) -> None:
+    said: list[Event] = []
+    assert paths_there(Restore(to=typed), HOME, said.append).to == there
+    assert bool(said) == (typed is not None and typed.startswith("/Users/ada/"))
+
+
+@pytest.mark.parametrize("path", ["old", "./old", "../x", "", "~ada/x"])
+def test_a_relative_path_means_nothing_there(path: str) -> None:
+    with pytest.raises(UsageInvalid, match="on the node"):
+        paths_there(Export(file=path), HOME, lambda _: None)
+
+
+@pytest.mark.parametrize("home", ["", "/"])
+def test_without_a_home_every_path_stays(home: str) -> None:
+    asked = Export(file="/tmp/x")
+    assert paths_there(asked, {"HOME": home}, lambda _: None) == asked
+    assert paths_there(Backup(), {}, lambda _: None) == Backup()
