@@ -105,8 +105,10 @@ def _bug(error: Exception, arguments: Sequence[str]) -> InternalBug:
 
 def _reporter(flags: Flags, gate: SignalGate) -> Reporter:
     if not flags.json:
+        from scratchflow.model.ages import Wording
         from scratchflow.report.human import Human
 
+        Wording.in_full = flags.verbose
         return Human(quiet=flags.quiet, verbose=flags.verbose)
     from scratchflow.cluster.this_host import role
     from scratchflow.model.events import Hello

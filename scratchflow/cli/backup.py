@@ -9,7 +9,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, may_ask
 from scratchflow.cli.remote_call import at_workspace
-from scratchflow.model.ages import for_people, named, short_id
+from scratchflow.model.ages import for_people, named, shown_id
 from scratchflow.model.errors import ShrinkGuard
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Backup
@@ -96,6 +96,6 @@ def _shown(taken: BackupTaken) -> Iterator[str]:
         yield f"would take a snapshot: {taken.kind}, {changed}, {total} in all"
     else:
         stored = f"{format_size(taken.stored_bytes)} stored in {format_took(taken.duration_s)}"
-        yield f"snapshot {short_id(taken.snapshot or '')}: {taken.kind}, {changed}, {total} in all, {stored}"
+        yield f"snapshot {shown_id(taken.snapshot or '')}: {taken.kind}, {changed}, {total} in all, {stored}"
     if taken.pruned:
         yield removed_in_words(taken.pruned)

@@ -7,7 +7,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
-from scratchflow.model.ages import age, short_id
+from scratchflow.model.ages import age, shown_id
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Cleared
 from scratchflow.model.text import counted
@@ -49,10 +49,10 @@ def _shown(cleared: Cleared) -> Iterator[str]:
         yield "would run: " + ("; ".join(cleared.commands) or "nothing, there is no allocation")
         return
     if cleared.snapshot and not cleared.unsaved:
-        yield f"the workspace is saved in snapshot {short_id(cleared.snapshot)}{_read_back(cleared)}"
+        yield f"the workspace is saved in snapshot {shown_id(cleared.snapshot)}{_read_back(cleared)}"
     elif cleared.snapshot:
         missing = counted(cleared.unsaved, "path")
-        yield f"snapshot {short_id(cleared.snapshot)} holds the workspace without {missing}{_read_back(cleared)}"
+        yield f"snapshot {shown_id(cleared.snapshot)} holds the workspace without {missing}{_read_back(cleared)}"
     if cleared.released:
         yield _released(cleared)
     else:

@@ -10,7 +10,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand
 from scratchflow.cli.remote_call import at_workspace
-from scratchflow.model.ages import short_id
+from scratchflow.model.ages import shown_id
 from scratchflow.model.errors import FileFailed, UsageInvalid
 from scratchflow.model.requests import Create
 from scratchflow.model.results import WorkspaceCreated
@@ -88,6 +88,6 @@ def _shown(created: WorkspaceCreated) -> Iterator[str]:
     if created.dry_run:
         yield f"would make `{created.path}`{env}, and take a snapshot"
     else:
-        yield f"workspace `{created.path}`{env}, snapshot {short_id(created.snapshot or '')}"
+        yield f"workspace `{created.path}`{env}, snapshot {shown_id(created.snapshot or '')}"
     if created.activate:
         yield f"activate the environment with: {printable(created.activate)}"

@@ -8,7 +8,7 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand
 from scratchflow.cli.remote_call import on_login
 from scratchflow.cli.tables import aligned, terminal_width
-from scratchflow.model.ages import short_id
+from scratchflow.model.ages import shown_id
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results import NodeRow, NodesShown
 from scratchflow.model.text import printable, shortened
@@ -46,7 +46,7 @@ def _shown(shown: NodesShown) -> Iterator[str]:
 def _row(node: NodeRow) -> list[str]:
     memory = "?" if node.memory_free_bytes is None else format_size(node.memory_free_bytes)
     cpus = f"{node.cpus_free} of {node.cpus}"
-    warm = short_id(node.warm) if node.warm else "-"
+    warm = shown_id(node.warm) if node.warm else "-"
     return [printable(node.name), printable(node.state), cpus, memory, _gpus(node), warm]
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import typer
 
-from scratchflow.model.ages import short_id
+from scratchflow.model.ages import shown_id
 from scratchflow.model.errors import RemovalDeclined, RemovalUnconfirmed
 from scratchflow.model.events import Emit
 from scratchflow.model.results import SnapshotRow
@@ -35,7 +35,7 @@ def removal_in_words(rows: Iterable[SnapshotRow], now: datetime) -> Iterator[str
     for one in rows:
         taken = datetime.fromtimestamp(epoch(one.time) or 0)
         parts = [
-            short_id(one.id),
+            shown_id(one.id),
             _moment(taken, now),
             f"{counted(one.files, 'file')}, {format_size(one.bytes)}",
             f'"{printable(one.message)}"' if one.message else "",

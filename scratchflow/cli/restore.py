@@ -9,7 +9,7 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.naming import LATEST, SNAPSHOT, zone_for
 from scratchflow.cli.options import DRY_RUN, VerbCommand
 from scratchflow.cli.remote_call import at_workspace
-from scratchflow.model.ages import named, short_id
+from scratchflow.model.ages import named, shown_id
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.requests import Restore
 from scratchflow.model.results import Restored
@@ -89,7 +89,7 @@ def _shown(restored: Restored) -> Iterator[str]:
         yield f"what no snapshot holds was kept as `{printable(path)}`"
     if restored.safety_snapshot:
         what = "everything else that" if restored.moved_aside else "whatever"
-        yield f"{what} was replaced or removed is in snapshot {short_id(restored.safety_snapshot)}"
+        yield f"{what} was replaced or removed is in snapshot {shown_id(restored.safety_snapshot)}"
     target = printable(restored.target)
     if restored.mode == "nothing":
         yield f"`{target}` equals snapshot {named(restored.snapshot)} already"
@@ -103,7 +103,7 @@ def _shown(restored: Restored) -> Iterator[str]:
         source = named(restored.snapshot)
         yield f"`{target}` from snapshot {source}: {written} written{gone}, in {took}"
     if restored.committed_as:
-        yield f"it is the newest again, as snapshot {short_id(restored.committed_as)}"
+        yield f"it is the newest again, as snapshot {shown_id(restored.committed_as)}"
 
 
 def _shown_abandoned(restored: Restored) -> Iterator[str]:
@@ -112,6 +112,6 @@ def _shown_abandoned(restored: Restored) -> Iterator[str]:
         yield f"would save `{target}` as it is, and give up the restore of {named(restored.abandoned or '')}"
     elif restored.safety_snapshot:
         yield f"the restore of {named(restored.abandoned or '')} is given up; `{target}` stays as it is"
-        yield f"what is there is in snapshot {short_id(restored.safety_snapshot)}"
+        yield f"what is there is in snapshot {shown_id(restored.safety_snapshot)}"
     else:
         yield f"the restore of {named(restored.abandoned or '')} is given up; nothing is at `{target}`"

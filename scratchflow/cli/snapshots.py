@@ -17,10 +17,11 @@ from scratchflow.model import requests
 from scratchflow.model.ages import (
     COUNTED_DAYS_S,
     age_at,
+    at,
     for_people,
     named,
-    short_id,
     short_ids,
+    shown_id,
     wall_date,
     wall_time,
 )
@@ -367,8 +368,7 @@ def _entry_line(entry: PathEntry) -> str:
 
 def _changed(entry: PathEntry) -> str:
     """When a file was changed last, by the clock on the wall."""
-    changed_s = epoch(entry.mtime)
-    return entry.mtime if changed_s is None else wall_time(changed_s, time.time())
+    return at(entry.mtime) or ""
 
 
 def _diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
@@ -427,7 +427,7 @@ def _marked(marked: SnapshotsMarked) -> Iterator[str]:
         elif marked.dry_run:
             yield f"would {done} {name}"
         elif marked.kept:
-            unkeep_it = f"`scratchflow snapshots unkeep {short_id(snapshot)}`"
+            unkeep_it = f"`scratchflow snapshots unkeep {shown_id(snapshot)}`"
             yield f"{name} stays until you run {unkeep_it}"
         else:
             yield f"{name} is no longer marked: the rules decide how long it stays"
@@ -443,7 +443,7 @@ def _imported(imported: SnapshotImported) -> Iterator[str]:
     if imported.dry_run:
         yield f"would take in `{printable(imported.source)}`"
     else:
-        yield f"snapshot {short_id(imported.snapshot or '')}: {size} from `{printable(imported.source)}`"
+        yield f"snapshot {shown_id(imported.snapshot or '')}: {size} from `{printable(imported.source)}`"
     if imported.previous:
         yield _latest_now(imported)
 
@@ -451,6 +451,6 @@ def _imported(imported: SnapshotImported) -> Iterator[str]:
 def _latest_now(imported: SnapshotImported) -> str:
     it_is = "it would be `latest`" if imported.dry_run else "it is `latest` now"
     before = (
-        f"`scratchflow restore {short_id(imported.previous or '')}` goes back to the one before"
+        f"`scratchflow restore {shown_id(imported.previous or '')}` goes back to the one before"
     )
     return f"{it_is}, so a plain `restore`, and `up` on another node, bring it; {before}"

@@ -10,7 +10,7 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.charts import day_line, time_bar
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.cli.tables import terminal_width, wrapped
-from scratchflow.model.ages import age, at, for_people, short_id, span, time_left, until
+from scratchflow.model.ages import age, at, for_people, shown_id, span, time_left, until
 from scratchflow.model.allocation import WARN_AT_S
 from scratchflow.model.errors import StoreLost, StoreUnusable, UsageInvalid
 from scratchflow.model.events import Emit
@@ -148,7 +148,7 @@ def _alias(alias: AliasShown | None) -> str:
 def _workspace(workspace: WorkspaceShown) -> str:
     if workspace.exists is False:
         return f"{workspace.path} is not there"
-    base = workspace.base_snapshot and short_id(workspace.base_snapshot)
+    base = workspace.base_snapshot and shown_id(workspace.base_snapshot)
     if workspace.exists is None and base:
         return (
             f"{workspace.path}: an earlier job left snapshot {base} there; `scratchflow up` looks"
@@ -169,7 +169,7 @@ def _snapshots(snapshots: SnapshotsShown) -> str:
         return "none yet"
     ago = f" {age(snapshots.last_age_s)}" if snapshots.last_age_s is not None else ""
     name = f' "{for_people(snapshots.last_message)}"' if snapshots.last_message else ""
-    last = f"{short_id(snapshots.last_id or '?')}{name}{_checked(snapshots.oldest_check_s)}"
+    last = f"{shown_id(snapshots.last_id or '?')}{name}{_checked(snapshots.oldest_check_s)}"
     return f"{snapshots.count:,}, the last{ago}: {last}"
 
 

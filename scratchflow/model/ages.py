@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.model.times import epoch
-from scratchflow.model.zone import Zone, local_zone
+from scratchflow.model.zone import Zone, local_zone, utc_text
 
 SHORT_LENGTH = 6
 
@@ -25,9 +25,20 @@ COUNTED_DAYS_S = 60 * 86400
 _SOON_S = 100
 
 
+class Wording:
+    """How this process talks, decided once by the command line: `--verbose` shows all of it, in UTC."""
+
+    in_full = False
+
+
 def short_id(snapshot: str) -> str:
     """The last six characters of an id, by which every command finds it; anything else as it is."""
     return snapshot[-SHORT_LENGTH:] if is_snapshot_id(snapshot) else snapshot
+
+
+def shown_id(snapshot: str) -> str:
+    """A snapshot in a sentence: short, or whole with `--verbose`."""
+    return snapshot if Wording.in_full else short_id(snapshot)
 
 
 def short_ids(snapshots: Iterable[str]) -> Mapping[str, str]:
@@ -108,25 +119,32 @@ def until(end_time: str | None, seconds_left: float | None = None) -> str:
     now_s = time.time()
     left_s = end_s - now_s if seconds_left is None else seconds_left
     left = f"{time_left(left_s)} left" if left_s > 0 else "over"
-    return f"until {wall_time(end_s, now_s)} ({left})"
+    return f"until {_clock_time(end_s, now_s)} ({left})"
 
 
 def named(snapshot: str) -> str:
-    """A snapshot in a sentence: `570643 (12 min ago)`."""
+    """A snapshot with its age: `570643 (12 min ago)`."""
     begun_s = taken_s(snapshot)
     if begun_s is None:
         return snapshot
-    return f"{short_id(snapshot)} ({age_at(begun_s, time.time())})"
+    when = utc_text(begun_s) if Wording.in_full else age_at(begun_s, time.time())
+    return f"{shown_id(snapshot)} ({when})"
 
 
 def at(time_text: str | None) -> str | None:
     """A time of a JSON line for people: `20:52`; as it is when it is none."""
     moment_s = epoch(time_text)
-    return time_text if moment_s is None else wall_time(moment_s, time.time())
+    return time_text if moment_s is None else _clock_time(moment_s, time.time())
+
+
+def _clock_time(moment_s: float, now_s: float) -> str:
+    return utc_text(moment_s) if Wording.in_full else wall_time(moment_s, now_s)
 
 
 def for_people(text: str, now_s: float | None = None, zone: Zone | None = None) -> str:
     """A remark with the ids and times in it as people read them; names of files stay as they are."""
+    if Wording.in_full:
+        return text
     at_s = time.time() if now_s is None else now_s
     text = _ID_IN_TEXT.sub(r"\1", text)
     return _TIME_IN_TEXT.sub(lambda found: wall_time(epoch(found[0]) or 0, at_s, zone), text)

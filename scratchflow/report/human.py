@@ -153,7 +153,7 @@ class Human:
         line = Text()
         if label:
             line.append(f"{label}: ", style=style)
-        line.append(text if self._verbose else for_people(text))
+        line.append(for_people(text))
         # soft_wrap: the terminal breaks lines, so that a copied path or command stays whole.
         # While a picture is kept in sight, whatever else is said goes above it.
         console = self._live.console if self._live else self._console()

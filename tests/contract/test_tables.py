@@ -106,6 +106,8 @@ def test_a_remark_shows_short_ids_and_verbose_whole_ones(person: Person) -> None
     assert f"`{short_id(first)}` is the last snapshot" in refused.stderr
     refused = person.run("snapshots", "prune", "latest", "--yes", "-v")
     assert f"`{first}` is the last snapshot" in refused.stderr
+    assert f"since snapshot {first} (20" in person.says("backup", "-v")
+    assert f"from snapshot {first}" in person.says("status", "-v")
     last = person.lines("snapshots", "prune", "latest", "--yes")[-1]
     assert first in last["message"]
 
