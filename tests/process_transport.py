@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from scratchflow.process.child import Completed
-from scratchflow.ssh.transport.base import Stream, Transport
+from scratchflow.ssh.transport.base import Feed, Stream, Transport
 
 
 class ProcessStream(Stream):
@@ -79,8 +79,15 @@ class ProcessTransport(Transport):
         return Completed(done.returncode, done.stdout, done.stderr)
 
     def stream(
-        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        feed: Feed | None = None,
+        hold_stdin: bool = False,
     ) -> ProcessStream:
+        if feed is not None:
+            raise AssertionError("no test feeds this one")
         process = subprocess.Popen(
             self._argv(argv),
             env=self._environment,

@@ -20,7 +20,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import PROTOCOL_VERSION, Emit, Failure, Hello, Summary
 from scratchflow.model.text import last_line
-from scratchflow.ssh.transport.base import Stream, Transport
+from scratchflow.ssh.transport.base import Feed, Stream, Transport
 
 Answer = TypeVar("Answer")
 # Puts an agent of ours there, or raises what stands in the way.
@@ -35,13 +35,15 @@ def call(
     *,
     command: Sequence[str],
     meet: Meet = lambda _: None,
+    feed: Feed | None = None,
 ) -> dict[str, Any]:
     """Asks once; returns the `data` of the summary, or raises what the agent reported.
 
-    Interrupted here, the stream is closed, and a request with `hold_stdin` ends over there too.
+    `feed` goes to the agent after the request, which says so. Interrupted here, the stream is closed, and a request with `hold_stdin` ends over there too.
     `meet` hears who the agent is.
     """
-    stream = transport.stream(command, stdin=encode(request), hold_stdin=request.hold_stdin)
+    stdin, held = encode(request), request.hold_stdin
+    stream = transport.stream(command, stdin=stdin, feed=feed, hold_stdin=held)
     try:
         return _Listener(transport.host, request, emit, meet).hear(stream)
     finally:

@@ -35,6 +35,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     verbose: bool = False
     # The asker keeps our stdin open as long as it listens.
     hold_stdin: bool = False
+    # Bytes follow on our stdin, see `agent/upload.py`.
+    feeds: bool = False
     # To be done on the node of the profile's allocation, which the one who is asked can reach;
     # of this job, when there are two for a while.
     on_node: bool = False

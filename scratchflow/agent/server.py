@@ -21,8 +21,11 @@ from scratchflow.model.results import Result
 Dispatch = Callable[[Request, Emit], Result]
 
 
-def read_request(descriptor: int) -> Request:
-    """Reads up to the end of the line, or of the input; never more than a request may have."""
+def read_request(descriptor: int) -> tuple[Request, bytes]:
+    """Reads up to the end of the line, or of the input, and gives what came after it as well.
+
+    Never reads more than a request may have.
+    """
     line = bytearray()
     while b"\n" not in line:
         chunk = os.read(descriptor, 1 << 16)
@@ -33,14 +36,15 @@ def read_request(descriptor: int) -> Request:
             raise RequestRefused(reason="the request is larger than 1 MiB")
     if not line:
         raise RequestRefused(reason="no request came")
-    return decode(bytes(line.partition(b"\n")[0]))
+    first, _, rest = bytes(line).partition(b"\n")
+    return decode(first), rest
 
 
 def serve(request: Request, dispatch: Dispatch, emit: Emit, *, stdin: int) -> Result:
     """Does what is asked, if the asker is of our version: another one may mean something else."""
     if request.version != __version__:
         raise AgentMismatch(host=socket.gethostname(), agent=__version__, asking=request.version)
-    if request.hold_stdin:
+    if request.hold_stdin and not request.feeds:
         hang_up_at_end_of(stdin)
     return dispatch(request, emit if request.verbose else _without_details(emit))
 
@@ -50,7 +54,6 @@ def hang_up_at_end_of(descriptor: int) -> None:
 
     ssh sends no signal when its other end dies; a closed input is all there is to notice.
     """
-    main = threading.main_thread().ident
 
     def watch() -> None:
         try:
@@ -58,10 +61,16 @@ def hang_up_at_end_of(descriptor: int) -> None:
                 pass
         except OSError:  # as good as its end
             pass
-        if main is not None:  # to that thread, so that a call it waits in is broken off
-            signal.pthread_kill(main, signal.SIGHUP)
+        hang_up()
 
     threading.Thread(target=watch, name="hang-up", daemon=True).start()
+
+
+def hang_up() -> None:
+    """SIGHUP to the main thread, so that a call it waits in is broken off."""
+    main = threading.main_thread().ident
+    if main is not None:
+        signal.pthread_kill(main, signal.SIGHUP)
 
 
 def _without_details(emit: Emit) -> Emit:

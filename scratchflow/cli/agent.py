@@ -1,12 +1,13 @@
 """`scratchflow agent`: answers another scratchflow; in no `--help`, because no person types it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scratchflow import __version__
 from scratchflow.agent.request import Request, typed_arguments
-from scratchflow.agent.server import read_request, serve
+from scratchflow.agent.server import hang_up, hang_up_at_end_of, read_request, serve
+from scratchflow.agent.upload import rest_of_input, unframed
 from scratchflow.cli.call import Call
 from scratchflow.model.errors import RequestRefused, UsageInvalid
 from scratchflow.model.events import Emit
@@ -20,16 +21,20 @@ def receive(arguments: Sequence[str]) -> Call[Any]:
     if arguments or os.isatty(STDIN):
         problem = "`agent` takes a request on its input, from another scratchflow"
         raise UsageInvalid(problem=problem, command="scratchflow")
-    request = read_request(STDIN)
+    request, begun = read_request(STDIN)
+    more = rest_of_input(STDIN, begun, hang_up) if request.feeds else None
 
     def flow(emit: Emit) -> Result:
-        return serve(request, dispatch, emit, stdin=STDIN)
+        def with_input(asked: Request, tell: Emit) -> Result:
+            return dispatch(asked, tell, more)
+
+        return serve(request, with_input, emit, stdin=STDIN)
 
     return Call(request.do, flow, lambda _: ())
 
 
-def dispatch(request: Request, emit: Emit) -> Result:
-    """Runs the flow that `do` names, with the profile that came along."""
+def dispatch(request: Request, emit: Emit, feed: Iterator[bytes] | None = None) -> Result:
+    """Runs the flow that `do` names, with the profile that came along; `feed` is the rest of the input."""
     if request.do == "version":
         return VersionShown(version=__version__)
     from scratchflow.config.settings import given_settings
@@ -46,7 +51,16 @@ def dispatch(request: Request, emit: Emit) -> Result:
         from scratchflow.dispatch.relay import relay
 
         job_id, verbose = request.job_id, request.verbose
-        return relay(settings, request.do, typed, os.environ, emit, job_id=job_id, verbose=verbose)
+        return relay(
+            settings,
+            request.do,
+            typed,
+            os.environ,
+            emit,
+            job_id=job_id,
+            verbose=verbose,
+            feed=feed,
+        )
     return do_here(
         request.do,
         settings,
@@ -54,7 +68,14 @@ def dispatch(request: Request, emit: Emit) -> Result:
         emit,
         wants_items=request.verbose,
         store_seen=request.store_seen,
+        received=_received(feed) if feed else None,
     )
+
+
+def _received(feed: Iterator[bytes]) -> Iterator[bytes]:
+    """The bytes that came with the request. After the last one, the input only says who still listens."""
+    yield from unframed(feed)
+    hang_up_at_end_of(STDIN)
 
 
 def _find_slurm() -> None:

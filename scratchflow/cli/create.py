@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand
-from scratchflow.cli.remote_call import at_workspace
+from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.cli.remote_call import at_workspace, on_host
 from scratchflow.model.ages import shown_id
 from scratchflow.model.errors import FileFailed, UsageInvalid
+from scratchflow.model.events import Emit
 from scratchflow.model.requests import Create
 from scratchflow.model.results import WorkspaceCreated
-from scratchflow.model.text import printable
+from scratchflow.model.source import LAPTOP, is_git_url, on_laptop, without_password
+from scratchflow.model.text import counted, printable
+from scratchflow.model.units import format_size
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -32,6 +35,20 @@ class Env(str, Enum):
 @app.command(cls=VerbCommand)
 def create(
     context: typer.Context,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="SOURCE",
+            help="Fill it from `DIR`, which the node sees, from `laptop:DIR` or from a git URL.",
+        ),
+    ] = "",
+    tracked: Annotated[
+        bool,
+        typer.Option(
+            "--tracked", help="Of DIR only the files that git tracks, and its `.git` directory."
+        ),
+    ] = False,
     env: Annotated[
         Env, typer.Option("--env", help="Make an environment beside it, at `$scratch/env`.")
     ] = Env.none,
@@ -51,7 +68,17 @@ def create(
 
     A workspace that exists is taken as it is. One that has snapshots already is to be restored. An
     environment is made with uv or venv, or with micromamba, mamba or conda, whichever the node has.
+
+    `--from` fills a new or empty workspace, and writes over nothing (exit code 35). `laptop:DIR` is a
+    directory of the machine that you type on. What `backup.exclude`, a `.scratchignore` in DIR or a
+    CACHEDIR.TAG excludes stays behind. `--tracked` brings files as they are now, uncommitted changes included,
+    and no untracked ones. A git URL is cloned on the node, with the keys and credentials that your account has
+    there; your laptop's ssh agent is not used.
+
+    Examples: `scratchflow create --from laptop:~/thesis --tracked`,
+    `scratchflow create --from https://github.com/me/thesis.git`
     """
+    _check_source(source, context.command_path, tracked=tracked)
     if env is Env.none and (python or packages or requirements):
         problem = "`--python`, `--packages` and `--requirements` need `--env venv` or `--env conda`"
         raise UsageInvalid(problem=problem, command=context.command_path)
@@ -59,14 +86,41 @@ def create(
         if value.startswith("-") or "\n" in value:
             problem = f"`{value}` is not a version or package"
             raise UsageInvalid(problem=problem, command=context.command_path)
+    url = source if is_git_url(source) else ""
+    here = on_laptop(source)
     request = Create(
+        directory=source if source and not url and here is None else None,
+        url=url,
+        tracked=tracked,
+        named=without_password(source),
         env=env.value,
         python=python,
         packages=tuple(packages or ()),
         requirements=_content(requirements) if requirements else "",
         dry_run=dry_run,
     )
-    return at_workspace(context, "create", request, _shown)
+    if here is None:
+        return at_workspace(context, "create", request, _shown)
+    who = caller(context)
+
+    def run(emit: Emit) -> WorkspaceCreated:
+        from scratchflow.flows.bring import create_from_here
+
+        return create_from_here(who, request, here, emit)
+
+    return Call("create", run, _shown)
+
+
+def _check_source(source: str, command: str, *, tracked: bool) -> None:
+    problem = ""
+    if tracked and (not source or is_git_url(source)):
+        problem = "`--tracked` needs `--from DIR` or `--from laptop:DIR`"
+    elif source == LAPTOP:
+        problem = "`laptop:` needs a directory, like `laptop:~/project`"
+    elif "::" in source.partition("/")[0] or source.startswith("-") or "\0" in source:
+        problem = f"`{source}` is neither a directory nor a git URL"
+    if problem:
+        raise UsageInvalid(problem=problem, command=command)
 
 
 def _content(path: str) -> str:
@@ -85,9 +139,24 @@ def _content(path: str) -> str:
 
 def _shown(created: WorkspaceCreated) -> Iterator[str]:
     env = f", environment `{created.env}`" if created.env else ""
+    where = f"`{created.path}`{on_host(created.host)}"
+    filled = _filled(created)
     if created.dry_run:
-        yield f"would make `{created.path}`{env}, and take a snapshot"
+        yield f"would make {where}{filled}{env}, and take a snapshot"
     else:
-        yield f"workspace `{created.path}`{env}, snapshot {shown_id(created.snapshot or '')}"
+        yield f"workspace {where}{filled}{env}, snapshot {shown_id(created.snapshot or '')}"
+    if created.left_out:
+        first = ", ".join(f"`{path}`" for path in created.left_out_paths[:5])
+        more = ", …" if created.left_out > min(5, len(created.left_out_paths)) else ""
+        yield f"left out: {counted(created.left_out, 'path')} ({first}{more})"
     if created.activate:
         yield f"activate the environment with: {printable(created.activate)}"
+
+
+def _filled(created: WorkspaceCreated) -> str:
+    if created.source is None:
+        return ""
+    size = ""
+    if created.files is not None and created.bytes is not None:
+        size = f": {counted(created.files, 'file')}, {format_size(created.bytes)}"
+    return f" from `{created.source}`{size}"

@@ -1,5 +1,6 @@
 """Calls of verbs that are done in one place, wherever they are typed."""
 
+import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -33,6 +34,12 @@ def at_workspace(
         return cast("R", anywhere.at_workspace(do or op, request, who, emit))
 
     return Call(op, run, show)
+
+
+def on_host(host: str) -> str:
+    """ " on `node-1`", for a path in a message; nothing when that is this machine."""
+    is_this = host in {"", os.uname().nodename, os.uname().nodename.partition(".")[0]}
+    return "" if is_this else f" on `{host}`"
 
 
 def on_login(

@@ -19,7 +19,7 @@ from scratchflow.model.requests import Arguments
 from scratchflow.model.results import RESULTS_BY_OP, Result
 
 if TYPE_CHECKING:
-    from scratchflow.ssh.transport.base import Transport
+    from scratchflow.ssh.transport.base import Feed, Transport
 
 R = TypeVar("R", bound=Result)
 
@@ -83,17 +83,27 @@ class Cluster:
         return _of(kind, done)
 
     def at_workspace(
-        self, do: str, request: Arguments, kind: type[R], *, job_id: int | None = None
+        self,
+        do: str,
+        request: Arguments,
+        kind: type[R],
+        *,
+        job_id: int | None = None,
+        emit: Emit | None = None,
+        feed: Feed | None = None,
     ) -> R:
         """Runs the operation where the workspace is, or, if it needs only the store, where the store can be seen.
 
-        With `job_id` on the node of that job: while moving there are two.
+        With `job_id` on the node of that job: while moving there are two. `feed` goes there with the
+        request, see `agent/upload.py`; only for what is done on another machine.
         """
-        done = self._done_at_workspace(do, request, job_id)
+        done = self._done_at_workspace(do, request, job_id, emit or self.emit, feed)
         note(self.settings, done)
         return _of(kind, done)
 
-    def _done_at_workspace(self, do: str, request: Arguments, job_id: int | None) -> Result:
+    def _done_at_workspace(
+        self, do: str, request: Arguments, job_id: int | None, emit: Emit, feed: Feed | None
+    ) -> Result:
         _require_arguments(ON_NODE[do], request)
         settings, environment = self.settings, self.caller.environment
         verbose = self.caller.verbose
@@ -101,40 +111,69 @@ class Cluster:
         is_login = is_login_host(settings, environment)
         needs_no_node = is_login and not needs_scratch
         if needs_no_node or is_here(settings, environment, job_id):
-            return do_here(do, settings, request, self.emit, wants_items=verbose)
+            return do_here(do, settings, request, emit, wants_items=verbose)
         # The login host has the node's home: a path of it is the same there.
-        request = paths_there(request, {} if is_login else environment, self.emit)
+        request = paths_there(request, {} if is_login else environment, emit)
         if is_login:
             from scratchflow.dispatch.relay import relay
 
             return relay(
-                settings, do, request, environment, self.emit, job_id=job_id, verbose=verbose
+                settings, do, request, environment, emit, job_id=job_id, verbose=verbose, feed=feed
             )
-        return self._ask(do, request, self.emit, on_node=needs_scratch, job_id=job_id)
+        return self._ask(do, request, emit, on_node=needs_scratch, job_id=job_id, feed=feed)
 
     def _ask(
-        self, do: str, request: Arguments, emit: Emit, *, on_node: bool, job_id: int | None = None
+        self,
+        do: str,
+        request: Arguments,
+        emit: Emit,
+        *,
+        on_node: bool,
+        job_id: int | None = None,
+        feed: Feed | None = None,
     ) -> Result:
-        import msgspec
+        from scratchflow.reach.login import ask_agent, feed_agent
 
-        from scratchflow.reach.login import ask_agent, reach_login
+        login = self._login()
+        arguments = msgspec.to_builtins(request)
+        settings, verbose = self.settings, self.caller.verbose
+        if feed is None:
+            data = ask_agent(
+                login,
+                settings,
+                do,
+                arguments,
+                emit,
+                on_node=on_node,
+                job_id=job_id,
+                verbose=verbose,
+            )
+        else:
+            from scratchflow.agent.request import asking
+            from scratchflow.model.profile import to_plain
 
+            fed = asking(
+                do,
+                arguments,
+                profile_name=settings.name,
+                profile=to_plain(settings.profile),
+                on_node=on_node,
+                job_id=job_id,
+                verbose=verbose,
+            )
+            data = feed_agent(login, fed, feed, emit)
+        return msgspec.convert(data, RESULTS_BY_OP[do])
+
+    def _login(self) -> Transport:
+        """The connection to the login host, made when it is first needed."""
         if self._transport is None:
+            from scratchflow.reach.login import reach_login
+
             reaching = reach_login(
                 self.settings, self.caller.environment, self.emit, may_ask=self.caller.may_ask
             )
             self._transport = self._open_until.enter_context(reaching)
-        data = ask_agent(
-            self._transport,
-            self.settings,
-            do,
-            msgspec.to_builtins(request),
-            emit,
-            on_node=on_node,
-            job_id=job_id,
-            verbose=self.caller.verbose,
-        )
-        return msgspec.convert(data, RESULTS_BY_OP[do])
+        return self._transport
 
 
 @contextmanager

@@ -30,9 +30,13 @@ def paths_there(request: A, environment: Mapping[str, str], emit: Emit) -> A:
         if in_home is not None:
             meant[field] = f"~/{in_home}"
             message = f"`~/{in_home}` is in your home on the cluster, not on this machine"
+            if field in request.laptop_fields:
+                message += f"; `laptop:~/{in_home}` would be on this machine"
             emit(Log(level="info", message=message))
         elif not path.startswith(("/", "~/")):
             problem = f"`{path}` would be a path on the node: give it in full, or from `~/` on"
+            if field in request.laptop_fields:
+                problem += f"; `laptop:{path}` is on this machine"
             raise UsageInvalid(problem=problem, command="scratchflow")
     return msgspec.structs.replace(request, **meant)
 

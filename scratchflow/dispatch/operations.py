@@ -5,7 +5,7 @@ One table for the command line and for the agent. A function's module is importe
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -46,6 +46,7 @@ ON_NODE = {
         requests.SaveNode, "scratchflow.node.save_node:save_node", compares_store=False
     ),
     "create": OnNode(requests.Create, "scratchflow.node.create:create"),
+    "create ready": OnNode(requests.Create, "scratchflow.node.create:ready_to_receive"),
     "check node": OnNode(
         requests.Nothing, "scratchflow.login.check:check_node", compares_store=False
     ),
@@ -113,8 +114,9 @@ def do_here(
     *,
     wants_items: bool = False,
     store_seen: StoreSeen | None = None,
+    received: Iterator[bytes] | None = None,
 ) -> Result:
-    """Does it on this machine, which is the right one."""
+    """Does it on this machine, which is the right one; `received` is what was sent along."""
     if do in ON_LOGIN:
         from scratchflow.login.host import LoginHost
 
@@ -124,7 +126,11 @@ def do_here(
 
     served = ON_NODE[do]
     here = node_context(
-        settings, os.environ, needs_scratch=served.needs_scratch, store_seen=store_seen
+        settings,
+        os.environ,
+        needs_scratch=served.needs_scratch,
+        store_seen=store_seen,
+        received=received,
     )
     if store_seen is not None and served.compares_store:
         from scratchflow.node.same_store import require_same_store

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 import msgspec
 
 from scratchflow.agent.request import asking
+from scratchflow.agent.upload import unframed
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
@@ -19,6 +20,7 @@ from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.reach.node import node_transport
 from scratchflow.reach.node_agent import ask_node, require_allocation
+from scratchflow.ssh.transport.base import Feed
 from scratchflow.store.checks.freshness import growing
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.workspace import expand
@@ -33,12 +35,17 @@ def relay(
     *,
     job_id: int | None = None,
     verbose: bool,
+    feed: Feed | None = None,
 ) -> Result:
-    """Runs it on the node of the profile's allocation; AllocationMissing without one."""
+    """Runs it on the node of the profile's allocation; AllocationMissing without one.
+
+    `feed` goes to the agent there as it comes.
+    """
     slurm = this_slurm(environment)
     held = require_allocation(slurm, settings.name, job_id)
     if held.node == node_name(environment):
-        return do_here(do, settings, arguments, emit, wants_items=verbose)
+        received = unframed(feed) if feed else None
+        return do_here(do, settings, arguments, emit, wants_items=verbose, received=received)
     request = asking(
         do,
         msgspec.to_builtins(arguments),
@@ -46,13 +53,14 @@ def relay(
         profile=to_plain(settings.profile),
         verbose=verbose,
     )
+    request = msgspec.structs.replace(request, feeds=feed is not None)
     seen = _store_seen(settings, do, arguments, environment)
     node = node_transport(held, settings.name, environment)
     with _growing_for(settings, do, environment) as name:
         if seen is not None:
             seen = msgspec.structs.replace(seen, grows=name)
         request = msgspec.structs.replace(request, store_seen=seen)
-        data = ask_node(node, request, emit, settings, slurm)
+        data = ask_node(node, request, emit, settings, slurm, feed)
     return msgspec.convert(data, RESULTS_BY_OP[do])
 
 

@@ -290,6 +290,16 @@ class HostNotFound(ConnectionLost):
     retryable = False
 
 
+class StreamBroken(ScratchflowError):
+    """Files that were sent from one machine to another did not arrive whole."""
+
+    code = "stream.broken"
+    exit_code = 14
+    message = "the transfer did not arrive whole: {reason}"
+    hint = "nothing of it was kept; check the network, then run it again"
+    retryable = True
+
+
 class CommandTimedOut(ScratchflowError):
     """A command on another machine did not finish in the time it was given; it was given up."""
 
@@ -516,6 +526,24 @@ class WorkspaceFailed(ScratchflowError):
     exit_code = 1
     message = "`{path}`: {reason}"
     hint = "check that `{path}` is yours to write, and that its disk is well"
+
+
+class SourceUnusable(ScratchflowError):
+    """The directory that `create --from` names cannot be brought."""
+
+    code = "create.source_unusable"
+    exit_code = 2
+    message = "cannot bring `{path}` from {host}: {reason}"
+    hint = "{next_step}"
+
+
+class WorkspaceNotEmpty(ScratchflowError):
+    """`create --from` never writes over files that are there."""
+
+    code = "create.not_empty"
+    exit_code = 35
+    message = "`{path}` on {host} is not empty, and `--from` writes over nothing"
+    hint = "`scratchflow create` without `--from` takes a first snapshot of what is there; or move it away"
 
 
 class FileFailed(ScratchflowError):
@@ -921,6 +949,15 @@ class EnvironmentFailed(ScratchflowError):
     exit_code = 40
     message = "the environment could not be set up: {reason}"
     hint = "{remedy}"
+
+
+class CloneFailed(ScratchflowError):
+    """`git clone` did not work on the node."""
+
+    code = "create.clone_failed"
+    exit_code = 40
+    message = "cannot clone `{url}` on {host}: {reason}"
+    hint = "{next_step}"
 
 
 class AgentMissing(ScratchflowError):

@@ -26,6 +26,8 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     path_fields: ClassVar[tuple[str, ...]] = ()
     """The arguments that are paths: a relative one means nothing on another machine."""
+    laptop_fields: ClassVar[tuple[str, ...]] = ()
+    """Those of them that may be `laptop:PATH` on the command line."""
 
 
 class Nothing(Arguments, frozen=True):
@@ -64,12 +66,29 @@ class NamingDryRun(DryRun, frozen=True):
 
 
 class Create(DryRun, frozen=True):
-    """`create`; `requirements` is the content of such a file."""
+    """`create`; `requirements` is the content of such a file.
 
+    The workspace is filled from `directory`, from `url` by git, or with an archive that follows the request
+    and has the id `receives`; from one of them at most. `named` is what the user called it.
+    """
+
+    directory: str | None = None
+    tracked: bool = False
+    url: str = ""
+    receives: str = ""
+    named: str = ""
     env: Literal["none", "venv", "conda"] = "none"
     python: str = ""
     packages: tuple[str, ...] = ()
     requirements: str = ""
+
+    path_fields: ClassVar[tuple[str, ...]] = ("directory",)
+    laptop_fields: ClassVar[tuple[str, ...]] = ("directory",)
+
+    @property
+    def brings(self) -> bool:
+        """Whether it is filled from somewhere."""
+        return self.directory is not None or bool(self.url or self.receives)
 
 
 class Backup(DryRun, frozen=True):

@@ -143,6 +143,24 @@ class WorkspaceCreated(Result, frozen=True):
     activate: str = ""
     """What a shell on the node runs to use the environment."""
     dry_run: bool = False
+    host: str = ""
+    # With `--from`: what it was filled with. `left_out` counts what the patterns, a CACHEDIR.TAG or `--tracked`
+    # kept out, a directory as one; `left_out_paths` are the first of them.
+    source: str | None = None
+    files: int | None = None
+    bytes: int | None = None
+    left_out: int = 0
+    left_out_paths: list[str] = []
+
+
+class ReadyToReceive(Result, frozen=True):
+    """`create ready`: where the files will go, under which id they are to be sent, and how much room there is."""
+
+    path: str
+    workspace: str
+    snapshot: str
+    host: str
+    free_bytes: int | None = None
 
 
 class Restored(Result, frozen=True):
@@ -758,6 +776,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "profiles copy": ProfileWritten,
     "profiles remove": ProfileRemoved,
     "create": WorkspaceCreated,
+    "create ready": ReadyToReceive,
     "backup": BackupTaken,
     "save node": NodeSaved,
     "restore": Restored,

@@ -42,6 +42,8 @@ class NodeContext(msgspec.Struct, frozen=True):
     job_id: int | None
     # What the login host sees, when it is the one that asks.
     store_seen: StoreSeen | None = None
+    # What was sent along with the request.
+    received: Iterator[bytes] | None = None
     now: Callable[[], datetime] = msgspec.field(default=lambda: datetime.now(timezone.utc))
     monotonic: Callable[[], float] = time.monotonic
     token: Callable[[int], str] = lambda size: os.urandom(size).hex()
@@ -92,6 +94,7 @@ def node_context(
     *,
     needs_scratch: bool = True,
     store_seen: StoreSeen | None = None,
+    received: Iterator[bytes] | None = None,
 ) -> NodeContext:
     """These settings on this machine; refused when their workspace is needed and lies elsewhere."""
     workspace = find_workspace(settings.profile, environment)
@@ -106,6 +109,7 @@ def node_context(
         node=node_name(environment),
         job_id=job_id(environment),
         store_seen=store_seen,
+        received=received,
         is_job_over=_asks_slurm(settings.profile, environment),
     )
 

@@ -1,20 +1,22 @@
-"""`create`: make the workspace and take its first snapshot."""
+"""`create`: make the workspace, fill it if asked, and take its first snapshot."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 
+import msgspec
+
 from scratchflow.disk.private import make_private_directories
 from scratchflow.model.errors import WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.requests import Create
-from scratchflow.model.results import WorkspaceCreated
+from scratchflow.model.results import ReadyToReceive, WorkspaceCreated
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.options import SnapshotOptions
-from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.environment import (
@@ -37,28 +39,110 @@ def create(
     Refused when the store already has snapshots: then the workspace is to be restored, and an
     empty one must not take its place. Where it is there, an environment can still be added.
     """
-    place = find_place(context.store, context.workspace.name)
-    if not request.dry_run:
-        forget_old_listing(place)
-    known = read_catalogue(place).newest_id
-    adds_environment = request.env != "none" and context.workspace.path.is_dir()
-    if known is not None and not adds_environment:
-        raise WorkspaceKnown(workspace=context.workspace.name, snapshot=known)
+    known = _refuse_known(context, request, brings=request.brings)
     path = printable(context.workspace.path)
     env = str(context.workspace.scratch / ENV_NAME) if request.env != "none" else None
+    plain = WorkspaceCreated(
+        path=path, snapshot=None, env=env, host=context.node, dry_run=request.dry_run
+    )
+    if request.brings:
+        return _create_from(context, notify, request, plain, environment)
     if request.dry_run:
-        return WorkspaceCreated(path=path, snapshot=None, env=env, dry_run=True)
-    try:
-        make_own_scratch(context.workspace)
-        make_private_directories(context.workspace.path)
-    except OSError as error:
-        raise WorkspaceFailed(path=context.workspace.path, reason=error.strerror) from None
+        return plain
+    _make_directories(context)
     if request.env != "none":
         _make_environment(context, notify, request, environment)
     message = "created" if known is None else "environment"
     taken = backup(context, notify, SnapshotOptions(message=message, purpose="created"))
     activate = activation(request.env, env, environment) if env else ""
-    return WorkspaceCreated(path=path, snapshot=taken.snapshot, env=env, activate=activate)
+    return msgspec.structs.replace(plain, snapshot=taken.snapshot, activate=activate)
+
+
+def ready_to_receive(context: NodeContext, _: Notifier, request: Create) -> ReadyToReceive:
+    """Says where what is sent next will go, or refuses before anything is sent."""
+    from scratchflow.node.bring.sources import refuse_content
+
+    _refuse_known(context, request, brings=True)
+    refuse_content(context)
+    catalogue = read_catalogue(find_place(context.store, context.workspace.name))
+    return ReadyToReceive(
+        path=printable(context.workspace.path),
+        workspace=context.workspace.name,
+        snapshot=fresh_id(catalogue, context.now(), context.token(3)),
+        host=context.node,
+        free_bytes=_free_bytes(context),
+    )
+
+
+def _free_bytes(context: NodeContext) -> int | None:
+    for place in (context.workspace.scratch, *context.workspace.scratch.parents):
+        try:
+            found = os.statvfs(place)
+        except OSError:
+            continue
+        return found.f_bavail * found.f_frsize
+    return None
+
+
+def _refuse_known(context: NodeContext, request: Create, *, brings: bool) -> str | None:
+    """The newest snapshot, where that is no hindrance; WorkspaceKnown where it is."""
+    place = find_place(context.store, context.workspace.name)
+    if not request.dry_run:
+        forget_old_listing(place)
+    known = read_catalogue(place).newest_id
+    adds_environment = request.env != "none" and context.workspace.path.is_dir()
+    if known is not None and (brings or not adds_environment):
+        raise WorkspaceKnown(workspace=context.workspace.name, snapshot=known)
+    return known
+
+
+def _create_from(
+    context: NodeContext,
+    notify: Notifier,
+    request: Create,
+    plain: WorkspaceCreated,
+    environment: Mapping[str, str],
+) -> WorkspaceCreated:
+    """The same for a workspace that is filled from somewhere: what is brought comes first."""
+    # Imported when it is asked for: it brings all that restoring needs.
+    from scratchflow.node.bring.sources import bring, refuse_content
+
+    refuse_content(context)
+    if not request.dry_run:
+        _make_scratch(context)
+    brought = bring(context, notify, request, environment)
+    snapshot = brought.snapshot or None
+    if request.env != "none" and not request.dry_run:
+        _make_environment(context, notify, request, environment)
+        options = SnapshotOptions(message="environment", purpose="created")
+        snapshot = backup(context, notify, options).snapshot
+    env = plain.env
+    counts = brought.counts
+    return msgspec.structs.replace(
+        plain,
+        snapshot=snapshot,
+        activate=activation(request.env, env, environment) if env else "",
+        source=brought.source,
+        files=counts.files if counts else None,
+        bytes=counts.bytes if counts else None,
+        left_out=brought.left_out,
+        left_out_paths=brought.left_out_paths,
+    )
+
+
+def _make_scratch(context: NodeContext) -> None:
+    try:
+        make_own_scratch(context.workspace)
+    except OSError as error:
+        raise WorkspaceFailed(path=context.workspace.path, reason=error.strerror) from None
+
+
+def _make_directories(context: NodeContext) -> None:
+    _make_scratch(context)
+    try:
+        make_private_directories(context.workspace.path)
+    except OSError as error:
+        raise WorkspaceFailed(path=context.workspace.path, reason=error.strerror) from None
 
 
 def _make_environment(

@@ -261,11 +261,11 @@ def _own_index(file: Path) -> Index | None:
         return None
     if index.needs:
         raise FileIncomplete(path=file)
-    _refuse_holes(index, file)
+    refuse_holes(index, file)
     return index
 
 
-def _refuse_holes(index: Index, file: Path) -> None:
+def refuse_holes(index: Index, file: Path) -> None:
     """Refuses a file of our format whose holes would take hours to digest."""
     files = [entry for entry in index.sparse if entry not in index.hardlinks]
     holes = sum(index.size[entry] - index.stored_size(entry) for entry in files)

@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from scratchflow.agent.client import call, call_healed
 from scratchflow.agent.delivery.install import Installed, agent_command, install
-from scratchflow.agent.request import asking
+from scratchflow.agent.request import Request, asking
 from scratchflow.config.settings import Settings
 from scratchflow.model.errors import NotSetUp, SshConfigRefused
 from scratchflow.model.events import Emit, Log
@@ -20,7 +22,7 @@ from scratchflow.model.profile import to_plain
 from scratchflow.report.question import question_open
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.paths import SshPaths
-from scratchflow.ssh.transport.base import Transport
+from scratchflow.ssh.transport.base import Feed, Transport
 from scratchflow.ssh.transport.choose import Means, open_transport
 
 
@@ -90,6 +92,15 @@ def is_set_up(settings: Settings) -> bool:
         return include.is_installed(places)
     except SshConfigRefused:  # our lines, changed by hand: who uses the alias will be told
         return True
+
+
+def feed_agent(login: Transport, request: Request, feed: Feed, emit: Emit) -> dict[str, Any]:
+    """What the agent there answers to a request that bytes follow.
+
+    No agent is put there: a feed can be had once, so whoever has one asks something else before.
+    """
+    fed = msgspec.structs.replace(request, feeds=True)
+    return call(login, fed, emit, command=agent_command(), feed=feed)
 
 
 def install_for(settings: Settings, transport: Transport, emit: Emit) -> Installed:

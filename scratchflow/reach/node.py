@@ -20,7 +20,7 @@ from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
 from scratchflow.process.child import Completed
 from scratchflow.ssh.config.paths import SshPaths
-from scratchflow.ssh.transport.base import Transport, check_argv
+from scratchflow.ssh.transport.base import Feed, Transport, check_argv
 from scratchflow.ssh.transport.child import ChildStream, run_carried
 from scratchflow.ssh.transport.node import know_node, neighbour_argv
 from scratchflow.ssh.transport.openssh import ssh_environment
@@ -79,12 +79,21 @@ class NodeTransport(Transport):
             raise self.not_started(error) from None
 
     def stream(
-        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        feed: Feed | None = None,
+        hold_stdin: bool = False,
     ) -> ChildStream:
         carried = self.carried(check_argv(argv))
         try:
             return ChildStream(
-                carried, stdin=stdin, hold_stdin=hold_stdin, environment=self.environment
+                carried,
+                stdin=stdin,
+                feed=feed,
+                hold_stdin=hold_stdin,
+                environment=self.environment,
             )
         except OSError as error:
             raise self.not_started(error) from None

@@ -25,6 +25,7 @@ from scratchflow.model.events import Emit
 from scratchflow.reach.login import install_for
 from scratchflow.reach.node import NodeTransport
 from scratchflow.reach.node_watch import NodeWatch
+from scratchflow.ssh.transport.base import Feed
 from scratchflow.ssh.transport.local import LocalTransport
 
 STEP_WAIT_S = 20.0
@@ -44,11 +45,17 @@ def require_allocation(slurm: Slurm, profile: str, job_id: int | None = None) ->
 
 
 def ask_node(
-    node: NodeTransport, request: Request, emit: Emit, settings: Settings, slurm: Slurm
+    node: NodeTransport,
+    request: Request,
+    emit: Emit,
+    settings: Settings,
+    slurm: Slurm,
+    feed: Feed | None = None,
 ) -> dict[str, object]:
     """What the agent on the node answers; says that the job has ended when that is why nothing comes.
 
-    Where there is no agent yet it is installed first: homes are shared with the nodes.
+    Where there is no agent yet it is installed first: homes are shared with the nodes. With a `feed` it is
+    asked once: what was fed to nobody is gone.
     """
 
     def heal(error: ScratchflowError) -> None:
@@ -56,6 +63,8 @@ def ask_node(
         install_for(settings, LocalTransport(), emit)
 
     try:
+        if feed is not None:
+            return _call(node, request, emit, slurm, feed)
         return call_healed(lambda: _call(node, request, emit, slurm), heal)
     except EndedBySignal as error:
         # Slurm ends its steps with one; whoever asked was sent none.
@@ -66,19 +75,22 @@ def ask_node(
         raise _silent(node, error) from error
 
 
-def _call(node: NodeTransport, request: Request, emit: Emit, slurm: Slurm) -> dict[str, object]:
+def _call(
+    node: NodeTransport, request: Request, emit: Emit, slurm: Slurm, feed: Feed | None = None
+) -> dict[str, object]:
     """Asks again while Slurm gives the running job no step: it does not yet, right after its start."""
     until = time.monotonic() + STEP_WAIT_S
     while True:
         watch = NodeWatch(node, lambda: _as_it_is(node.allocation, slurm))
         try:
-            return call(watch, request, emit, command=agent_command(), meet=watch.meet)
+            return call(watch, request, emit, command=agent_command(), meet=watch.meet, feed=feed)
         except ConnectionLost as error:
             _require_waited(watch, node, slurm, error)
             raise
         except AgentMissing as error:
             _require_waited(watch, node, slurm, error)
-            if not is_refused(error.fields["reason"]) or time.monotonic() > until:
+            is_last = feed is not None or time.monotonic() > until
+            if not is_refused(error.fields["reason"]) or is_last:
                 raise
             require_running(node.allocation, slurm, error)
         time.sleep(_AGAIN_S)

@@ -15,7 +15,7 @@ from scratchflow.model.errors import ScratchflowError, SlurmUnreachable
 from scratchflow.model.events import Hello
 from scratchflow.process.child import Completed
 from scratchflow.reach.node import NodeTransport
-from scratchflow.ssh.transport.base import Stream, Transport
+from scratchflow.ssh.transport.base import Feed, Stream, Transport
 from scratchflow.ssh.transport.child import ChildStream
 
 SILENT_S = 20.0
@@ -68,9 +68,14 @@ class NodeWatch(Transport):
         return self._node.describe()
 
     def stream(
-        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        feed: Feed | None = None,
+        hold_stdin: bool = False,
     ) -> WatchedStream:
-        stream = self._node.stream(argv, stdin=stdin, hold_stdin=hold_stdin)
+        stream = self._node.stream(argv, stdin=stdin, feed=feed, hold_stdin=hold_stdin)
         try:
             return WatchedStream(stream, self._watch)
         except BaseException:  # no thread to be had, or interrupted: nobody else will end it

@@ -24,6 +24,10 @@ ENDED_BY_SIGNAL = -1
 LOGIN_COMMAND = "scratchflow status"
 CHECK_NAME = "check the spelling, your network and VPN; `ssh` to that host has to work as well"
 
+# More input for a command, taken from it as the command reads. An empty piece means: nothing yet. It is used by
+# one thread, not always the one that made it, and must not raise.
+Feed = Iterator[bytes]
+
 
 class Stream(ABC):
     """The lines of a running command's stdout, without their ends, as they come.
@@ -82,11 +86,16 @@ class Transport(ABC):
 
     @abstractmethod
     def stream(
-        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        feed: Feed | None = None,
+        hold_stdin: bool = False,
     ) -> Stream:
         """Starts a command and gives its stdout line by line.
 
-        With `hold_stdin` the input stays open after `stdin` until the stream is closed: a
+        With `hold_stdin` the input stays open after `stdin` and `feed` until the stream is closed: a
         command that watches its input then learns that nobody listens any more.
         """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -18,9 +19,11 @@ from scratchflow.process.child import (
     run_child,
     start_child,
 )
-from scratchflow.ssh.transport.base import STDERR_TAIL_BYTES, Stream, shown_command
+from scratchflow.ssh.transport.base import STDERR_TAIL_BYTES, Feed, Stream, shown_command
 
 FAREWELL_S = 0.3
+_PART_BYTES = 1 << 16
+_QUIET_S = 0.2
 
 
 def run_carried(
@@ -50,6 +53,7 @@ class ChildStream(Stream):
         *,
         stdin: bytes,
         hold_stdin: bool,
+        feed: Feed | None = None,
         environment: Mapping[str, str] | None = None,
         at_end: Callable[[int, bytes], int] = lambda code, _: code,
         at_close: Callable[[], None] = lambda: None,
@@ -57,9 +61,10 @@ class ChildStream(Stream):
         self._at_end = at_end
         self._at_close = at_close
         self._hold_stdin = hold_stdin
+        self._closing = False
         self._process = start_child(argv, environment, has_stdin=True)
         self._threads = [
-            threading.Thread(target=self._feed, args=(stdin,), daemon=True),
+            threading.Thread(target=self._feed, args=(stdin, feed or iter(())), daemon=True),
             threading.Thread(target=self._drain, daemon=True),
         ]
         for thread in self._threads:
@@ -82,13 +87,19 @@ class ChildStream(Stream):
         raise StopIteration
 
     def close(self) -> None:
-        # First the pipes, so that a command that watches them can end in its own way.
-        for pipe in (self._process.stdin, self._process.stdout):
+        self._closing = True
+        self._threads[0].join(FAREWELL_S)
+        # First the pipes, so that a command that watches them can end in its own way. Not the one that is
+        # still being written to: that thread ends when the command does.
+        is_fed = self._threads[0].is_alive()
+        for pipe in (None if is_fed else self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError, ValueError):
                 if pipe:
                     pipe.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(FAREWELL_S)
+        kill_child(self._process)
+        self._threads[0].join(GRACE_S)
         end_child(self._process)
         for thread in self._threads:
             thread.join(GRACE_S)
@@ -98,18 +109,36 @@ class ChildStream(Stream):
         """Ends the command; another thread that waits for its next line meets its end instead."""
         kill_child(self._process)
 
-    def _feed(self, stdin: bytes) -> None:
+    def _feed(self, stdin: bytes, feed: Feed) -> None:
         pipe = self._process.stdin
         with contextlib.suppress(OSError, ValueError):
             if pipe:
                 pipe.write(stdin)
                 pipe.flush()
+                for piece in feed:
+                    self._write(pipe.fileno(), memoryview(piece))
+                    if self._closing:
+                        break
         if pipe and not self._hold_stdin:
             with contextlib.suppress(OSError, ValueError):
                 pipe.close()
 
+    def _write(self, descriptor: int, piece: memoryview) -> None:
+        """In parts, so that `close` need not wait for all of it."""
+        while piece and not self._closing:
+            piece = piece[os.write(descriptor, piece[:_PART_BYTES]) :]
+
     def _drain(self) -> None:
         pipe = self._process.stderr
+        if pipe is None:
+            return
+        poll = select.poll()
+        poll.register(pipe.fileno(), select.POLLIN)
         with contextlib.suppress(OSError, ValueError):
-            while pipe and (chunk := os.read(pipe.fileno(), 8192)):
+            # After `close` a shared connection may hold the other end for as long as the far command runs.
+            while not self._closing:
+                if not poll.poll(_QUIET_S * 1000):
+                    continue
+                if not (chunk := os.read(pipe.fileno(), 8192)):
+                    break
                 self.stderr_tail = (self.stderr_tail + chunk)[-STDERR_TAIL_BYTES:]

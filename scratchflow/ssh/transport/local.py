@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scratchflow.process.child import Completed
-from scratchflow.ssh.transport.base import Stream, Transport, local_argv
+from scratchflow.ssh.transport.base import Feed, Stream, Transport, local_argv
 from scratchflow.ssh.transport.child import ChildStream, run_carried
 
 
@@ -26,10 +26,15 @@ class LocalTransport(Transport):
             return _not_started(argv, error)
 
     def stream(
-        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        feed: Feed | None = None,
+        hold_stdin: bool = False,
     ) -> Stream:
         try:
-            return ChildStream(local_argv(argv), stdin=stdin, hold_stdin=hold_stdin)
+            return ChildStream(local_argv(argv), stdin=stdin, feed=feed, hold_stdin=hold_stdin)
         except OSError as error:
             return _NothingStarted(_not_started(argv, error))
 

@@ -15,6 +15,7 @@ from scratchflow.ssh.transport.base import (
     ALIVE_INTERVAL_S,
     CONNECT_TIMEOUT_S,
     ENDED_BY_SIGNAL,
+    Feed,
     Stream,
     Transport,
     far_command,
@@ -91,7 +92,12 @@ class OpenSshTransport(Transport):
         return Completed(code, done.stdout, done.stderr)
 
     def stream(
-        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        feed: Feed | None = None,
+        hold_stdin: bool = False,
     ) -> Stream:
         command = far_command(argv)
         self.connect()
@@ -100,6 +106,7 @@ class OpenSshTransport(Transport):
         return ChildStream(
             self._argv(command, log),
             stdin=stdin,
+            feed=feed,
             hold_stdin=hold_stdin,
             environment=self._environment,
             at_end=lambda code, stderr: self._meaning(code, stderr, log),

@@ -8,12 +8,15 @@ import time
 from typing import Any
 
 from scratchflow.model.errors import ConnectionLost
-from scratchflow.ssh.transport.base import ALIVE_COUNT, ALIVE_INTERVAL_S, CONNECT_TIMEOUT_S
+from scratchflow.ssh.transport.base import ALIVE_COUNT, ALIVE_INTERVAL_S, CONNECT_TIMEOUT_S, Feed
 from scratchflow.ssh.transport.paramiko_chain import Chain
 
 # paramiko tells when there is something to read, not when there is room to write.
 _ROOM_POLL_S = 0.01
 _CHUNK_BYTES = 1 << 15  # what one ssh packet carries
+# However much there is to send or to read: what comes the other way has its turn.
+_FEED_S = 0.1
+_READ_BYTES = 1 << 20
 _STALL_S = float(ALIVE_INTERVAL_S * ALIVE_COUNT)
 
 
@@ -21,11 +24,19 @@ class FarCommand:
     """A running command. `step` moves bytes; `stdout` and `stderr` collect what came."""
 
     def __init__(
-        self, chain: Chain, command: bytes, host: str, *, stdin: bytes, hold_stdin: bool
+        self,
+        chain: Chain,
+        command: bytes,
+        host: str,
+        *,
+        stdin: bytes,
+        hold_stdin: bool,
+        feed: Feed | None = None,
     ) -> None:
         self._chain = chain
         self._host = host
         self._pending = memoryview(stdin)
+        self._more = feed
         self._hold_stdin = hold_stdin
         self._heard_at = time.monotonic()
         self.stdout = bytearray()
@@ -46,7 +57,7 @@ class FarCommand:
         self._feed()
         over = self._is_over()
         if not over:
-            self._wait(_ROOM_POLL_S if self._pending else wait_s)
+            self._wait(_ROOM_POLL_S if self._pending or self._more else wait_s)
         if self._read():
             self._heard_at = time.monotonic()
         elif not over and time.monotonic() - self._heard_at > ALIVE_INTERVAL_S:
@@ -71,17 +82,27 @@ class FarCommand:
     def _feed(self) -> None:
         """Sends what the far side has room for, and the end of the input after it."""
         channel = self._channel
+        until = time.monotonic() + _FEED_S
         try:
-            while self._pending and channel.send_ready():
+            while channel.send_ready() and self._has_pending() and time.monotonic() < until:
                 with self._chain.bounded(_STALL_S):
                     sent = channel.send(bytes(self._pending[:_CHUNK_BYTES]))
                 self._pending = self._pending[sent:]
                 self._heard_at = time.monotonic()
-            if not self._pending and not self._hold_stdin:
+            if not self._pending and self._more is None and not self._hold_stdin:
                 self._hold_stdin = True  # once is enough
                 channel.shutdown_write()
         except (OSError, EOFError):  # it does not want to hear more
-            self._pending = memoryview(b"")
+            self._pending, self._more = memoryview(b""), None
+
+    def _has_pending(self) -> bool:
+        if not self._pending and self._more is not None:
+            piece = next(self._more, None)
+            if piece is None:
+                self._more = None
+            else:
+                self._pending = memoryview(piece)
+        return bool(self._pending)
 
     def _wait(self, wait_s: float) -> None:
         if self._channel.eof_received:
@@ -92,7 +113,10 @@ class FarCommand:
 
     def _read(self) -> bool:
         heard = False
-        while self._channel.recv_ready():
+        enough = (
+            len(self.stdout) + _READ_BYTES
+        )  # what comes faster than it is used waits over there
+        while len(self.stdout) < enough and self._channel.recv_ready():
             self.stdout += self._channel.recv(_CHUNK_BYTES)
             heard = True
         while self._channel.recv_stderr_ready():

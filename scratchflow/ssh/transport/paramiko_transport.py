@@ -11,6 +11,7 @@ from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import (
     CONNECT_TIMEOUT_S,
     STDERR_TAIL_BYTES,
+    Feed,
     Stream,
     Transport,
     far_command,
@@ -67,12 +68,19 @@ class ParamikoTransport(Transport):
                 command.close()
 
     def stream(
-        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        feed: Feed | None = None,
+        hold_stdin: bool = False,
     ) -> Stream:
         words = far_command(argv)
         chain = self._connected()
         with as_our_error(self._hosts[-1]):
-            command = FarCommand(chain, words, self.host, stdin=stdin, hold_stdin=hold_stdin)
+            command = FarCommand(
+                chain, words, self.host, stdin=stdin, feed=feed, hold_stdin=hold_stdin
+            )
         return _Lines(command, self._hosts[-1])
 
     def describe(self) -> str:

@@ -165,7 +165,7 @@ CHATTY = """
 import os, subprocess
 from scratchflow.cli import agent
 from scratchflow.model.results import VersionShown
-def chatty(request, emit):
+def chatty(request, emit, feed=None):
     print("a library talks", flush=True)
     os.write(1, b"a part in C too")
     subprocess.Popen(["sh", "-c", "echo so does a child; exec cat until-released"])

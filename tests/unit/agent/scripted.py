@@ -8,7 +8,7 @@ from typing import Any
 
 from scratchflow import __version__
 from scratchflow.agent.request import Request, asking
-from scratchflow.ssh.transport.base import Stream, Transport
+from scratchflow.ssh.transport.base import Feed, Stream, Transport
 
 
 class ScriptedStream(Stream):
@@ -46,10 +46,17 @@ class ScriptedTransport(Transport):
     def __init__(self, *streams: ScriptedStream) -> None:
         self._streams = list(streams)
         self.asked: list[tuple[list[str], bytes, bool]] = []
+        self.fed = b""
 
     def stream(
-        self, argv: Sequence[str], *, stdin: bytes = b"", hold_stdin: bool = False
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        feed: Feed | None = None,
+        hold_stdin: bool = False,
     ) -> ScriptedStream:
+        self.fed = b"".join(feed or ())
         self.asked.append((list(argv), stdin, hold_stdin))
         return self._streams[len(self.asked) - 1]
 

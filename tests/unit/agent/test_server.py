@@ -21,7 +21,8 @@ def test_reading_ends_with_the_line_though_the_input_stays_open() -> None:
     receiving, sending = os.pipe()
     try:
         os.write(sending, encode(asking("x", {}, profile_name="p", profile={})) + b"more")
-        assert read_request(receiving).do == "x"
+        request, more = read_request(receiving)
+        assert (request.do, more) == ("x", b"more")
     finally:
         os.close(receiving)
         os.close(sending)

@@ -88,7 +88,7 @@ def list_on(cluster: Cluster) -> None:
 
 
 def save_on(cluster: Cluster, **options: Any) -> None:
-    cluster._done_at_workspace("backup", Backup(), options.get("job_id"))
+    cluster._done_at_workspace("backup", Backup(), options.get("job_id"), cluster.emit, None)
 
 
 def test_a_laptop_asks_the_agent_over_one_connection(trail: Trail) -> None:
@@ -142,16 +142,18 @@ def test_a_relative_path_is_refused_where_it_would_mean_another_place(
 ) -> None:
     for cluster in (trail.from_machine({}), trail.from_machine(ON_LOGIN_HOST, login="local")):
         with pytest.raises(UsageInvalid, match="in full"):
-            cluster._done_at_workspace(do, request_, None)
+            cluster._done_at_workspace(do, request_, None, cluster.emit, None)
     assert trail.went == []
-    trail.from_machine(IN_JOB)._done_at_workspace(do, request_, None)
+    there = trail.from_machine(IN_JOB)
+    there._done_at_workspace(do, request_, None, there.emit, None)
     assert trail.went == [("here", do)]
 
 
 def test_arguments_of_another_operation_are_a_mistake_everywhere(trail: Trail) -> None:
     for environment in ({}, IN_JOB):
+        cluster = trail.from_machine(environment)
         with pytest.raises(TypeError):
-            trail.from_machine(environment)._done_at_workspace("backup", Nothing(), None)
+            cluster._done_at_workspace("backup", Nothing(), None, cluster.emit, None)
     assert trail.went == []
 
 

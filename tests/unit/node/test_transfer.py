@@ -253,7 +253,7 @@ def test_an_import_says_that_it_is_the_latest_now_and_which_was_before(
     assert desk.ids[-1] == done.snapshot
     said = list(cli._imported(done))[-1]
     assert "it is `latest` now" in said
-    assert f"`scratchflow restore {short_id(work)}` goes back to the one before" in said
+    assert f"`scratchflow restore {short_id(str(work))}` goes back to the one before" in said
     empty = make_desk(_made(tmp_path / "empty"))
     alone = import_snapshot(empty.context, empty.notify, file, dry_run=False)
     assert alone.previous is None

@@ -77,6 +77,7 @@ export interface Results {
   "profiles copy": ProfileWritten;
   "profiles remove": ProfileRemoved;
   "create": WorkspaceCreated;
+  "create ready": ReadyToReceive;
   "backup": BackupTaken;
   "save node": NodeSaved;
   "restore": Restored;
@@ -561,6 +562,15 @@ export interface Progress {
   bytes_total?: number | null;
 }
 
+/** `create ready`: where the files will go, under which id they are to be sent, and how much room there is. */
+export interface ReadyToReceive {
+  path: string;
+  workspace: string;
+  snapshot: string;
+  host: string;
+  free_bytes?: number | null;
+}
+
 /** A snapshot of the last day, for a timeline. */
 export interface RecentSnapshot {
   id: string;
@@ -832,6 +842,12 @@ export interface WorkspaceCreated {
   env?: string | null;
   activate?: string;
   dry_run?: boolean;
+  host?: string;
+  source?: string | null;
+  files?: number | null;
+  bytes?: number | null;
+  left_out?: number;
+  left_out_paths?: Array<string>;
 }
 
 /**

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import sys
@@ -100,6 +101,51 @@ def test_input_that_nobody_reads_does_no_harm(transport: Transport) -> None:
     done = transport.run(["sh", "-c", "echo x"], stdin=b"y" * 5_000_000, timeout_s=LIMIT_S)
     assert done.stdout == b"x\n"
     assert transport.run(["true"], timeout_s=LIMIT_S).returncode == 0
+
+
+def test_a_feed_follows_the_input_as_it_comes(transport: Transport) -> None:
+    data = random.Random(2).randbytes(5_000_000)  # noqa: S311 - repeatable on purpose
+    parts = [data[start : start + 700_001] for start in range(0, len(data), 700_001)]
+    with_pauses = (part for each in parts for part in (b"", each))
+    program = "import hashlib, sys; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())"
+    with transport.stream(python(program), stdin=b"begun", feed=with_pauses) as lines:
+        assert list(lines) == [hashlib.sha256(b"begun" + data).hexdigest().encode()]
+
+
+def test_a_feed_that_nobody_reads_ends_with_the_command(transport: Transport) -> None:
+    def endless() -> Iterator[bytes]:
+        while True:
+            yield bytes(1 << 16)
+
+    with transport.stream(["sh", "-c", "echo x"], feed=endless(), hold_stdin=True) as lines:
+        assert list(lines) == [b"x"]
+    assert transport.run(["true"], timeout_s=LIMIT_S).returncode == 0
+
+
+def test_a_stream_is_closed_while_it_is_fed(transport: Transport) -> None:
+    taken: list[int] = []
+
+    def endless() -> Iterator[bytes]:
+        while True:
+            taken.append(1)
+            yield bytes(1 << 16)
+
+    # It never reads, and ends when nobody reads what it says.
+    talks = "echo x; while echo y; do sleep 0.1; done 2>/dev/null"
+    with transport.stream(["sh", "-c", talks], feed=endless()) as lines:
+        assert next(lines) == b"x"
+    count = len(taken)
+    assert count < 1000  # what is not read waits here, and not in memory
+    assert transport.run(["true"], timeout_s=LIMIT_S).returncode == 0
+    assert len(taken) == count
+
+
+def test_output_that_is_longer_than_memory_should_hold_comes_line_by_line(
+    transport: Transport,
+) -> None:
+    program = "for number in range(300): print(str(number % 10) * 100_000)"
+    with transport.stream(python(program)) as lines:
+        assert sum(len(line) for line in lines) == 30_000_000
 
 
 HOSTILE = [

@@ -47,10 +47,10 @@ def test_what_a_part_would_write_is_told_and_nothing_is_written(
     part = chosen_part(
         desk.context, source, RestoreOptions("latest", paths=("work/src", "work/README"))
     )
-    told = foretell_part(desk.context, source, part, tmp_path / "target")
+    told = foretell_part(desk.context, desk.notify, source, part, tmp_path / "target")
     assert (told.written_files, told.written_bytes, told.dry_run) == (2, 12, True)
     assert (told.files, told.target) == (3, str(tmp_path / "target"))
-    assert foretell_part(desk.context, source, None, tmp_path).written_files == 3
+    assert foretell_part(desk.context, desk.notify, source, None, tmp_path).written_files == 3
     assert not (tmp_path / "target").exists()
 
 

@@ -1,0 +1,104 @@
+"""The first snapshot of a workspace, from files that are not in it yet; a restore then puts them there.
+
+The files reach the store first: whatever happens after that, they are safe, and `restore` goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.archive.read.reader import open_index
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import Counts
+from scratchflow.model.errors import SnapshotDamaged, StreamBroken, WorkspaceKnown
+from scratchflow.model.events import Progress
+from scratchflow.model.snapshot import is_snapshot_id
+from scratchflow.node.backup import leave_rescue
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.node.same_store import open_store
+from scratchflow.node.snapshot.manifest import plain_manifest
+from scratchflow.node.transfer import refuse_holes
+from scratchflow.node.transfer_roots import landing_of_own
+from scratchflow.store.catalogue import fresh_id, read_catalogue
+from scratchflow.store.commit.commit import NewSnapshot
+from scratchflow.store.commit.reserve import ensure_reserve
+from scratchflow.store.retention.sweep import sweep
+
+
+class Filled(msgspec.Struct, frozen=True):
+    """An archive that was written into the store's temporary file."""
+
+    counts: Counts
+    sha256: str
+
+
+Fill = Callable[[NewSnapshot], Filled]
+
+
+def commit_first(
+    context: NodeContext, notify: Notifier, message: str, fill: Fill, snapshot: str = ""
+) -> tuple[str, Counts]:
+    """A snapshot of what `fill` writes; WorkspaceKnown when somebody else was faster."""
+    place = open_store(context)
+    with context.lock(place, "scratchflow create", remark=notify.remark) as lock:
+        sweep(lock, time.time())
+        ensure_reserve(place)
+        catalogue = read_catalogue(place)
+        if catalogue.newest_id is not None:
+            name = context.workspace.name
+            raise WorkspaceKnown(workspace=name, snapshot=catalogue.newest_id)
+        before = notify.warnings
+        chosen = snapshot or fresh_id(catalogue, context.now(), context.token(3))
+        with NewSnapshot(lock, chosen) as new:
+            filled = fill(new)
+            notify.phase("verify")
+            manifest = plain_manifest(context, chosen, filled.counts, 0, filled.sha256)
+            new.commit(
+                msgspec.structs.replace(
+                    manifest,
+                    message=message,
+                    purpose="created",
+                    exclude=list(context.profile.backup.exclude),
+                    warnings=notify.warnings - before,
+                )
+            )
+        leave_rescue(place, notify)
+    return chosen, filled.counts
+
+
+def receive(context: NodeContext, notify: Notifier, snapshot: str) -> Fill:
+    """Takes an archive that another scratchflow sends, under the id that it was told to use."""
+    if not is_snapshot_id(snapshot) or context.received is None:
+        raise StreamBroken(reason="nothing is sent")
+    received = context.received
+
+    def fill(new: NewSnapshot) -> Filled:
+        digest = hashlib.sha256()
+        for piece in received:
+            new.file.write(piece)
+            digest.update(piece)
+            notify.emit(Progress(phase="receive", bytes_done=new.file.tell()))
+        new.file.finish()
+        archive = open_store(context).temp_archive(snapshot)
+        index = open_index(archive)
+        _require_root(context, index, archive, snapshot)
+        return Filled(index.counts(), digest.hexdigest())
+
+    return fill
+
+
+def _require_root(context: NodeContext, index: Index, archive: Path, snapshot: str) -> None:
+    """Refuses an archive that is not one whole workspace of this profile."""
+    workspace = context.workspace
+    landing = landing_of_own(index, workspace)
+    is_ours = landing.changes_nothing and landing.roots == [workspace.name]
+    if index.id != snapshot or index.needs or not is_ours:
+        reason = "it is not the archive of this workspace"
+        raise SnapshotDamaged(snapshot=snapshot, reason=reason)
+    refuse_holes(index, archive)

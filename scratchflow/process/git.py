@@ -1,0 +1,112 @@
+"""Everything that knows a git command: what it tracks, and a clone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from scratchflow.process.child import end_child, run_child, start_child
+
+LIST_S = 300.0
+# Nobody is there to type a password or to agree to a host key.
+_UNATTENDED = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
+    "LC_ALL": "C",
+}
+_STEP = re.compile(rb"([A-Z][a-z]+(?: [a-z]+)*): +[0-9]+% \(([0-9]+)/([0-9]+)\)")
+_KEPT_BYTES = 8192
+
+OnStep = Callable[[str, int, int], None]  # (what git does, so many, of so many)
+
+
+class GitFailed(Exception):
+    """Git's own words, or why it could not be asked."""
+
+
+def tracked_files(directory: Path, environment: Mapping[str, str]) -> list[bytes]:
+    """The paths in a directory that git tracks, those of submodules included."""
+    listing = ["ls-files", "-z", "--cached", "--recurse-submodules"]
+    argv = [_git(environment), "-C", str(directory), *listing]
+    try:
+        done = run_child(
+            [os.fsencode(word) for word in argv],
+            timeout_s=LIST_S,
+            environment={**environment, "LC_ALL": "C"},
+        )
+    except OSError as error:
+        raise GitFailed(f"`git` cannot be started: {error.strerror}") from None
+    if done.returncode:
+        raise GitFailed(_words(done.stderr) or f"git ended with exit code {done.returncode}")
+    return [path for path in done.stdout.split(b"\0") if path]
+
+
+def clone(url: str, target: Path, environment: Mapping[str, str], on_step: OnStep) -> None:
+    """Clones into a directory that is not there yet."""
+    _run(["clone", "--progress", "--", url, str(target)], environment, on_step)
+
+
+def require_repository(url: str, environment: Mapping[str, str]) -> None:
+    """GitFailed when there is no such repository, or none that may be read."""
+    _run(["ls-remote", "--quiet", "--", url, "HEAD"], environment, lambda *_: None)
+
+
+def _run(arguments: list[str], environment: Mapping[str, str], on_step: OnStep) -> None:
+    # A URL like `ext::COMMAND` would run a command.
+    given = {**environment, **_UNATTENDED, "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}
+    if environment.get("GIT_SSH_COMMAND"):
+        given["GIT_SSH_COMMAND"] = environment["GIT_SSH_COMMAND"]
+    try:
+        words = [os.fsencode(word) for word in [_git(environment), *arguments]]
+        process = start_child(words, given, has_stdin=False)
+    except OSError as error:
+        raise GitFailed(f"`git` cannot be started: {error.strerror}") from None
+    said = b""
+    try:
+        if process.stdout and process.stderr:
+            for line in _lines(process.stderr.fileno()):
+                if step := _STEP.search(line):
+                    on_step(step[1].decode(), int(step[2]), int(step[3]))
+                else:
+                    said = (said + line + b"\n")[-_KEPT_BYTES:]
+        code = process.wait()
+    finally:
+        end_child(process)
+    if code < 0:
+        raise GitFailed(f"git was ended by {signal.Signals(-code).name}")
+    if code:
+        raise GitFailed(_words(said) or f"git ended with exit code {code}")
+
+
+def _lines(descriptor: int) -> Iterator[bytes]:
+    """What git says; it ends the lines of its progress with a carriage return."""
+    rest = b""
+    while piece := os.read(descriptor, 8192):
+        *whole, rest = re.split(rb"[\r\n]", (rest + piece)[-_KEPT_BYTES:])
+        yield from whole
+    yield rest
+
+
+def _git(environment: Mapping[str, str]) -> str:
+    found = shutil.which("git", path=environment.get("PATH"))
+    if found is None:
+        raise GitFailed("there is no `git`")
+    return found
+
+
+def _words(said: bytes) -> str:
+    """What went wrong, without the advice that follows it."""
+    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines()]
+    lines = [line for line in lines if line]
+    marked = [
+        line for line in lines if line.startswith(("fatal: ", "error: ", "ERROR: ", "remote: "))
+    ]
+    ssh = [line for line in lines if "ermission denied" in line or "ost key" in line]
+    chosen = dict.fromkeys([*ssh[:1], *(marked or lines[-1:])])
+    return "; ".join(list(chosen)[:3])

@@ -1,0 +1,76 @@
+"""What git tracks, and clones that say in git's own words why they fail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scratchflow.process.git import GitFailed, clone, require_repository, tracked_files
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """No configuration of whoever runs the tests."""
+    name = {"GIT_AUTHOR_NAME": "a", "GIT_COMMITTER_NAME": "a"}
+    mail = {"GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_EMAIL": "a@b"}
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **name, **mail}
+
+
+@pytest.fixture
+def repository(tmp_path: Path, environment: dict[str, str]) -> Path:
+    directory = tmp_path / "repository"
+    directory.mkdir()
+    (directory / "sub").mkdir()
+    (directory / "sub" / os.fsdecode(b"odd \xff\n")).write_text("x")
+    (directory / "file").write_text("y")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run(["git", *words], cwd=directory, env=environment, check=True)
+    (directory / "untracked").touch()
+    return directory
+
+
+def test_tracked_files_are_those_of_the_index(
+    repository: Path, environment: dict[str, str]
+) -> None:
+    assert sorted(tracked_files(repository, environment)) == [b"file", b"sub/odd \xff\n"]
+    assert tracked_files(repository / "sub", environment) == [b"odd \xff\n"]
+
+
+def test_no_repository_is_told_in_gits_words(tmp_path: Path, environment: dict[str, str]) -> None:
+    with pytest.raises(GitFailed, match="not a git repository"):
+        tracked_files(tmp_path, environment)
+
+
+def test_a_clone_is_whole_and_its_steps_are_told(
+    repository: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    steps: list[tuple[str, int, int]] = []
+    clone(f"file://{repository}", tmp_path / "out", environment, lambda *step: steps.append(step))
+    assert (tmp_path / "out/file").read_text() == "y"
+    assert ("Receiving objects", 5, 5) in steps
+
+
+def test_a_clone_that_fails_says_why(tmp_path: Path, environment: dict[str, str]) -> None:
+    with pytest.raises(GitFailed, match=r"does not appear to be a git repository|does not exist"):
+        clone(f"file://{tmp_path}/none", tmp_path / "out", environment, lambda *_: None)
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(GitFailed, match="fatal: "):
+        require_repository(f"file://{tmp_path}/none", environment)
+
+
+def test_a_url_runs_no_command_and_is_no_option(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    canary = tmp_path / "canary"
+    for url in (f"ext::touch {canary}", f"--upload-pack=touch {canary}"):
+        with pytest.raises(GitFailed):
+            clone(url, tmp_path / "out", environment, lambda *_: None)
+    assert not canary.exists()
+
+
+def test_without_git_that_is_what_is_said(tmp_path: Path) -> None:
+    with pytest.raises(GitFailed, match="there is no `git`"):
+        clone("file:///x", tmp_path / "out", {"PATH": str(tmp_path)}, lambda *_: None)
