@@ -11,7 +11,7 @@ from scratchflow.cli.tables import aligned, terminal_width
 from scratchflow.model.ages import shown_id
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results import NodeRow, NodesShown
-from scratchflow.model.text import printable, shortened
+from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -27,17 +27,15 @@ def nodes(context: typer.Context) -> Call[NodesShown]:
 
 
 _HEADER = ["node", "state", "CPUs free", "memory free", "GPUs free", "warm"]
-_LONGEST_NAME = 24
 
 
 def _shown(shown: NodesShown) -> Iterator[str]:
     width = terminal_width()
     wanted = set((shown.partition or "").split(","))
     rows = [_HEADER, *map(_row, shown.nodes)]
-    if width is not None:
-        rows = [[shortened(row[0], _LONGEST_NAME), *row[1:]] for row in rows]
     marks = [" ", *("*" if wanted & set(node.partitions) else " " for node in shown.nodes)]
-    for mark, line in zip(marks, aligned(rows, right={2, 3, 4}), strict=True):
+    lines = aligned(rows, right={2, 3, 4}, width=None if width is None else width - 2)
+    for mark, line in zip(marks, lines, strict=True):
         yield f"{mark} {line}"
     if shown.partition:
         yield f"* in partition `{printable(shown.partition)}`, which this profile asks for"

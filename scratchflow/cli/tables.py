@@ -19,9 +19,18 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if os.isatty(STDOUT) else None
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> Iterator[str]:
-    """Each row as one line, its cells beneath those of the others; `right` are columns of numbers."""
+def aligned(
+    rows: Sequence[Sequence[str]], right: Collection[int] = (), width: int | None = None
+) -> Iterator[str]:
+    """Each row as one line, its cells beneath those of the others; `right` are columns of numbers.
+
+    With a `width`, the names in the first column are shortened so far as that is needed.
+    """
     widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    excess = sum(widths) + len(GAP) * (len(widths) - 1) - width if width is not None else 0
+    if excess > 0:
+        widths[0] = max(_SHORTEST_NAME, widths[0] - excess)
+        rows = [[shortened(row[0], widths[0]), *row[1:]] for row in rows]
     for row in rows:
         padded = [
             f"{' ' * (width - cells(cell))}{cell}"

@@ -17,6 +17,13 @@ def test_cells_stand_beneath_each_other_and_numbers_end_beneath_each_other() -> 
     assert list(aligned(rows, right={1})) == ["a         1 file  x", "bbb  1,204 files"]
 
 
+def test_names_in_the_first_column_are_shortened_only_as_far_as_needed() -> None:
+    rows = [["a-node-with-a-long-name", "idle"], ["b", "partly used"]]
+    assert next(iter(aligned(rows, width=36))) == "a-node-with-a-long-name  idle"
+    assert list(aligned(rows, width=25)) == ["a-node-with…  idle", "b             partly used"]
+    assert next(iter(aligned(rows, width=5))) == "a-nod…  idle"
+
+
 def test_wide_characters_count_twice() -> None:
     assert list(aligned([["日本", "x"], ["abc", "y"]])) == ["日本  x", "abc   y"]
 
