@@ -9,6 +9,7 @@ import msgspec
 from scratchflow.model.errors import ScratchflowError, error_from_agent
 from scratchflow.model.events import (
     PROTOCOL_VERSION,
+    Data,
     Event,
     Failure,
     Hello,
@@ -38,6 +39,7 @@ _KINDS: tuple[type[Event], ...] = (
     Item,
     Warned,
     Log,
+    Data,
     Summary,
     Failure,
 )

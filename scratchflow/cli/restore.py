@@ -7,12 +7,14 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.naming import LATEST, SNAPSHOT, zone_for
-from scratchflow.cli.options import DRY_RUN, VerbCommand
-from scratchflow.cli.remote_call import at_workspace
+from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.cli.remote_call import at_workspace, on_host
 from scratchflow.model.ages import named, shown_id
 from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.events import Emit
 from scratchflow.model.requests import Restore
 from scratchflow.model.results import Restored
+from scratchflow.model.source import on_laptop
 from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size, format_took
 
@@ -36,7 +38,7 @@ def restore(
         typer.Option(
             "--to",
             metavar="DIR",
-            help="Into this directory of the node instead; `~` is your home there.",
+            help="Into this directory of the node instead (`~` is your home there), or `laptop:DIR` of this machine.",
         ),
     ] = None,
     source: Annotated[
@@ -60,6 +62,9 @@ def restore(
     Into an empty place everything is restored. A workspace that came from a snapshot gets only
     the difference, after a safety snapshot of whatever no snapshot holds yet. What could not be
     saved is not replaced: it stays as `NAME.before-ID`, or the restore refuses.
+
+    `--to laptop:DIR` takes files home, to the machine that you type on; it needs no node. Examples:
+    `scratchflow restore --path work/results --to laptop:~/results`, `scratchflow restore --to laptop:old`
     """
     if abandon and (snapshot != LATEST or paths or to or source or replace):
         problem = "`--abandon` takes no snapshot, and no option but `--dry-run`"
@@ -68,17 +73,39 @@ def restore(
         problem = "a snapshot's id and `--from` exclude each other"
         raise UsageInvalid(problem=problem, command=context.command_path)
 
+    here = on_laptop(to) if to is not None else None
+    if here is not None:
+        _check_taken_home(here, context.command_path, source=source, replace=replace)
     request = Restore(
         snapshot=snapshot,
         paths=tuple(paths or ()),
-        to=to,
+        to=to if here is None else None,
         source=source,
         replace=replace,
         abandon=abandon,
         dry_run=dry_run,
         zone=zone_for(snapshot),
     )
-    return at_workspace(context, "restore", request, _shown)
+    if here is None:
+        return at_workspace(context, "restore", request, _shown)
+    who = caller(context)
+
+    def run(emit: Emit) -> Restored:
+        from scratchflow.flows.take_home import restore_here
+
+        return restore_here(who, request, here, emit)
+
+    return Call("restore", run, _shown)
+
+
+def _check_taken_home(here: str, command: str, *, source: str | None, replace: bool) -> None:
+    problem = ""
+    if not here:
+        problem = "`laptop:` needs a directory, like `laptop:~/results`"
+    elif source is not None or replace:
+        problem = "`--to laptop:DIR` goes with neither `--from` nor `--replace`"
+    if problem:
+        raise UsageInvalid(problem=problem, command=command)
 
 
 def _shown(restored: Restored) -> Iterator[str]:
@@ -90,18 +117,18 @@ def _shown(restored: Restored) -> Iterator[str]:
     if restored.safety_snapshot:
         what = "everything else that" if restored.moved_aside else "whatever"
         yield f"{what} was replaced or removed is in snapshot {shown_id(restored.safety_snapshot)}"
-    target = printable(restored.target)
+    target, where = printable(restored.target), on_host(restored.host)
     if restored.mode == "nothing":
-        yield f"`{target}` equals snapshot {named(restored.snapshot)} already"
+        yield f"`{target}`{where} equals snapshot {named(restored.snapshot)} already"
         return
     gone = f", {counted(restored.removed, 'path')} removed" if restored.removed else ""
     written = f"{counted(restored.written_files, 'file')} ({format_size(restored.written_bytes)})"
     if restored.dry_run:
-        yield f"would write {written}{gone}, to `{target}` from snapshot {named(restored.snapshot)}"
+        yield f"would write {written}{gone}, to `{target}`{where} from snapshot {named(restored.snapshot)}"
     else:
         took = format_took(restored.duration_s)
         source = named(restored.snapshot)
-        yield f"`{target}` from snapshot {source}: {written} written{gone}, in {took}"
+        yield f"`{target}`{where} from snapshot {source}: {written} written{gone}, in {took}"
     if restored.committed_as:
         yield f"it is the newest again, as snapshot {shown_id(restored.committed_as)}"
 

@@ -9,8 +9,8 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.naming import NAMED, SNAPSHOT, SNAPSHOTS, zone_for
-from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, is_verbose, may_ask
-from scratchflow.cli.remote_call import at_workspace
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller, is_verbose, may_ask
+from scratchflow.cli.remote_call import at_workspace, on_host
 from scratchflow.cli.removal import confirm_removal
 from scratchflow.cli.tables import aligned, fitted, terminal_width
 from scratchflow.model import requests
@@ -25,6 +25,7 @@ from scratchflow.model.ages import (
     wall_date,
     wall_time,
 )
+from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit, Event, Log
 from scratchflow.model.results import (
     NOT_ASKED_FOR,
@@ -42,6 +43,7 @@ from scratchflow.model.results import (
     SnapshotsVerified,
 )
 from scratchflow.model.snapshot import Manifest
+from scratchflow.model.source import on_laptop
 from scratchflow.model.text import counted, printable, shown_path
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
@@ -225,7 +227,11 @@ def unkeep(
 def export(
     context: typer.Context,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Where to, on the node; must not exist.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Where to, on the node, or `laptop:FILE` on this machine; must not exist.",
+        ),
     ],
     snapshot: Annotated[str, SNAPSHOT] = "latest",
     dry_run: Annotated[bool, DRY_RUN] = False,
@@ -233,11 +239,35 @@ def export(
     """Write one plain full `.tar.lz4` that `lz4` and `tar` read.
 
     Every byte is checked on the way: of a damaged snapshot no file is written (exit code 31).
+    `laptop:FILE` is a file of the machine that you type on, and needs no node.
+    Example: `scratchflow snapshots export laptop:thesis.tar.lz4`
     """
+    here = on_laptop(file)
+    if here is not None:
+        return _export_here(context, here, snapshot, dry_run=dry_run)
     request = requests.Export(
         file=file, snapshot=snapshot, dry_run=dry_run, zone=zone_for(snapshot)
     )
     return at_workspace(context, "snapshots export", request, _exported)
+
+
+def _export_here(
+    context: typer.Context, file: str, snapshot: str, *, dry_run: bool
+) -> Call[SnapshotExported]:
+    if not file:
+        problem = "`laptop:` needs a file, like `laptop:thesis.tar.lz4`"
+        raise UsageInvalid(problem=problem, command=context.command_path)
+    request = requests.Export(
+        file=file, snapshot=snapshot, dry_run=dry_run, zone=zone_for(snapshot)
+    )
+    who = caller(context)
+
+    def run(emit: Emit) -> SnapshotExported:
+        from scratchflow.flows.take_home import export_here
+
+        return export_here(who, request, file, emit)
+
+    return Call("snapshots export", run, _exported)
 
 
 @app.command("import", cls=VerbCommand)
@@ -435,7 +465,8 @@ def _marked(marked: SnapshotsMarked) -> Iterator[str]:
 
 def _exported(exported: SnapshotExported) -> Iterator[str]:
     word = "would write" if exported.dry_run else "wrote"
-    yield f"{word} `{printable(exported.path)}` ({format_size(exported.bytes)}) from snapshot {named(exported.snapshot)}"
+    path = f"`{printable(exported.path)}`{on_host(exported.host)}"
+    yield f"{word} {path} ({format_size(exported.bytes)}) from snapshot {named(exported.snapshot)}"
 
 
 def _imported(imported: SnapshotImported) -> Iterator[str]:

@@ -80,6 +80,9 @@ ON_NODE = {
         requests.Mark, "scratchflow.node.retention:unkeep_snapshots", needs_scratch=False
     ),
     "snapshots export": OnNode(requests.Export, "scratchflow.node.transfer:requested_export"),
+    "snapshots send": OnNode(
+        requests.Send, "scratchflow.node.send:send_snapshot", needs_scratch=False
+    ),
     "snapshots import": OnNode(requests.Import, "scratchflow.node.transfer:requested_import"),
 }
 

@@ -100,6 +100,12 @@ class Answered(Event, tag="answered", frozen=True):
     """The question is over; bars may run again."""
 
 
+class Data(Event, tag="data", frozen=True):
+    """A piece of a file, from an agent to whoever asked for it. Never in `--json` of a verb."""
+
+    content: bytes
+
+
 class Summary(Event, tag="summary", omit_defaults=False, frozen=True):
     """Last line when it worked."""
 

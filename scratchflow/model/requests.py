@@ -117,6 +117,7 @@ class Restore(NamingDryRun, frozen=True):
     abandon: bool = False
 
     path_fields: ClassVar[tuple[str, ...]] = ("to", "source")
+    laptop_fields: ClassVar[tuple[str, ...]] = ("to",)
 
 
 class Show(Naming, frozen=True):
@@ -157,6 +158,13 @@ class Mark(NamingDryRun, frozen=True, kw_only=True):
     snapshots: tuple[str, ...]
 
 
+class Send(NamingDryRun, frozen=True):
+    """`snapshots send`: a snapshot, or the paths of it, as one archive, to whoever asks."""
+
+    snapshot: str = "latest"
+    paths: tuple[str, ...] = ()
+
+
 class Export(NamingDryRun, frozen=True, kw_only=True):
     """`snapshots export`."""
 
@@ -164,6 +172,7 @@ class Export(NamingDryRun, frozen=True, kw_only=True):
     snapshot: str = "latest"
 
     path_fields: ClassVar[tuple[str, ...]] = ("file",)
+    laptop_fields: ClassVar[tuple[str, ...]] = ("file",)
 
 
 class Import(DryRun, frozen=True, kw_only=True):

@@ -186,6 +186,8 @@ class Restored(Result, frozen=True):
     moved_aside: list[str] = []
     abandoned: str | None = None
     dry_run: bool = False
+    # The machine that `target` is on.
+    host: str = ""
 
 
 class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -305,6 +307,18 @@ class SnapshotsMarked(Result, frozen=True):
     dry_run: bool = False
 
 
+class SnapshotSent(Result, frozen=True):
+    """`snapshots send`: what went out; `size_bytes` and `sha256` are those of the archive."""
+
+    snapshot: str
+    files: int
+    bytes: int
+    written_files: int
+    written_bytes: int
+    size_bytes: int = 0
+    sha256: str = ""
+
+
 class SnapshotExported(Result, frozen=True):
     """`snapshots export`: one plain full `.tar.lz4`."""
 
@@ -312,6 +326,8 @@ class SnapshotExported(Result, frozen=True):
     path: str
     bytes: int
     dry_run: bool = False
+    # The machine that `path` is on.
+    host: str = ""
 
 
 class SnapshotImported(Result, frozen=True):
@@ -789,5 +805,6 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "snapshots keep": SnapshotsMarked,
     "snapshots unkeep": SnapshotsMarked,
     "snapshots export": SnapshotExported,
+    "snapshots send": SnapshotSent,
     "snapshots import": SnapshotImported,
 }

@@ -18,6 +18,7 @@ from scratchflow.archive.foreign.importer import (
     member_names,
     write_complete,
 )
+from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.format.container import FOOTER_WORD
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
@@ -74,22 +75,23 @@ def export_snapshot(
     catalogue = read_catalogue(place)
     manifest = find_snapshot(catalogue, wanted, who)
     catalogue.require_whole(manifest)
-    target = _free(file)
+    target = free_path(file)
     size = manifest.archive_bytes if not manifest.needs else manifest.bytes
     if not dry_run:
         size = _export(context, place, manifest, target, notify)
     shown = printable(target)
-    return SnapshotExported(snapshot=manifest.id, path=shown, bytes=size, dry_run=dry_run)
+    return SnapshotExported(
+        snapshot=manifest.id, path=shown, bytes=size, dry_run=dry_run, host=context.node
+    )
 
 
 def _export(
     context: NodeContext, place: StoreDirectory, manifest: Manifest, target: Path, notify: Notifier
 ) -> int:
-    with _new_file(target, context.token(4)) as descriptor:
+    with new_file(target, context.token(4)) as descriptor:
         if manifest.needs:
             write_complete(
-                open_index(place.archive(manifest.id)),
-                place.archive,
+                OwnMembers(open_index(place.archive(manifest.id)), place.archive),
                 descriptor,
                 archive_id=manifest.id,
                 roots=[manifest.workspace, *manifest.also],
@@ -101,7 +103,7 @@ def _export(
         return os.fstat(descriptor).st_size
 
 
-def _free(file: Path) -> Path:
+def free_path(file: Path) -> Path:
     try:
         target = file.absolute()
         if not is_there(target):
@@ -194,8 +196,7 @@ def _import(
     level = context.profile.backup.level
     if coming.index is not None:
         return write_complete(
-            coming.index,
-            lambda _: coming.path,
+            OwnMembers(coming.index, lambda _: coming.path),
             out,
             archive_id=archive_id,
             roots=coming.landing.roots,
@@ -240,7 +241,7 @@ def opened_file(
     incoming = begin_incoming(context.workspace, context.token(4))
     archive = incoming / "imported.tar.lz4"
     try:
-        with _new_file(archive, context.token(4)) as descriptor:
+        with new_file(archive, context.token(4)) as descriptor:
             imported = _import(context, notify, coming, descriptor)
         yield archive, imported.index, roots
     finally:
@@ -292,7 +293,7 @@ def _readable(file: Path) -> Path:
 
 
 @contextmanager
-def _new_file(target: Path, token: str) -> Iterator[int]:
+def new_file(target: Path, token: str) -> Iterator[int]:
     """A descriptor whose bytes appear under the target's name whole, or not at all."""
     temp = target.with_name(f"{TEMP_PREFIX}{token}")
     try:

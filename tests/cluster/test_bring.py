@@ -46,8 +46,8 @@ def agents_on(minicluster: Minicluster, host: str) -> str:
 
 
 @pytest.mark.parametrize("transport", ["paramiko", "openssh"])
-def test_a_tree_is_the_same_on_the_node(
-    laptop: Laptop, minicluster: Minicluster, project: Path, transport: str
+def test_a_tree_is_the_same_on_the_node_and_back_on_the_laptop(
+    laptop: Laptop, minicluster: Minicluster, project: Path, tmp_path: Path, transport: str
 ) -> None:
     by = ("--set", f"transport={transport}")
     node = laptop.data("allocate")["node"]
@@ -56,6 +56,39 @@ def test_a_tree_is_the_same_on_the_node(
     assert (created["host"], created["path"], created["left_out"]) == (node, WORK, 0)
     assert digest_on(minicluster, node, WORK) == before
     assert laptop.data("backup")["kind"] == "unchanged"
+
+    back = tmp_path / "back"
+    restored = laptop.data("restore", "--to", f"laptop:{back}", *by)
+    assert restored["snapshot"] == created["snapshot"]
+    assert restored["written_files"] == created["files"]
+    assert tree_digest(back / "work") == before
+    shutil.rmtree(back)
+
+
+def test_results_come_home_when_the_node_is_gone(
+    laptop: Laptop, project: Path, tmp_path: Path
+) -> None:
+    laptop.data("allocate")
+    laptop.data("create", "--from", f"laptop:{project}")
+    laptop.ssh(f"echo result > {WORK}/result; ln {WORK}/result {WORK}/src/again")
+    snapshot = laptop.data("backup")[
+        "snapshot"
+    ]  # an incremental one: its bytes lie in two archives
+    laptop.data("clear")
+
+    part = tmp_path / "part"
+    laptop.data("restore", "--path", "work/src", "--to", f"laptop:{part}")
+    assert (part / "work/src/again").read_text() == "result\n"
+    assert (part / "work/src/same").read_bytes() == (project / "src/same").read_bytes()
+    assert not (part / "work/result").exists()
+
+    file = tmp_path / "all.tar.lz4"
+    exported = laptop.data("snapshots", "export", f"laptop:{file}")
+    assert (exported["snapshot"], exported["bytes"]) == (snapshot, file.stat().st_size)
+    assert laptop.outcome("snapshots", "export", f"laptop:{file}")["code"] == "file.taken"
+    done = laptop.run("restore", "--to", f"laptop:{part / 'all'}", "--dry-run")
+    assert "would write 15 files" in done.stdout
+    assert not (part / "all").exists()
 
 
 def test_a_directory_that_the_node_sees_and_a_clone_made_there(

@@ -64,6 +64,13 @@ def test_there_and_back_without_a_cluster(tmp_path: Path, project: Path) -> None
     again = run(tmp_path, "create", "--from", "laptop:project")
     assert (again.returncode, again.stdout) == (35, "")
 
+    data(tmp_path, "restore", "--to", "laptop:back")
+    assert tree_digest(tmp_path / "back/work") == tree_digest(project)
+    data(tmp_path, "restore", "--path", "work/src", "--to", "laptop:~/part")
+    assert (tmp_path / "part/work/src/same").read_bytes() == (project / "plain").read_bytes()
+    exported = data(tmp_path, "snapshots", "export", "laptop:all.tar.lz4")
+    assert exported["path"] == str(tmp_path / "all.tar.lz4")
+
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
@@ -73,6 +80,9 @@ def test_there_and_back_without_a_cluster(tmp_path: Path, project: Path) -> None
         (["create", "--from", "laptop:"], "needs a directory"),
         (["create", "--from", "ext::sh -c x"], "neither a directory nor a git URL"),
         (["create", "--from", "-x"], "neither a directory nor a git URL"),
+        (["restore", "--to", "laptop:"], "needs a directory"),
+        (["restore", "--to", "laptop:x", "--from", "y"], "goes with neither"),
+        (["snapshots", "export", "laptop:"], "needs a file"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(

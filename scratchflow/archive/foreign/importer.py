@@ -24,7 +24,7 @@ from scratchflow.archive.format.tar_headers import END_OF_ARCHIVE, member_header
 from scratchflow.archive.format.tar_reader import Member, read_members
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
-from scratchflow.archive.read.reader import OpenArchive, with_holes
+from scratchflow.archive.read.reader import with_holes
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK, Counts
@@ -107,8 +107,7 @@ def import_archive(
 
 
 def write_complete(
-    source: Index,
-    open_archive: OpenArchive,
+    source: OwnMembers,
     out: Out | int,
     *,
     archive_id: str,
@@ -117,19 +116,17 @@ def write_complete(
     level: int = 0,
     progress: Progress = no_progress,
 ) -> Imported:
-    """Writes everything that an index of ours lists as one full archive.
+    """Writes members of ours, from whichever archives they lie in, as one full archive.
 
     Each file's content is compared with its digest: SnapshotDamaged says which one differs.
     """
     sink = FrameSink(out, archive_id=archive_id, level=level, threads=usable_cores())
     importer = _Importer(sink, where, _never_needed)
-    total = source.counts()
-    sink.on_frame = lambda: progress(
-        "store", importer.files, total.files, min(sink.position, total.bytes), total.bytes
-    )
+    files, size = source.files, source.size_bytes
+    sink.on_frame = lambda: progress("store", importer.files, files, min(sink.position, size), size)
     try:
-        with OwnMembers(source, open_archive) as members:
-            for member, content in members:
+        with source:
+            for member, content in source:
                 importer.add(member, content)
         index = importer.finish()
     except BaseException:

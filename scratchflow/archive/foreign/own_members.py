@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict
 from collections.abc import Iterator
+from itertools import compress
 
 from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.format.tar_reader import Member
@@ -23,10 +25,19 @@ _KINDS = {DIRECTORY: "directory", REGULAR: "file", SYMLINK: "symlink"}
 
 
 class OwnMembers:
-    """Iterates over (member, content); further names of a file come after all files."""
+    """Iterates over (member, content); further names of a file come after all files.
 
-    def __init__(self, index: Index, open_archive: OpenArchive) -> None:
+    With `chosen` only over those entries. Where a file's first name is not among them, the next one is.
+    """
+
+    def __init__(
+        self, index: Index, open_archive: OpenArchive, chosen: bytearray | None = None
+    ) -> None:
         self._index = index
+        self._chosen = chosen or bytearray(b"\1") * len(index)
+        self.files, self.size_bytes = index.files_among(
+            array("I", compress(range(len(index)), self._chosen))
+        )
         self._archives = Archives(index, open_archive)
         self._frames: OrderedDict[tuple[int, int], bytes] = OrderedDict()
 
@@ -38,16 +49,31 @@ class OwnMembers:
 
     def __iter__(self) -> Iterator[tuple[Member, Iterator[memoryview]]]:
         index = self._index
+        first_of = self._first_names()
         linked = bytearray(len(index))
-        for entry in index.hardlinks:
-            linked[entry] = 1
-        others = bytearray(not each for each in linked)
+        for entry, first in first_of.items():
+            linked[entry] = entry != first
+        others = bytearray(
+            each and not link for each, link in zip(self._chosen, linked, strict=True)
+        )
         for entry, _, path, _ in index.in_tar_order(others):
-            member = self._member(entry, path)
-            yield member, self._content(entry) if member.kind == "file" else iter(())
+            holder = index.hardlinks.get(entry, entry)  # whose place in the archive it is
+            member = self._member(holder, path)
+            yield member, self._content(holder) if member.kind == "file" else iter(())
         for entry, _, path, _ in index.in_tar_order(linked):
-            first = index.path(index.hardlinks[entry])
-            yield Member(path, "hardlink", 0, 0, 0, 0, link=first), iter(())
+            first_path = index.path(first_of[entry])
+            yield Member(path, "hardlink", 0, 0, 0, 0, link=first_path), iter(())
+
+    def _first_names(self) -> dict[int, int]:
+        """For each further name of a file that is chosen: the chosen name that comes first."""
+        index, chosen = self._index, self._chosen
+        firsts: dict[int, int] = {}
+        found: dict[int, int] = {}
+        for entry, holder in sorted(index.hardlinks.items()):
+            if chosen[entry]:
+                first = holder if chosen[holder] else firsts.setdefault(holder, entry)
+                found[entry] = first
+        return found
 
     def _member(self, entry: int, path: bytes) -> Member:
         index = self._index

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.extract import Extracted
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.trees import is_empty_or_missing, rename_new
@@ -27,15 +28,22 @@ def restore_elsewhere(
     if options.dry_run:
         return foretell_part(context, notify, source, select, target)
     if options.paths:
-        target.mkdir(parents=True, exist_ok=True)
-        extracted = extract_from(source, target, notify, select, masked=True)
+        extracted = extract_part(source, target, notify, select)
     else:
-        extracted = _build(source, target, notify, context.token(4))
+        extracted = build(source, target, notify, context.token(4))
     shown = printable(target)
     return summary(context, source, "full", extracted.files, extracted.bytes, target=shown)
 
 
-def _build(source: Source, target: Path, notify: Notifier, token: str) -> Extracted:
+def extract_part(
+    source: Source, target: Path, notify: Notifier, select: Selection | None
+) -> Extracted:
+    """A part of it, beside whatever is in the target; nothing there is replaced."""
+    target.mkdir(parents=True, exist_ok=True)
+    return extract_from(source, target, notify, select, masked=True)
+
+
+def build(source: Source, target: Path, notify: Notifier, token: str) -> Extracted:
     """Builds beside the target and renames: it is there whole, or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep_beside(target.parent)

@@ -166,5 +166,6 @@ def summary(
         written_files=written_files,
         written_bytes=written_bytes,
         duration_s=0.0,
+        host=context.node,
     )
     return msgspec.structs.replace(plain, **details)

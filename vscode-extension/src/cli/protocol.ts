@@ -90,6 +90,7 @@ export interface Results {
   "snapshots keep": SnapshotsMarked;
   "snapshots unkeep": SnapshotsMarked;
   "snapshots export": SnapshotExported;
+  "snapshots send": SnapshotSent;
   "snapshots import": SnapshotImported;
 }
 
@@ -600,6 +601,7 @@ export interface Restored {
   moved_aside?: Array<string>;
   abandoned?: string | null;
   dry_run?: boolean;
+  host?: string;
 }
 
 /** `session`: our tmux session on a login host, and what a terminal there runs to show it. */
@@ -649,6 +651,7 @@ export interface SnapshotExported {
   path: string;
   bytes: number;
   dry_run?: boolean;
+  host?: string;
 }
 
 /** `snapshots import`: a foreign `.tar.lz4` as a snapshot. */
@@ -676,6 +679,17 @@ export interface SnapshotRow {
   damaged: string | null;
   fork?: boolean;
   stays?: Array<string>;
+}
+
+/** `snapshots send`: what went out; `size_bytes` and `sha256` are those of the archive. */
+export interface SnapshotSent {
+  snapshot: string;
+  files: number;
+  bytes: number;
+  written_files: number;
+  written_bytes: number;
+  size_bytes?: number;
+  sha256?: string;
 }
 
 /** `snapshots show`: the manifest, and with a path the content of a directory in it. */

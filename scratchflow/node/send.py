@@ -1,0 +1,134 @@
+"""`snapshots send`: a snapshot, or a part of it, as one complete archive to whoever asks, piece by piece.
+
+Needs the store alone, so that a result can be taken home when the job that made it is over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from scratchflow.archive.foreign.importer import write_complete
+from scratchflow.archive.foreign.own_members import OwnMembers
+from scratchflow.archive.read.selection import Selection
+from scratchflow.archive.write.frame_sink import Out
+from scratchflow.archive.write.streamed import Streamed
+from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.events import Data, Progress
+from scratchflow.model.requests import Send
+from scratchflow.model.results import SnapshotSent
+from scratchflow.model.snapshot import Manifest
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.source import RestoreOptions, Source, find_source
+from scratchflow.node.restore.steps import chosen_part
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.fresh import forget_old_listing
+from scratchflow.store.directory import find_place
+
+_COPY_BYTES = 1 << 20
+
+
+def send_snapshot(context: NodeContext, notify: Notifier, asked: Send) -> SnapshotSent:
+    """Sends it as `Data` events; with a dry run only says what it would be.
+
+    Every byte is checked on the way: SnapshotDamaged when one differs, and whoever receives throws away
+    what came.
+    """
+    place = find_place(context.store, context.workspace.name)
+    if not asked.dry_run:
+        forget_old_listing(place)
+    elsewhere = Path("/")  # the workspace has no part in it
+    options = RestoreOptions(
+        snapshot=asked.snapshot,
+        paths=asked.paths,
+        to=elsewhere,
+        dry_run=asked.dry_run,
+        zone=asked.zone,
+    )
+    with find_source(context, notify, options, place, read_catalogue(place), None) as source:
+        select = chosen_part(context, source, options)
+        size, sha256 = (0, "") if asked.dry_run else _send(context, notify, source, select)
+        counts = source.index.counts()
+        chosen = range(len(source.index))
+        entries = [entry for entry in chosen if select is None or select.entries[entry]]
+        files, chosen_bytes = source.index.files_among(entries)
+        return SnapshotSent(
+            snapshot=source.id,
+            files=counts.files,
+            bytes=counts.bytes,
+            written_files=files,
+            written_bytes=chosen_bytes,
+            size_bytes=size,
+            sha256=sha256,
+        )
+
+
+def _send(
+    context: NodeContext, notify: Notifier, source: Source, select: Selection | None
+) -> tuple[int, str]:
+    digest = hashlib.sha256()
+    size = 0
+    reached = _Reached()
+    pieces = Streamed(lambda out: _write(context, source, select, out, reached))
+    try:
+        for piece in pieces:
+            if not piece:
+                continue
+            digest.update(piece)
+            size += len(piece)
+            notify.emit(Data(content=piece))
+            notify.emit(reached.event)
+    finally:
+        pieces.close()
+    return size, digest.hexdigest()
+
+
+class _Reached:
+    """How far the thread has come that writes: told by the one that sends."""
+
+    event = Progress(phase="send")
+
+    def __call__(self, _phase: str, files: int, of: int, done: int, of_bytes: int) -> None:
+        self.event = Progress(
+            phase="send", files_done=files, files_total=of, bytes_done=done, bytes_total=of_bytes
+        )
+
+
+def _write(
+    context: NodeContext, source: Source, select: Selection | None, out: Out, reached: _Reached
+) -> None:
+    manifest = source.manifest
+    if manifest is not None and not manifest.needs and select is None:
+        _copy(source.open_archive(source.id), out, manifest, reached)
+        return
+    write_complete(
+        OwnMembers(source.index, source.open_archive, select.entries if select else None),
+        out,
+        archive_id=source.id,
+        roots=source.roots,
+        level=context.profile.backup.level,
+        progress=reached,
+    )
+
+
+def _copy(archive: Path, out: Out, manifest: Manifest, reached: _Reached) -> None:
+    """A full snapshot is such an archive already."""
+    digest = hashlib.sha256()
+    done = 0
+    with archive.open("rb") as file:
+        while piece := file.read(_COPY_BYTES):
+            digest.update(piece)
+            out.write(piece)
+            done += len(piece)
+            share = done / max(1, manifest.archive_bytes)
+            reached(
+                "send",
+                int(manifest.files * share),
+                manifest.files,
+                int(manifest.bytes * share),
+                manifest.bytes,
+            )
+    if digest.hexdigest() != manifest.archive_sha256:
+        reason = "its archive does not match the SHA-256 in its manifest"
+        raise SnapshotDamaged(snapshot=manifest.id, reason=reason)
