@@ -89,7 +89,10 @@ def _refuse_known(context: NodeContext, request: Create, *, brings: bool) -> str
     place = find_place(context.store, context.workspace.name)
     if not request.dry_run:
         forget_old_listing(place)
-    known = read_catalogue(place).newest_id
+    catalogue = read_catalogue(place)
+    known = catalogue.newest_id
+    if brings and catalogue.holds_nothing:  # an empty workspace is there to be filled
+        return known
     adds_environment = request.env != "none" and context.workspace.path.is_dir()
     if known is not None and (brings or not adds_environment):
         raise WorkspaceKnown(workspace=context.workspace.name, snapshot=known)

@@ -81,6 +81,11 @@ class Catalogue(msgspec.Struct, frozen=True):
         return max(ids, default=None)
 
     @property
+    def holds_nothing(self) -> bool:
+        """Whether no snapshot has a file or a link, as after `up` on a new cluster; not while one is unreadable."""
+        return not self.skipped and not any(one.files or one.links for one in self.snapshots)
+
+    @property
     def latest_whole(self) -> Manifest | None:
         """The newest snapshot that is not damaged."""
         whole = (one for one in reversed(self.snapshots) if one.id not in self.damaged)

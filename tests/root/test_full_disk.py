@@ -30,6 +30,10 @@ echo 'a small change' > "$top/scratch/work/three"
 run backup
 mount -t tmpfs -o size=1m,mode=755 tiny "$top/other"
 printf '[profiles.test]\nscheduler = "none"\nscratch = "%s"\nstore = "%s"\n' \
+    "$top/other" "$top/more" > "$top/config.toml"
+run create --from "$top/scratch/work"
+ls -A "$top/other" >&2
+printf '[profiles.test]\nscheduler = "none"\nscratch = "%s"\nstore = "%s"\n' \
     "$top/other" "$top/store" > "$top/config.toml"
 run restore
 ls -A "$top/other" >&2
@@ -51,11 +55,12 @@ def test_a_full_disk_is_exit_33_and_costs_nothing_that_was_there(tmp_path: Path)
     )
     assert done.returncode == 0, done.stderr
     outcomes = [json.loads(line) for line in done.stdout.splitlines()]
-    first, *full, verified, after, restore = outcomes
+    first, *full, verified, after, brought, restore = outcomes
     assert (first["type"], first["exit_code"]) == ("summary", 0)
     assert [(one["code"], one["exit_code"]) for one in full] == [("disk.no_space", 33)] * 3
     assert verified["data"] == {"checked": 1, "bad": []}
     assert (after["type"], after["data"]["kind"]) == ("summary", "incremental")
+    assert (brought["code"], brought["exit_code"]) == ("disk.target_full", 33)
     assert (restore["code"], restore["exit_code"]) == ("disk.target_full", 33)
     assert "snapshots prune" not in restore["hint"]
     assert ".tmp-" not in done.stderr

@@ -1,4 +1,4 @@
-"""The first snapshot of a workspace, from files that are not in it yet; a restore then puts them there.
+"""The first snapshot with files of a workspace, which are not in it yet; a restore then puts them there.
 
 The files reach the store first: whatever happens after that, they are safe, and `restore` goes on.
 """
@@ -50,7 +50,7 @@ def commit_first(
         sweep(lock, time.time())
         ensure_reserve(place)
         catalogue = read_catalogue(place)
-        if catalogue.newest_id is not None:
+        if not catalogue.holds_nothing:
             name = context.workspace.name
             raise WorkspaceKnown(workspace=name, snapshot=catalogue.newest_id)
         before = notify.warnings
@@ -62,6 +62,7 @@ def commit_first(
             new.commit(
                 msgspec.structs.replace(
                     manifest,
+                    parent=catalogue.newest_id,
                     message=message,
                     purpose="created",
                     exclude=list(context.profile.backup.exclude),

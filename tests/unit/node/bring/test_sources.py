@@ -157,6 +157,24 @@ def test_a_workspace_with_snapshots_is_to_be_restored(desk: Desk, project: Path)
         ready_to_receive(desk.context, desk.notify, Create(env="venv"))
 
 
+def test_an_empty_workspace_that_was_saved_before_is_filled_too(
+    empty: Desk, project: Path, repository: Path
+) -> None:
+    """`up` on a new cluster makes one, and starts the auto-backup."""
+    first = create(empty.context, empty.notify, Create()).snapshot
+    assert empty.backup().kind == "unchanged"
+    ready = ready_to_receive(empty.context, empty.notify, Create())
+    bring(receiving(empty, packed(project, snapshot=ready.snapshot)), receives=ready.snapshot)
+    assert tree_digest(empty.work) == tree_digest(project)
+    assert empty.ids == [first, ready.snapshot]
+    assert read_catalogue(empty.place).find("latest").parent == first
+    assert empty.backup().kind == "unchanged"
+    empty.restore(str(first))
+    assert empty.content() == {}
+    with pytest.raises(WorkspaceKnown):
+        bring(empty, url=f"file://{repository}")
+
+
 def test_an_empty_workspace_is_filled(empty: Desk, project: Path) -> None:
     empty.work.mkdir(parents=True)
     bring(empty, directory=str(project))
