@@ -8,16 +8,13 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller, may_ask
-from scratchflow.cli.questions import TerminalAsker
+from scratchflow.cli.questions import YES, TerminalAsker
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.profile import require_rooted
 from scratchflow.model.results import ClusterSetUp, SetupRemoved
 from scratchflow.model.text import printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
-
-YES = typer.Option("--yes", "-y", help="Take what is proposed, without asking.")
 
 
 @app.command(cls=VerbCommand)
@@ -109,6 +106,8 @@ def _on_cluster(flag: str, path: str) -> str:
     if home and (path == home or path.startswith(f"{home}/")):
         path = f"~{path[len(home) :]}"
     if path:
+        from scratchflow.model.profile import require_rooted
+
         try:
             require_rooted(flag, path)
         except ValueError as error:

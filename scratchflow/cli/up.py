@@ -8,8 +8,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller
-from scratchflow.cli.questions import TerminalAsker
-from scratchflow.cli.setup import YES
+from scratchflow.cli.questions import YES, TerminalAsker
 from scratchflow.model.ages import named, span
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.errors import UsageInvalid

@@ -60,10 +60,8 @@ def _tried(name: str, look: Callable[[], str]) -> Check:
 
 def _reach(cluster: Cluster) -> str:
     caller, settings = cluster.caller, cluster.settings
-    with reach_login(
-        settings, caller.environment, cluster.emit, may_ask=caller.may_ask
-    ) as transport:
-        return f"`{settings.profile.login}` by {transport.describe()}"
+    with reach_login(settings, caller.environment, cluster.emit, may_ask=caller.may_ask):
+        return f"connected to `{settings.profile.login}`"
 
 
 def _on_login(cluster: Cluster) -> Iterator[Check]:

@@ -13,13 +13,12 @@ from scratchflow.login.host import LoginHost
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.model.requests import NOTHING, Nothing
 from scratchflow.model.results import PartitionSeen, PlaceSeen, Surveyed
+from scratchflow.workspace.usual_scratch import SCRATCHES
 from scratchflow.workspace.workspace import expand
 
 # Where clusters keep what login hosts and nodes share. Not their scratch: it is cleared.
 SHARED_ROOTS = ("/fsx", "/work", "/project", "/projects", "/data", "/shared", "/gpfs", "/lustre")
 HOME_STORE = "~/scratchflow"
-# Where nodes have a disk of their own.
-SCRATCHES = ("/scratch/$USER", "/localscratch/$USER", "/local/scratch/$USER", "/local/$USER")
 
 
 def survey(login: LoginHost, _: Nothing = NOTHING) -> Surveyed:

@@ -742,6 +742,18 @@ class ScratchUnsafe(ScratchflowError):
     hint = "{remedy}"
 
 
+class ScratchUnusable(ScratchflowError):
+    """The node has no such scratch, or the user may not write to it."""
+
+    code = "scratch.unusable"
+    exit_code = 10
+    message = "scratch `{path}` cannot be used on `{node}`: {reason}"
+    hint = (
+        "`scratchflow config set scratch PATH` with a directory on the node's own disk{where}; "
+        "then `scratchflow up` goes on with the same node"
+    )
+
+
 class StoreOverlaps(ScratchflowError):
     """The store lies inside what it is to save, or the other way round."""
 

@@ -20,12 +20,14 @@ from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import find_snapshot
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import read_base, read_restoring
+from scratchflow.workspace.usual_scratch import require_usable_scratch
 
 
 def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
     """Finishes a restore, restores, creates, or leaves the workspace as it is."""
     place = find_place(context.store, context.workspace.name)
     if not request.dry_run:
+        require_usable_scratch(context.workspace, context.node)
         forget_old_listing(place)  # another node may have saved its work a second ago
     catalogue = read_catalogue(place)
     path = printable(context.workspace.path)

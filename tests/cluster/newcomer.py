@@ -88,6 +88,28 @@ class Newcomer:
             check=False,
         )
 
+    def run_ssh(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The system's own ssh, with this laptop's config."""
+        argv = ["ssh", "-F", str(self.ssh / "config"), *arguments]
+        return subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+
+    def killed_after(self, events: int, *arguments: str) -> bool:
+        """Runs it and kills it when it has told this many events; False when it ended before."""
+        with subprocess.Popen(
+            self.argv(*arguments),
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            for _ in range(events + 1):
+                if b'"exit_code"' in (process.stdout.readline() or b'"exit_code"'):
+                    return False
+            process.kill()
+        return True
+
     @property
     def config(self) -> str:
         path = self.home / ".config/scratchflow/config.toml"

@@ -334,3 +334,28 @@ def test_remove_says_what_it_left_and_status_does_not_bring_the_agent_back(
         terminal.wait_for_question("Save this?")
         terminal.press(f"n{ENTER}")
         assert terminal.end() == 2
+
+
+def test_a_scratch_that_the_node_does_not_have_is_told_with_what_it_has(
+    newcomer: Newcomer,
+) -> None:
+    refused = newcomer.run("up", "login", "--yes", "--set", "scratch=/nosuch/$USER")
+    assert refused.returncode == 10, refused
+    assert "scratch `/nosuch/alice` cannot be used on `node-" in refused.stderr
+    assert "usable there: /scratch/$USER" in refused.stderr
+    assert newcomer.run("up").returncode == 0  # the same node, with the profile's own scratch
+
+
+def test_killed_at_any_step_the_next_setup_finishes(newcomer: Newcomer) -> None:
+    """Each time one event later, until it was not killed any more."""
+    before = (newcomer.ssh / "config").read_bytes()
+    steps = 0
+    while newcomer.killed_after(steps, "setup", "login", "--yes", "--json"):
+        steps += 1
+        resolved = newcomer.run_ssh("-G", "compile_machine")
+        assert resolved.returncode == 0, resolved
+    assert steps > 5
+    done = newcomer.run("setup", "login", "--yes")
+    assert done.stdout == "Next: scratchflow up\n", done
+    assert newcomer.run("setup", "--remove", "--yes").returncode == 0
+    assert (newcomer.ssh / "config").read_bytes() == before

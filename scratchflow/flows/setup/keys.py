@@ -7,6 +7,7 @@ from pathlib import Path
 
 from scratchflow.config.settings import Settings
 from scratchflow.flows.setup.asking import Asker
+from scratchflow.flows.setup.table import wrapped
 from scratchflow.model.errors import AuthNeeded, InstallFailed, KeyRefused
 from scratchflow.model.events import Checked, Emit
 from scratchflow.model.text import last_line, printable
@@ -37,18 +38,14 @@ def help_with_keys(settings: Settings, refused: AuthNeeded, asker: Asker) -> Non
     if public is None:
         raise refused
     login = settings.profile.login
-    asker.tell(
-        [
-            "",
-            "The cluster has to know your key. This one line is its public half:",
-            "",
-            public,
-            "",
-            "Paste it into the page for ssh keys of your cluster's web portal, send it to your",
-            f"cluster's staff, or add it to ~/.ssh/authorized_keys on {printable(login)}.",
-            f"You may stop here with Ctrl-C: `scratchflow setup {printable(login)}` goes on later.",
-        ]
+    where = (
+        "Paste it into the page for ssh keys of your cluster's web portal, or send it to your"
+        f" cluster's staff, or add it to ~/.ssh/authorized_keys on {printable(login)}. It may take a"
+        " few minutes until it counts."
     )
+    later = f"Ctrl-C stops here; `scratchflow setup {printable(login)}` goes on later."
+    asker.tell(["", "The cluster has to know your key. This line is its public half:"])
+    asker.tell(["", public, "", *wrapped(where), *wrapped(later)])
     asker.text("Press Enter when the cluster has it")
 
 
@@ -70,7 +67,7 @@ def offer_key_login(
         return  # it never asks: a key was accepted
     if any(file.is_locked for file in key_files_of(host)) or not key_is_refused(host, environment):
         return
-    question = f"`{printable(host.name)}` asked for a password. Log in with a key from now on?"
+    question = "You are connected, but not with a key. Log in with a key from now on?"
     if not wanted and not asker.confirm(question):
         return
     public = _own_public_key(host, asker, wanted=wanted)

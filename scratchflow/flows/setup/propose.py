@@ -95,7 +95,9 @@ def _store(stores: Sequence[PlaceSeen]) -> SetupValue:
     network = sorted((one for one in rest if one.is_shared), key=lambda one: -one.free_bytes)
     roomier = [one for one in network if one.free_bytes > home.free_bytes]
     chosen = roomier[0] if roomier else home
-    kind = f"shared storage ({chosen.file_system})" if roomier else "in your home on the cluster"
+    kind = "shared storage" if roomier else "in your home on the cluster"
+    if chosen.is_shared:
+        kind += f" ({chosen.file_system})"
     others = [one for one in stores if one is not chosen]
     also = "".join(f"; or {one.path}, {format_size(one.free_bytes)} free" for one in others[:2])
     reason = f"{kind}, {format_size(chosen.free_bytes)} free{also}"

@@ -293,20 +293,21 @@ def _shortened(path: Path) -> str:
 
 def _write(draft: _Draft, ssh_plan: include.Plan, emit: Emit) -> list[Check]:
     """The profile, the ssh config, the alias. An alias that leads somewhere is left alone."""
-    settings = draft.settings()
+    alias = draft.settings().profile.alias
     apply_edits(draft.place, draft.assignments())
+    saved = f"`{draft.name}` in {_shortened(draft.place)}"
+    checks = [_told(Check(name="profile", ok=True, detail=saved), emit)]
     if ssh_plan.changes:
         include.apply(ssh_plan)
-    alias = settings.profile.alias
     if read_alias(ssh_plan.places, alias) is None:
         park_alias(ssh_plan.places, alias)
-    checks = [
-        Check(name="profile", ok=True, detail=f"`{draft.name}` in {_shortened(draft.place)}"),
-        Check(name="alias", ok=True, detail=f"`ssh {alias}` leads to your node, once you have one"),
-    ]
-    for check in checks:
-        emit(Checked(name=check.name, ok=True, detail=check.detail))
-    return checks
+    leads = f"`ssh {alias}` leads to your node, once you have one"
+    return [*checks, _told(Check(name="alias", ok=True, detail=leads), emit)]
+
+
+def _told(check: Check, emit: Emit) -> Check:
+    emit(Checked(name=check.name, ok=check.ok, detail=check.detail))
+    return check
 
 
 def _installed(installed: Installed) -> str:

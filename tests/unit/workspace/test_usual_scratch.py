@@ -1,0 +1,30 @@
+"""A scratch that cannot be used: said before anything is begun there, with what could be used instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import ScratchUnusable
+from scratchflow.workspace.usual_scratch import require_usable_scratch
+from scratchflow.workspace.workspace import Workspace
+
+
+def test_one_that_is_there_or_can_be_made_is_fine(tmp_path: Path) -> None:
+    for scratch in (tmp_path, tmp_path / "not/yet"):
+        require_usable_scratch(Workspace(scratch, "work"), "node-1")
+
+
+def test_one_that_cannot_be_made_is_told_with_the_others(tmp_path: Path) -> None:
+    free = tmp_path / "free"
+    free.mkdir()
+    workspace = Workspace(Path("/proc/nosuch/alice"), "work")
+    others = [f"{free}/$USER", f"{tmp_path}/missing/$USER"]
+    with pytest.raises(ScratchUnusable) as caught:
+        require_usable_scratch(workspace, "node-1", others)
+    assert str(caught.value) == (
+        "scratch `/proc/nosuch/alice` cannot be used on `node-1`: you may not make it in `/proc`"
+    )
+    assert f"(usable there: {free}/$USER)" in caught.value.shown_hint
+    assert "scratchflow config set scratch" in caught.value.shown_hint
