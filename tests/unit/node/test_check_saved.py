@@ -140,7 +140,7 @@ def test_what_would_take_too_long_is_not_read_and_that_is_said(
     ("age_s", "words"),
     [
         (0, "the workspace is saved in snapshot X, read back just now"),
-        (150, "the workspace is saved in snapshot X, read back 2m ago"),
+        (150, "the workspace is saved in snapshot X, read back 2 min ago"),
         (None, "the workspace is saved in snapshot X, which was not read back"),
     ],
 )

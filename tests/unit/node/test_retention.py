@@ -108,7 +108,7 @@ def test_the_list_says_why_a_snapshot_stays(desk: Desk) -> None:
     assert stays[kept] == ["kept"]
     assert set(stays[safety]) >= {"safety", "fork"}
     lines = list(cli._listed(listed))
-    assert any(kept in line and "[kept]" in line for line in lines)
+    assert any(kept[-6:] in line and "[kept" in line for line in lines)
 
 
 def test_the_list_works_while_marks_cannot_be_read(desk: Desk) -> None:
@@ -128,7 +128,7 @@ def test_a_prune_that_removes_nothing_names_a_snapshot_that_would_free_space(des
         assert (done.removed, done.spare) == ([], plain)
         said = list(cli._pruned(done))[-1]
         assert "every snapshot is kept by a rule" in said
-        assert f"{plain}, would free about" in said
+        assert f"{plain[-6:]} (just now), would free about" in said
     assert done.spare_bytes > 1_100_000
     removed = prune_snapshots(desk.context, desk.notify, Prune(snapshots=(plain,)))
     assert (removed.freed_bytes, removed.spare) == (done.spare_bytes, None)
