@@ -167,7 +167,7 @@ def test_an_empty_workspace_that_was_saved_before_is_filled_too(
     bring(receiving(empty, packed(project, snapshot=ready.snapshot)), receives=ready.snapshot)
     assert tree_digest(empty.work) == tree_digest(project)
     assert empty.ids == [first, ready.snapshot]
-    assert read_catalogue(empty.place).find("latest").parent == first
+    assert read_catalogue(empty.place).snapshots[-1].parent == first
     assert empty.backup().kind == "unchanged"
     empty.restore(str(first))
     assert empty.content() == {}
