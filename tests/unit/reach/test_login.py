@@ -10,7 +10,7 @@ import pytest
 
 from scratchflow.agent.request import decode
 from scratchflow.config.settings import Asked, Settings, load_settings
-from scratchflow.model.errors import AgentMissing, RequestRefused
+from scratchflow.model.errors import AgentMissing, NotSetUp, RequestRefused
 from scratchflow.model.events import Event, Log
 from scratchflow.model.profile import to_plain
 from scratchflow.reach import login
@@ -121,8 +121,9 @@ def test_the_request_carries_the_whole_profile(
 
 
 def test_a_host_without_our_agent_gets_it_and_is_asked_once_more(
-    settings: Settings, installed: list[dict[str, Any]]
+    settings: Settings, installed: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(login, "is_set_up", lambda _: True)
     missing = ScriptedStream([], returncode=127, stderr=b"sh: not found")
     far = ScriptedTransport(missing, ScriptedStream(said(hello(), summary(jobs=[]))))
     assert ask_agent(far, settings, "jobs open", {}, lambda _: None) == {"jobs": []}
@@ -130,6 +131,16 @@ def test_a_host_without_our_agent_gets_it_and_is_asked_once_more(
     again = ScriptedTransport(*(ScriptedStream([], returncode=127) for _ in range(2)))
     with pytest.raises(AgentMissing):
         ask_agent(again, settings, "jobs open", {}, lambda _: None)
+
+
+def test_after_setup_remove_no_agent_is_brought_unasked(
+    settings: Settings, installed: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login, "is_set_up", lambda _: False)
+    far = ScriptedTransport(ScriptedStream([], returncode=127, stderr=b"sh: not found"))
+    with pytest.raises(NotSetUp):
+        ask_agent(far, settings, "jobs open", {}, lambda _: None)
+    assert installed == []
 
 
 def test_an_error_over_there_is_not_healed(

@@ -83,7 +83,9 @@ def test_a_signal_that_comes_while_a_helper_is_made_leaves_no_helper(
         process = real()
         if process:
             made.append(process)
-            os.kill(os.getpid(), signal.SIGINT)  # it waits until the mask is taken away
+            signal.raise_signal(
+                signal.SIGINT
+            )  # to this thread: it waits until the mask is taken away
         return process
 
     monkeypatch.setattr(os, "fork", fork_and_interrupt)

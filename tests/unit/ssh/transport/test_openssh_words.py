@@ -9,6 +9,7 @@ from scratchflow.model.errors import (
     ConnectionLost,
     HostKeyChanged,
     HostKeyUnknown,
+    KeyRefused,
     ScratchflowError,
 )
 from scratchflow.ssh.config.resolve import ResolvedHost
@@ -38,7 +39,7 @@ Host key verification failed.
             "login",
         ),
         ("Host key verification failed.", HostKeyUnknown, "login"),
-        ("ada@login: Permission denied (publickey).", AuthNeeded, "Permission denied (publickey)"),
+        ("ada@login: Permission denied (publickey).", KeyRefused, "Permission denied (publickey)"),
         ("Received disconnect: Too many authentication failures", AuthNeeded, "Too many"),
         ("ssh: connect to host x port 22: Connection refused", ConnectionLost, "connect to host x"),
         ("", ConnectionLost, "it was closed"),

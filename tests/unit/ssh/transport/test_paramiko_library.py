@@ -8,7 +8,13 @@ import sys
 
 import pytest
 
-from scratchflow.model.errors import AuthNeeded, ConnectionLost, ScratchflowError, SshUnusable
+from scratchflow.model.errors import (
+    AuthNeeded,
+    ConnectionLost,
+    HostNotFound,
+    ScratchflowError,
+    SshUnusable,
+)
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.paramiko_library import as_our_error, load_paramiko
 
@@ -23,8 +29,8 @@ PARAMIKO = load_paramiko()
         (PARAMIKO.BadAuthenticationType("no", ["publickey"]), AuthNeeded, "publickey"),
         (PARAMIKO.SSHException("banner"), ConnectionLost, "banner"),
         (ConnectionRefusedError(111, "Connection refused"), ConnectionLost, "Connection refused"),
-        (socket.gaierror(-2, "Name or service not known"), ConnectionLost, "not known"),
-        (TimeoutError("timed out"), ConnectionLost, "timed out"),
+        (socket.gaierror(-2, "Name or service not known"), HostNotFound, "cannot find a host"),
+        (TimeoutError("timed out"), ConnectionLost, "no answer within"),
         (EOFError(), ConnectionLost, "EOFError"),
     ],
     ids=lambda value: type(value).__name__,
