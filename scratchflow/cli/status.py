@@ -85,7 +85,13 @@ def shown(status: StatusShown) -> Iterator[str]:
 
 
 def watched(status: StatusShown) -> Iterator[str]:
-    """The picture for somebody who keeps it in sight: with bars, and a warning that counts down."""
+    """The picture for somebody who keeps it in sight: with bars, and a warning that counts down.
+
+    The warning comes first: a terminal that is too low cuts off the end.
+    """
+    left_s = status.allocation.seconds_left if status.allocation else None
+    if left_s is not None and left_s < WARN_AT_S[0]:
+        yield f"! the allocation ends in {time_left(left_s)}"
     yield from shown(status)
     yield ""
     bar = _time_left_bar(status.allocation)
@@ -94,9 +100,6 @@ def watched(status: StatusShown) -> Iterator[str]:
     if status.snapshots.count:
         yield f"{'last 24 h':<12} {_day(status.snapshots)} now"
         yield f"{'':<12} {_sizes(status.snapshots)}"
-    left_s = status.allocation.seconds_left if status.allocation else None
-    if left_s is not None and left_s < WARN_AT_S[0]:
-        yield f"! the allocation ends in {time_left(left_s)}"
 
 
 def _time_left_bar(held: AllocationShown | None) -> str:

@@ -25,6 +25,8 @@ import os, sys, time
 sys.path.insert(0, {root!r})
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.testing.slurm import FakeJob, FakeSlurm
+with open({log!r}, "a") as log:
+    log.write("asked\n")
 slurm = FakeSlurm(user={user!r})
 slurm.jobs[41] = FakeJob(
     41, job_name("demo", "0123abcd"), {user!r}, "RUNNING", nodes="node-2", minutes=60, start={start}
@@ -120,6 +122,7 @@ class TestWatch:
         programs = tmp_path / "bin"
         programs.mkdir()
         values = {"root": str(ROOT), "user": getpass.getuser(), "start": int(time.time()) - 3000}
+        values["log"] = str(tmp_path / "asked")
         for name in ("squeue", "scontrol", "sacct", "srun"):
             (programs / name).write_text(SQUEUE.format(python=sys.executable, **values))
             (programs / name).chmod(0o755)
@@ -133,17 +136,22 @@ class TestWatch:
         return person
 
     def test_seconds_and_the_warning_count_down_and_ctrl_c_leaves_without_a_word(
-        self, person: Person
+        self, person: Person, tmp_path: Path
     ) -> None:
+        def asked() -> int:
+            return len((tmp_path / "asked").read_text().splitlines())
+
         argv = [*PROGRAM, "status", "--watch"]
         with Terminal(argv, person.environment, cwd=ROOT) as terminal:
             terminal.wait_for("time left")
+            once = asked()
             seen = {_time_left(terminal.rows)}
-            while len(seen) < 4:  # more often than the cluster is asked
+            while len(seen) < 8:
                 terminal.wait_for_more()
                 seen.add(_time_left(terminal.rows))
+            assert asked() < 8 * once  # the seconds passed without a look at the cluster for each
             assert terminal.text.count("time left") == 1
-            assert "! the allocation ends in 9 min" in terminal.text
+            assert terminal.rows[0].startswith("! the allocation ends in 9 min")
             assert "warning:" not in terminal.text
             terminal.press(CTRL_C)
             assert terminal.end() == 0
