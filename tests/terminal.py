@@ -101,7 +101,11 @@ class Terminal:
 
     def press(self, keys: str) -> None:
         """Keys, as they come from a keyboard."""
-        os.write(self._ours, keys.encode())
+        self.press_bytes(keys.encode())
+
+    def press_bytes(self, keys: bytes) -> None:
+        """The same with what may not be text."""
+        os.write(self._ours, keys)
 
     def end(self) -> int:
         """Reads until the command is over; its exit code."""

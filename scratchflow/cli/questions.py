@@ -74,7 +74,8 @@ class TerminalAsker:
         with question_open(self._emit):
             Remarks().write(prompt)
             try:
-                line = sys.stdin.readline()
+                # Bytes: whatever a keyboard sends is an answer, if only a wrong one.
+                line = sys.stdin.buffer.readline().decode("utf-8", "replace")
             finally:
                 if not line:  # the end of the input, or Ctrl-C: what follows gets a line of its own
                     Remarks().write("\n")

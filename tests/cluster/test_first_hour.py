@@ -161,6 +161,17 @@ def test_without_a_key_and_without_a_terminal_the_hint_is_one_that_helps(
     assert "ssh-copy-id login" in refused.stderr
 
 
+def test_a_password_that_nobody_can_type_is_asked_for_in_a_terminal(
+    newcomer: Newcomer, minicluster: Minicluster
+) -> None:
+    newcomer.take_key()
+    newcomer.write_config(port=PASSWORD_PORT)
+    with password_door(minicluster):
+        refused = newcomer.run("setup", "login", "--yes")
+    assert refused.returncode == 12
+    assert "run `scratchflow setup login` in a terminal" in refused.stderr
+
+
 def test_after_a_password_the_key_is_sent_and_loose_modes_are_mended(
     newcomer: Newcomer, minicluster: Minicluster
 ) -> None:

@@ -32,7 +32,7 @@ class Machine:
 
     def outcome(self, *arguments: str) -> dict[str, Any]:
         done = subprocess.run(
-            self.argv(*arguments, "--json"),
+            self.argv("--json", *arguments),
             cwd=ROOT,
             env=self.environment,
             stdin=subprocess.DEVNULL,
@@ -132,3 +132,18 @@ def test_a_store_that_is_no_place_is_refused_before_anybody_is_reached(
     refused = machine.outcome("setup", "nowhere.invalid", "--store", store)
     assert refused["exit_code"] == 2
     assert "`--store`" in refused["message"]
+
+
+@pytest.mark.parametrize("login", ["-oProxyCommand=x", "a b", "host;id", "x" * 400])
+def test_what_is_no_host_is_refused_before_ssh_hears_of_it(machine: Machine, login: str) -> None:
+    refused = machine.outcome("setup", "--", login)
+    assert (refused["code"], refused["exit_code"]) == ("usage.invalid", 2)
+    assert "not a host" in refused["message"]
+
+
+def test_keys_that_are_no_text_are_no_answer_and_break_nothing(machine: Machine) -> None:
+    with machine.terminal(SMALL, "setup") as terminal:
+        terminal.wait_for_question("as you type it after `ssh`")
+        terminal.press_bytes(b"\xff\x1b[A\r")
+        assert terminal.end() == 2
+        assert "is not a host as ssh takes it" in "".join(terminal.all_rows)

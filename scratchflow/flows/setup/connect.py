@@ -15,7 +15,7 @@ from scratchflow.reach.login import reach_login
 from scratchflow.ssh.config.hosts import hosts_in_config
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import resolve
-from scratchflow.ssh.transport.base import Transport
+from scratchflow.ssh.transport.base import LOGIN_COMMAND, Transport
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def connected(
                 break
             except AuthNeeded as error:
                 if not asker.can_ask:
-                    raise
+                    raise _in_a_terminal(error, login) from None
                 emit(Checked(name="login", ok=False, detail=str(error)))
                 help_with_keys(settings, error, asker)
             except HostNotFound:
@@ -68,3 +68,11 @@ def _not_found(settings: Settings) -> HostNotFound:
     known = f"hosts in your ssh config: {', '.join(hosts[:8])}" if hosts else ""
     remedy = known or "type it as you would after `ssh`, like `me@login.cluster.example`"
     return HostNotFound(host=login, suggestion=suggestion, remedy=remedy)
+
+
+def _in_a_terminal(error: AuthNeeded, login: str) -> AuthNeeded:
+    """There is no profile yet, so the command that can ask for a password is `setup` itself."""
+    if error.fields.get("command") != LOGIN_COMMAND:
+        return error
+    command = f"scratchflow setup {login}"
+    return AuthNeeded(**{**error.fields, "command": command})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 
@@ -15,7 +16,7 @@ from scratchflow.flows.setup.profiles import Known, known_profiles
 from scratchflow.flows.setup.setup import SetupOptions, set_up
 from scratchflow.model.errors import ClusterMissing, ConfigProfileNeeded, UsageInvalid
 from scratchflow.model.events import Emit, Log
-from scratchflow.model.profile import Profile
+from scratchflow.model.profile import LOGIN_PATTERN, Profile
 from scratchflow.model.results import ClusterSetUp
 from scratchflow.model.text import printable
 from scratchflow.reach.login import is_set_up
@@ -32,6 +33,9 @@ def set_up_chosen(caller: Caller, emit: Emit, options: SetupOptions, asker: Aske
     known = _known(caller)
     name = options.name or caller.asked.profile or ""
     login = options.login or _login_of(known, name, caller, asker)
+    if not re.fullmatch(LOGIN_PATTERN, login):
+        problem = f"`{login}` is not a host as ssh takes it, like `me@login.cluster.example`"
+        raise UsageInvalid(problem=problem, command="scratchflow setup")
     if not options.login and not name:
         name = (known.at(login) or [""])[0]
     chosen = msgspec.structs.replace(options, login=login, name=name)
