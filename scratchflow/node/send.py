@@ -50,18 +50,20 @@ def send_snapshot(context: NodeContext, notify: Notifier, asked: Send) -> Snapsh
         select = chosen_part(context, source, options)
         size, sha256 = (0, "") if asked.dry_run else _send(context, notify, source, select)
         counts = source.index.counts()
-        chosen = range(len(source.index))
-        entries = [entry for entry in chosen if select is None or select.entries[entry]]
-        files, chosen_bytes = source.index.files_among(entries)
+        members = _members(source, select)
         return SnapshotSent(
             snapshot=source.id,
             files=counts.files,
             bytes=counts.bytes,
-            written_files=files,
-            written_bytes=chosen_bytes,
+            written_files=members.files,
+            written_bytes=members.size_bytes,
             size_bytes=size,
             sha256=sha256,
         )
+
+
+def _members(source: Source, select: Selection | None) -> OwnMembers:
+    return OwnMembers(source.index, source.open_archive, select.entries if select else None)
 
 
 def _send(
@@ -103,7 +105,7 @@ def _write(
         _copy(source.open_archive(source.id), out, manifest, reached)
         return
     write_complete(
-        OwnMembers(source.index, source.open_archive, select.entries if select else None),
+        _members(source, select),
         out,
         archive_id=source.id,
         roots=source.roots,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import OrderedDict
 from collections.abc import Iterator
 from itertools import compress
@@ -35,9 +34,13 @@ class OwnMembers:
     ) -> None:
         self._index = index
         self._chosen = chosen or bytearray(b"\1") * len(index)
-        self.files, self.size_bytes = index.files_among(
-            array("I", compress(range(len(index)), self._chosen))
+        self._first_of = self._first_names()
+        kinds = bytes(compress(index.kinds(), self._chosen))
+        self.files = kinds.count(REGULAR >> 12)
+        doubled = sum(
+            index.size[entry] for entry, first in self._first_of.items() if entry != first
         )
+        self.size_bytes = sum(compress(index.size, self._chosen)) - doubled
         self._archives = Archives(index, open_archive)
         self._frames: OrderedDict[tuple[int, int], bytes] = OrderedDict()
 
@@ -49,7 +52,7 @@ class OwnMembers:
 
     def __iter__(self) -> Iterator[tuple[Member, Iterator[memoryview]]]:
         index = self._index
-        first_of = self._first_names()
+        first_of = self._first_of
         linked = bytearray(len(index))
         for entry, first in first_of.items():
             linked[entry] = entry != first
@@ -57,9 +60,8 @@ class OwnMembers:
             each and not link for each, link in zip(self._chosen, linked, strict=True)
         )
         for entry, _, path, _ in index.in_tar_order(others):
-            holder = index.hardlinks.get(entry, entry)  # whose place in the archive it is
-            member = self._member(holder, path)
-            yield member, self._content(holder) if member.kind == "file" else iter(())
+            member = self._member(entry, path)  # each name of a file has its place in the archive
+            yield member, self._content(entry) if member.kind == "file" else iter(())
         for entry, _, path, _ in index.in_tar_order(linked):
             first_path = index.path(first_of[entry])
             yield Member(path, "hardlink", 0, 0, 0, 0, link=first_path), iter(())

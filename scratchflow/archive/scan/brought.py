@@ -82,9 +82,6 @@ class _BroughtHandles(DirectoryHandles):
         super().__init__(tree, directory)
         self._root_group = root_group
 
-    def get(self, group: int) -> int:
-        return self._root if group <= self._root_group else super().get(group)
-
     def _open_down(self, ancestor: int, missing: list[int]) -> int:
         below = [group for group in missing if group > self._root_group]
         return super()._open_down(ancestor if len(below) == len(missing) else 0, below)

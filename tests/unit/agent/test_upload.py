@@ -64,6 +64,18 @@ def test_a_sender_that_fails_says_so_and_keeps_its_error() -> None:
     assert isinstance(upload.error, PermissionError)
 
 
+def test_a_quiet_sender_shows_that_it_lives_and_a_silent_one_is_given_up() -> None:
+    now_s = iter(range(0, 1_000_000, 3))
+
+    def clock() -> float:
+        return float(next(now_s))
+
+    quiet = [b"first", *[b""] * 500, b"last"]
+    assert b"".join(unframed(Upload(iter(quiet), clock).frames(), clock)) == b"firstlast"
+    with pytest.raises(StreamBroken, match="nothing came for 60 s"):
+        list(unframed(iter([b"\0\0", *[b""] * 500]), clock))
+
+
 def test_the_input_is_told_apart_from_its_end() -> None:
     receiving, sending = os.pipe()
     ended: list[str] = []

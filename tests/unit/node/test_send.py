@@ -60,7 +60,9 @@ def restored_digest(desk: Desk, place: Path) -> str:
 def test_of_a_file_with_several_names_any_may_be_chosen(
     desk: Desk, tmp_path: Path, later: bool
 ) -> None:
-    desk.write("work/a/first", "shared")
+    first = desk.write("work/a/first", "shared")
+    os.truncate(first, 4 << 20)
+    os.setxattr(first, "user.note", b"kept")
     for name in ("b/second", "c/third", "c/fourth"):
         (desk.work / name).parent.mkdir(exist_ok=True)
         os.link(desk.work / "a/first", desk.work / name)
@@ -76,11 +78,14 @@ def test_of_a_file_with_several_names_any_may_be_chosen(
         ]
     ):
         sent = send(desk, tmp_path / f"{number}.tar.lz4", paths=paths)
-        assert sent.written_files == len(names)
+        assert (sent.written_files, sent.written_bytes) == (len(names), 4 << 20)
         out = unpack(tmp_path / f"{number}.tar.lz4", tmp_path / f"out {number}") / "work"
         found = sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
         assert found == names
-        assert {(out / name).read_text() for name in names} == {"shared"}
+        one = out / names[0]
+        assert one.read_bytes() == first.read_bytes()
+        assert one.stat().st_blocks * 512 < one.stat().st_size
+        assert os.getxattr(one, "user.note") == b"kept"
         assert len({(out / name).stat().st_ino for name in names}) == 1
 
 

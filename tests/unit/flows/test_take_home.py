@@ -1,0 +1,66 @@
+"""What comes home is what was sent, or nothing appears."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from scratchflow.dispatch.cluster import Cluster
+from scratchflow.flows import take_home
+from scratchflow.model.errors import FileFailed, StreamBroken, TargetFull
+from scratchflow.model.events import Data, Event, Progress
+from scratchflow.model.requests import Send
+from scratchflow.model.results import SnapshotSent
+from scratchflow.node.transfer import new_file
+
+SENT = SnapshotSent(snapshot="s", files=1, bytes=1, written_files=1, written_bytes=1)
+
+
+class FakeCluster:
+    """Sends what the test says."""
+
+    def __init__(self, pieces: list[bytes], sha256: str) -> None:
+        self._pieces = pieces
+        self._sha256 = sha256
+
+    def at_workspace(self, *_: Any, emit: Callable[[Event], None]) -> SnapshotSent:
+        for piece in self._pieces:
+            emit(Data(content=piece))
+            emit(Progress(phase="send"))
+        return msgspec.structs.replace(SENT, sha256=self._sha256)
+
+
+def receive(target: Path, pieces: list[bytes], sha256: str) -> list[Event]:
+    told: list[Event] = []
+    cluster = cast("Cluster", FakeCluster(pieces, sha256))
+    with new_file(target, "0000") as descriptor:
+        take_home._receive(cluster, Send(), descriptor, told.append)
+    return told
+
+
+def test_the_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+    digest = hashlib.sha256(b"onetwo").hexdigest()
+    told = receive(tmp_path / "file", [b"one", b"two"], digest)
+    assert (tmp_path / "file").read_bytes() == b"onetwo"
+    assert {type(event) for event in told} == {Progress}
+
+
+@pytest.mark.parametrize("pieces", [[b"one"], [b"one", b"twO"], []])
+def test_bytes_that_differ_on_the_way_leave_no_file(tmp_path: Path, pieces: list[bytes]) -> None:
+    digest = hashlib.sha256(b"onetwo").hexdigest()
+    with pytest.raises(StreamBroken):
+        receive(tmp_path / "file", pieces, digest)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_here_is_told_as_that(tmp_path: Path) -> None:
+    with pytest.raises(TargetFull), take_home._errors_at(tmp_path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(FileFailed, match="elsewhere"), take_home._errors_at(tmp_path):
+        raise PermissionError(errno.EACCES, "Permission denied", "elsewhere")
