@@ -22,7 +22,7 @@ from scratchflow.ssh.transport.local import LocalTransport
 from tests.odd_tree import make_odd_tree, tree_digest
 from tests.unit.node.bring.test_sources import ID, packed
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture

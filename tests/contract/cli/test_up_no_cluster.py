@@ -14,7 +14,7 @@ import pytest
 
 from tests.terminal import ENTER, LARGE, SMALL, Terminal
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SIZES = pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
 
 

@@ -20,7 +20,7 @@ from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.testing.slurm_programs import SlurmPrograms
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = [sys.executable, "-m", "scratchflow"]
 CONFIG = '[profiles.aws]\nstore = "~/store"\n[profiles.aws.slurm]\ntime = "5:00"\n'
 

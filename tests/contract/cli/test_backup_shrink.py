@@ -15,7 +15,7 @@ import typer
 from scratchflow.cli import backup as cli
 from scratchflow.model.errors import ShrinkGuard, error_from_agent
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 class Machine:

@@ -14,7 +14,7 @@ import pytest
 
 from scratchflow.testing.slurm_programs import SlurmPrograms
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 FILE = """\
 # mine
 default_profile = "uni"

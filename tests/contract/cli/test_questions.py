@@ -13,7 +13,7 @@ from scratchflow.ssh.config import include
 from scratchflow.ssh.config.paths import SshPaths
 from tests.terminal import ENTER, LARGE, SMALL, Terminal
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SIZES = pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
 
 
