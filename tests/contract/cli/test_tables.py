@@ -26,7 +26,7 @@ sys.path.insert(0, {root!r})
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.testing.slurm import FakeJob, FakeSlurm
 with open({log!r}, "a") as log:
-    log.write("asked\n")
+    print("asked", file=log)
 slurm = FakeSlurm(user={user!r})
 slurm.jobs[41] = FakeJob(
     41, job_name("demo", "0123abcd"), {user!r}, "RUNNING", nodes="node-2", minutes=60, start={start}
@@ -149,7 +149,8 @@ class TestWatch:
             while len(seen) < 8:
                 terminal.wait_for_more()
                 seen.add(_time_left(terminal.rows))
-            assert asked() < 8 * once  # the seconds passed without a look at the cluster for each
+                # Seconds pass without a look at the cluster for each.
+                assert asked() < 8 * once
             assert terminal.text.count("time left") == 1
             assert terminal.rows[0].startswith("! the allocation ends in 9 min")
             assert "warning:" not in terminal.text
