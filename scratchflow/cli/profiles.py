@@ -126,13 +126,13 @@ def remove(
     def run(emit: Emit) -> ProfileRemoved:
         from scratchflow.flows import profiles as flow
 
-        def confirm(diff: str, what: str) -> bool:
+        def confirm(diff: str) -> bool:
             if yes or not (who.may_ask and sys.stdin.isatty()):
                 return yes
             emit(Asking())
             sys.stderr.write(f"{printable_lines(diff)}\n\n")
             try:
-                return typer.confirm(f"Make {what}?", err=True)
+                return typer.confirm(f"Remove profile `{which}`?", err=True)
             except typer.Abort:  # the end of the input is no answer
                 return False
 

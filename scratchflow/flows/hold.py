@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scratchflow.dispatch.cluster import Cluster
 from scratchflow.model.errors import EndedBySignal, ScratchflowError
-from scratchflow.model.events import Event, State
+from scratchflow.model.events import Event, Progress, State
 from scratchflow.model.requests import Hold, OpenJobs
 from scratchflow.model.results import JobsShown, NodeHeld
 from scratchflow.process.interrupted import Interrupted
@@ -35,6 +35,7 @@ def _what_became(cluster: Cluster, last: State) -> str:
     """The login host withdraws the request by itself; here it is looked whether it is gone."""
     if last.resumed:
         return f"Job {last.job_id} stays in the queue; `scratchflow clear` withdraws it."
+    cluster.emit(Progress(phase="withdrawing the request"))
     try:
         for _ in looks(_WITHDRAW_S, _LOOK_S):
             jobs = cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs

@@ -42,8 +42,8 @@ from scratchflow.model.results import (
 from scratchflow.ssh.config.paths import SshPaths
 
 Environment = Mapping[str, str]
-# Shows a change and asks whether to make it.
-Confirm = Callable[[str, str], bool]
+# Shows the change to the file and asks whether to make it.
+Confirm = Callable[[str], bool]
 
 # What the built-in profile differs in from a fresh one: a copy of it needs them in the file.
 _OF_LOCAL = ("login", "scheduler", "scratch", "store")
@@ -134,9 +134,9 @@ def remove(
     edit = plan_edits(place, {}, removals)
     if not dry_run:
         _require_released(caller, settings, emit)
-        what = f"the removal of profile `{name}`"
-        if not confirm(edit.diff(place), what):
-            raise Declined(what=what, by_hand=f"`{utf8_text(place)}`")
+        if not confirm(edit.diff(place)):
+            what, by_hand = f"the removal of profile `{name}`", f"edit `{utf8_text(place)}`"
+            raise Declined(what=what, by_hand=by_hand)
         apply_edits(place, {}, removals)
         forget(name)
     return ProfileRemoved(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import pty
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +42,18 @@ class Machine:
         (home / "bin").mkdir()
         self.programs = SlurmPrograms(home / "bin", getpass.getuser())
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
             "HOME": str(self.home),
             "PATH": f"{self.home}/bin:{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT),
         }
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "scratchflow", *arguments],
-            env=environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -212,3 +217,24 @@ def test_when_slurm_cannot_be_asked_a_warning_says_so(machine: Machine) -> None:
     done = machine.run("profiles", "remove", "uni", "--yes")
     assert "cannot tell whether profile `uni` holds a node" in done.stderr
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(("answer", "removed"), [("y\n", True), ("\n", False), ("\x04", False)])
+def test_in_a_terminal_remove_shows_the_change_and_asks(
+    machine: Machine, answer: str, removed: bool
+) -> None:
+    child, descriptor = pty.fork()
+    if child == 0:
+        argv = [sys.executable, "-m", "scratchflow", "profiles", "remove", "uni"]
+        os.execve(sys.executable, argv, {**machine.environment, "TERM": "xterm"})  # noqa: S606 - a terminal is what is tried
+    screen = ""
+    with os.fdopen(descriptor, "r+b", buffering=0) as keyboard:
+        with suppress(OSError):  # the terminal is gone
+            while shown := keyboard.read(1 << 16):
+                screen += shown.decode()
+                if screen.endswith("Remove profile `uni`? [y/N]: "):
+                    keyboard.write(answer.encode())
+        status = os.waitpid(child, 0)[1]
+    assert '-store = "/fsx/s"  # large' in screen
+    assert os.waitstatus_to_exitcode(status) == (0 if removed else 2)
+    assert ("profiles.uni" not in machine.file.read_text()) == removed
