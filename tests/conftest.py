@@ -1,12 +1,17 @@
-"""For all tests: property tests have no time limit, and write nothing into the checkout; Ctrl-C counts."""
+"""For all tests: property tests have no time limit, and write nothing into the checkout; Ctrl-C counts.
+
+What commands remember for later ones goes to a directory of the run, not to the home of whoever runs the tests.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
@@ -19,3 +24,11 @@ settings.load_profile("scratchflow")
 # tests that send one would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For the program as tests start it, and for flows that they call; a test may set its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
