@@ -10,7 +10,7 @@ from pathlib import Path
 from scratchflow.cluster.slurm.nodes import partitions, slurm_settings
 from scratchflow.disk.file_systems import file_system_of, is_shared
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors import SlurmMissing, SlurmUnreachable
 from scratchflow.model.requests import NOTHING, Nothing
 from scratchflow.model.results import PartitionSeen, PlaceSeen, Surveyed
 from scratchflow.workspace.usual_scratch import SCRATCHES
@@ -25,7 +25,7 @@ def survey(login: LoginHost, _: Nothing = NOTHING) -> Surveyed:
     """Looks and changes nothing. Slurm may be away: the rest is told all the same."""
     found: list[PartitionSeen] = []
     settings: Mapping[str, str] = {}
-    problem = ""
+    problem, has_slurm = "", True
     try:
         found = [
             PartitionSeen(name=one.name, is_default=one.default, max_time_s=one.max_time_s)
@@ -34,7 +34,7 @@ def survey(login: LoginHost, _: Nothing = NOTHING) -> Surveyed:
         ]
         settings = slurm_settings(login.slurm)
     except SlurmUnreachable as error:
-        problem = error.fields["reason"]
+        problem, has_slurm = error.fields["reason"], not isinstance(error, SlurmMissing)
     environment = login.environment
     return Surveyed(
         user=login.user,
@@ -45,6 +45,7 @@ def survey(login: LoginHost, _: Nothing = NOTHING) -> Surveyed:
         scratches=list(_scratches_here(environment)),
         node_tmp=settings.get("TmpFS", ""),
         slurm_problem=problem,
+        has_slurm=has_slurm,
     )
 
 

@@ -320,6 +320,19 @@ class SlurmUnreachable(ScratchflowError):
     retryable = True
 
 
+class SlurmMissing(SlurmUnreachable):
+    """The host does not have Slurm's commands, or not where they are looked for."""
+
+    code = "slurm.missing"
+    exit_code = 20
+    message = "`{host}` has no Slurm: {reason}"
+    hint = (
+        "is it the login host of a Slurm cluster? Where Slurm comes with a module, load that in your "
+        "`~/.bash_profile` on `{host}`, then try again"
+    )
+    retryable = False
+
+
 class AllocationPending(ScratchflowError):
     """The request was still waiting when the wait limit was reached."""
 

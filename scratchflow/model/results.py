@@ -705,6 +705,7 @@ class Surveyed(Result, frozen=True):
     # Slurm's own word for the nodes' temporary directory; empty when it does not answer.
     node_tmp: str = ""
     slurm_problem: str = ""
+    has_slurm: bool = True
 
 
 class SetupValue(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from scratchflow.cluster.command import (
     command_environment,
     local_run,
 )
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors import SlurmMissing, SlurmUnreachable
 from scratchflow.process.child import Completed
 
 ASK_TIMEOUT_S = 20.0
@@ -64,7 +64,8 @@ class Slurm(msgspec.Struct, frozen=True):
         except CommandUnanswered as error:
             raise self.unreachable(str(error)) from error
         except CommandMissing as error:
-            raise self.unreachable(f"there is no `{argv[0]}` on its PATH") from error
+            reason = f"there is no `{argv[0]}` on its PATH"
+            raise SlurmMissing(host=self.host, reason=reason) from error
         if done.returncode != 0 and out_of_reach(done.error_text):
             raise self.unreachable(done.last_line)
         return done

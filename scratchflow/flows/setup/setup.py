@@ -33,6 +33,7 @@ from scratchflow.model.errors import (
     Declined,
     SetupCancelled,
     SetupIncomplete,
+    SlurmMissing,
     SlurmUnreachable,
 )
 from scratchflow.model.events import Checked, Emit, Log, Progress
@@ -209,7 +210,8 @@ def _corrected(
 ) -> _Draft:
     """The draft with another value for what failed; raises when nobody can give one."""
     if seen.slurm_problem:
-        raise SlurmUnreachable(host=host, reason=seen.slurm_problem)
+        error = SlurmUnreachable if seen.has_slurm else SlurmMissing
+        raise error(host=host, reason=seen.slurm_problem)
     keys = [key for check in bad if (key := _key_of(check))]
     if not asker.can_ask or not keys:
         again = " ".join(["scratchflow setup", draft.login, *(_FLAGS[key] for key in keys)])

@@ -142,6 +142,7 @@ def test_what_is_no_host_is_refused_before_ssh_hears_of_it(machine: Machine, log
 
 
 def test_keys_that_are_no_text_are_no_answer_and_break_nothing(machine: Machine) -> None:
+    machine.environment["PYTHONIOENCODING"] = "utf-8:strict"  # as in most locales
     with machine.terminal(SMALL, "setup") as terminal:
         terminal.wait_for_question("as you type it after `ssh`")
         terminal.press_bytes(b"\xff\x1b[A\r")

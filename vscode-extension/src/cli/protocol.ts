@@ -814,6 +814,7 @@ export interface Surveyed {
   scratches: Array<PlaceSeen>;
   node_tmp?: string;
   slurm_problem?: string;
+  has_slurm?: boolean;
 }
 
 /** `up`: everything that is needed to work; `changed` when something had to be done for it. */

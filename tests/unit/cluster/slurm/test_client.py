@@ -11,9 +11,7 @@ import pytest
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered
 from scratchflow.cluster.slurm.client import Slurm, this_slurm
 from scratchflow.cluster.slurm.jobs import cancel, our_jobs
-from scratchflow.model.errors import (
-    SlurmUnreachable,
-)
+from scratchflow.model.errors import SlurmMissing, SlurmUnreachable
 from scratchflow.process.child import Completed
 from scratchflow.testing.command import completed
 
@@ -70,3 +68,14 @@ def test_this_slurm_is_the_one_of_the_users_own_path(tmp_path: Path) -> None:
     slurm = this_slurm({"PATH": f"{tmp_path}:/usr/bin:/bin", "SQUEUE_FORMAT": "%i"})
     assert slurm.user == pwd.getpwuid(os.getuid()).pw_name
     assert slurm.ask(["squeue", "x"]).text == ".x\n"
+
+
+def test_a_host_without_the_command_has_no_slurm() -> None:
+    def run(_: object, __: float) -> Completed:
+        raise CommandMissing("scontrol")
+
+    with pytest.raises(SlurmMissing) as caught:
+        Slurm(run, "alice", "login").ask(["scontrol", "ping"])
+    assert str(caught.value) == "`login` has no Slurm: there is no `scontrol` on its PATH"
+    assert caught.value.exit_code == 20
+    assert not caught.value.retryable

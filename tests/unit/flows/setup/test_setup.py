@@ -1,0 +1,121 @@
+"""What a failed check leads to: another value where a person can give one, else the error that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from scratchflow.flows.setup.profiles import Known, known_profiles
+from scratchflow.flows.setup.setup import SetupOptions, _corrected, _Draft, _draft
+from scratchflow.model.errors import (
+    ScratchflowError,
+    SetupIncomplete,
+    SlurmMissing,
+    SlurmUnreachable,
+)
+from scratchflow.model.results import Check
+from tests.unit.flows.setup.test_propose import cluster
+
+STORE = Check(name="store", ok=False, detail="no", fix="another one")
+TIME = Check(name="slurm", ok=False, detail="no", fix="`scratchflow config set slurm.time 10:00`")
+PARTITION = Check(name="slurm", ok=False, detail="no", fix="there are debug, gpu")
+TMUX = Check(name="tmux", ok=False, detail="not there", fix="install it")
+
+
+class Person:
+    """Gives the same answers in turn; nobody when there are none."""
+
+    agrees = False
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    @property
+    def can_ask(self) -> bool:
+        return bool(self.answers)
+
+    def tell(self, lines: Iterable[str]) -> None:
+        self.asked += lines
+
+    def text(self, question: str, default: str = "") -> str:
+        self.asked.append(f"{question} [{default}]")
+        return self.answers.pop(0) or default
+
+    def confirm(self, question: str, *, default: bool = True) -> bool:
+        raise AssertionError(question, default)
+
+    def letter(self, question: str, letters: str) -> str:
+        raise AssertionError(question, letters)
+
+    def choose(self, question: str, choices: Sequence[str]) -> str:
+        raise AssertionError(question, choices)
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> _Draft:
+    options = SetupOptions(login="login", values={"store": "/root/x"})
+    return _draft(tmp_path / "config.toml", Known({}), options, cluster())
+
+
+def values(draft: _Draft) -> dict[str, str]:
+    return {one.key: one.value for one in draft.values}
+
+
+@pytest.mark.parametrize(
+    ("check", "key", "default"),
+    [
+        (STORE, "store", "~/scratchflow"),
+        (TIME, "slurm.time", "00:10:00"),
+        (PARTITION, "slurm.partition", "debug"),
+    ],
+)
+def test_a_person_is_asked_for_the_value_that_failed(
+    draft: _Draft, check: Check, key: str, default: str
+) -> None:
+    person = Person("")
+    changed = _corrected(draft, [check], cluster(), "login", person)
+    assert default in person.asked[0]
+    assert values(changed)[key] == default
+
+
+def test_a_value_that_no_profile_may_hold_is_asked_for_again(draft: _Draft) -> None:
+    person = Person("relative/path", "/fsx/me")
+    changed = _corrected(draft, [STORE], cluster(), "login", person)
+    assert values(changed)["store"] == "/fsx/me"
+    assert any("must be an absolute path" in line for line in person.asked)
+
+
+def test_where_nobody_can_answer_the_flags_are_named(draft: _Draft) -> None:
+    with pytest.raises(SetupIncomplete) as caught:
+        _corrected(draft, [STORE, TIME], cluster(), "login", Person())
+    assert caught.value.exit_code == 10
+    assert "`scratchflow setup login --store PATH --time TIME`" in caught.value.shown_hint
+
+
+def test_what_no_value_mends_is_not_asked_for(draft: _Draft) -> None:
+    with pytest.raises(SetupIncomplete):
+        _corrected(draft, [TMUX], cluster(), "login", Person("anything"))
+
+
+@pytest.mark.parametrize(("has_slurm", "error"), [(True, SlurmUnreachable), (False, SlurmMissing)])
+def test_without_slurm_no_other_value_helps(
+    draft: _Draft, has_slurm: bool, error: type[ScratchflowError]
+) -> None:
+    away = cluster(slurm_problem="why", has_slurm=has_slurm, partitions=[])
+    with pytest.raises(error) as caught:
+        _corrected(draft, [PARTITION], away, "login", Person("anything"))
+    assert type(caught.value) is error
+    assert caught.value.exit_code == 20
+
+
+def test_a_profile_that_is_there_is_written_only_where_it_changes(tmp_path: Path) -> None:
+    place = tmp_path / "config.toml"
+    place.write_text('[profiles.uni]\nlogin = "login"\n')
+    known = known_profiles(place)
+    same = _draft(place, known, SetupOptions(login="login"), cluster())
+    assert (same.name, same.edit().diff(place)) == ("uni", "")
+    other = _draft(place, known, SetupOptions(login="login", values={"store": "/s"}), cluster())
+    assert other.edit().after == '[profiles.uni]\nlogin = "login"\nstore = "/s"\n'
