@@ -20,7 +20,7 @@ from scratchflow.model.errors import StreamBroken
 from scratchflow.model.events import Event, Progress
 from scratchflow.ssh.transport.local import LocalTransport
 from tests.odd_tree import make_odd_tree, tree_digest
-from tests.unit.node.bring.test_sources import ID, packed
+from tests.unit.node.bring.conftest import ID, packed
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -1,128 +1,21 @@
-"""`profiles` and `config get|unset` with the real program and a file that the user wrote."""
+"""`profiles` with the real program and a file that the user wrote."""
 
 from __future__ import annotations
 
-import getpass
-import json
 import os
 import pty
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from scratchflow.testing.slurm_programs import SlurmPrograms
-
-ROOT = Path(__file__).resolve().parents[3]
-FILE = """\
-# mine
-default_profile = "uni"
-
-[profiles.uni]
-store = "/fsx/s"  # large
-[profiles.uni.slurm]
-gpus = 2
-extra = ["--oversubscribe"]
-[profiles.uni.environment]
-variables = { CCACHE_DIR = "/tmp/c" }
-"""
-
-
-class Machine:
-    """A home with that file; its profile's login host is this machine, with the fake Slurm."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.file = home / ".config/scratchflow/config.toml"
-        self.file.parent.mkdir(parents=True)
-        self.file.write_text(FILE)
-        (home / "bin").mkdir()
-        self.programs = SlurmPrograms(home / "bin", getpass.getuser())
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {
-            "HOME": str(self.home),
-            "PATH": f"{self.home}/bin:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT),
-        }
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "scratchflow", *arguments],
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def outcome(self, *arguments: str) -> dict[str, Any]:
-        last: dict[str, Any] = json.loads(self.run(*arguments, "--json").stdout.splitlines()[-1])
-        return last
-
-    def data(self, *arguments: str) -> dict[str, Any]:
-        last = self.outcome(*arguments)
-        assert last["type"] == "summary", last
-        found: dict[str, Any] = last["data"]
-        return found
+from tests.contract.cli.written_file import FILE, Machine
 
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("key", "printed"),
-    [
-        ("store", "/fsx/s\n"),
-        ("slurm.gpus", "2\n"),
-        ("slurm.extra", '["--oversubscribe"]\n'),
-        ("slurm.time", "8:00:00\n"),
-        ("slurm.cpus_per_task", ""),
-        ("environment.variables", '{CCACHE_DIR = "/tmp/c"}\n'),
-        ("environment.variables.CCACHE_DIR", "/tmp/c\n"),
-        ("default_profile", "uni\n"),
-        ("profiles.uni.slurm.gpus", "2\n"),
-        ("profiles.local.scheduler", "none\n"),
-    ],
-)
-def test_get_prints_the_value_in_force_alone(machine: Machine, key: str, printed: str) -> None:
-    done = machine.run("config", "get", key)
-    assert (done.returncode, done.stdout, done.stderr) == (0, printed, "")
-
-
-def test_get_says_where_a_value_came_from(machine: Machine) -> None:
-    assert machine.data("config", "get", "slurm.gpus")["origin"] == str(machine.file)
-    assert machine.data("config", "get", "slurm.time")["origin"] == "default"
-    shown = machine.data("config", "get", "slurm.gpus", "--set", "slurm.gpus=1")
-    assert (shown["value"], shown["origin"]) == (1, "--set")
-
-
-@pytest.mark.parametrize("verb", ["get", "unset"])
-@pytest.mark.parametrize("key", ["slurm.gpu", "profiles.uni.slurm.gpu"])
-def test_a_key_that_does_not_exist_is_told_with_the_one_that_does(
-    machine: Machine, verb: str, key: str
-) -> None:
-    refused = machine.outcome("config", verb, key)
-    assert refused["code"] == "config.unknown_key"
-    assert f'in config {verb}; did you mean "slurm.gpus"?' in refused["message"]
-
-
-def test_unset_takes_one_line_out_and_leaves_the_rest(machine: Machine) -> None:
-    shown = machine.data("config", "unset", "slurm.gpus", "--dry-run")
-    assert "-gpus = 2" in shown["diff"]
-    assert machine.file.read_text() == FILE
-    machine.data("config", "unset", "slurm.gpus")
-    assert machine.file.read_text() == FILE.replace("gpus = 2\n", "")
-    again = machine.run("config", "unset", "slurm.gpus")
-    assert "`profiles.uni.slurm.gpus` is not set in" in again.stdout
-    machine.data("config", "unset", "default_profile")
-    assert "default_profile" not in machine.file.read_text()
 
 
 def test_a_copy_has_the_same_settings_and_names_of_its_own(machine: Machine) -> None:

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import shutil
-import sys
-import tempfile
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,40 +9,16 @@ import pytest
 from scratchflow.model.ages import short_id
 from tests.contract.people import PROGRAM, ROOT, Person
 from tests.oracle.clocks import why_no_clock
-from tests.terminal import CTRL_C, SMALL, Terminal
+from tests.terminal import SMALL, Terminal
 
 needs_clock = pytest.mark.skipif(bool(why_no_clock()), reason=why_no_clock())
 
 LONG = "everything that the reviewers asked for, and a few things that they did not ask for"
-SQUEUE = """#!{python}
-import os, sys, time
-sys.path.insert(0, {root!r})
-from scratchflow.cluster.slurm.request import job_name
-from scratchflow.testing.slurm import FakeJob, FakeSlurm
-with open({log!r}, "a") as log:
-    print("asked", file=log)
-slurm = FakeSlurm(user={user!r})
-slurm.jobs[41] = FakeJob(
-    41, job_name("demo", "0123abcd"), {user!r}, "RUNNING", nodes="node-2", minutes=60, start={start}
-)
-done = slurm([os.path.basename(sys.argv[0]), *sys.argv[1:]], 1)
-sys.stdout.buffer.write(done.stdout)
-sys.stderr.buffer.write(done.stderr)
-sys.exit(done.returncode)
-"""
 
 
 @pytest.fixture
 def person(tmp_path: Path) -> Person:
     return Person(tmp_path)
-
-
-@pytest.fixture
-def short_home() -> Iterator[Path]:
-    """So short that the workspace's path is no longer than a row."""
-    directory = Path(tempfile.mkdtemp(prefix="p-"))
-    yield directory
-    shutil.rmtree(directory)
 
 
 def on_screen(person: Person, *arguments: str, size: tuple[int, int] = SMALL) -> list[str]:
@@ -86,20 +56,6 @@ def test_verbose_shows_whole_ids_and_utc(person: Person) -> None:
     assert " UTC  full  1 file" in row
 
 
-def test_no_word_of_status_is_broken_and_it_ends_with_the_next_step(
-    short_home: Path,
-) -> None:
-    person = Person(short_home)
-    person.work.rmdir()
-    rows = on_screen(person, "status")
-    assert rows[-1] == "Next: `scratchflow create` makes the workspace"
-    person.data("create")
-    words = set(" ".join(person.says("status").split()).split(" "))
-    rows = on_screen(person, "status")
-    assert set(" ".join(" ".join(rows).split()).split(" ")) == words
-    assert rows[-1] == "Next: `scratchflow autobackup on` saves the workspace every 30 min"
-
-
 def test_a_remark_shows_short_ids_and_verbose_whole_ones(person: Person) -> None:
     first = person.saves("1")
     unchanged = person.says("backup")
@@ -112,54 +68,3 @@ def test_a_remark_shows_short_ids_and_verbose_whole_ones(person: Person) -> None
     assert f"from snapshot {first}" in person.says("status", "-v")
     last = person.lines("snapshots", "prune", "latest", "--yes")[-1]
     assert first in last["message"]
-
-
-class TestWatch:
-    """`status --watch` of a job of one hour that ends in ten minutes, as the fake Slurm tells it."""
-
-    @pytest.fixture
-    def person(self, person: Person, tmp_path: Path) -> Person:
-        programs = tmp_path / "bin"
-        programs.mkdir()
-        values = {"root": str(ROOT), "user": getpass.getuser(), "start": int(time.time()) - 3000}
-        values["log"] = str(tmp_path / "asked")
-        for name in ("squeue", "scontrol", "sacct", "srun"):
-            (programs / name).write_text(SQUEUE.format(python=sys.executable, **values))
-            (programs / name).chmod(0o755)
-        person.environment["PATH"] = f"{programs}:{person.environment['PATH']}"
-        config = tmp_path / ".config/scratchflow/config.toml"
-        config.parent.mkdir(parents=True)
-        config.write_text(
-            'default_profile = "demo"\n[profiles.demo]\nlogin = "local"\n'
-            f'scratch = "{tmp_path}/scratch"\nstore = "{tmp_path}/store"\n'
-        )
-        return person
-
-    def test_seconds_and_the_warning_count_down_and_ctrl_c_leaves_without_a_word(
-        self, person: Person, tmp_path: Path
-    ) -> None:
-        def asked() -> int:
-            return len((tmp_path / "asked").read_text().splitlines())
-
-        argv = [*PROGRAM, "status", "--watch"]
-        with Terminal(argv, person.environment, cwd=ROOT) as terminal:
-            terminal.wait_for("time left")
-            once = asked()
-            seen = {_time_left(terminal.rows)}
-            while len(seen) < 8:
-                terminal.wait_for_more()
-                seen.add(_time_left(terminal.rows))
-                # Seconds pass without a look at the cluster for each.
-                assert asked() < 8 * once
-            assert terminal.text.count("time left") == 1
-            assert terminal.rows[0].startswith("! the allocation ends in 9 min")
-            assert "warning:" not in terminal.text
-            terminal.press(CTRL_C)
-            assert terminal.end() == 0
-            assert "error" not in terminal.text
-            assert "node-2, job 41, until " in terminal.text
-            assert all(len(row) <= 80 for row in terminal.all_rows)
-
-
-def _time_left(rows: list[str]) -> str:
-    return next((row.split()[-3] for row in rows if row.startswith("time left")), "")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import shlex
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import typer
 
-from scratchflow.cli.call import Call
-from scratchflow.cli.examples import EXAMPLES, OTHER_WORDS, example_lines
 from scratchflow.cli.verbs import VERBS, parse
 from scratchflow.model.errors import UsageInvalid
 
@@ -38,30 +35,6 @@ def help_of(words: str) -> str:
     call = parse([*words.split(), "--help"])
     text: str = call.flow(lambda _: None).help
     return text
-
-
-@pytest.mark.parametrize("words", COMMANDS)
-def test_every_help_ends_with_examples_that_can_be_typed(
-    words: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "requirements.txt").write_text("six\n")
-    (tmp_path / "config").mkdir()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr("scratchflow.cli.node_request._last", lambda _: {})
-    assert 2 <= len(EXAMPLES[words]) <= 3
-    for line, _ in EXAMPLES[words]:
-        call = parse(shlex.split(line))
-        assert isinstance(call, Call)
-        assert call.op != "help"
-    assert any(line.split()[: len(words.split())] == words.split() for line, _ in EXAMPLES[words])
-    text = help_of(words)
-    assert text.rstrip().endswith("\n".join(example_lines(words)))
-    assert max(map(len, text.splitlines())) <= 80
-
-
-def test_there_are_no_examples_for_what_does_not_exist() -> None:
-    assert EXAMPLES.keys() == set(COMMANDS)
 
 
 @pytest.mark.parametrize("words", COMMANDS[1:])
@@ -99,9 +72,3 @@ def test_a_mistyped_word_is_told_with_the_right_one(line: str, said: str) -> Non
     with pytest.raises(UsageInvalid) as caught:
         parse(line.split())
     assert str(caught.value).endswith(said)
-
-
-def test_other_words_lead_to_commands_and_hide_none() -> None:
-    assert not OTHER_WORDS.keys() & VERBS.keys()
-    for command in OTHER_WORDS.values():
-        assert command.partition(" --")[0] in COMMANDS

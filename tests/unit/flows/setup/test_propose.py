@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.flows.setup.propose import LABELS, as_it_is, propose
-from scratchflow.flows.setup.table import proposal_lines, wrapped
+from scratchflow.flows.setup.propose import as_it_is, propose
 from scratchflow.model.profile import Profile
 from scratchflow.model.results import PartitionSeen, PlaceSeen, SetupValue, Surveyed
 
@@ -111,13 +110,3 @@ def test_a_profile_that_is_there_keeps_its_values() -> None:
     values = {one.key: one for one in as_it_is(Profile(store="/s"), {"scratch": "/t"})}
     assert (values["store"].value, values["store"].reason) == ("/s", "as it is")
     assert (values["scratch"].value, values["scratch"].reason) == ("/t", "your choice")
-
-
-def test_the_table_fits_the_terminal_and_breaks_no_word() -> None:
-    values = propose(cluster(stores=[HOME, FSX]), {}, alias="compile_machine_gpu", workspace="work")
-    lines = list(proposal_lines("uni", values, columns=80))
-    assert all(len(line) < 80 for line in lines)
-    text = " ".join(" ".join(lines).split())
-    for one in values:
-        assert f"{LABELS[one.key]} {one.value} {one.reason}" in text
-    assert all(len(line) < 80 for line in wrapped("word " * 60, columns=80))

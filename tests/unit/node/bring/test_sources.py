@@ -3,80 +3,23 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from scratchflow.model.errors import (
     CloneFailed,
-    ScratchflowError,
-    SnapshotDamaged,
     SourceUnusable,
-    StreamBroken,
     WorkspaceKnown,
     WorkspaceNotEmpty,
 )
 from scratchflow.model.requests import Create
-from scratchflow.model.results import WorkspaceCreated
-from scratchflow.node.bring.pack import collect, pack
 from scratchflow.node.create import create, ready_to_receive
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue
-from tests.odd_tree import make_odd_tree, tree_digest
-from tests.unit.conftest import Desk, make_desk
-
-ID = "20261115T093000Z-3f2a9c"
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> Desk:
-    """A desk without a workspace."""
-    desk = make_desk(tmp_path)
-    desk.work.rmdir()
-    desk.scratch.rmdir()
-    return desk
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    directory = tmp_path / "project"
-    directory.mkdir()
-    make_odd_tree(directory)
-    return directory
-
-
-def bring(desk: Desk, **asked: object) -> WorkspaceCreated:
-    return create(desk.context, desk.notify, Create(**asked))  # type: ignore[arg-type]  # by name
-
-
-def packed(directory: Path, name: str = "work", snapshot: str = ID) -> list[bytes]:
-    """What a laptop sends."""
-    pieces: list[bytes] = []
-
-    class Out:
-        def write(self, content: bytes, /) -> int:
-            pieces.append(bytes(content))
-            return len(content)
-
-    def silent(*_: object) -> None: ...
-
-    luggage = collect(directory, name, [], silent, tracked=False)
-    pack(luggage, Out(), snapshot=snapshot, level=0, warn=silent, progress=silent, threads=1)
-    return pieces
-
-
-def receiving(desk: Desk, pieces: Iterator[bytes] | list[bytes]) -> Desk:
-    return Desk(msgspec.structs.replace(desk.context, received=iter(pieces)), desk.events)
-
-
-def left_behind(desk: Desk) -> list[str]:
-    """What is on scratch and in the store, but for the lock's and the reserve's files."""
-    found = [*desk.scratch.rglob("*"), *desk.context.store.rglob("*.tar.lz4*")]
-    notes = desk.context.workspace.state
-    return [str(path) for path in found if path not in {notes, notes.parent}]
+from tests.odd_tree import tree_digest
+from tests.unit.conftest import Desk
+from tests.unit.node.bring.conftest import ID, bring, left_behind, packed, receiving
 
 
 def test_a_directory_becomes_workspace_and_first_snapshot(empty: Desk, project: Path) -> None:
@@ -89,47 +32,6 @@ def test_a_directory_becomes_workspace_and_first_snapshot(empty: Desk, project: 
     assert (manifest.purpose, manifest.message) == ("created", f"created from {project}")
     assert empty.backup().kind == "unchanged"
     assert verify_snapshots(empty.context, empty.notify, []).bad == []
-
-
-def test_an_archive_that_is_sent_becomes_the_first_snapshot(empty: Desk, project: Path) -> None:
-    ready = ready_to_receive(empty.context, empty.notify, Create())
-    assert (ready.workspace, ready.path) == ("work", str(empty.work))
-    desk = receiving(empty, packed(project, snapshot=ready.snapshot))
-    created = bring(desk, receives=ready.snapshot, named="laptop:project")
-    assert (created.snapshot, created.source) == (ready.snapshot, "laptop:project")
-    assert tree_digest(empty.work) == tree_digest(project)
-    assert verify_snapshots(empty.context, empty.notify, []).bad == []
-
-
-def test_one_that_breaks_off_leaves_nothing(empty: Desk, project: Path) -> None:
-    def cut() -> Iterator[bytes]:
-        yield packed(project)[0]
-        raise StreamBroken(reason="it ended too early")
-
-    with pytest.raises(StreamBroken):
-        bring(receiving(empty, cut()), receives=ID)
-    assert left_behind(empty) == []
-    assert empty.ids == []
-
-
-@pytest.mark.parametrize(
-    ("name", "snapshot"), [("other", ID), ("work/deeper", ID), ("work", "20261115T093000Z-ffffff")]
-)
-def test_an_archive_of_something_else_is_refused(
-    empty: Desk, project: Path, name: str, snapshot: str
-) -> None:
-    with pytest.raises(SnapshotDamaged, match="not the archive of this workspace"):
-        bring(receiving(empty, packed(project, name, snapshot)), receives=ID)
-    assert left_behind(empty) == []
-
-
-def test_bytes_that_are_no_archive_are_refused(empty: Desk) -> None:
-    for content in (b"", b"x", os.urandom(100_000)):
-        with pytest.raises(ScratchflowError):
-            bring(receiving(empty, [content]), receives=ID)
-        assert left_behind(empty) == []
-    with pytest.raises(StreamBroken):
-        bring(receiving(empty, []), receives="../../etc/x")
 
 
 def test_files_that_are_there_are_not_written_over(empty: Desk, project: Path) -> None:
@@ -208,22 +110,6 @@ def test_no_directory_is_told_with_the_way_to_the_laptop(empty: Desk, tmp_path: 
         assert "`laptop:DIR`" in refused.value.shown_hint
 
 
-def git(directory: Path, *words: str) -> None:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run(["git", *identity, *words], cwd=directory, check=True, capture_output=True)
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    directory = tmp_path / "repository"
-    directory.mkdir()
-    git(directory, "init", "-q")
-    (directory / "file").write_text("committed")
-    git(directory, "add", ".")
-    git(directory, "commit", "-qm", "one")
-    return directory
-
-
 def test_a_clone_is_made_whole_and_saved(empty: Desk, repository: Path) -> None:
     bring(empty, url=f"file://{repository}", dry_run=True)
     assert not empty.scratch.exists()
@@ -238,32 +124,4 @@ def test_a_clone_that_fails_leaves_nothing(empty: Desk, tmp_path: Path) -> None:
     with pytest.raises(CloneFailed, match="fatal: ") as failed:
         bring(empty, url=f"file://{tmp_path}/none")
     assert "laptop:DIR" in failed.value.shown_hint
-    assert left_behind(empty) == []
-
-
-def test_tracked_files_come_as_they_are_now_with_their_repository(
-    empty: Desk, repository: Path
-) -> None:
-    (repository / "file").write_text("changed")
-    (repository / "untracked").touch()
-    created = bring(empty, directory=str(repository), tracked=True)
-    assert (empty.work / "file").read_text() == "changed"
-    assert (created.left_out, created.left_out_paths) == (1, ["untracked"])
-    status = subprocess.run(
-        ["git", "-C", str(empty.work), "status", "--short"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert status.stdout == " M file\n"
-
-
-def test_tracked_needs_a_repository_of_its_own(
-    empty: Desk, project: Path, repository: Path
-) -> None:
-    with pytest.raises(SourceUnusable, match="not a git repository"):
-        bring(empty, directory=str(project), tracked=True)
-    git(repository, "worktree", "add", "-q", str(repository.parent / "linked"))
-    with pytest.raises(SourceUnusable, match="linked worktree"):
-        bring(empty, directory=str(repository.parent / "linked"), tracked=True)
     assert left_behind(empty) == []
