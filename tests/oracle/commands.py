@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -25,6 +26,8 @@ from tests.oracle.system_calls import SystemCall, killed_at, why_no_kills
 
 R = TypeVar("R", bound=Result)
 ROOT = Path(__file__).resolve().parents[2]
+# Why commands that ran beside others were refused, for the one who reads a failure.
+REFUSALS: deque[str] = deque(maxlen=3)
 # No command here has that much to do.
 _HANGS_AFTER_S = 120
 
@@ -145,7 +148,8 @@ class _Running:
             return "killed"
         try:
             self.summary(code)
-        except ScratchflowError:
+        except ScratchflowError as error:
+            REFUSALS.append(f"{error.code}: {error}")
             return "refused"
         return "done"
 

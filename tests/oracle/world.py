@@ -24,7 +24,7 @@ from scratchflow.model.results import (
 )
 from scratchflow.model.snapshot import Manifest
 from tests.oracle.clocks import SteppingClock, WallClock
-from tests.oracle.commands import commands_of
+from tests.oracle.commands import REFUSALS, commands_of
 from tests.oracle.desk import Desk
 from tests.oracle.killing import Outcome
 from tests.oracle.outside import Outside
@@ -186,7 +186,7 @@ class World(Desk):
             outcome = other()
         self._learn(before, self._photo(), None)
         if outcome != "done":
-            raise Broken(f"a backup beside another one was {outcome}")
+            raise Broken(f"a backup beside another one was {outcome}: {'; '.join(REFUSALS)}")
 
     def killed(
         self, command: str, at_call: int, snapshot: str = "latest", call: SystemCall = "write"

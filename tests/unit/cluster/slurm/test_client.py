@@ -71,8 +71,8 @@ def test_this_slurm_is_the_one_of_the_users_own_path(tmp_path: Path) -> None:
 
 
 def test_a_host_without_the_command_has_no_slurm() -> None:
-    def run(_: object, __: float) -> Completed:
-        raise CommandMissing("scontrol")
+    def run(argv: object, timeout_s: float) -> Completed:
+        raise CommandMissing(f"scontrol, for {argv} within {timeout_s}")
 
     with pytest.raises(SlurmMissing) as caught:
         Slurm(run, "alice", "login").ask(["scontrol", "ping"])
