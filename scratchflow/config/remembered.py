@@ -41,7 +41,7 @@ def recall(profile: str) -> Remembered:
     try:
         with _file(profile).open("rb") as file:
             found = msgspec.json.decode(file.read(_MOST_BYTES), type=Remembered)
-    except (OSError, ConfigBadValue, msgspec.DecodeError):
+    except (OSError, ConfigBadValue, UnicodeError, RecursionError, msgspec.DecodeError):
         return Remembered()
     return _plain(found)
 

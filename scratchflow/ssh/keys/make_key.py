@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import socket
 import subprocess
 from pathlib import Path
@@ -17,8 +18,11 @@ _TIMEOUT_S = 60.0
 def make_key(path: Path) -> None:
     """Makes an ed25519 key without a passphrase; a file that is there is never replaced."""
     make_private_directory(path.parent)
-    if path.exists():
-        raise _refusal(path, "there is a file already")
+    # ssh-keygen asks before it replaces the private half, and not before it replaces the public one.
+    for half in (path, path.with_name(f"{path.name}.pub")):
+        if os.path.lexists(half):
+            remedy = "log in with the key that it belongs to, or move it away"
+            raise SshConfigRefused(path=half, reason="there is a file already", remedy=remedy)
     comment = f"{getpass.getuser()}@{socket.gethostname()}"
     argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)]
     try:
