@@ -1,0 +1,62 @@
+"""What a person reads of `nodes`: what is free, what is not known, and which nodes fit the profile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scratchflow.cli.nodes import _shown
+from scratchflow.model.results import NodeRow, NodesShown
+
+
+def row(name: str, *partitions: str, **fields: Any) -> NodeRow:
+    usual: dict[str, Any] = {
+        "state": "idle",
+        "available": True,
+        "cpus": 8,
+        "cpus_free": 6,
+        "memory_bytes": 64 << 30,
+        "memory_free_bytes": 32 << 30,
+        "gpus": 0,
+        "gpus_free": 0,
+        "warm": None,
+    }
+    return NodeRow(name=name, partitions=partitions, **{**usual, **fields})
+
+
+def test_the_nodes_of_the_profiles_partitions_are_marked() -> None:
+    nodes = [row("n1", "dev"), row("n2", "gpu", "other"), row("n3", "devel"), row("n4")]
+    lines = list(_shown(NodesShown(nodes=nodes, partition="dev,gpu")))
+    marked = [line.split()[1] for line in lines[1:-1] if line.startswith("*")]
+    assert marked == ["n1", "n2"]
+    assert "`dev,gpu`" in lines[-1]
+
+
+def test_without_a_partition_nothing_is_marked_or_explained() -> None:
+    lines = list(_shown(NodesShown(nodes=[row("n1", "dev"), row("n2")])))
+    assert len(lines) == 3
+    assert not any(line.startswith("*") for line in lines)
+
+
+def test_what_slurm_does_not_tell_is_a_question_mark_and_not_a_number() -> None:
+    unknown = row("n1", memory_free_bytes=None, gpus=4, gpus_free=None)
+    line = list(_shown(NodesShown(nodes=[unknown])))[1]
+    assert line.split() == ["n1", "idle", "6", "of", "8", "?", "?", "of", "4", "-"]
+
+
+def test_nothing_free_is_told_as_zero() -> None:
+    full = row("n1", cpus_free=0, memory_free_bytes=0, gpus=4, gpus_free=0)
+    line = " ".join(list(_shown(NodesShown(nodes=[full])))[1].split())
+    assert "0 of 8" in line
+    assert "0 of 4" in line
+    assert "?" not in line
+
+
+def test_a_cluster_without_nodes_is_a_header() -> None:
+    assert len(list(_shown(NodesShown(nodes=[])))) == 1
+
+
+def test_foreign_text_cannot_steer_the_terminal() -> None:
+    odd = row("n1\x1b[2J", state="down\x07", warm="20261115T093000Z-3f2a9c")
+    text = "\n".join(_shown(NodesShown(nodes=[odd], partition="d\x1b")))
+    assert not {"\x1b", "\x07"} & set(text)
+    assert "3f2a9c" in text
