@@ -1,0 +1,93 @@
+"""What `--fix` does: only what the problems call for, and nothing that takes a node or removes a byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.flows.alias import places_of, show_alias
+from scratchflow.flows.mend import mend
+from scratchflow.model.errors import AllocationMissing
+from scratchflow.model.events import Log
+from scratchflow.model.requests import Hold
+from scratchflow.model.results import AutobackupSwitched, SessionReady
+from scratchflow.ssh.config.alias import point_alias
+from scratchflow.ssh.config.alias_text import AliasTarget
+from scratchflow.ssh.config.include import apply, plan_install
+from tests.unit.flows.test_allocate import HELD
+from tests.unit.flows.told import ToldCluster
+
+SWITCHED = AutobackupSwitched(enabled=True, changed=True, node="node-1", every_s=1800)
+SESSION = SessionReady(session="s", host="login1", is_here=True, argv=["tmux"])
+ANSWERS = {
+    "hold": msgspec.structs.replace(HELD, node="node-2"),
+    "autobackup on": SWITCHED,
+    "session": SESSION,
+}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> ToldCluster:
+    """One whose alias leads to `node-1`."""
+    cluster = ToldCluster(tmp_path, ANSWERS)
+    places = places_of(cluster.settings)
+    apply(plan_install(places))
+    point_alias(places, cluster.settings.profile.alias, AliasTarget("p", "node-1", "ada", "aws"))
+    return cluster
+
+
+def leads_to(cluster: ToldCluster) -> str | None:
+    alias = show_alias(cluster.settings)
+    assert alias
+    return None if alias.parked else alias.target
+
+
+def test_a_stale_alias_is_parked_once(cluster: ToldCluster) -> None:
+    assert mend(cluster, {"alias.stale"}) == ["parked `compile_machine`"]
+    assert leads_to(cluster) is None
+    assert cluster.done == []
+
+
+def test_an_alias_that_is_behind_follows_a_node_that_is_held_and_takes_none(
+    cluster: ToldCluster,
+) -> None:
+    assert mend(cluster, {"alias.behind"}) == ["pointed `compile_machine` at `node-2`"]
+    assert leads_to(cluster) == "node-2"
+    assert cluster.asked == [("hold", Hold(only_held=True), None)]
+
+
+@pytest.mark.parametrize("problem", ["overdue", "unknown", "other_settings"])
+def test_the_auto_backup_is_started_once_whatever_is_wrong_with_it(
+    cluster: ToldCluster, problem: str
+) -> None:
+    done = mend(cluster, {f"autobackup.{problem}", "autobackup.overdue"})
+    assert done == ["started the auto-backup again"]
+    assert cluster.done == ["autobackup on"]
+
+
+def test_all_at_once_is_told_as_it_is_done(cluster: ToldCluster) -> None:
+    done = mend(cluster, {"session.lost", "autobackup.overdue", "alias.behind"})
+    assert cluster.done == ["hold", "autobackup on", "session"]
+    assert [event.message for event in cluster.told if isinstance(event, Log)] == done
+    assert len(done) == 3
+
+
+def test_what_could_lose_something_is_left_to_the_user(cluster: ToldCluster) -> None:
+    problems = {"workspace.missing", "store.lost", "restore.unfinished", "snapshots.damaged"}
+    assert mend(cluster, problems) == []
+    assert (cluster.done, cluster.told, leads_to(cluster)) == ([], [], "node-1")
+
+
+def test_where_there_is_no_alias_none_is_made(tmp_path: Path) -> None:
+    cluster = ToldCluster(tmp_path, {})
+    assert mend(cluster, {"alias.stale", "alias.behind"}) == []
+    assert show_alias(cluster.settings) is None
+
+
+def test_a_node_that_went_meanwhile_leaves_the_alias_as_it_was(cluster: ToldCluster) -> None:
+    cluster._answers["hold"] = AllocationMissing(profile="p")
+    with pytest.raises(AllocationMissing):
+        mend(cluster, {"alias.behind"})
+    assert leads_to(cluster) == "node-1"

@@ -1,0 +1,158 @@
+"""`profiles` changes the user's file only as far as it was asked to, and removes no profile that is in use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scratchflow.config.remembered import recall, remember
+from scratchflow.config.settings import Asked, load_settings
+from scratchflow.dispatch.cluster import Caller
+from scratchflow.flows import profiles as module
+from scratchflow.flows.profiles import add, copy, list_profiles, remove, use
+from scratchflow.model.errors import (
+    AllocationHeld,
+    ConfigNoProfile,
+    Declined,
+    SlurmUnreachable,
+    UsageInvalid,
+)
+from scratchflow.model.events import Event, Warned
+from scratchflow.model.results import ProfileRemoved
+from tests.unit.flows.told import job
+
+FILE = """\
+# mine
+default_profile = "uni"
+
+[profiles.uni]
+login = "aws"  # the large one
+[profiles.uni.slurm]
+extra = ["--a b", "it's"]
+[profiles.uni.environment]
+variables = { A_B = "x = 1" }
+
+[profiles.lab]
+login = "lab"
+"""
+ENVIRONMENT = {"HOME": "/h", "USER": "u"}
+
+
+class Desk:
+    """The flows on a file of the user's."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", str(directory))
+        self.file = directory / "config.toml"
+        self.file.write_text(FILE)
+        self.asked = Asked(config=str(self.file))
+        self.events: list[Event] = []
+        self.jobs: Any = []
+        monkeypatch.setattr(module, "_open_jobs", self._open_jobs)
+
+    def _open_jobs(self, *_: object) -> Any:
+        if isinstance(self.jobs, Exception):
+            raise self.jobs
+        return self.jobs
+
+    def profile(self, name: str) -> Any:
+        asked = Asked(config=str(self.file), profile=name)
+        return load_settings(asked, ENVIRONMENT).profile
+
+    def remove(self, name: str, *, answer: bool = True, dry_run: bool = False) -> ProfileRemoved:
+        caller = Caller(self.asked, ENVIRONMENT)
+        return remove(caller, self.events.append, name, lambda *_: answer, dry_run=dry_run)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return Desk(tmp_path, monkeypatch)
+
+
+def test_the_list_has_the_built_in_one_and_marks_one_as_used(desk: Desk) -> None:
+    rows = list_profiles(desk.asked, ENVIRONMENT).profiles
+    assert [row.name for row in rows] == ["uni", "lab", "local"]
+    assert [row.name for row in rows if row.is_used] == ["uni"]
+    assert [row.name for row in rows if row.built_in] == ["local"]
+
+
+def test_a_copy_keeps_lists_tables_and_quotes_and_shares_no_names(desk: Desk) -> None:
+    copy(desk.asked, ENVIRONMENT, "uni", "long", {"slurm.time": "2-0"}, dry_run=False)
+    first, second = desk.profile("uni"), desk.profile("long")
+    assert second.slurm.extra == first.slurm.extra
+    assert second.environment.variables == {"A_B": "x = 1"}
+    assert (second.login, second.slurm.time) == ("aws", "2-0")
+    assert second.alias != first.alias
+    assert second.workspace != first.workspace
+    assert desk.file.read_text().startswith(FILE)
+
+
+def test_a_name_that_is_taken_or_unknown_changes_nothing(desk: Desk) -> None:
+    for name in ("uni", "local"):
+        with pytest.raises(UsageInvalid, match="already"):
+            add(desk.asked, ENVIRONMENT, name, {"login": "x"}, dry_run=False)
+    with pytest.raises(ConfigNoProfile):
+        copy(desk.asked, ENVIRONMENT, "none", "new", {}, dry_run=False)
+    assert desk.file.read_text() == FILE
+
+
+def test_dry_runs_show_the_change_and_do_not_make_it(desk: Desk) -> None:
+    shown = [
+        add(desk.asked, ENVIRONMENT, "new", {"login": "x"}, dry_run=True).diff,
+        use(desk.asked, ENVIRONMENT, "lab", dry_run=True).diff,
+        desk.remove("uni", dry_run=True).diff,
+    ]
+    assert all(shown)
+    assert desk.file.read_text() == FILE
+
+
+def test_use_of_what_is_used_is_no_change(desk: Desk) -> None:
+    assert not use(desk.asked, ENVIRONMENT, "uni", dry_run=False).changed
+    assert use(desk.asked, ENVIRONMENT, "lab", dry_run=False).changed
+    assert 'default_profile = "lab"' in desk.file.read_text()
+
+
+def test_a_profile_goes_with_its_default_and_what_was_remembered_and_says_what_stays(
+    desk: Desk,
+) -> None:
+    remember("uni", nodes=("node-1",))
+    remember("lab", nodes=("node-2",))
+    done = desk.remove("uni")
+    text = desk.file.read_text()
+    assert "uni" not in text
+    assert "[profiles.lab]" in text
+    assert done.default_profile == ""
+    assert (recall("uni").nodes, recall("lab").nodes) == ((), ("node-2",))
+    assert any("snapshots" in line and "`aws`" in line for line in done.stays)
+
+
+@pytest.mark.parametrize("held", [job(7), job(7, "pending")])
+def test_one_that_holds_a_node_or_waits_for_one_stays(desk: Desk, held: Any) -> None:
+    desk.jobs = [held]
+    with pytest.raises(AllocationHeld, match="7"):
+        desk.remove("uni")
+    assert desk.file.read_text() == FILE
+
+
+def test_a_no_changes_nothing(desk: Desk) -> None:
+    remember("uni", nodes=("node-1",))
+    with pytest.raises(Declined):
+        desk.remove("uni", answer=False)
+    assert desk.file.read_text() == FILE
+    assert recall("uni").nodes == ("node-1",)
+
+
+def test_when_nobody_can_say_whether_it_is_in_use_that_is_told(desk: Desk) -> None:
+    desk.jobs = SlurmUnreachable(host="aws", reason="down")
+    desk.remove("lab")
+    assert [event.code for event in desk.events if isinstance(event, Warned)] == [
+        "profile.not_asked"
+    ]
+    assert "lab" not in desk.file.read_text()
+
+
+def test_the_built_in_one_cannot_be_removed(desk: Desk) -> None:
+    with pytest.raises(UsageInvalid, match="built in"):
+        desk.remove("local")

@@ -1,0 +1,123 @@
+"""`up` does what is missing and nothing else, and says when the workspace is not the newest one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scratchflow.flows import up as module
+from scratchflow.flows.alias import places_of
+from scratchflow.flows.up import up
+from scratchflow.model.events import Log, Warned
+from scratchflow.model.requests import Hold
+from scratchflow.model.results import Allocated, AutobackupSwitched, Settled, UpAndRunning
+from scratchflow.ssh.config.alias import point_alias
+from scratchflow.ssh.config.alias_text import AliasTarget
+from tests.unit.flows.told import ToldCluster, give, job, seen
+
+OFF = AutobackupSwitched(enabled=True, changed=True, node="node-1", every_s=1800)
+ON = AutobackupSwitched(enabled=True, changed=False, node="node-1", every_s=1800)
+THERE = Settled(action="nothing", path="/scratch/u/work", snapshot=None)
+NEW = Allocated(
+    job_id=9,
+    node="node-9",
+    partition="dev",
+    end_time="then",
+    alias="a",
+    reused=False,
+    warm=None,
+    command="salloc …",
+)
+
+
+class Desk:
+    """`up` on a cluster with these answers; requests for a node are kept."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, **answers: Any) -> None:
+        usual = {"look": seen(job(1)), "settle": THERE, "autobackup on": ON}
+        given = {name.replace("_", " "): answer for name, answer in answers.items()}
+        self.cluster = give(monkeypatch, module, ToldCluster(directory, {**usual, **given}))
+        self.taken: list[Hold] = []
+        monkeypatch.setattr(module, "allocate_on", self._allocate)
+
+    def _allocate(self, _: object, request: Hold) -> Allocated:
+        self.taken.append(request)
+        return NEW
+
+    def alias_at(self, node: str) -> None:
+        target = AliasTarget("p", node, "ada", "aws")
+        settings = self.cluster.settings
+        point_alias(places_of(settings), settings.profile.alias, target)
+
+    def up(self, **request: Any) -> UpAndRunning:
+        return up(self.cluster.caller, self.cluster.emit, Hold(**request), run_editor=False)
+
+
+def test_when_all_is_there_nothing_is_taken_or_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, monkeypatch)
+    desk.alias_at("node-1")
+    done = desk.up()
+    assert (done.changed, done.reused, done.node, done.job_id) == (False, True, "node-1", 1)
+    assert desk.taken == []
+    assert desk.cluster.done == ["look", "settle", "autobackup on"]
+
+
+@pytest.mark.parametrize("held", [None, job(2, "pending")])
+def test_without_a_running_node_one_is_taken_before_the_workspace_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: Any
+) -> None:
+    desk = Desk(tmp_path, monkeypatch, look=seen(held))
+    done = desk.up()
+    assert (done.changed, done.node, done.job_id, done.end_time) == (True, "node-9", 9, "then")
+    assert desk.taken == [Hold()]
+
+
+def test_an_alias_that_leads_elsewhere_and_a_node_that_is_wished_for_go_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, monkeypatch)
+    desk.alias_at("node-3")
+    desk.up()
+    desk.alias_at("node-1")
+    desk.up(node="node-4")
+    assert desk.taken == [Hold(), Hold(node="node-4")]
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        {"autobackup_on": OFF},
+        {"settle": Settled(action="created", path="/w", snapshot="s")},
+        {"settle": Settled(action="restored", path="/w", snapshot="s")},
+    ],
+)
+def test_each_thing_that_was_missing_is_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, news: dict[str, Any]
+) -> None:
+    assert Desk(tmp_path, monkeypatch, **news).up().changed
+
+
+def test_a_workspace_that_is_not_the_newest_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind = Settled(action="nothing", path="/w", snapshot=None, newer="20261115T093000Z-3f2a9c")
+    desk = Desk(tmp_path, monkeypatch, settle=behind)
+    desk.up()
+    (warning,) = [event for event in desk.cluster.told if isinstance(event, Warned)]
+    assert warning.code == "workspace.behind"
+    assert "3f2a9c" in warning.message
+    assert any(isinstance(event, Log) for event in desk.cluster.told)
+
+
+def test_a_dry_run_foretells_and_touches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, monkeypatch, look=seen())
+    done = desk.up(dry_run=True)
+    assert (done.dry_run, done.changed, done.command) == (True, True, "salloc …")
+    assert (done.workspace, done.autobackup, done.editor.opened) == (None, None, False)
+    assert desk.cluster.done == ["look"]
