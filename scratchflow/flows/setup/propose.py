@@ -33,7 +33,7 @@ def propose(
     wanted = given.get("slurm.partition") or partition.value
     proposed = [
         partition,
-        _time(wanted, seen.partitions),
+        time_for(wanted, seen.partitions),
         _store(seen.stores),
         _scratch(seen),
         SetupValue(key="workspace", value=workspace, reason="your files, beneath scratch"),
@@ -78,7 +78,7 @@ def _partition(partitions: Sequence[PartitionSeen]) -> SetupValue:
     return SetupValue(key="slurm.partition", value=default.name, reason=reason)
 
 
-def _time(partition: str, partitions: Sequence[PartitionSeen]) -> SetupValue:
+def time_for(partition: str, partitions: Sequence[PartitionSeen]) -> SetupValue:
     """Eight hours, or what the partition gives at most: some Slurms let a longer request wait for ever."""
     limit_s = next((one.max_time_s for one in partitions if one.name == partition), None)
     if limit_s is not None and limit_s < _LONGEST_S:

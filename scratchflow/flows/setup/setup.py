@@ -26,7 +26,7 @@ from scratchflow.flows.setup.profiles import (
     own_workspace,
     shared_in_words,
 )
-from scratchflow.flows.setup.propose import GIVEN, LABELS, as_it_is, propose
+from scratchflow.flows.setup.propose import GIVEN, LABELS, as_it_is, propose, time_for
 from scratchflow.flows.setup.table import proposal_lines, wrapped
 from scratchflow.model.errors import (
     ConfigBadValue,
@@ -93,9 +93,15 @@ class _Draft(msgspec.Struct, frozen=True):
         """The profile as it will be, so that it is tried before it is written."""
         return settings_in(self.edit().after, self.place, self.name)
 
+    def value(self, key: str) -> SetupValue:
+        nothing = SetupValue(key=key, value="", reason="")
+        return next((one for one in self.values if one.key == key), nothing)
+
     def with_value(self, key: str, value: str) -> _Draft:
-        new = SetupValue(key=key, value=value, reason=GIVEN)
-        values = [new if one.key == key else one for one in self.values]
+        return self.with_one(SetupValue(key=key, value=value, reason=GIVEN))
+
+    def with_one(self, new: SetupValue) -> _Draft:
+        values = [new if one.key == new.key else one for one in self.values]
         if new not in values:
             values.append(new)
         return msgspec.structs.replace(self, values=values)
@@ -185,7 +191,7 @@ def _agree(
             return draft, checks
         if not asker.can_ask:
             raise Declined(what=f"the profile `{draft.name}`", by_hand="scratchflow config set")
-        changed = _asked(draft, ssh_plan, asker)
+        changed = _asked(draft, seen, ssh_plan, asker)
         if changed is None:
             return draft, checks
         draft = changed
@@ -244,7 +250,7 @@ def _ask_value(draft: _Draft, key: str, default: str, asker: Asker) -> _Draft:
         try:
             changed.edit()
         except ConfigBadValue as error:
-            asker.tell([f"✗ {error.fields['problem']}"])
+            asker.tell([f"✗ {LABELS.get(key, key)}: {error.fields['problem']}"])
             continue
         return changed
 
@@ -254,7 +260,7 @@ def _changes(draft: _Draft, ssh_plan: include.Plan) -> bool:
     return edit.after != edit.before or ssh_plan.changes
 
 
-def _asked(draft: _Draft, ssh_plan: include.Plan, asker: Asker) -> _Draft | None:
+def _asked(draft: _Draft, seen: Surveyed, ssh_plan: include.Plan, asker: Asker) -> _Draft | None:
     """None when the draft is agreed to; a changed draft to check again; raises on a no."""
     asker.tell(["", *proposal_lines(draft.name, draft.values), "", *_files(draft, ssh_plan)])
     while True:
@@ -264,14 +270,21 @@ def _asked(draft: _Draft, ssh_plan: include.Plan, asker: Asker) -> _Draft | None
         if answer == "n":
             raise SetupCancelled(login=draft.login)
         if answer == "c":
-            return _ask_each(draft, asker)
+            return _ask_each(draft, seen, asker)
         asker.tell([draft.edit().diff(draft.place), ssh_plan.diff, ""])
 
 
-def _ask_each(draft: _Draft, asker: Asker) -> _Draft:
+def _ask_each(draft: _Draft, seen: Surveyed, asker: Asker) -> _Draft:
+    """Every value in turn; one that is kept keeps its reason. The time follows another partition."""
     asker.tell(["Enter keeps a value."])
-    for one in draft.values:
-        draft = _ask_value(draft, one.key, one.value, asker)
+    for key in [one.key for one in draft.values]:
+        before = draft.value(key)
+        changed = _ask_value(draft, key, before.value, asker)
+        if changed.value(key).value == before.value:
+            continue
+        draft = changed
+        if key == "slurm.partition" and draft.is_new and draft.value("slurm.time").reason != GIVEN:
+            draft = draft.with_one(time_for(changed.value(key).value, seen.partitions))
     return draft
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.flows.setup.profiles import Known, known_profiles
-from scratchflow.flows.setup.setup import SetupOptions, _corrected, _Draft, _draft
+from scratchflow.flows.setup.setup import SetupOptions, _ask_each, _corrected, _Draft, _draft
 from scratchflow.model.errors import (
     ScratchflowError,
     SetupIncomplete,
@@ -119,3 +119,15 @@ def test_a_profile_that_is_there_is_written_only_where_it_changes(tmp_path: Path
     assert (same.name, same.edit().diff(place)) == ("uni", "")
     other = _draft(place, known, SetupOptions(login="login", values={"store": "/s"}), cluster())
     assert other.edit().after == '[profiles.uni]\nlogin = "login"\nstore = "/s"\n'
+
+
+def test_a_value_that_is_kept_keeps_its_reason_and_the_time_follows_the_partition(
+    draft: _Draft,
+) -> None:
+    person = Person("gpu", "", "", "", "", "")
+    changed = _ask_each(draft, cluster(), person)
+    assert changed.value("slurm.partition").value == "gpu"
+    assert changed.value("slurm.time").value == "08:00:00"
+    assert "time [08:00:00]" in person.asked
+    for key in ("scratch", "workspace", "alias"):
+        assert changed.value(key) == draft.value(key)
