@@ -25,7 +25,7 @@ def up(
     login: Annotated[
         str,
         typer.Argument(
-            metavar="[LOGIN]", help="The login host; a new one is set up first. See `setup`."
+            metavar="[LOGIN]", help="The login host, or a profile; a new host is set up first."
         ),
     ] = "",
     open_editor: Annotated[

@@ -46,7 +46,7 @@ def ready_to_work(
     caller: Caller, emit: Emit, login: str, asker: Asker, *, local: bool, dry_run: bool
 ) -> Caller:
     """`up`: the caller with a profile that is set up on this machine, set up now if need be."""
-    if dry_run and login and not _known(caller).at(login):
+    if dry_run and login and not _is_known(login, caller):
         problem = (
             f"`{login}` is not set up yet; `scratchflow setup {login} --dry-run` shows that part"
         )
@@ -70,7 +70,10 @@ def ready_to_work(
 
 
 def _ready_at(caller: Caller, emit: Emit, login: str, asker: Asker) -> Caller:
-    names = _known(caller).at(login)
+    known = _known(caller)
+    names = known.at(login)
+    if not names and login in known.profiles:  # a profile's name, where a host was expected
+        return _ready(_with_profile(caller, login), None, emit, asker)
     name = caller.asked.profile or (names[0] if names else "")
     if name in names:
         return _ready(_with_profile(caller, name), None, emit, asker)
@@ -136,6 +139,11 @@ def _chosen_login(asker: Asker, environment: Mapping[str, str]) -> str:
     question = "A number, or another host as you type it after `ssh`"
     answer = asker.choose(question, [*hosts, *here])
     return LOCAL if answer == _THIS_MACHINE else answer
+
+
+def _is_known(login: str, caller: Caller) -> bool:
+    known = _known(caller)
+    return login in known.profiles or bool(known.at(login))
 
 
 def _known(caller: Caller) -> Known:

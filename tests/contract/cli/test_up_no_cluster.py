@@ -148,3 +148,12 @@ def test_keys_that_are_no_text_are_no_answer_and_break_nothing(machine: Machine)
         terminal.press_bytes(b"\xff\x1b[A\r")
         assert terminal.end() == 2
         assert "is not a host as ssh takes it" in "".join(terminal.all_rows)
+
+
+def test_up_takes_the_name_of_a_profile_as_well(machine: Machine) -> None:
+    config = machine.home / ".config/scratchflow/config.toml"
+    config.parent.mkdir(parents=True)
+    places = f'scratch = "{machine.home}/s"\nstore = "{machine.home}/t"\n'
+    config.write_text(f'[profiles.mine]\nscheduler = "none"\n{places}')
+    assert machine.outcome("up", "mine")["type"] == "summary"
+    assert (machine.home / "s/work").is_dir()
