@@ -30,6 +30,10 @@ class GitFailed(Exception):
     """Git's own words, or why it could not be asked."""
 
 
+class GitMissing(GitFailed):
+    """There is no git on the PATH."""
+
+
 def tracked_files(directory: Path, environment: Mapping[str, str]) -> list[bytes]:
     """The paths in a directory that git tracks, those of submodules included."""
     listing = ["ls-files", "-z", "--cached", "--recurse-submodules"]
@@ -38,7 +42,7 @@ def tracked_files(directory: Path, environment: Mapping[str, str]) -> list[bytes
         done = run_child(
             [os.fsencode(word) for word in argv],
             timeout_s=LIST_S,
-            environment={**environment, "LC_ALL": "C"},
+            environment={**_without_repository(environment), "LC_ALL": "C"},
         )
     except OSError as error:
         raise GitFailed(f"`git` cannot be started: {error.strerror}") from None
@@ -59,7 +63,8 @@ def require_repository(url: str, environment: Mapping[str, str]) -> None:
 
 def _run(arguments: list[str], environment: Mapping[str, str], on_step: OnStep) -> None:
     # A URL like `ext::COMMAND` would run a command.
-    given = {**environment, **_UNATTENDED, "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}
+    plain = _without_repository(environment)
+    given = {**plain, **_UNATTENDED, "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}
     if environment.get("GIT_SSH_COMMAND"):
         given["GIT_SSH_COMMAND"] = environment["GIT_SSH_COMMAND"]
     try:
@@ -93,10 +98,16 @@ def _lines(descriptor: int) -> Iterator[bytes]:
     yield rest
 
 
+def _without_repository(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without what would make git look at another repository, as a hook of git finds it set."""
+    named = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"}
+    return {name: value for name, value in environment.items() if name not in named}
+
+
 def _git(environment: Mapping[str, str]) -> str:
     found = shutil.which("git", path=environment.get("PATH"))
     if found is None:
-        raise GitFailed("there is no `git`")
+        raise GitMissing("there is no `git` on the PATH")
     return found
 
 

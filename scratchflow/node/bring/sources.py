@@ -24,7 +24,7 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreOptions
 from scratchflow.node.snapshot.options import SnapshotOptions
-from scratchflow.process.git import GitFailed, clone, require_repository
+from scratchflow.process.git import GitFailed, GitMissing, clone, require_repository
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.workspace.staging import begin_incoming, occupied_roots, swap_in
 from scratchflow.workspace.workspace import STATE_NAME
@@ -151,18 +151,20 @@ def _bring_clone(
             finally:
                 remove_tree(incoming)
     except GitFailed as failed:
-        raise _clone_failed(context, request.url, str(failed)) from None
+        raise _clone_failed(context, request.url, failed) from None
     options = SnapshotOptions(message=f"created from {shown}", purpose="created")
     taken = backup(context, notify, options)
     counts = Counts(taken.files, 0, 0, taken.bytes)
     return Brought(shown, taken.snapshot or "", counts)
 
 
-def _clone_failed(context: NodeContext, url: str, words: str) -> CloneFailed:
+def _clone_failed(context: NodeContext, url: str, failed: GitFailed) -> CloneFailed:
     shown = without_password(url)
-    step = (
-        "the clone runs on the node with what your account has there (keys, credential helper), not with your "
-        "laptop's ssh agent; or clone it on the laptop, then `scratchflow create --from laptop:DIR`"
-    )
-    reason = words.replace(url, shown)
+    step = "clone it on the laptop, then `scratchflow create --from laptop:DIR`"
+    if not isinstance(failed, GitMissing):
+        step = (
+            "the clone runs on the node with what your account has there (keys, credential helper), not with "
+            f"your laptop's ssh agent; or {step}"
+        )
+    reason = str(failed).replace(url, shown)
     return CloneFailed(url=shown, host=f"`{context.node}`", reason=reason, next_step=step)

@@ -37,6 +37,8 @@ def test_tracked_files_are_those_of_the_index(
 ) -> None:
     assert sorted(tracked_files(repository, environment)) == [b"file", b"sub/odd \xff\n"]
     assert tracked_files(repository / "sub", environment) == [b"odd \xff\n"]
+    in_a_hook = {**environment, "GIT_DIR": "/nowhere", "GIT_INDEX_FILE": "/nowhere/index"}
+    assert len(tracked_files(repository, in_a_hook)) == 2
 
 
 def test_no_repository_is_told_in_gits_words(tmp_path: Path, environment: dict[str, str]) -> None:

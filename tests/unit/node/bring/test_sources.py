@@ -125,3 +125,18 @@ def test_a_clone_that_fails_leaves_nothing(empty: Desk, tmp_path: Path) -> None:
         bring(empty, url=f"file://{tmp_path}/none")
     assert "laptop:DIR" in failed.value.shown_hint
     assert left_behind(empty) == []
+
+
+def test_a_node_without_git_is_told_as_that_and_a_token_is_not_told(
+    empty: Desk, tmp_path: Path
+) -> None:
+    request = Create(url="https://me:token@host.invalid/x.git")
+    with pytest.raises(CloneFailed) as failed:
+        create(empty.context, empty.notify, request, {"PATH": str(tmp_path)})
+    assert "`https://host.invalid/x.git`" in str(failed.value)
+    assert "there is no `git` on the PATH" in str(failed.value)
+    assert failed.value.shown_hint.startswith("clone it on the laptop")
+    with pytest.raises(CloneFailed, match=r"host\.invalid") as failed:
+        create(empty.context, empty.notify, request)
+    assert "token" not in str(failed.value)
+    assert left_behind(empty) == []
