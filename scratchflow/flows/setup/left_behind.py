@@ -32,7 +32,7 @@ def _profile(settings: Settings) -> Iterator[LeftBehind]:
     if settings.exists and settings.origins.get("login") == str(settings.path):
         yield LeftBehind(
             what=f"the profile `{settings.name}` in {settings.path}",
-            how=f"delete `[profiles.{settings.name}]` and what belongs to it from that file",
+            how=f"`scratchflow profiles remove {settings.name}`",
         )
 
 
