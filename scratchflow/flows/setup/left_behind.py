@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,10 @@ import msgspec
 from scratchflow.config.settings import Settings
 from scratchflow.model.results import LeftBehind, NodesShown, StatusShown
 from scratchflow.model.text import counted
+
+_PLAIN_PATH = re.compile(r"[\w@%+=:,./~$-]+", re.ASCII)
+# What means something between double quotes; the only `$` in a path are those of `$USER` and `$HOME`.
+_SPECIAL = re.compile(r'["`\\]')
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -43,9 +48,10 @@ def _snapshots(settings: Settings, seen: Seen) -> Iterator[LeftBehind]:
         return
     number = "the snapshots" if count is None else counted(count, "snapshot")
     path = f"{profile.store.rstrip('/')}/{profile.workspace}"
+    command = f"rm -r {_far_word(path)}"
     yield LeftBehind(
         what=f"{number} in {path} on `{profile.login}`",
-        how=f"`ssh {profile.login} {shlex.quote(f'rm -r {path}')}`: gone for good",
+        how=f"`ssh {profile.login} {shlex.quote(command)}`: gone for good",
     )
 
 
@@ -56,8 +62,17 @@ def _copies(settings: Settings, seen: Seen) -> Iterator[LeftBehind]:
     path = f"{settings.profile.scratch.rstrip('/')}/{settings.profile.workspace}"
     yield LeftBehind(
         what=f"copies of the workspace on the scratch of {', '.join(warm)}",
-        how=f"`rm -r {path}` in a job on each, or leave them to the cluster's own clean-up",
+        how=f"`rm -r {_far_word(path)}` in a job on each, or leave them to the cluster's own clean-up",
     )
+
+
+def _far_word(path: str) -> str:
+    """One word for a shell of the cluster, which fills in `~` and `$USER` and takes the rest as it is."""
+    if _PLAIN_PATH.fullmatch(path):
+        return path
+    home, rest = ("~/", path[2:]) if path.startswith("~/") else ("", path)
+    escaped = _SPECIAL.sub(r"\\\g<0>", rest)
+    return f'{home}"{escaped}"'
 
 
 def _cache() -> Iterator[LeftBehind]:
