@@ -1,0 +1,153 @@
+"""Which cluster is meant: what is said goes first, one that is known is not asked for, and nothing is guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scratchflow.config.settings import Asked
+from scratchflow.dispatch.cluster import Caller
+from scratchflow.flows.setup import which as module
+from scratchflow.flows.setup.setup import SetupOptions
+from scratchflow.flows.setup.which import ready_to_work, set_up_chosen
+from scratchflow.model.errors import ClusterMissing, ConfigProfileNeeded, UsageInvalid
+from scratchflow.model.events import Event, Log
+from scratchflow.model.results import ClusterSetUp
+from tests.unit.flows.setup.answers import NOBODY, Answers
+
+ONE = '[profiles.uni]\nlogin = "aws"\n'
+TWO = f'{ONE}[profiles.lab]\nlogin = "lab"\n'
+
+
+class Desk:
+    """What is set up is noted and not done."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.file = directory / "config.toml"
+        self.environment = {"HOME": str(directory), "PATH": "", "USER": "u"}
+        self.begun: list[tuple[str, str]] = []
+        self.told: list[Event] = []
+        self.is_default = True
+        monkeypatch.setenv("HOME", str(directory))
+        monkeypatch.setenv("XDG_DATA_HOME", str(directory / "data"))
+        monkeypatch.setattr(module, "set_up", self._set_up)
+        monkeypatch.setattr(module, "hosts_in_config", lambda _: ["aws", "lab"])
+        monkeypatch.setattr(module, "is_set_up", lambda settings: settings.name == "uni")
+
+    def _set_up(self, *given: Any, may_ask: bool) -> ClusterSetUp:
+        options: SetupOptions = given[3]
+        assert not may_ask  # as the caller has it
+        self.begun.append((options.name, options.login))
+        return ClusterSetUp(
+            profile=options.name or "new",
+            login=options.login,
+            reached_by="",
+            agent="",
+            python="",
+            config_diff="",
+            ssh_config_diff="",
+            checks=[],
+            is_default=self.is_default,
+        )
+
+    def caller(self, text: str = "", profile: str | None = None) -> Caller:
+        self.file.write_text(text)
+        return Caller(Asked(config=str(self.file), profile=profile), self.environment)
+
+    def set_up(self, caller: Caller, asker: Answers, login: str = "", name: str = "") -> None:
+        set_up_chosen(caller, self.told.append, SetupOptions(login=login, name=name), asker)
+
+    def up(self, caller: Caller, asker: Answers, login: str = "", **flags: bool) -> str | None:
+        options = {"local": False, "dry_run": False, **flags}
+        return ready_to_work(caller, self.told.append, login, asker, **options).asked.profile
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return Desk(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("text", "profile", "login", "begun"),
+    [
+        (ONE, None, "", ("uni", "aws")),
+        (ONE, None, "other", ("", "other")),
+        (TWO, "lab", "", ("lab", "lab")),
+        (f'default_profile = "lab"\n{TWO}', None, "", ("lab", "lab")),
+    ],
+)
+def test_what_is_known_is_not_asked_for(
+    desk: Desk, text: str, profile: str | None, login: str, begun: tuple[str, str]
+) -> None:
+    desk.set_up(desk.caller(text, profile), NOBODY, login)
+    assert desk.begun == [begun]
+
+
+def test_of_two_clusters_none_is_guessed(desk: Desk) -> None:
+    with pytest.raises(ConfigProfileNeeded) as needed:
+        desk.set_up(desk.caller(TWO), Answers())
+    assert "uni, lab" in needed.value.shown_hint
+    assert desk.begun == []
+
+
+@pytest.mark.parametrize(("answer", "login"), [("2", "lab"), ("", "aws"), ("me@x", "me@x")])
+def test_a_person_chooses_among_the_hosts_or_types_one(desk: Desk, answer: str, login: str) -> None:
+    desk.set_up(desk.caller(), Answers(answer))
+    assert desk.begun == [("", login)]
+
+
+@pytest.mark.parametrize("login", ["-oProxyCommand=x", "a b", "a;b", "$(x)"])
+def test_what_is_no_host_goes_no_further(desk: Desk, login: str) -> None:
+    for asker, typed in ((NOBODY, login), (Answers(login), "")):
+        with pytest.raises(UsageInvalid, match="not a host"):
+            desk.set_up(desk.caller(), asker, typed)
+    assert desk.begun == []
+
+
+def test_an_unknown_profile_without_a_host_is_refused(desk: Desk) -> None:
+    with pytest.raises(UsageInvalid, match="no profile `new`"):
+        desk.set_up(desk.caller(ONE, "new"), Answers())
+
+
+def test_up_begins_nothing_where_all_is_set_up(desk: Desk) -> None:
+    assert desk.up(desk.caller(ONE), NOBODY) is None
+    assert desk.up(desk.caller(TWO), NOBODY, "aws") == "uni"
+    assert desk.begun == []
+
+
+def test_up_sets_up_what_is_in_the_file_and_not_yet_here(desk: Desk) -> None:
+    caller = desk.caller(TWO, "lab")
+    assert desk.up(caller, NOBODY) == "lab"
+    assert desk.begun == []
+    assert desk.up(caller, Answers(agrees=True, can_ask=False)) == "lab"
+    assert desk.begun == [("lab", "lab")]
+
+
+def test_up_on_a_machine_without_a_cluster_asks_and_never_begins_one_by_itself(
+    desk: Desk,
+) -> None:
+    with pytest.raises(ClusterMissing):
+        desk.up(desk.caller(), NOBODY)
+    assert desk.up(desk.caller(), Answers("2")) == "local"
+    assert desk.begun == []
+    assert desk.up(desk.caller(), Answers("1", "1")) == "new"
+    assert desk.begun == [("", "aws")]
+
+
+def test_up_local_needs_no_question(desk: Desk) -> None:
+    assert desk.up(desk.caller(ONE), NOBODY, local=True) == "local"
+
+
+def test_a_dry_run_sets_nothing_up(desk: Desk) -> None:
+    with pytest.raises(UsageInvalid, match="setup other --dry-run"):
+        desk.up(desk.caller(ONE), Answers(), "other", dry_run=True)
+    assert desk.begun == []
+
+
+def test_one_that_is_not_the_default_says_how_to_call_it_next_time(desk: Desk) -> None:
+    desk.is_default = False
+    desk.up(desk.caller(ONE), Answers(), "other")
+    (remark,) = [event.message for event in desk.told if isinstance(event, Log)]
+    assert "`scratchflow up other`" in remark
