@@ -74,9 +74,6 @@ def create(
     CACHEDIR.TAG excludes stays behind. `--tracked` brings files as they are now, uncommitted changes included,
     and no untracked ones. A git URL is cloned on the node, with the keys and credentials that your account has
     there; your laptop's ssh agent is not used.
-
-    Examples: `scratchflow create --from laptop:~/thesis --tracked`,
-    `scratchflow create --from https://github.com/me/thesis.git`
     """
     _check_source(source, context.command_path, tracked=tracked)
     if env is Env.none and (python or packages or requirements):

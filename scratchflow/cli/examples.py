@@ -5,7 +5,7 @@ from __future__ import annotations
 # By the words after `scratchflow`; "" is the top. A line and its remark fit 80 columns.
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "": (
-        ("setup login.cluster.edu", "once: set up a cluster"),
+        ("up login.cluster.edu", "the first time: set up and start"),
         ("up", "start working"),
         ("clear", "save everything, give the node back"),
     ),
@@ -33,6 +33,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "create": (
         ("create", "an empty workspace"),
+        ("create --from laptop:~/thesis --tracked", "what git knows of it"),
         ("create --env venv --packages numpy", "with an environment"),
     ),
     "backup": (
@@ -41,8 +42,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "restore": (
         ("restore", "the newest"),
-        ("restore 20261115T093000Z-3f2a9c", "another"),
-        ("restore --path work/src --to /scratch/me/old", "a part of it"),
+        ("restore yesterday --path src/main.py", "one file as it was"),
+        ("restore --path results --to laptop:~/results", "take it home"),
     ),
     "autobackup": (
         ("autobackup on", "from now on, on the node"),
@@ -95,7 +96,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "snapshots export": (
         ("snapshots export /fsx/me/work.tar.lz4", "the newest"),
-        ("snapshots export /fsx/me/old.tar.lz4 latest", "the same"),
+        ("snapshots export laptop:thesis.tar.lz4", "to this machine"),
     ),
     "snapshots import": (
         ("snapshots import /fsx/me/w.tar.lz4", "as the newest"),

@@ -63,8 +63,7 @@ def restore(
     the difference, after a safety snapshot of whatever no snapshot holds yet. What could not be
     saved is not replaced: it stays as `NAME.before-ID`, or the restore refuses.
 
-    `--to laptop:DIR` takes files home, to the machine that you type on; it needs no node. Examples:
-    `scratchflow restore --path work/results --to laptop:~/results`, `scratchflow restore --to laptop:old`
+    `--to laptop:DIR` takes files home, to the machine that you type on; it needs no node.
     """
     if abandon and (snapshot != LATEST or paths or to or source or replace):
         problem = "`--abandon` takes no snapshot, and no option but `--dry-run`"

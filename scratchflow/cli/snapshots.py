@@ -240,7 +240,6 @@ def export(
 
     Every byte is checked on the way: of a damaged snapshot no file is written (exit code 31).
     `laptop:FILE` is a file of the machine that you type on, and needs no node.
-    Example: `scratchflow snapshots export laptop:thesis.tar.lz4`
     """
     here = on_laptop(file)
     if here is not None:

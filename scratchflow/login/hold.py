@@ -161,7 +161,9 @@ class _Ask(msgspec.Struct, frozen=True):
             login.remark(f"`{warm}` is warm: asking for it first")
             with suppress(AllocationPending, AllocationRefused):
                 return self._allocate(warm, Patience(_at_most(WARM_WAIT_S, asked.wait_s)))
-            login.remark(f"`{warm}` was not to be had; any node will do")
+            login.remark(
+                f"`{warm}`, which still holds a copy, is not available; asking for any node"
+            )
         return self._allocate(wanted, _patience(asked))
 
     def prefers(self, node: str | None) -> bool:

@@ -538,7 +538,7 @@ class WorkspaceFailed(ScratchflowError):
     code = "workspace.failed"
     exit_code = 1
     message = "`{path}`: {reason}"
-    hint = "check that `{path}` is yours to write, and that its disk is well"
+    hint = "check that you may write to `{path}`, and that its disk has no errors (`dmesg`, `df -h {path}`)"
 
 
 class SourceUnusable(ScratchflowError):
@@ -912,7 +912,7 @@ class AutobackupFailed(ScratchflowError):
 
     code = "autobackup.failed"
     exit_code = 24
-    message = "the auto-backup on `{node}` did not do as told: {reason}"
+    message = "could not switch the auto-backup on `{node}`: {reason}"
     hint = "`{log}` on the cluster has its last words; `scratchflow doctor` checks the rest"
     retryable = True
 

@@ -187,7 +187,7 @@ function nodesText(nodes: readonly NodeRow[]): string {
 
 function nodesLegend(nodes: readonly NodeRow[]): string {
   const words = ['The fuller a box, the more is free there.'];
-  if (nodes.some(({ available }) => !available)) words.push('Dashed: not to be had now.');
+  if (nodes.some(({ available }) => !available)) words.push('Dashed: not available now.');
   if (nodes.some(({ warm }) => warm !== null))
     words.push('Warm: still holds a copy of your workspace.');
   return words.join(' ');

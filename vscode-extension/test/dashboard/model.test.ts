@@ -48,7 +48,7 @@ test('legends explain what there is to see, and nothing else', () => {
   const shown = dashboard(all);
   expect(shown.timeline.legend).toContain('Dashed: damaged.');
   expect(shown.nodesLegend).toContain('Warm: still holds a copy of your workspace.');
-  expect(shown.nodesLegend).toContain('Dashed: not to be had now.');
+  expect(shown.nodesLegend).toContain('Dashed: not available now.');
   const plainest = dashboard({ ...all, snapshots: all.snapshots.slice(0, 2), nodes: [node('a')] });
   expect(plainest.timeline.legend).not.toContain('Dashed');
   expect(plainest.nodesLegend).toBe('The fuller a box, the more is free there.');
