@@ -1,0 +1,180 @@
+"""`setup --remove` takes back what `setup` did, and nothing that another profile or a job still uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from scratchflow.config.settings import Asked
+from scratchflow.flows.setup import remove as module
+from scratchflow.flows.setup.remove import RemoveOptions, remove
+from scratchflow.model.errors import AgentMissing, AllocationHeld, ConnectionLost, Declined
+from scratchflow.model.results import AllocationShown, JobsShown, NodesShown, SetupRemoved
+from scratchflow.ssh.config import include
+from scratchflow.ssh.config.alias import park_alias, read_alias
+from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.ssh.transport.local import LocalTransport
+from tests.unit.flows.setup.answers import NOBODY, Answers
+from tests.unit.flows.told import job, seen
+
+USERS_LINES = "Host mine\n  User ada\n"
+YES = Answers(agrees=True, can_ask=False)
+
+
+class Laptop:
+    """Two profiles that are set up, and a cluster that answers what a test says."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.places = SshPaths.of(str(directory / "ssh/config"))
+        self.places.config.parent.mkdir()
+        self.places.config.write_text(USERS_LINES)
+        include.apply(include.plan_install(self.places))
+        self.file = directory / "config.toml"
+        self.ours: list[AllocationShown] = []
+        self.others: list[AllocationShown] = []
+        self.failure: Exception | None = None
+        self.uninstalled = 0
+        monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
+        monkeypatch.setattr(module, "reach_login", self._reach)
+        monkeypatch.setattr(module, "call", self._call)
+        monkeypatch.setattr(module, "uninstall", self._uninstall)
+
+    def profiles(self, **logins: str) -> None:
+        """A profile each, with an alias of its name that is parked."""
+        ssh = f'ssh_config = "{self.places.config}"'
+        texts = [
+            f'[profiles.{name}]\nlogin = "{login}"\nalias = "{name}"\n{ssh}\n'
+            for name, login in logins.items()
+        ]
+        self.file.write_text("".join(texts))
+        for name in logins:
+            park_alias(self.places, name)
+
+    @contextmanager
+    def _reach(self, *_: object, **__: object) -> Iterator[LocalTransport]:
+        if self.failure:
+            raise self.failure
+        yield LocalTransport()
+
+    def _call(self, _: object, request: Any, *__: object, **___: object) -> Any:
+        jobs = self.others if request.arguments.get("any_profile") else self.ours
+        answers = {"jobs open": JobsShown(jobs=jobs), "look": seen(), "nodes": NodesShown(nodes=[])}
+        return msgspec.to_builtins(answers[request.do])
+
+    def _uninstall(self, _: object) -> None:
+        self.uninstalled += 1
+
+    def remove(self, asker: Answers = YES, **options: bool) -> SetupRemoved:
+        asked = Asked(config=str(self.file), profile="uni")
+        wanted = RemoveOptions(**options)
+        return remove(asked, {"HOME": "/h"}, lambda _: None, asker, wanted, may_ask=False)
+
+    @property
+    def aliases(self) -> list[str]:
+        return [name for name in ("uni", "lab") if read_alias(self.places, name)]
+
+    @property
+    def is_untouched(self) -> bool:
+        return "uni" in self.aliases and self.places.config.read_text() != USERS_LINES
+
+
+@pytest.fixture
+def laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laptop:
+    return Laptop(tmp_path, monkeypatch)
+
+
+def test_the_users_ssh_config_is_as_it_was_before(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    done = laptop.remove()
+    assert laptop.places.config.read_text() == USERS_LINES
+    assert laptop.aliases == []
+    assert (done.agent_removed, laptop.uninstalled, done.kept) == (True, 1, [])
+    assert any("profile `uni`" in left.what for left in done.left)
+
+
+def test_a_dry_run_asks_nobody_and_changes_nothing(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    laptop.failure = AssertionError("reached")
+    done = laptop.remove(NOBODY, dry_run=True)
+    assert done.ssh_config_diff
+    assert done.dry_run
+    assert laptop.is_untouched
+
+
+def test_a_profile_that_holds_a_node_stays_set_up(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    for held in (job(7), job(7, "pending")):
+        laptop.ours = [held]
+        with pytest.raises(AllocationHeld, match="7"):
+            laptop.remove()
+    assert laptop.is_untouched
+    assert laptop.uninstalled == 0
+
+
+@pytest.mark.parametrize("asker", [Answers(False), NOBODY], ids=["no", "nobody"])
+def test_without_an_agreement_everything_stays(laptop: Laptop, asker: Answers) -> None:
+    laptop.profiles(uni="aws")
+    with pytest.raises(Declined):
+        laptop.remove(asker)
+    assert laptop.is_untouched
+    assert laptop.uninstalled == 0
+
+
+def test_what_another_profile_of_the_same_host_uses_stays_and_is_named(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws", lab="aws")
+    done = laptop.remove()
+    assert laptop.aliases == ["lab"]
+    assert laptop.places.config.read_text() != USERS_LINES
+    assert (done.agent_removed, laptop.uninstalled) == (False, 0)
+    assert done.kept == [
+        "the lines in your ssh config: profile `lab` uses it",
+        "the agent on `aws`: profile `lab` uses it",
+    ]
+
+
+def test_on_another_host_the_agent_is_its_own(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws", lab="other")
+    assert laptop.remove().agent_removed
+    assert laptop.aliases == ["lab"]
+
+
+def test_with_all_profiles_nothing_is_kept_for_others(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws", lab="aws")
+    done = laptop.remove(all_profiles=True)
+    assert (done.agent_removed, done.kept) == (True, [])
+    assert laptop.places.config.read_text() == USERS_LINES
+
+
+def test_the_agent_stays_while_a_job_of_another_laptop_runs_from_it(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    laptop.others = [job(8)]
+    done = laptop.remove()
+    assert (done.agent_removed, laptop.uninstalled) == (False, 0)
+    assert "job 8 of another profile" in done.kept[0]
+
+
+def test_where_no_agent_answers_there_is_nothing_to_refuse_for(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laptop.profiles(uni="aws")
+
+    def call(*_: object, **__: object) -> None:
+        raise AgentMissing(host="aws", reason="not found")
+
+    monkeypatch.setattr(module, "call", call)
+    done = laptop.remove()
+    assert done.agent_removed
+    assert any(left.what.startswith("the snapshots in") for left in done.left)
+
+
+def test_a_host_out_of_reach_is_told_once_this_machine_is_clean(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    laptop.failure = ConnectionLost(host="aws", reason="no route")
+    with pytest.raises(ConnectionLost):
+        laptop.remove()
+    assert laptop.places.config.read_text() == USERS_LINES

@@ -1,0 +1,182 @@
+"""`setup` writes nothing before every check passed and the user agreed; then all of it, and again the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from scratchflow.agent.delivery.install import Installed
+from scratchflow.config.settings import Asked, load_settings
+from scratchflow.flows.setup import setup as module
+from scratchflow.flows.setup.propose import LABELS
+from scratchflow.flows.setup.setup import SetupOptions, set_up
+from scratchflow.model.errors import (
+    ConfigBadValue,
+    Declined,
+    SetupCancelled,
+    SetupIncomplete,
+    SlurmUnreachable,
+)
+from scratchflow.model.events import Checked, Event
+from scratchflow.model.results import Check, ChecksDone, ClusterSetUp
+from scratchflow.ssh.config.alias import read_alias
+from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.ssh.transport.local import LocalTransport
+from tests.unit.flows.setup.answers import NOBODY, Answers
+from tests.unit.flows.setup.test_propose import cluster
+
+YES = Answers(agrees=True, can_ask=False)
+WELL = [Check(name="slurm", ok=True, detail="answers"), Check(name="store", ok=True, detail="/s")]
+
+
+class Laptop:
+    """An empty home, and a cluster on which only these stores can be used."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.home = home
+        self.file = home / "config.toml"
+        self.places = SshPaths.of(str(home / ".ssh/config"))
+        self.told: list[Event] = []
+        self.seen = cluster()
+        self.bad_stores: set[str] = set()
+        self.reached = 0
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.setattr(module, "connected", self._connected)
+        monkeypatch.setattr(module, "install_for", lambda *_: Installed("/a", "/p", False, []))
+        monkeypatch.setattr(module, "ask_agent", self._ask)
+
+    @contextmanager
+    def _connected(self, *_: object, **__: object) -> Iterator[LocalTransport]:
+        self.reached += 1
+        yield LocalTransport()
+
+    def _ask(self, _: object, settings: Any, do: str, *__: object) -> Any:
+        if do == "survey":
+            return msgspec.to_builtins(self.seen)
+        store = settings.profile.store
+        fix = "`scratchflow config set store PATH`"
+        bad = Check(name="store", ok=False, detail=f"{store} is bad", fix=fix)
+        return msgspec.to_builtins(
+            ChecksDone(checks=[WELL[0], bad if store in self.bad_stores else WELL[1]])
+        )
+
+    def set_up(self, asker: Answers, **options: Any) -> ClusterSetUp:
+        ssh = {"ssh_config": str(self.places.config)}
+        values = {**ssh, **options.pop("values", {})}
+        wanted = SetupOptions(login="me@login.uni.example", values=values, **options)
+        asked = Asked(config=str(self.file))
+        return set_up(
+            asked, {"HOME": str(self.home)}, self.told.append, wanted, asker, may_ask=False
+        )
+
+    @property
+    def is_untouched(self) -> bool:
+        return not self.file.exists() and not self.places.config.exists()
+
+    def profile(self) -> Any:
+        return load_settings(Asked(config=str(self.file)), {"HOME": "/h"}).profile
+
+
+@pytest.fixture
+def laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laptop:
+    return Laptop(tmp_path, monkeypatch)
+
+
+def test_profile_ssh_config_and_a_parked_alias_are_written(laptop: Laptop) -> None:
+    done = laptop.set_up(YES)
+    assert (done.profile, done.is_default, done.dry_run) == ("uni", True, False)
+    profile = laptop.profile()
+    assert profile.login == "me@login.uni.example"
+    assert profile.slurm.partition == "debug"
+    assert read_alias(laptop.places, profile.alias) is not None
+    assert "Include" in laptop.places.config.read_text()
+    assert [event.name for event in laptop.told if isinstance(event, Checked)][-2:] == [
+        "profile",
+        "alias",
+    ]
+
+
+def test_a_second_time_nothing_changes_and_nobody_is_asked(laptop: Laptop) -> None:
+    laptop.set_up(YES)
+    before = (laptop.file.read_text(), laptop.places.config.read_text())
+    assert laptop.set_up(NOBODY).config_diff == ""
+    assert (laptop.file.read_text(), laptop.places.config.read_text()) == before
+
+
+def test_what_a_profile_has_is_changed_only_where_it_was_asked_for(laptop: Laptop) -> None:
+    laptop.set_up(YES, values={"store": "/data/me"})
+    laptop.set_up(YES, values={"slurm.time": "1:00:00"})
+    profile = laptop.profile()
+    assert (profile.store, profile.slurm.time) == ("/data/me", "1:00:00")
+
+
+def test_a_dry_run_reaches_the_host_and_writes_nothing(laptop: Laptop) -> None:
+    done = laptop.set_up(NOBODY, dry_run=True)
+    assert (done.dry_run, laptop.reached) == (True, 1)
+    assert done.config_diff
+    assert laptop.is_untouched
+
+
+def test_a_value_that_no_profile_may_hold_is_refused_before_anybody_is_reached(
+    laptop: Laptop,
+) -> None:
+    with pytest.raises(ConfigBadValue):
+        laptop.set_up(YES, values={"store": "not/rooted"})
+    assert laptop.reached == 0
+
+
+@pytest.mark.parametrize(
+    ("asker", "error"), [(Answers("n"), SetupCancelled), (NOBODY, Declined)], ids=["no", "nobody"]
+)
+def test_without_a_yes_nothing_is_written(laptop: Laptop, asker: Answers, error: Any) -> None:
+    with pytest.raises(error):
+        laptop.set_up(asker)
+    assert laptop.is_untouched
+
+
+def test_a_check_that_fails_with_nobody_to_ask_ends_with_the_flag_that_helps(
+    laptop: Laptop,
+) -> None:
+    laptop.bad_stores = {"/bad"}
+    with pytest.raises(SetupIncomplete) as failed:
+        laptop.set_up(YES, values={"store": "/bad"})
+    assert "--store PATH" in failed.value.shown_hint
+    assert laptop.is_untouched
+    fixes = [event.fix for event in laptop.told if isinstance(event, Checked) and event.fix]
+    assert fixes == ["`--store PATH`"]
+
+
+def test_a_person_is_asked_until_the_checks_pass(laptop: Laptop) -> None:
+    laptop.bad_stores = {"/bad", "/worse"}
+    asker = Answers("/worse", "no/path", "/good", "y")
+    laptop.set_up(asker, values={"store": "/bad"})
+    assert laptop.profile().store == "/good"
+    assert asker.all_given
+
+
+class OtherStore(Answers):
+    """Keeps every value but the store."""
+
+    def text(self, question: str, default: str = "") -> str:
+        return "/mine" if question == LABELS["store"] else default
+
+
+def test_the_difference_can_be_seen_and_a_value_changed_before_the_yes(laptop: Laptop) -> None:
+    asker = OtherStore("d", "c", "y")
+    laptop.set_up(asker)
+    assert any("+login" in line for line in asker.said)
+    assert (laptop.profile().store, laptop.profile().slurm.partition) == ("/mine", "debug")
+    assert asker.all_given
+
+
+def test_a_host_without_slurm_is_told_as_that(laptop: Laptop) -> None:
+    laptop.seen = cluster(slurm_problem="sinfo: not found")
+    laptop.bad_stores = {"/bad"}
+    with pytest.raises(SlurmUnreachable, match="sinfo: not found"):
+        laptop.set_up(Answers(), values={"store": "/bad"})
+    assert laptop.is_untouched
