@@ -1,4 +1,4 @@
-"""Checks the structure of the package: import circles, crowded folders, folders that no document names.
+"""Checks the structure of the package: circles, crowded folders, folders without a word, modules without a test.
 
     scripts/house.py [ROOT]     prints what is wrong, one line each; exit code 1 if there is anything
 
@@ -16,6 +16,9 @@ PACKAGE = "scratchflow"
 MOST_MODULES = 18
 # One file a verb, however many verbs there are.
 MAY_BE_LARGE = {"cli"}
+TEST_KINDS = ("unit", "contract", "crash", "hostile", "root", "oracle", "cluster")
+# Modules that need no test file of their own, each with the reason.
+UNTESTED = "tests/modules-without-a-test.txt"
 
 
 def main(arguments: list[str]) -> int:
@@ -24,6 +27,7 @@ def main(arguments: list[str]) -> int:
         *(f"import circle: {' -> '.join(circle)}" for circle in circles(imports_of(root))),
         *crowded(root),
         *unnamed_rooms(root),
+        *untested(root),
     ]
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
@@ -106,6 +110,41 @@ def unnamed_rooms(root: Path) -> Iterator[str]:
     for room in rooms_of(root):
         if room != "." and f"`{room}/`" not in page:
             yield f"docs/architecture.md does not name `{room}/`"
+
+
+def untested(root: Path) -> Iterator[str]:
+    """Modules that no test file answers to by its path, and exceptions that are none any more."""
+    exceptions = dict(_exceptions(root / UNTESTED))
+    for room, modules in rooms_of(root).items():
+        for module in modules:
+            within = "" if room == "." else f"{room}/"
+            path = f"{PACKAGE}/{within}{module}.py"
+            has_test = any(_tests_of(root, room, module))
+            if not has_test and path not in exceptions:
+                yield f"no test file answers to {path}; expected tests/unit/{within}test_{module}.py"
+            if has_test and path in exceptions:
+                yield f"{UNTESTED} names {path}, which has a test file"
+            exceptions.pop(path, None)
+    yield from (f"{UNTESTED} names {path}, which is not there" for path in exceptions)
+
+
+def _tests_of(root: Path, room: str, module: str) -> Iterator[Path]:
+    """`test_MODULE.py` or `test_MODULE_about.py` in the folder of the same name; a verb's also among the clusters'."""
+    folders = [root / "tests" / kind / room for kind in TEST_KINDS]
+    if room == "cli":
+        folders.append(root / "tests/cluster")
+    for folder in folders:
+        yield from folder.glob(f"test_{module}.py")
+        yield from folder.glob(f"test_{module}_*.py")
+
+
+def _exceptions(file: Path) -> Iterator[tuple[str, str]]:
+    for line in file.read_text(encoding="utf-8").splitlines():
+        path, _, reason = line.partition(": ")
+        if line.strip() and not line.startswith("#"):
+            if not reason.strip():
+                raise SystemExit(f"{UNTESTED}: no reason for {path}")
+            yield path, reason
 
 
 if __name__ == "__main__":

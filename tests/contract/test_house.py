@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import subprocess
 import sys
@@ -10,14 +11,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+EXCEPTIONS = "tests/modules-without-a-test.txt"
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The package and its page in the docs, to be spoilt."""
-    shutil.copytree(ROOT / "scratchflow", tmp_path / "scratchflow")
+    """The package, its page in the docs and the names of its tests, to be spoilt."""
+    no_bytecode = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "scratchflow", tmp_path / "scratchflow", ignore=no_bytecode)
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs/architecture.md", tmp_path / "docs")
+    for test in (ROOT / "tests").rglob("test_*.py"):
+        name = tmp_path / test.relative_to(ROOT)
+        name.parent.mkdir(parents=True, exist_ok=True)
+        name.touch()
+    shutil.copy(ROOT / EXCEPTIONS, tmp_path / EXCEPTIONS)
     return tmp_path
 
 
@@ -37,7 +45,7 @@ def test_a_circle_that_a_late_import_hides_is_found(copy: Path) -> None:
     (copy / "scratchflow/model/second.py").write_text(late)
     code, words = check(copy)
     assert code == 1
-    assert words == "import circle: scratchflow.model.first -> scratchflow.model.second\n"
+    assert "import circle: scratchflow.model.first -> scratchflow.model.second\n" in words
 
 
 def test_a_crowded_folder_is_found(copy: Path) -> None:
@@ -52,3 +60,94 @@ def test_a_folder_that_the_docs_do_not_name_is_found(copy: Path) -> None:
     (copy / "scratchflow/disk/attic").mkdir()
     (copy / "scratchflow/disk/attic/__init__.py").touch()
     assert check(copy) == (1, "docs/architecture.md does not name `disk/attic/`\n")
+
+
+class Names:
+    """One module that has a test, and the names of nothing else."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.touch("scratchflow/disk/durable.py", "tests/unit/disk/test_durable.py", EXCEPTIONS)
+
+    def touch(self, *paths: str) -> None:
+        for path in paths:
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).touch()
+
+    def excuse(self, line: str) -> None:
+        (self.root / EXCEPTIONS).write_text(f"# why\n\n{line}\n")
+
+    def found(self) -> list[str]:
+        house = runpy.run_path(str(ROOT / "scripts/house.py"))
+        return list(house["untested"](self.root))
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> Names:
+    return Names(tmp_path)
+
+
+def test_a_module_without_a_test_is_found_by_the_whole_check(copy: Path) -> None:
+    (copy / "scratchflow/disk/attic.py").touch()
+    missing = "scratchflow/disk/attic.py; expected tests/unit/disk/test_attic.py"
+    assert check(copy) == (1, f"no test file answers to {missing}\n")
+
+
+def test_a_test_or_an_exception_with_its_reason_is_enough(names: Names) -> None:
+    assert names.found() == []
+    names.touch("scratchflow/disk/attic.py")
+    assert len(names.found()) == 1
+    names.excuse("scratchflow/disk/attic.py: nothing is in it")
+    assert names.found() == []
+
+
+@pytest.mark.parametrize(
+    ("test", "answers"),
+    [
+        ("unit/disk/test_attic.py", True),
+        ("crash/disk/test_attic_on_fire.py", True),
+        ("unit/disk/test_attics.py", False),
+        ("unit/store/test_attic.py", False),
+        ("unit/test_attic.py", False),
+        ("cluster/test_attic.py", False),
+        ("filesystems/disk/test_attic.py", False),
+    ],
+)
+def test_only_a_test_file_at_the_modules_own_path_answers(
+    names: Names, test: str, answers: bool
+) -> None:
+    names.touch("scratchflow/disk/attic.py", f"tests/{test}")
+    assert (names.found() == []) is answers
+
+
+def test_a_verb_may_be_tried_on_a_whole_cluster(names: Names) -> None:
+    names.touch("scratchflow/cli/sweep.py", "tests/cluster/test_sweep_twice.py")
+    assert names.found() == []
+
+
+def test_a_module_at_the_top_is_answered_at_the_top(names: Names) -> None:
+    names.touch("scratchflow/attic.py")
+    (found,) = names.found()
+    assert found.endswith("expected tests/unit/test_attic.py")
+    names.touch("tests/unit/test_attic.py")
+    assert names.found() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("scratchflow/disk/durable.py", "has a test file"),
+        ("scratchflow/disk/gone.py", "is not there"),
+    ],
+)
+def test_an_exception_that_is_none_any_more_is_found(names: Names, path: str, why: str) -> None:
+    names.excuse(f"{path}: some reason")
+    assert names.found() == [f"{EXCEPTIONS} names {path}, which {why}"]
+
+
+@pytest.mark.parametrize("end", ["", ":", ": ", " because"])
+def test_an_exception_without_a_reason_is_refused(names: Names, end: str) -> None:
+    names.touch("scratchflow/disk/attic.py")
+    names.excuse(f"scratchflow/disk/attic.py{end}")
+    with pytest.raises(SystemExit, match=r"no reason for scratchflow/disk/attic\.py"):
+        names.found()
