@@ -36,7 +36,7 @@ def status(count: int) -> StatusShown:
 def test_what_nobody_could_ask_about_is_named_without_a_number(settings: Settings) -> None:
     profile, snapshots = left_behind(settings, Seen())
     assert str(settings.path) in profile.what
-    assert "[profiles.p]" in profile.how
+    assert "profiles remove p" in profile.how
     assert snapshots.what.startswith("the snapshots in ")
 
 
