@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.laptop import SETUP, Laptop
 from tests.cluster.login import LoginHost, install
-from tests.cluster.minicluster import Minicluster, retry_until, run
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until, run
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -96,7 +96,7 @@ def clean_slate(minicluster: Minicluster) -> None:
         "login",
         "sh",
         "-c",
-        "rm -rf /fsx/alice/* ~alice/.local/share/scratchflow/stores",
+        f"rm -rf /fsx/alice/* {KNOWN_STORES}",
         check=False,
     )
     for node in minicluster.node_states():

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "minicluster"
+# Which stores alice has used: without this, a store that a test removes would count as lost.
+KNOWN_STORES = "/home/alice/.local/share/scratchflow/stores"
 
 
 def retry_until(condition: Callable[[], bool], what: str, *, deadline_s: float = 60) -> None:

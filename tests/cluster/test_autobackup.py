@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.laptop import Laptop
-from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 
 WORK = "/scratch/alice/work"
 IDLE_S = float(os.environ.get("SCRATCHFLOW_IDLE", "5"))
@@ -24,7 +24,7 @@ BIG_MIB = 300
 
 @pytest.fixture(autouse=True)
 def nothing_stored(minicluster: Minicluster) -> None:
-    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store")
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store", KNOWN_STORES)
     for node in minicluster.node_states():
         minicluster.exec(node, "sh", "-c", f"rm -rf {WORK}* /scratch/alice/.scratchflow")
 

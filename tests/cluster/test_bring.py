@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.laptop import Laptop
-from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 from tests.odd_tree import DIGEST, make_odd_tree, tree_digest
 
 WORK = "/scratch/alice/work"
@@ -21,7 +21,9 @@ STORE = "/fsx/alice/store"
 @pytest.fixture(autouse=True)
 def nothing_stored(minicluster: Minicluster) -> None:
     """An empty store and empty scratches."""
-    minicluster.exec("login", "rm", "-rf", STORE, "/fsx/alice/project", "/fsx/alice/repo")
+    minicluster.exec(
+        "login", "rm", "-rf", STORE, KNOWN_STORES, "/fsx/alice/project", "/fsx/alice/repo"
+    )
     for node in minicluster.node_states():
         minicluster.exec(node, "rm", "-rf", WORK, "/scratch/alice/.scratchflow")
 
@@ -114,7 +116,7 @@ def test_a_directory_that_the_node_sees_and_a_clone_made_there(
     known = laptop.outcome("create", "--from", "/fsx/alice/project")
     assert (known["code"], known["exit_code"]) == ("workspace.known", 35)
 
-    minicluster.exec("login", "rm", "-rf", STORE)
+    minicluster.exec("login", "rm", "-rf", STORE, KNOWN_STORES)
     minicluster.exec(node, "rm", "-rf", "/scratch/alice/.scratchflow")
     full = laptop.outcome("create", "--from", "/fsx/alice/project")
     assert (full["code"], full["exit_code"]) == ("create.not_empty", 35)

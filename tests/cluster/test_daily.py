@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.laptop import Laptop
-from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 
 WORK = "/scratch/alice/work"
 
@@ -16,7 +16,7 @@ WORK = "/scratch/alice/work"
 @pytest.fixture(autouse=True)
 def nothing_stored(minicluster: Minicluster) -> None:
     """An empty store and empty scratches, so that each test tells its own story."""
-    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store")
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store", KNOWN_STORES)
     for node in minicluster.node_states():
         minicluster.exec(node, "rm", "-rf", WORK, "/scratch/alice/.scratchflow")
 

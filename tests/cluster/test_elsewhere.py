@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.laptop import SETUP, Laptop
-from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 
 START = ".local/share/scratchflow/agent/current/start"
 ON_LOGIN = """\
@@ -29,7 +29,7 @@ def no_workspace_is_left(minicluster: Minicluster) -> Iterator[None]:
     yield
     for node in ("node-1", "node-2", "node-3"):
         minicluster.exec(node, "rm", "-rf", "/scratch/alice")
-    minicluster.exec("login", "rm", "-rf", "/fsx/alice")
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice", KNOWN_STORES)
 
 
 def our_sessions(minicluster: Minicluster) -> str:

@@ -14,7 +14,7 @@ import time
 import pytest
 
 from tests.cluster.laptop import Laptop
-from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 from tests.cluster.story import WORK, Faults, Story
 
 MOMENTS = int(os.environ.get("SCRATCHFLOW_FAULTS", "0"))
@@ -35,7 +35,7 @@ NEEDS_UP = {23, 24, 25, 30, 35, 37}
 
 @pytest.fixture
 def story(laptop: Laptop, minicluster: Minicluster, request: pytest.FixtureRequest) -> Story:
-    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store")
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store", KNOWN_STORES)
     for node in minicluster.node_states():
         minicluster.exec(node, "sh", "-c", f"rm -rf {WORK}* /scratch/alice/.scratchflow")
     laptop.data("config", "set", "backup.keep_last", "100000")

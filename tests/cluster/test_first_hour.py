@@ -66,7 +66,7 @@ def test_one_command_from_nothing_to_a_session(newcomer: Newcomer) -> None:
         text = "\n".join(shown)
     assert "node `node-N`, job N" in text
     assert "workspace `/scratch/alice/work`" in text
-    assert "auto-backup every 30m" in text
+    assert "auto-backup every 30 min" in text
     assert "code --remote ssh-remote+compile_machine /scratch/alice/work" in text
 
     with newcomer.types("up", "login") as terminal:  # a second time: nothing is asked or made
@@ -268,7 +268,7 @@ def test_ctrl_c_half_way_leaves_nothing_and_the_next_time_works(
         terminal.wait_for_question("Save this?")
         terminal.press(CTRL_C)
         assert terminal.end() == 130
-        assert "error: cancelled" in terminal.rows
+        assert "Cancelled." in terminal.rows
     assert newcomer.files() == before
     with newcomer.types("setup", "login", size=size) as terminal:
         terminal.wait_for_question("Save this?")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.laptop import Laptop
-from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 
 WORK = "/scratch/alice/work"
 SRUN = "/usr/local/bin/srun"
@@ -34,7 +34,7 @@ exec /usr/bin/srun "$@"
 @pytest.fixture(autouse=True)
 def old_srun(minicluster: Minicluster) -> Iterator[None]:
     """Ahead of the real one on the login host, and gone with the test."""
-    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store")
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store", KNOWN_STORES)
     for node in minicluster.node_states():
         minicluster.exec(node, "rm", "-rf", WORK, "/scratch/alice/.scratchflow")
     plant = f'mkdir -p "$(dirname {SRUN})" && printf %s "$1" > {SRUN} && chmod 755 {SRUN}'

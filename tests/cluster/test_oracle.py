@@ -16,7 +16,7 @@ import pytest
 from tests.cluster.laptop import Laptop
 from tests.cluster.ledger import Ledger
 from tests.cluster.login import APP, ROOT
-from tests.cluster.minicluster import Minicluster
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster
 from tests.cluster.steps import steps
 from tests.cluster.story import Story
 from tests.cluster.walk import Walk
@@ -31,7 +31,9 @@ SETTINGS = {"backup.every": "2s", "backup.keep_last": "100000", "backup.also": "
 
 @pytest.fixture
 def walk(laptop: Laptop, installed: Minicluster) -> Walk:
-    installed.exec("login", "rm", "-rf", "/fsx/alice/store", "/fsx/alice/brought-back")
+    installed.exec(
+        "login", "rm", "-rf", "/fsx/alice/store", KNOWN_STORES, "/fsx/alice/brought-back"
+    )
     for node in installed.node_states():
         installed.exec(node, "sh", "-c", "rm -rf /scratch/alice")
     shutil.copy(ROOT / "tests/cluster/bring_back.py", installed.shared(APP))

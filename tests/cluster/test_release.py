@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.laptop import Laptop
-from tests.cluster.minicluster import Minicluster
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster
 
 WORK = "/scratch/alice/work"
 
 
 @pytest.fixture(autouse=True)
 def nothing_stored(minicluster: Minicluster) -> None:
-    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store")
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store", KNOWN_STORES)
     for node in minicluster.node_states():
         minicluster.exec(node, "sh", "-c", f"rm -rf {WORK}* /scratch/alice/.scratchflow")
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cluster.laptop import Laptop
 from tests.cluster.login import APP, ENVIRONMENT, ROOT
-from tests.cluster.minicluster import Minicluster
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster
 
 STORE = "/fsx/alice/store"
 WORK = "/scratch/alice/work"
@@ -44,7 +44,7 @@ def ended(process: subprocess.Popen[str]) -> Any:
 def hosts(restored_minicluster: Minicluster, installed: Minicluster) -> Iterator[Hosts]:
     yield Hosts(installed)
     restored_minicluster.run("up")
-    installed.exec("login", "rm", "-rf", STORE)
+    installed.exec("login", "rm", "-rf", STORE, KNOWN_STORES)
     for node in installed.node_states():
         installed.exec(node, "rm", "-rf", "/scratch/alice")
 

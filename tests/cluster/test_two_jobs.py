@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.laptop import Laptop
-from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 
 WORK = "/scratch/alice/work"
 QUIET = ("--set", "backup.every=1h")
@@ -16,7 +16,7 @@ QUIET = ("--set", "backup.every=1h")
 
 @pytest.fixture(autouse=True)
 def nothing_stored(minicluster: Minicluster) -> None:
-    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store")
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store", KNOWN_STORES)
     for node in minicluster.node_states():
         minicluster.exec(node, "rm", "-rf", WORK, "/scratch/alice/.scratchflow")
 
