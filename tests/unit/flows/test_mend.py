@@ -58,11 +58,15 @@ def test_an_alias_that_is_behind_follows_a_node_that_is_held_and_takes_none(
     assert cluster.asked == [("hold", Hold(only_held=True), None)]
 
 
-@pytest.mark.parametrize("problem", ["overdue", "unknown", "other_settings"])
+@pytest.mark.parametrize(
+    "problems",
+    [{"overdue"}, {"unknown"}, {"other_settings"}, {"overdue", "unknown", "other_settings"}],
+    ids=len,
+)
 def test_the_auto_backup_is_started_once_whatever_is_wrong_with_it(
-    cluster: ToldCluster, problem: str
+    cluster: ToldCluster, problems: set[str]
 ) -> None:
-    done = mend(cluster, {f"autobackup.{problem}", "autobackup.overdue"})
+    done = mend(cluster, {f"autobackup.{problem}" for problem in problems})
     assert done == ["started the auto-backup again"]
     assert cluster.done == ["autobackup on"]
 

@@ -64,3 +64,12 @@ def test_a_change_that_fails_half_way_is_not_written(programs: SlurmPrograms) ->
         half()
     with programs.slurm() as slurm:
         assert slurm.jobs == {}
+
+
+def test_a_state_that_became_smaller_can_be_read_again(programs: SlurmPrograms) -> None:
+    with programs.slurm() as slurm:
+        slurm.jobs = {number: FakeJob(number, "name") for number in range(1, 9)}
+    with programs.slurm() as slurm:
+        slurm.jobs.clear()
+    with programs.slurm() as slurm:
+        assert slurm.jobs == {}

@@ -115,6 +115,15 @@ def test_what_a_profile_has_is_changed_only_where_it_was_asked_for(laptop: Lapto
     assert (profile.store, profile.slurm.time) == ("/data/me", "1:00:00")
 
 
+def test_of_a_profile_written_by_hand_no_other_line_is_touched(laptop: Laptop) -> None:
+    text = f'# mine\n[profiles.uni]\nlogin = "me@login.uni.example"\nssh_config = "{laptop.places.config}"\n'
+    laptop.file.write_text(text)
+    laptop.set_up(YES)
+    assert laptop.file.read_text() == text
+    laptop.set_up(YES, values={"store": "/data"})
+    assert laptop.file.read_text() == f'{text}store = "/data"\n'
+
+
 def test_a_dry_run_reaches_the_host_and_writes_nothing(laptop: Laptop) -> None:
     done = laptop.set_up(NOBODY, dry_run=True)
     assert (done.dry_run, laptop.reached) == (True, 1)

@@ -33,6 +33,12 @@ def test_a_terminal_too_narrow_for_reasons_still_gets_every_word() -> None:
     assert "".join(wrapped("/a/path/that/is/longer/than/twenty", columns=1)).startswith("/a/path")
 
 
+def test_a_path_in_a_reason_stays_one_word() -> None:
+    path = "/a/path/that/is/much/longer/than/the/room/for/reasons"
+    lines = list(proposal_lines("u", [SetupValue(key="k", value="v", reason=path)], columns=40))
+    assert any(line.endswith(path) for line in lines)
+
+
 def test_what_a_cluster_says_cannot_steer_the_terminal() -> None:
     values = [SetupValue(key="store", value="/s\x1b[2J", reason="free\x07")]
     text = "\n".join(proposal_lines("uni\x1b]0;x", values, columns=80))
