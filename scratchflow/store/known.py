@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from pathlib import Path
 
 import msgspec
@@ -46,7 +47,7 @@ def store_lost(home: Path, place: StoreDirectory, host: str) -> StoreLost | None
     file = _file(home, place)
     if _read(file) is None or read_store_id(place) is not None or has_snapshots(place):
         return None
-    return StoreLost(store=place.directory, host=host, note=file)
+    return StoreLost(store=place.directory, host=host, note=shlex.quote(str(file)))
 
 
 def _read(file: Path) -> KnownStore | None:
