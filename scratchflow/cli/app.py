@@ -109,6 +109,7 @@ def _reporter(flags: Flags, gate: SignalGate) -> Reporter:
         from scratchflow.report.human import Human
 
         Wording.in_full = flags.verbose
+        Wording.profile = flags.profile
         return Human(quiet=flags.quiet, verbose=flags.verbose)
     from scratchflow.cluster.this_host import role
     from scratchflow.model.events import Hello

@@ -50,6 +50,7 @@ class Flags(msgspec.Struct, frozen=True):
     quiet: bool
     verbose: bool
     version: bool
+    profile: str = ""
 
 
 def peek(arguments: Sequence[str]) -> Flags:
@@ -62,6 +63,7 @@ def peek(arguments: Sequence[str]) -> Flags:
         quiet=bool(words & {"--quiet", "-q"}),
         verbose=bool(words & {"--verbose", "-v"}),
         version="--version" in words,
+        profile=_profile(arguments),
     )
 
 
@@ -83,6 +85,27 @@ def _options(arguments: Sequence[str]) -> list[str]:
         found += options
         is_value = options[-1] in WITH_VALUE
     return found
+
+
+def _profile(arguments: Sequence[str]) -> str:
+    """The name after the last `-p` or `--profile`, if it is one that can be typed again as it is."""
+    named = ""
+    wants_name = False
+    for argument in arguments:
+        if argument == "--":
+            break
+        if wants_name:
+            named = argument
+        wants_name = argument in {"-p", "--profile"}
+        for start in ("--profile=", "-p"):
+            if (
+                argument.startswith(start)
+                and len(argument) > len(start)
+                and argument != "--profile"
+            ):
+                named = argument[len(start) :]
+    is_plain = named.replace("-", "").replace("_", "").isalnum() and named[0].isalnum()
+    return named if is_plain else ""
 
 
 def _single(argument: str) -> list[str]:

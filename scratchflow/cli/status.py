@@ -81,7 +81,7 @@ def shown(status: StatusShown) -> Iterator[str]:
         yield from wrapped("✗ ", for_people(printable(problem.detail)), width)
         yield from wrapped("  fix: ", for_people(printable(problem.fix)), width)
     if status.next_step:
-        yield from wrapped("Next: ", printable(status.next_step), width)
+        yield from wrapped("Next: ", for_people(printable(status.next_step)), width)
 
 
 def watched(status: StatusShown) -> Iterator[str]:

@@ -17,6 +17,10 @@ SHORT_LENGTH = 6
 # Not as a part of a longer word, like `ID.json`, `NAME.before-ID` or `run-TIME.log`.
 _ALONE = r"(?<![\w./:-])%s(?!\.?[\w/-])"
 _ID_IN_TEXT = re.compile(_ALONE % r"\d{8}T\d{6}Z-([0-9a-f]{6})", re.ASCII)
+_COMMAND_IN_TEXT = re.compile(
+    r"`scratchflow ((?:up|status|open|hop|clear|create|backup|restore|autobackup|snapshots|allocate|nodes|attach"
+    r"|setup|doctor|config (?:show|get|set|unset))\b[^`]*)`"
+)
 _TIME_IN_TEXT = re.compile(_ALONE % r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
@@ -29,6 +33,8 @@ class Wording:
     """How this process talks, decided once by the command line: `--verbose` shows all of it, in UTC."""
 
     in_full = False
+    # The profile that was named with `-p`: commands in hints name it too, or they would mean another one.
+    profile = ""
 
 
 def short_id(snapshot: str) -> str:
@@ -142,12 +148,26 @@ def _clock_time(moment_s: float, now_s: float) -> str:
 
 
 def for_people(text: str, now_s: float | None = None, zone: Zone | None = None) -> str:
-    """A remark with the ids and times in it as people read them; names of files stay as they are."""
+    """A remark with ids, times and commands as people read and type them; names of files stay as they are."""
+    text = for_profile(text)
     if Wording.in_full:
         return text
     at_s = time.time() if now_s is None else now_s
     text = _ID_IN_TEXT.sub(r"\1", text)
     return _TIME_IN_TEXT.sub(lambda found: wall_time(epoch(found[0]) or 0, at_s, zone), text)
+
+
+def for_profile(text: str) -> str:
+    """The text with `-p NAME` in the commands that it recommends, if this one was given so."""
+    if not Wording.profile:
+        return text
+
+    def named_profile(found: re.Match[str]) -> str:
+        if re.search(r" (-p|--profile)\b", found[0]):
+            return found[0]
+        return f"`scratchflow -p {Wording.profile} {found[1]}`"
+
+    return _COMMAND_IN_TEXT.sub(named_profile, text)
 
 
 @lru_cache(maxsize=1)

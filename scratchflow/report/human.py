@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from scratchflow.model.ages import for_people
+from scratchflow.model.ages import for_people, for_profile
 from scratchflow.model.allocation import ENDING
 from scratchflow.model.errors import EndedBySignal, ScratchflowError, exit_code_for
 from scratchflow.model.events import (
@@ -250,7 +250,7 @@ class Human:
 
 
 def _print(lines: Iterable[str]) -> None:
-    text = "".join(f"{line}\n" for line in lines)
+    text = "".join(f"{for_profile(line)}\n" for line in lines)
     write_stdout(text.encode("utf-8", "surrogateescape"))
 
 

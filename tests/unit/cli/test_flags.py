@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 import typer
 
@@ -36,7 +37,7 @@ from scratchflow.cli.verbs import VERBS, app
     ],
 )
 def test_flags_are_found_anywhere_before_the_users_own_command(line: str, expected: Flags) -> None:
-    assert peek(line.split()) == expected
+    assert msgspec.structs.replace(peek(line.split()), profile="") == expected
 
 
 def options_of(command: Any) -> Iterator[Any]:
@@ -52,3 +53,18 @@ def test_every_option_that_takes_a_value_is_known_before_parsing() -> None:
     names = {name for option in options for name in option.opts}
     assert names - flags == WITH_VALUE
     assert flags & WITH_VALUE == set()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "profile"),
+    [
+        (["up"], ""),
+        (["up", "-p", "gpu"], "gpu"),
+        (["--profile", "gpu", "up"], "gpu"),
+        (["--profile=gpu", "up", "-puni"], "uni"),
+        (["run", "--", "-p", "theirs"], ""),
+        (["up", "-p", "two words; rm"], ""),
+    ],
+)
+def test_the_profile_is_known_before_anything_is_parsed(arguments: list[str], profile: str) -> None:
+    assert peek(arguments).profile == profile

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 import pytest
 
 from scratchflow.model.ages import (
+    Wording,
     age,
     age_at,
     for_people,
@@ -103,3 +104,15 @@ def test_names_of_files_stay_as_they_are(name: str) -> None:
 def test_an_id_says_when_its_snapshot_was_taken() -> None:
     assert taken_s(make_id(0)) == datetime(2026, 11, 15, 9, 30, tzinfo=timezone.utc).timestamp()
     assert taken_s("foreign.tar.lz4") is None
+
+
+def test_commands_in_a_hint_name_the_profile_that_was_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hint = "`scratchflow clear` first; `scratchflow -p uni up`, `scratchflow profiles list`, `rm x`"
+    assert for_people(hint) == hint
+    monkeypatch.setattr(Wording, "profile", "gpu")
+    assert for_people(hint) == (
+        "`scratchflow -p gpu clear` first; `scratchflow -p uni up`, `scratchflow profiles list`, `rm x`"
+    )
+    assert for_people(for_people("`scratchflow up --gpus 2`")) == "`scratchflow -p gpu up --gpus 2`"
