@@ -120,11 +120,14 @@ class Wait:
             raise AllocationMissing(profile=self._profile)
 
     def _give_up_if_hopeless(self, seen: Allocation) -> None:
-        if seen.state in {"ended", "completing"}:
-            raise ended_error(seen)
-        if seen.state == "pending" and self._in_vain(seen):
+        is_over = seen.state in {"ended", "completing"}
+        # Slurm ends a request that no node can meet by itself: there was never a node to lose.
+        was_refused = is_over and not seen.nodes and explain(seen.reason).permanence == "never"
+        if was_refused or (seen.state == "pending" and self._in_vain(seen)):
             reason = f"{explain(seen.reason).text} ({seen.reason})"
             raise AllocationRefused(reason=reason, profile=self._profile)
+        if is_over:
+            raise ended_error(seen)
         if seen.state in HELD and self._granted_at is None:
             self._granted_at = self._clock.monotonic()
 

@@ -144,3 +144,13 @@ def test_the_limit_is_kept_to_the_second_however_rarely_slurm_is_asked(cluster: 
     with pytest.raises(AllocationPending, match="after 45s"):
         allocate(REQUEST, cluster.submission(wait_s=45))
     assert cluster.fake.fake_clock.clock.monotonic() - began < 46
+
+
+def test_a_request_that_slurm_ends_because_no_node_can_meet_it_is_refused(cluster: Cluster) -> None:
+    def end() -> None:
+        ours = cluster.ours()
+        ours.state, ours.reason, ours.nodes = "FAILED", "BadConstraints", ""
+
+    cluster.meanwhile(end)
+    with pytest.raises(AllocationRefused, match="no node can meet its constraints"):
+        allocate(REQUEST, cluster.submission())
