@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,11 +55,13 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    machine = Machine(tmp_path)
+def machine() -> Iterator[Machine]:
+    home = Path(tempfile.mkdtemp(prefix="m-"))  # short: the path of tmux's socket has a limit
+    machine = Machine(home)
     yield machine
     machine.outcome("autobackup", "off")
     machine.outcome("clear", "--no-backup")
+    shutil.rmtree(home, ignore_errors=True)
 
 
 def test_up_without_a_terminal_refuses_and_leaves_nothing(machine: Machine) -> None:
