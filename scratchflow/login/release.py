@@ -28,8 +28,9 @@ def release_node(login: LoginHost, request: Release) -> NodeReleased:
     ends_session = request.end_session and len(chosen) == len(jobs)
     if request.dry_run:
         commands = [f"scancel {number}" for number in numbers]
-        if ends_session and login.has_tmux and login.tmux.session(login.settings.name):
-            commands.append(_kill_command(login.profile.tmux_session))
+        session = login.tmux.session(login.settings.name) if login.has_tmux else None
+        if ends_session and session:
+            commands.append(_kill_command(session))
         return NodeReleased(job_ids=numbers, session_ended=False, commands=commands, dry_run=True)
     for job in with_node(chosen):
         tell_job_ends(login, job)

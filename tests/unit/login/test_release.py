@@ -9,6 +9,7 @@ from scratchflow.login import release
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import AllocationLingers
+from scratchflow.model.requests import Release
 from scratchflow.process.waiting import Clock
 
 JOB = Allocation(job_id=7, name="scratchflow:local:x", state="running", nodes=("node-1",))
@@ -43,3 +44,18 @@ def test_one_that_does_not_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AllocationLingers, match="7"):
         release._wait_for_end(host.login, [7])
     assert host.now_s >= release.END_S
+
+
+class OneSession:
+    """A tmux server with one session; its name is not the one that the profile says."""
+
+    def session(self, _: str) -> str:
+        return "scratchflow-gpu"
+
+
+def test_a_dry_run_names_the_session_that_would_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Host(monkeypatch, looks=float("inf"))
+    monkeypatch.setattr(LoginHost, "has_tmux", True)
+    monkeypatch.setattr(LoginHost, "tmux", OneSession())
+    done = release.release_node(host.login, Release(job_ids=(7,), dry_run=True))
+    assert done.commands == ["scancel 7", "tmux -L scratchflow kill-session -t =scratchflow-gpu"]
