@@ -29,8 +29,12 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under `nohup`
 
 
 @pytest.fixture(scope="session", autouse=True)
-def state_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def state_of_this_run() -> Iterator[None]:
     """For the program as tests start it, and for flows that they call; a test may set its own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+    # Not pytest's own directory: whoever runs a suite on another file system may not write there.
+    with (
+        tempfile.TemporaryDirectory(prefix="state-") as state,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("XDG_STATE_HOME", state)
         yield
