@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from scratchflow.process.interrupted import Interrupted
 
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+# How soon a signal comes again that was raised where Python throws exceptions away.
+_AGAIN_S = 0.01
 
 
 class SignalGate:
@@ -28,6 +36,7 @@ class SignalGate:
         for signum in ENDING:
             if signal.getsignal(signum) is not signal.SIG_IGN:
                 signal.signal(signum, self._arrived)
+        sys.unraisablehook = self._thrown_away
 
     @contextmanager
     def uninterrupted(self) -> Iterator[None]:
@@ -55,3 +64,17 @@ class SignalGate:
             self._waiting = signum
             return
         raise Interrupted(signum)
+
+    def _thrown_away(self, unraisable: UnraisableHookArgs) -> None:
+        """Lets a signal come again whose exception Python threw away.
+
+        It does so in a `__del__` and in the callbacks of weak references, and each import ends in
+        one of those: once in some hundred times a Ctrl-C during the start would go unheard.
+        """
+        thrown_away = unraisable.exc_value
+        if not isinstance(thrown_away, Interrupted):
+            sys.__unraisablehook__(unraisable)
+            return
+        signum = thrown_away.signum
+        signal.signal(signal.SIGALRM, lambda _, frame: self._arrived(signum, frame))
+        signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)

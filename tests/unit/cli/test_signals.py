@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
+import time
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -13,12 +16,14 @@ from scratchflow.process.interrupted import Interrupted
 
 @pytest.fixture
 def gate() -> Iterator[SignalGate]:
-    before = {signum: signal.getsignal(signum) for signum in ENDING}
+    before = {signum: signal.getsignal(signum) for signum in (*ENDING, signal.SIGALRM)}
+    hook = sys.unraisablehook
     gate = SignalGate()
     gate.install()
     yield gate
     for signum, handler in before.items():
         signal.signal(signum, handler)
+    sys.unraisablehook = hook
 
 
 @pytest.mark.parametrize("signum", ENDING)
@@ -28,6 +33,22 @@ def test_a_signal_is_raised_at_once_where_nothing_is_half_written(signum: int) -
         signal.raise_signal(signum)
     assert caught.value.signum == signum
     assert not isinstance(caught.value, Exception)  # no handler for errors swallows it
+
+
+class Referred:
+    """Something that a weak reference can point to."""
+
+
+@pytest.mark.usefixtures("gate")
+def test_a_signal_that_python_throws_away_comes_again() -> None:
+    """The end of each import is such a place: a callback of a weak reference."""
+    kept = [Referred()]
+    reference = weakref.ref(kept[0], lambda _: signal.raise_signal(signal.SIGTERM))
+    kept.clear()
+    with pytest.raises(Interrupted) as caught:
+        time.sleep(20)
+    assert reference() is None
+    assert caught.value.signum == signal.SIGTERM
 
 
 def test_in_the_middle_of_a_line_it_waits_for_the_end_of_it(gate: SignalGate) -> None:
