@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -83,7 +82,7 @@ def _file(profile: str) -> Path:
 def _replace(path: Path, content: bytes) -> None:
     """Whole or not at all for whoever reads meanwhile. After a power cut it may be gone."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    aside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:

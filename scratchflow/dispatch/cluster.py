@@ -11,7 +11,6 @@ import msgspec
 from scratchflow.cluster.this_host import job_id as this_job_id
 from scratchflow.cluster.this_host import role
 from scratchflow.config.settings import Asked, Settings, load_settings
-from scratchflow.dispatch.far_paths import paths_there
 from scratchflow.dispatch.noted import note
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, OnLogin, OnNode, do_here
 from scratchflow.model.events import Emit, Log
@@ -112,6 +111,8 @@ class Cluster:
         needs_no_node = is_login and not needs_scratch
         if needs_no_node or is_here(settings, environment, job_id):
             return do_here(do, settings, request, emit, wants_items=verbose)
+        from scratchflow.dispatch.far_paths import paths_there
+
         # The login host has the node's home: a path of it is the same there.
         request = paths_there(request, {} if is_login else environment, emit)
         if is_login:

@@ -25,8 +25,8 @@ def note(settings: Settings, done: Result) -> None:
         remember(settings.name, nodes=names, partitions=tuple(partitions))
     elif isinstance(done, SnapshotsListed):
         remember(settings.name, snapshots=tuple(row.id for row in done.snapshots))
-    elif isinstance(done, BackupTaken) and not done.dry_run and done.snapshot:
-        _add_snapshots(settings.name, [done.snapshot], gone=done.pruned)
+    elif isinstance(done, BackupTaken) and done.kind != "unchanged" and not done.dry_run:
+        _add_snapshots(settings.name, [done.snapshot or ""], gone=done.pruned)
     elif isinstance(done, StatusShown):
         _add_snapshots(settings.name, [recent.id for recent in done.snapshots.recent])
     elif isinstance(done, NodeHeld) and not done.reused and not done.dry_run:

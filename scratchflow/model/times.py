@@ -19,8 +19,11 @@ def iso_time(seconds: float | None) -> str | None:
 
 def epoch(text: str | None) -> float | None:
     """The same back; None for nothing, and for what is no such time."""
+    written = (text or "")[:19]
     try:
-        parsed = datetime.strptime((text or "")[:19], _FORMAT[:-1])
+        parsed = datetime.fromisoformat(written)  # strptime would import a calendar
     except ValueError:
+        return None
+    if parsed.isoformat() != written:  # ISO has other ways to write a time: they are not ours
         return None
     return parsed.replace(tzinfo=timezone.utc).timestamp()

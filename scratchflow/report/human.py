@@ -32,7 +32,7 @@ from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
 from scratchflow.report.checks import check_lines
-from scratchflow.report.output import STDOUT, Remarks, write_stdout
+from scratchflow.report.output import STDERR, STDOUT, Remarks, write_stdout
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -147,6 +147,11 @@ class Human:
             self._stderr = Console(file=stderr, markup=False, emoji=False, highlight=False)
         return self._stderr
 
+    def _is_watched(self) -> bool:
+        """Whether standard error is a terminal. rich is loaded only for one that may be."""
+        is_known = self._stderr is not None or os.isatty(STDERR) or "FORCE_COLOR" in os.environ
+        return is_known and self._console().is_terminal
+
     def _say(self, label: str, text: str, style: str = "") -> None:
         from rich.text import Text
 
@@ -219,7 +224,7 @@ class Human:
         return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
 
     def _show_progress(self, event: Progress) -> None:
-        if self._quiet or self._open_questions or not self._console().is_terminal:
+        if self._quiet or self._open_questions or not self._is_watched():
             return
         bars = self._bars or self._start_bars()
         task = self._phases.get(event.phase)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shlex
 from pathlib import Path
 
 import msgspec
@@ -47,6 +46,8 @@ def store_lost(home: Path, place: StoreDirectory, host: str) -> StoreLost | None
     file = _file(home, place)
     if _read(file) is None or read_store_id(place) is not None or has_snapshots(place):
         return None
+    import shlex  # only ever needed on the way to an error
+
     return StoreLost(store=place.directory, host=host, note=shlex.quote(str(file)))
 
 

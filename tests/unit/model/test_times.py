@@ -30,6 +30,18 @@ def test_a_time_past_every_calendar_is_none(seconds: float | None) -> None:
     assert iso_time(seconds) is None
 
 
-@pytest.mark.parametrize("text", [None, "", "soon", "2026-13-01T00:00:00Z", "2026-11-15", "\0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "soon",
+        "2026-13-01T00:00:00Z",
+        "2026-11-15",
+        "20261115T080000Z",
+        "2026-W47-1T08:00:00Z",
+        "\0",
+    ],
+)
 def test_what_is_no_time_is_none(text: str | None) -> None:
     assert epoch(text) is None
