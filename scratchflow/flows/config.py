@@ -22,7 +22,6 @@ from scratchflow.config.settings import (
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain_with_nulls
 from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown, ConfigValue
-from scratchflow.node.autobackup.settings import LATER, is_of_loop
 
 
 def show(asked: Asked, environment: Mapping[str, str], emit: Emit, *, origin: bool) -> ConfigShown:
@@ -97,6 +96,8 @@ def get(asked: Asked, environment: Mapping[str, str], key: str) -> ConfigValue:
 
 
 def _changed(place: Path, whole_key: str, edit: Edit, *, dry_run: bool) -> ConfigChanged:
+    from scratchflow.node.autobackup.settings import LATER, is_of_loop
+
     changed = edit.after != edit.before
     return ConfigChanged(
         path=utf8_text(place),

@@ -14,14 +14,15 @@ from scratchflow.model.zone import Zone, local_zone, utc_text
 
 SHORT_LENGTH = 6
 
+# Compiled when a text is first shown: few commands show one.
 # Not as a part of a longer word, like `ID.json`, `NAME.before-ID` or `run-TIME.log`.
 _ALONE = r"(?<![\w./:-])%s(?!\.?[\w/-])"
-_ID_IN_TEXT = re.compile(_ALONE % r"\d{8}T\d{6}Z-([0-9a-f]{6})", re.ASCII)
-_COMMAND_IN_TEXT = re.compile(
+_ID_IN_TEXT = _ALONE % r"\d{8}T\d{6}Z-([0-9a-f]{6})"
+_COMMAND_IN_TEXT = (
     r"`scratchflow ((?:up|status|open|hop|clear|create|backup|restore|autobackup|snapshots|allocate|nodes|attach"
     r"|setup|doctor|config (?:show|get|set|unset))\b[^`]*)`"
 )
-_TIME_IN_TEXT = re.compile(_ALONE % r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+_TIME_IN_TEXT = _ALONE % r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
 # Longer ago, a date says more than a count.
@@ -153,8 +154,12 @@ def for_people(text: str, now_s: float | None = None, zone: Zone | None = None) 
     if Wording.in_full:
         return text
     at_s = time.time() if now_s is None else now_s
-    text = _ID_IN_TEXT.sub(r"\1", text)
-    return _TIME_IN_TEXT.sub(lambda found: wall_time(epoch(found[0]) or 0, at_s, zone), text)
+    text = re.sub(_ID_IN_TEXT, r"\1", text, flags=re.ASCII)
+
+    def wall_time_of(found: re.Match[str]) -> str:
+        return wall_time(epoch(found[0]) or 0, at_s, zone)
+
+    return re.sub(_TIME_IN_TEXT, wall_time_of, text, flags=re.ASCII)
 
 
 def for_profile(text: str) -> str:
@@ -167,7 +172,7 @@ def for_profile(text: str) -> str:
             return found[0]
         return f"`scratchflow -p {Wording.profile} {found[1]}`"
 
-    return _COMMAND_IN_TEXT.sub(named_profile, text)
+    return re.sub(_COMMAND_IN_TEXT, named_profile, text)
 
 
 @lru_cache(maxsize=1)

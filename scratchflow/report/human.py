@@ -31,7 +31,6 @@ from scratchflow.model.events import (
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
-from scratchflow.report.checks import check_lines
 from scratchflow.report.output import STDERR, STDOUT, Remarks, write_stdout
 
 if TYPE_CHECKING:
@@ -169,6 +168,8 @@ class Human:
             return
         self._stop_bars()
         from rich.text import Text
+
+        from scratchflow.report.checks import check_lines
 
         for number, line in enumerate(
             check_lines(event.name, event.detail, event.fix, ok=event.ok)
