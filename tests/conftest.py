@@ -28,6 +28,32 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under `nohup`
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+UNIT = Path(__file__).parent / "unit"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--slow",
+        choices=("with", "without", "only"),
+        default="with",
+        help="whether unit tests marked as slow run; `only` leaves out the other unit tests",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the unit tests that `--slow` does not ask for."""
+    asked = config.getoption("--slow")
+    if asked == "with":
+        return
+
+    def is_left_out(item: pytest.Item) -> bool:
+        is_slow = item.get_closest_marker("slow") is not None
+        return UNIT in item.path.parents and is_slow != (asked == "only")
+
+    config.hook.pytest_deselected(items=[item for item in items if is_left_out(item)])
+    items[:] = [item for item in items if not is_left_out(item)]
+
+
 @pytest.fixture(scope="session", autouse=True)
 def state_of_this_run() -> Iterator[None]:
     """For the program as tests start it, and for flows that they call; a test may set its own."""

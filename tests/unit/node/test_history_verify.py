@@ -129,6 +129,7 @@ steps = st.tuples(
 damages = st.tuples(st.integers(0, 50), st.sampled_from(["flip", "cut", "remove"]), st.floats(0, 1))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(st.lists(steps, min_size=4, max_size=9), st.none() | damages)
 def test_verify_finds_nothing_exactly_when_a_restore_works(

@@ -180,6 +180,7 @@ def test_a_marked_snapshot_stays_until_the_mark_is_taken_away(aging: Desk, clock
     assert {marked, shrunk} <= set(aging.ids)
 
 
+@pytest.mark.slow
 def test_every_line_keeps_a_full_snapshot_that_plain_tools_read(aging: Desk, clock: Clock) -> None:
     aging.write("work/large", os.urandom(60_000))
     for number in range(30):

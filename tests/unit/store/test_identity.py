@@ -32,6 +32,7 @@ def _make(directory: Path) -> str:
     return ensure_store_id(StoreDirectory(directory))
 
 
+@pytest.mark.slow
 def test_of_many_who_make_it_at_once_all_get_the_same(place: StoreDirectory) -> None:
     with multiprocessing.get_context("spawn").Pool(MAKERS) as pool:
         assert len(set(pool.map(_make, [place.directory] * MAKERS))) == 1

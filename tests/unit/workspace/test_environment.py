@@ -27,6 +27,7 @@ def _make(scratch: Path, environment: dict[str, str], **options: object) -> Path
     return make_environment(scratch, EnvironmentOptions(**options), environment, lambda _: None)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_venv_is_made_with_the_python_that_was_named(tmp_path: Path) -> None:
     environment = {"PATH": os.defpath, "HOME": str(tmp_path)}
     made = _make(tmp_path / "scratch", environment, kind="venv", python=sys.executable)

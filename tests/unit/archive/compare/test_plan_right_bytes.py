@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,6 +80,7 @@ def _backup(bench: Bench, number: int, parent: Index | None, *, full: bool) -> I
     return bench.write(planned, f"S{number}")
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.lists(_STEP, max_size=30))
 def test_every_backup_holds_what_was_there(steps: list[tuple[str, str, str | bytes]]) -> None:

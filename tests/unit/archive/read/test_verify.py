@@ -36,6 +36,7 @@ def test_a_whole_archive_has_no_problems(bench: Bench) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_noticed(bench: Bench) -> None:
     """Without the manifest: the archive alone tells."""
     path = _archive(bench)

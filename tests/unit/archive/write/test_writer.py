@@ -215,6 +215,7 @@ def _make(top: bytes, tree: dict[bytes, object], made: list[bytes]) -> None:
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
+@pytest.mark.slow
 @given(tree=_TREES)
 def test_any_tree_round_trips(tmp_path: Path, tree: dict[bytes, object]) -> None:
     home = tmp_path / "example"

@@ -239,6 +239,7 @@ def test_an_alias_cannot_jump_through_itself(places: SshPaths) -> None:
 SAFE = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(alias=SAFE, profile=SAFE, node=SAFE, user=SAFE, login=SAFE | st.none())
 def test_whatever_is_not_refused_ssh_reads_as_meant(

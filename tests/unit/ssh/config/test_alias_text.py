@@ -23,6 +23,7 @@ WORDS = st.text(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(alias=WORDS, profile=WORDS, node=WORDS, user=WORDS, login=WORDS | st.none())
 def test_fuzzed_values_are_refused_or_add_no_directive(

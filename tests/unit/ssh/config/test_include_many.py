@@ -27,6 +27,7 @@ CONFIGS, CHUNK = 200, 20
 ALIAS = "compile_machine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, CONFIGS, CHUNK))
 def test_install_update_and_remove_give_every_config_back(
     tmp_path: Path, first: int, monkeypatch: pytest.MonkeyPatch
@@ -109,6 +110,7 @@ def read_until(config: Path, over: Event, torn: Event) -> None:
             torn.set()
 
 
+@pytest.mark.slow
 def test_eight_at_once_lose_nothing_and_no_reader_sees_half(places: SshPaths) -> None:
     places.config.write_bytes(b"Host mine\n  User me\n")
     park_alias(places, "shared")

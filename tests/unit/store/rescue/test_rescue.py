@@ -86,6 +86,7 @@ def test_every_snapshot_comes_back_as_from_scratchflow_itself(
     assert tree(tmp_path / "latest") == tree(tmp_path / f"ours-{number}")
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps)
 def test_any_history_comes_back_as_from_scratchflow_itself(
@@ -159,6 +160,7 @@ def flip(file: Path, at: int) -> None:
     file.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".tar.lz4", ".json"])
 def test_damage_anywhere_is_found_before_anything_is_written(
     history: Desk, tmp_path: Path, suffix: str

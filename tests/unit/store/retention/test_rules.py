@@ -292,6 +292,7 @@ def put(place: StoreDirectory, manifest: Manifest, *, with_archive: bool) -> Non
         place.archive(manifest.id).write_bytes(content)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(histories, st.lists(any_rules(), min_size=1, max_size=3))
 def test_prune_never_removes_an_archive_a_kept_snapshot_needs(
