@@ -12,7 +12,7 @@ import msgspec
 from scratchflow.cluster.command import command_environment
 from scratchflow.cluster.signals import held_back
 from scratchflow.cluster.slurm.jobs import cancel, our_jobs
-from scratchflow.cluster.slurm.nodes import complete_node, partitions
+from scratchflow.cluster.slurm.nodes import find_node, partitions
 from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
 from scratchflow.cluster.slurm.salloc import DirectHolder, Holder
 from scratchflow.cluster.slurm.submit import Request, Submission, allocate, resume
@@ -129,7 +129,7 @@ def _held_again(login: LoginHost, asked: Hold, found: Allocation) -> NodeHeld:
         patience = Patience(asked.wait_s, keep_waiting=True)
         submission = _submission(login, holder, patience, resumed=True)
         got = resume(found.name, login.settings.name, submission)
-    if asked.node and got.node != _complete(login, asked.node):
+    if asked.node and got.node != find_node(login.slurm, asked.node):
         under_way = "`scratchflow hop` without `--node` finishes the move that is under way"
         next_step = (
             under_way if asked.beside else f"`scratchflow hop --node {asked.node}` moves there"
@@ -176,7 +176,7 @@ class _Ask(msgspec.Struct, frozen=True):
         """The node by its full name, if one was asked for."""
         if not self.asked.node:
             return ""
-        node = _complete(self.login, self.asked.node)
+        node = find_node(self.login.slurm, self.asked.node)
         if node == self.left:
             problem = f"`{node}` is the node that is held already"
             raise UsageInvalid(problem=problem, command="scratchflow hop")
@@ -258,10 +258,6 @@ def _at_most(seconds: float, wait_s: float | None) -> float:
 
 def _patience(asked: Hold) -> Patience:
     return Patience(asked.wait_s, asked.keep_waiting)
-
-
-def _complete(login: LoginHost, wanted: str) -> str:
-    return complete_node(wanted, [node.name for node in slurm_nodes(login.slurm)])
 
 
 def _ready(login: LoginHost, got: RunningAllocation, *, reused: bool) -> NodeHeld:

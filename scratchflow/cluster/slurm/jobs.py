@@ -112,7 +112,7 @@ def _by_scontrol(slurm: Slurm, job_id: int) -> Allocation | None:
 
 def _by_sacct(slurm: Slurm, job_id: int) -> Allocation | None:
     """The accounting's word, where there is accounting; no word of it is not an error."""
-    if not _has_accounting(slurm):
+    if not has_accounting(slurm):
         return None
     which = [f"--jobs={job_id}", "--allocations", "--noheader", "--parsable2"]
     try:
@@ -123,7 +123,7 @@ def _by_sacct(slurm: Slurm, job_id: int) -> Allocation | None:
     return accounted_job(done.text, job_id, slurm.user) if done.returncode == 0 else None
 
 
-def _has_accounting(slurm: Slurm) -> bool:
+def has_accounting(slurm: Slurm) -> bool:
     """Asked first, because `sacct` without accounting may wait long for a database."""
     done = slurm.ask(["scontrol", "show", "config"])
     match = re.search(r"^AccountingStorageType\s*=\s*(\S+)", done.text, re.MULTILINE)

@@ -17,6 +17,8 @@ _NOTHING = {"", "(null)", "N/A", "n/a", "none"}
 _MIB = 1024**2
 # A value ends where the next ` Key=` begins: `OS=Linux 6.1 #1 SMP` has spaces of its own.
 _PAIR = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:]*)=(.*?)(?=\s+[A-Za-z][A-Za-z0-9_/:]*=|\s*$)")
+# The staff's words may look like pairs; Slurm ends them with who wrote them and when.
+_REASON = re.compile(r"\sReason=(.*?\[\S+@\S+\])")
 # A type may begin with a digit, `gpu:1g.5gb:7`, but has a letter somewhere.
 _GPU = re.compile(
     r"(?:^|,)gpu(?::(?P<type>[\w.+-]*[A-Za-z_][\w.+-]*))?:(?P<count>\d+)(?![\w.])", re.ASCII
@@ -55,6 +57,7 @@ _HARMLESS = {
     "POWER_UP": "booting",
     "CONFIGURING": "booting",
 }
+_BOOTING = {"POWERING_UP", "POWER_UP", "CONFIGURING"}
 # `sinfo` says some flags with one character at the end of the state.
 _SUFFIXES = {"*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWERING_DOWN"}
 _SUFFIXES |= {"%": "POWERING_DOWN", "$": "MAINT", "@": "REBOOT", "^": "REBOOT", "-": "PLANNED"}
@@ -75,6 +78,8 @@ def state_in_words(state: str) -> tuple[str, bool]:
 
 
 def _described(base: str, flags: set[str]) -> tuple[str, bool]:
+    if flags & _BOOTING and base != "DOWN":
+        flags = flags - {"NOT_RESPONDING"}  # it cannot answer yet
     if base == "DOWN":
         return ("not responding" if "NOT_RESPONDING" in flags else "down"), False
     if "DRAIN" in flags:
@@ -106,9 +111,11 @@ def shown_nodes(text: str) -> list[Node]:
 
 
 def _pairs(line: str) -> dict[str, str]:
-    pairs: dict[str, str] = {}
+    reason = _REASON.search(line)
+    pairs: dict[str, str] = {"Reason": reason[1]} if reason else {}
+    line = line.replace(reason[0], " ", 1) if reason else line
     for key, value in _PAIR.findall(line):
-        pairs.setdefault(key, value)  # the first: a reason of the staff's may look like a pair
+        pairs.setdefault(key, value)  # the first: a comment of the staff's may look like a pair
     return pairs
 
 

@@ -51,6 +51,17 @@ def slurm_settings(slurm: Slurm) -> dict[str, str]:
     return shown_settings(done.text)
 
 
+def find_node(slurm: Slurm, wanted: str) -> str:
+    """The whole name of the node that is meant, see `complete_node`; also of a cloud node that is off.
+
+    Up to Slurm 22.05 only the partitions name those.
+    """
+    names = [node.name for node in nodes(slurm)]
+    if wanted not in names:
+        names += [name for partition in partitions(slurm) for name in partition.nodes]
+    return complete_node(wanted, names)
+
+
 def complete_node(wanted: str, names: Iterable[str]) -> str:
     """The node that `2` means: the one whose name ends in that number, as `node-2` does.
 

@@ -1,6 +1,6 @@
 """Why a job waits: Slurm's reasons in plain words, and which of them never go away.
 
-The words are those of `squeue --format=%r` from Slurm 20.11 to 24.11.
+The words are those of `squeue --format=%r` from Slurm 20.02 to 26.05.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ _CLEARS = {
     "SchedDefer": "Slurm decides at its next look at the queue",
     "ReservationMaxTRESMinutes": "its reservation is used up",
     "MaxPoweredUpNodes": "no more nodes may be powered up at present",
+    "MpiPortsBusy": "all ports for MPI are in use",
+    "NvidiaImexChannels": "all NVIDIA IMEX channels are in use",
     "BurstBufferResources": "the burst buffer is full",
     "BurstBufferStageIn": "its data is being staged in",
     "JobArrayTaskLimit": "as many tasks of the array run as may",
@@ -64,6 +66,7 @@ _NEVER = {
     "AccountingPolicy": "it breaks a rule of the accounting",
     "QOSNotAllowed": "the partition or account may not use this QOS",
     "ReservationDeleted": "its reservation is gone",
+    "ReservationInvalid": "its reservation is not valid, and Slurm holds it",
     "DeadLine": "its deadline cannot be met",
     "Deadline": "its deadline cannot be met",
     "JobHeldUser": "it is held; `scontrol release` would let it start",
@@ -86,7 +89,17 @@ _KNOWN = {
 # QOSMaxCpuPerJobLimit, AssocMaxWallDurationPerJobLimit, QOSGrpGRES, AssocGrpCPUMinutesLimit … Slurm has a
 # hundred of these, and every release adds some; their names are built from parts.
 _LIMIT = re.compile(r"(?P<who>QOS|Assoc)(?P<kind>Grp|Max|Min)(?P<what>\w*?)(?:Limit)?", re.ASCII)
+# MaxCpuPerAccount, MaxTRESRunMinsPerUser: limits of a QOS whose names do not say so.
+_UNNAMED_LIMIT = re.compile(r"Max\w+Per(Account|User|Job|Node)", re.ASCII)
 _OWNERS = {"QOS": "QOS", "Assoc": "account"}
+# Only a site with accounts can mean these.
+_OF_ACCOUNTING = {
+    "InvalidAccount",
+    "InvalidQOS",
+    "AccountNotAllowed",
+    "AccountingPolicy",
+    "QOSNotAllowed",
+}
 
 
 def explain(reason: str) -> Reason:
@@ -96,10 +109,18 @@ def explain(reason: str) -> Reason:
     for key in (word, word.replace("_", " "), word.partition(",")[0].strip()):
         if key in _KNOWN:
             return _KNOWN[key]
-    match = _LIMIT.fullmatch(word.partition(",")[0])
-    if match:
-        return _limit(match)
-    return Reason(word, "clears")
+    match = _limit_in(word)
+    return _limit(match) if match else Reason(word, "clears")
+
+
+def is_of_accounting(reason: str) -> bool:
+    """Whether it speaks of accounts, of which a site without accounting has none."""
+    return reason.strip().strip("()") in _OF_ACCOUNTING
+
+
+def _limit_in(word: str) -> re.Match[str] | None:
+    name = word.partition(",")[0]
+    return _LIMIT.fullmatch(f"QOS{name}" if _UNNAMED_LIMIT.fullmatch(name) else name)
 
 
 def _limit(match: re.Match[str]) -> Reason:

@@ -9,8 +9,9 @@ import msgspec
 
 from scratchflow.cluster.slurm import salloc_text
 from scratchflow.cluster.slurm.client import Slurm
-from scratchflow.cluster.slurm.jobs import has_other_jobs, job_named
-from scratchflow.cluster.slurm.reasons import explain
+from scratchflow.cluster.slurm.doubt import Doubt
+from scratchflow.cluster.slurm.jobs import has_accounting, has_other_jobs, job_named
+from scratchflow.cluster.slurm.reasons import explain, is_of_accounting
 from scratchflow.cluster.slurm.salloc import Holder
 from scratchflow.cluster.slurm.states import CAUSE_TEXTS
 from scratchflow.model.allocation import HELD, Allocation, RunningAllocation
@@ -61,6 +62,7 @@ class Wait:
         self._answered = self._began
         self._granted_at: float | None = None
         self._last: Allocation | None = None
+        self._doubt = Doubt()
 
     def until_running(
         self, watch: Watch, holder: Holder | None, *, detached: bool
@@ -132,11 +134,14 @@ class Wait:
             self._granted_at = self._clock.monotonic()
 
     def _in_vain(self, seen: Allocation) -> bool:
+        is_believed = self._doubt.believes(seen.reason, self._clock.monotonic())
         permanence = explain(seen.reason).permanence
-        if permanence != "never_alone":
-            return permanence == "never"
+        if permanence == "clears" or not is_believed:
+            return False
         try:
-            return not has_other_jobs(self._slurm, seen)
+            if is_of_accounting(seen.reason) and not has_accounting(self._slurm):
+                return False  # nobody could know: there are no accounts
+            return permanence == "never" or not has_other_jobs(self._slurm, seen)
         except SlurmUnreachable:
             return False  # the next look decides
 

@@ -43,6 +43,19 @@ LIKE_23_11 = (
 )
 
 
+# Written after scontrol(1) of 22.05: the reason of a node, with words of the staff's that look like pairs.
+PAIRS_IN_A_REASON = (
+    "NodeName=n8 CPUAlloc=0 CPUTot=4 State=IDLE+DRAIN Partitions=cpu "
+    "Reason=a b=c State=DOWN d [root@2026-11-15T04:00:00]\n"
+)
+
+
+def test_a_reason_is_told_whole_also_when_it_looks_like_pairs() -> None:
+    (node,) = shown_nodes(PAIRS_IN_A_REASON)
+    assert node.reason == "a b=c State=DOWN d [root@2026-11-15T04:00:00]"
+    assert (node.state, node.partitions) == ("drained", ("cpu",))
+
+
 def test_what_is_free_is_what_slurm_would_give() -> None:
     (node,) = shown_nodes(RECORDED_22_05)
     assert (node.name, node.state, node.available) == ("node-2", "partly used", True)
@@ -85,6 +98,8 @@ def test_a_newer_slurm_with_a_node_out_of_service() -> None:
         ("IDLE+CLOUD+POWERED_DOWN", "powered down", True),
         ("IDLE+CLOUD+POWERING_DOWN", "powering down", False),
         ("MIXED+CLOUD+POWERING_UP", "booting", True),
+        ("MIXED+CLOUD+NOT_RESPONDING+POWERING_UP", "booting", True),
+        ("DOWN+CLOUD+NOT_RESPONDING+POWERING_UP", "not responding", False),
         ("IDLE+PLANNED", "planned", True),
         ("MIXED+PLANNED", "planned", True),
         ("IDLE+MAINTENANCE+RESERVED", "in maintenance", False),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.cluster.slurm.client import Slurm
-from scratchflow.cluster.slurm.nodes import complete_node, nodes
+from scratchflow.cluster.slurm.nodes import complete_node, find_node, nodes
 from scratchflow.model.errors import NodeUnknown, SlurmUnreachable
 from scratchflow.process.child import Completed
 from scratchflow.testing.command import completed
+from scratchflow.testing.slurm import FakeSlurm
 from tests.unit.cluster.slurm.test_node_text import RECORDED_SINFO
 
 
@@ -72,3 +73,13 @@ def test_what_is_unclear_is_asked_back(wanted: str, words: str) -> None:
     with pytest.raises(NodeUnknown) as caught:
         complete_node(wanted, NAMES)
     assert words in str(caught.value)
+
+
+def test_a_cloud_node_that_is_off_is_known_from_its_partition() -> None:
+    fake = FakeSlurm()
+    del fake.nodes["node-3"]  # as Slurm up to 22.05 leaves it out
+    slurm = Slurm(fake, "alice", "login")
+    assert find_node(slurm, "node-3") == "node-3"
+    assert find_node(slurm, "3") == "node-3"
+    with pytest.raises(NodeUnknown):
+        find_node(slurm, "node-9")

@@ -31,6 +31,13 @@ CLEARS = [
     "QOSMaxCpuPerAccountLimit",
     "QOSMaxGRESPerAccount",
     "QOSMaxJobsPerAccount",
+    "MaxJobsPerAccount",
+    "MaxSubmitJobsPerAccount",
+    "MaxCpuPerAccount",
+    "MaxTRESRunMinsPerAccount",
+    "MpiPortsBusy",
+    "NvidiaImexChannels",
+    "MaxPoweredUpNodes",
     "SomethingNew",
 ]
 
@@ -45,6 +52,7 @@ NEVER = [
     "AccountNotAllowed",
     "QOSNotAllowed",
     "ReservationDeleted",
+    "ReservationInvalid",
     "JobHeldUser",
     "JobHeldAdmin",
     "JobHoldMaxRequeue",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from scratchflow.cluster.slurm.submit import allocate
@@ -88,6 +90,35 @@ def test_a_reason_that_appears_later_is_refused_then(cluster: Cluster) -> None:
     with pytest.raises(AllocationRefused, match="more than the QOS allows a job"):
         allocate(REQUEST, cluster.submission())
     assert cluster.open_jobs() == []
+
+
+def test_reasons_in_turn_that_a_healthy_job_shows_do_not_end_the_wait(cluster: Cluster) -> None:
+    """As Slurm 23.11 and 24.05 show them where there is no accounting."""
+    turns = itertools.cycle(["Resources", "InvalidAccount", "None", "PartitionConfig"])
+    looks = 0
+
+    def turn() -> None:
+        nonlocal looks
+        looks += 1
+        cluster.ours().reason = next(turns)
+        if looks == 100:
+            cluster.becomes("RUNNING")()
+
+    cluster.fake.fake_clock.on_sleep = turn
+    assert allocate(REQUEST, cluster.submission(wait_s=3600)).state == "running"
+
+
+def test_an_account_is_not_refused_where_there_are_none(cluster: Cluster) -> None:
+    cluster.meanwhile(cluster.becomes("PENDING", "InvalidAccount"))
+    with pytest.raises(AllocationPending, match="InvalidAccount"):
+        allocate(REQUEST, cluster.submission(wait_s=300))
+
+
+def test_an_account_that_is_not_valid_is_refused(cluster: Cluster) -> None:
+    cluster.fake.accounted = {1: "a line of another job"}
+    cluster.meanwhile(cluster.becomes("PENDING", "InvalidAccount"))
+    with pytest.raises(AllocationRefused, match="the account is not valid"):
+        allocate(REQUEST, cluster.submission(wait_s=300))
 
 
 def test_a_limit_per_user_is_waited_for_while_another_job_of_his_runs(cluster: Cluster) -> None:
