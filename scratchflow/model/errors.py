@@ -976,6 +976,15 @@ class EnvironmentFailed(ScratchflowError):
     hint = "{remedy}"
 
 
+class LayerFailed(ScratchflowError):
+    """A module, environment, variable or line of the profile's `[environment]` failed on the node."""
+
+    code = "environment.layer_failed"
+    exit_code = 40
+    message = "`{layer}` failed on {node} at `{name}`: {words}"
+    hint = "{remedy}"
+
+
 class CloneFailed(ScratchflowError):
     """`git clone` did not work on the node."""
 

@@ -64,13 +64,14 @@ class SlurmOptions(Section, frozen=True):
 
 
 class EnvironmentOptions(Section, frozen=True):
-    """Applied in this order in every shell, run, submit and serve."""
+    """Applied in this order to everything that is started on the node for the user."""
 
     modules: list[str] = []
     after_modules: str = ""
     conda: str = ""
     venv: str = ""
     variables: dict[str, str] = {}
+    prologue: str = ""
 
     def __post_init__(self) -> None:
         for name in self.variables:

@@ -52,6 +52,7 @@ after_modules = ""
 conda = ""
 venv = ""
 variables = { CCACHE_DIR = "/tmp/ccache" }
+prologue = ""
 
 [profiles.aws.backup]
 every = "30m"

@@ -1,0 +1,107 @@
+"""Runs the layers in one bash, and finds out what they changed or which one failed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from scratchflow.model.errors import LayerFailed
+from scratchflow.model.profile import EnvironmentOptions
+from scratchflow.node.environment.change import Change, change_between, parse_dump
+from scratchflow.node.environment.script import ScriptFiles, script_of
+from scratchflow.process.child import kill_child
+
+# Modules and conda may lie on a slow shared file system.
+LIMIT_S = 300.0
+_MOST_LINES = 8
+_MOST_CHARACTERS = 600
+_LOGIN_SHELL = "login shell"
+
+_REMEDIES = {
+    "modules": "`module avail` there lists what can be loaded; correct `environment.modules`",
+    "conda": "`conda env list` there lists the environments; correct `environment.conda`",
+    "venv": "correct `environment.venv`; `scratchflow create --env venv` makes the venv `env` beneath scratch",
+    _LOGIN_SHELL: "look at `/etc/profile` and `~/.bash_profile` there: `bash -l` has to read them without ending",
+}
+
+
+def compute(
+    options: EnvironmentOptions,
+    scratch: Path,
+    base: Mapping[str, str],
+    *,
+    node: str,
+    limit_s: float = LIMIT_S,
+) -> Change:
+    """What the layers make of this environment; LayerFailed with the tool's own words."""
+    with tempfile.TemporaryDirectory(prefix="scratchflow-") as name:
+        place = Path(name)
+        files = ScriptFiles(layer=place / "layer", words=place / "words", dump=place / "dump")
+        script = place / "script"
+        # A file, because other users can see arguments, and a tool may read standard input.
+        script.write_bytes(os.fsencode(script_of(options, scratch, files)))
+        problem = _run(script, files, base, limit_s)
+        if problem is None and files.dump.exists():
+            return change_between(base, parse_dump(files.dump.read_bytes()))
+        raise _failed(files, problem or "it ended the shell", node)
+
+
+def _run(script: Path, files: ScriptFiles, base: Mapping[str, str], limit_s: float) -> str | None:
+    """Runs the script to its end; what is wrong when it did not get there."""
+    with files.words.open("ab") as words:
+        try:
+            # Into a file: what a profile leaves running would keep a pipe open.
+            process = subprocess.Popen(
+                ["bash", "--login", script],
+                env=base,
+                stdin=subprocess.DEVNULL,
+                stdout=words,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return f"`bash` cannot be started: {error.strerror}"
+    try:
+        code = process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        return f"it did not end within {limit_s:g} s"
+    finally:
+        kill_child(process)
+    return None if code == 0 else f"exit code {code}"
+
+
+def _failed(files: ScriptFiles, problem: str, node: str) -> LayerFailed:
+    layer, _, name = _content(files.layer).partition("\n")
+    layer = layer or _LOGIN_SHELL
+    remedy = _REMEDIES.get(layer, f"correct `environment.{layer}`")
+    return LayerFailed(
+        layer=layer if layer == _LOGIN_SHELL else f"environment.{layer}",
+        name=name or "bash --login",
+        node=node,
+        words=words_of(_content(files.words), str(files.words.parent)) or problem,
+        remedy=remedy,
+    )
+
+
+def words_of(said: str, place: str = "\0") -> str:
+    """What the tools said, on one line: Lmod has its reason in the first line, Python in the last."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    # bash names the script and its line, which mean nothing to the reader.
+    lines = [
+        line.partition(": line ")[2].partition(": ")[2] if place in line else line for line in lines
+    ]
+    if len(lines) > _MOST_LINES:
+        half = _MOST_LINES // 2
+        lines = [*lines[:half], "…", *lines[-half:]]
+    text = " | ".join(lines)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""

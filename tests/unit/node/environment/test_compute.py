@@ -1,0 +1,90 @@
+"""A layer that fails is named with the tool's own words; what a profile prints or leaves running is not."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scratchflow.model.errors import LayerFailed
+from scratchflow.model.profile import EnvironmentOptions
+from scratchflow.node.environment.compute import compute, words_of
+from tests.unit.node.environment.node_home import CONDA_PROGRAM, MODULE_PROGRAM, NodeHome
+
+_FAILING = [
+    ({"modules": ["gcc/12", "nosuch"]}, "environment.modules", "nosuch", "are unknown"),
+    ({"after_modules": "nosuchcommand x"}, "environment.after_modules", "nosuchcommand x", "command not found"),
+    ({"after_modules": "echo no licence >&2; exit 3"}, "environment.after_modules", "exit 3", "no licence"),
+    ({"conda": "nosuch"}, "environment.conda", "nosuch", "EnvironmentNameNotFound"),
+    ({"venv": "nosuch"}, "environment.venv", "nosuch", "nosuch/bin/activate: No such file"),
+    ({"variables": {"UID": "7"}}, "environment.variables", "UID", "readonly variable"),
+    ({"prologue": "echo it isn't"}, "environment.prologue", "isn't", "unexpected EOF"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "layer", "name", "words"), _FAILING)
+def test_a_failing_layer_gives_exit_code_40_with_its_words(
+    at_node: NodeHome, options: dict[str, Any], layer: str, name: str, words: str
+) -> None:
+    program = at_node.tool("lmod", MODULE_PROGRAM)
+    at_node.tool("conda", CONDA_PROGRAM)
+    at_node.profile(f"export LMOD_CMD={program}; echo 'Welcome to the cluster'")
+    with pytest.raises(LayerFailed) as failed:
+        at_node.change(**options)
+    error = failed.value
+    assert error.exit_code == 40
+    assert error.fields["layer"] == layer
+    assert name in error.fields["name"]
+    assert words in error.fields["words"]
+    assert "Welcome" not in str(error)
+    assert "scratchflow-" not in error.fields["words"]
+    assert error.shown_hint
+
+
+def test_without_a_module_command_it_says_so(at_node: NodeHome) -> None:
+    if any(Path(path).exists() for path in ("/usr/share/lmod", "/usr/share/modules")):
+        pytest.skip("this machine has a module command")
+    with pytest.raises(LayerFailed, match="there is no `module` command"):
+        at_node.change(modules=["gcc/12"])
+
+
+def test_without_any_conda_it_says_so(at_node: NodeHome) -> None:
+    with pytest.raises(LayerFailed, match="there is no conda, mamba or micromamba"):
+        at_node.change(conda="torch")
+
+
+def test_a_profile_that_ends_the_shell_is_told_as_such(at_node: NodeHome) -> None:
+    at_node.profile("echo maintenance; exit 1")
+    with pytest.raises(LayerFailed, match=r"`login shell` failed on node-1.*maintenance"):
+        at_node.change(variables={"X": "1"})
+
+
+def test_what_a_profile_leaves_running_is_not_waited_for(at_node: NodeHome) -> None:
+    pid = at_node.home / "pid"
+    at_node.profile(f"sleep 1000 & echo $! > {pid}")
+    try:
+        assert at_node.values(variables={"X": "1"})["X"] == "1"
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+
+
+def test_a_line_that_never_ends_is_ended(at_node: NodeHome) -> None:
+    options = EnvironmentOptions(prologue="sleep 1000")
+    with pytest.raises(LayerFailed, match=r"environment.prologue.*did not end within 0.5 s"):
+        compute(options, at_node.scratch, at_node.base, node="n", limit_s=0.5)
+
+
+def test_values_with_newlines_and_odd_bytes_come_through(at_node: NodeHome) -> None:
+    found = at_node.values(prologue=r"export LINES_OF=$'a\nb=c\n' RAW=$'\xff'; unset USER")
+    assert (found["LINES_OF"], found["RAW"]) == ("a\nb=c\n", "\udcff")
+    assert "USER" not in found
+
+
+def test_long_words_keep_their_beginning_and_their_end() -> None:
+    words = words_of("\n".join(f"line {number}" for number in range(100)))
+    assert words.startswith("line 0 | line 1 |")
+    assert words.endswith("| line 99")
+    assert len(words_of("x" * 5000)) < 700
