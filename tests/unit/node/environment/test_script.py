@@ -115,6 +115,10 @@ def test_a_declared_export_of_a_line_lasts(at_node: NodeHome) -> None:
 
 def test_odd_shell_options_of_a_profile_change_nothing(at_node: NodeHome) -> None:
     at_node.profile("set -a -e -u -f -C; shopt -s nocasematch failglob")
-    change = at_node.change(variables={"X": "1"}, prologue="false || true")
+    change = at_node.change(variables={"X": "1"}, prologue="false; echo $UNSET_NAME; true")
     assert change.values["X"] == "1"
     assert not [name for name in change.values if "scratchflow" in name]
+    with pytest.raises(LayerFailed) as failed:
+        at_node.change(after_modules="echo before", prologue="echo after; false")
+    assert failed.value.fields["layer"] == "environment.prologue"
+    assert failed.value.fields["words"] == "after"
