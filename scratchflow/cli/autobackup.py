@@ -9,7 +9,7 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup
 from scratchflow.cli.remote_call import on_login
 from scratchflow.model.ages import at, span
-from scratchflow.model.requests import DryRun, Nothing
+from scratchflow.model.requests import DryRun, Nothing, SwitchOn
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.model.text import printable
 
@@ -26,7 +26,7 @@ def switch_on(
     context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
 ) -> Call[AutobackupSwitched]:
     """Start it on the node, if it does not run already; `backup.every` says how often."""
-    return on_login(context, "autobackup on", DryRun(dry_run=dry_run), _switched)
+    return on_login(context, "autobackup on", SwitchOn(dry_run=dry_run), _switched)
 
 
 @app.command("off", cls=VerbCommand)

@@ -96,7 +96,7 @@ ON_LOGIN = {
     "watch": OnLogin(requests.Watch, "scratchflow.login.watch:watch"),
     "session": OnLogin(requests.Session, "scratchflow.login.session:ready_session"),
     "jobs open": OnLogin(requests.OpenJobs, "scratchflow.login.status_jobs:open_jobs"),
-    "autobackup on": OnLogin(requests.DryRun, "scratchflow.login.autobackup:switch_on"),
+    "autobackup on": OnLogin(requests.SwitchOn, "scratchflow.login.autobackup:switch_on"),
     "autobackup off": OnLogin(requests.DryRun, "scratchflow.login.autobackup:switch_off"),
     "autobackup status": OnLogin(requests.Nothing, "scratchflow.login.autobackup:show"),
 }

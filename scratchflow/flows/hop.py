@@ -25,13 +25,13 @@ from scratchflow.model.errors import (
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import (
     Backup,
-    DryRun,
     Hold,
     OpenJobs,
     Release,
     SaveNode,
     Session,
     Settle,
+    SwitchOn,
 )
 from scratchflow.model.results import (
     AutobackupSwitched,
@@ -227,7 +227,7 @@ def _require_equal(move: _Move, held: NodeHeld, snapshot: str | None) -> None:
 
 def _switch(move: _Move, held: NodeHeld) -> None:
     cluster = move.cluster
-    cluster.on_login("autobackup on", DryRun(), AutobackupSwitched)
+    cluster.on_login("autobackup on", SwitchOn(job_id=held.job_id), AutobackupSwitched)
     if has_alias(cluster.settings):
         move.say("trying the way there")
         point_at(cluster.settings, held, cluster.emit)

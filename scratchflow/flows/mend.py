@@ -5,7 +5,7 @@ from __future__ import annotations
 from scratchflow.dispatch.cluster import Cluster
 from scratchflow.flows.alias import has_alias, park, point_at
 from scratchflow.model.events import Log
-from scratchflow.model.requests import DryRun, Hold, Session
+from scratchflow.model.requests import Hold, Session, SwitchOn
 from scratchflow.model.results import AutobackupSwitched, NodeHeld, SessionReady
 
 _RESTARTED = {"autobackup.overdue", "autobackup.unknown", "autobackup.other_settings"}
@@ -28,7 +28,7 @@ def mend(cluster: Cluster, problems: set[str]) -> list[str]:
         point_at(cluster.settings, held, cluster.emit)
         tell(f"pointed `{alias}` at `{held.node}`")
     if problems & _RESTARTED:
-        cluster.on_login("autobackup on", DryRun(), AutobackupSwitched)
+        cluster.on_login("autobackup on", SwitchOn(), AutobackupSwitched)
         tell("started the auto-backup again")
     if "session.lost" in problems:
         cluster.on_login("session", Session(), SessionReady)

@@ -7,7 +7,7 @@ from scratchflow.flows.allocate import allocate_on, session_here
 from scratchflow.flows.open import opened
 from scratchflow.flows.status import seen_on
 from scratchflow.model.events import Emit, Log, Progress, Warned
-from scratchflow.model.requests import DryRun, Hold, Settle
+from scratchflow.model.requests import Hold, Settle, SwitchOn
 from scratchflow.model.results import (
     Allocated,
     AutobackupSwitched,
@@ -26,9 +26,11 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         if request.dry_run:
             return _foretold(cluster, seen, allocated)
         emit(Progress(phase="the workspace"))
-        settled = cluster.at_workspace("settle", Settle(), Settled)
+        # Of this job: another laptop that starts at the same moment may hold a younger one for a second.
+        taken = allocated.job_id if allocated else None
+        settled = cluster.at_workspace("settle", Settle(), Settled, job_id=taken)
         _say(settled, emit)
-        autobackup = cluster.on_login("autobackup on", DryRun(), AutobackupSwitched)
+        autobackup = cluster.on_login("autobackup on", SwitchOn(job_id=taken), AutobackupSwitched)
     editor = opened(settings, settled.path, caller.environment, run=run_editor)
     node, job_id, end_time = _held(seen, allocated)
     return UpAndRunning(

@@ -37,7 +37,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Failure
 from scratchflow.model.profile import to_plain
-from scratchflow.model.requests import Autobackup, DryRun, Nothing
+from scratchflow.model.requests import Autobackup, DryRun, Nothing, SwitchOn
 from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.autobackup.signals import is_agent
@@ -65,9 +65,9 @@ _GONE = 1
 HeldNode = RunningAllocation | ThisMachine
 
 
-def switch_on(login: LoginHost, arguments: DryRun) -> AutobackupSwitched:
+def switch_on(login: LoginHost, arguments: SwitchOn) -> AutobackupSwitched:
     """Makes sure that the loop runs on the node, with the interval of the profile."""
-    held = held_node(login)
+    held = held_node(login, arguments.job_id)
     place = find_place(_store(login), login.profile.workspace)
     life = _running_on(login, place, held)
     every_s = login.profile.backup.every.seconds
@@ -116,10 +116,10 @@ def show(login: LoginHost, _: Nothing) -> AutobackupStatus:
     )
 
 
-def held_node(login: LoginHost) -> HeldNode:
+def held_node(login: LoginHost, job_id: int | None = None) -> HeldNode:
     """The allocation whose node is to be saved; without a scheduler, this machine."""
     if login.profile.scheduler == "slurm":
-        return require_allocation(login.slurm, login.settings.name)
+        return require_allocation(login.slurm, login.settings.name, job_id)
     node = node_name(login.environment)
     found = none.allocation(login.tmux, login.settings.name, node) if login.has_tmux else None
     return found or ThisMachine(name="", nodes=(node,))

@@ -11,12 +11,12 @@ import msgspec
 
 from scratchflow.cluster.command import command_environment
 from scratchflow.cluster.signals import held_back
-from scratchflow.cluster.slurm.jobs import cancel, our_jobs
+from scratchflow.cluster.slurm.jobs import cancel, job, our_jobs
 from scratchflow.cluster.slurm.nodes import find_node, partitions
 from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
 from scratchflow.cluster.slurm.salloc import DirectHolder, Holder
 from scratchflow.cluster.slurm.submit import Request, Submission, allocate, resume
-from scratchflow.cluster.slurm.wait import Patience
+from scratchflow.cluster.slurm.wait import Patience, ended_error
 from scratchflow.cluster.tmux.window import WindowHolder, show_node
 from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import warm_nodes
@@ -51,6 +51,8 @@ WARM_WAIT_S = 20.0
 """How long a warm node is waited for: any other one costs a full restore, which is minutes at most."""
 
 _SAME_SECOND_S = 1.2
+# How long another run takes from its look at the queue until its request is in it.
+_OTHER_RUN_S = 3.0
 
 
 def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
@@ -64,26 +66,40 @@ def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
     ask = _Ask(login, asked, left)
     if asked.dry_run:
         return _foretold(ask, held)
-    if held or open_jobs:
-        return _held_again(login, asked, (held or open_jobs)[-1])
     try:
-        got = ask.for_one()
-    except AllocationEnded:
-        # Two that start at once share one window: the later one ends the `salloc` of the earlier.
-        others = _open_jobs(login, asked)
-        if not others:
-            raise
-        login.remark(
-            f"another run asks for a node too, as job {others[-1].job_id}: waiting for that"
-        )
-        return _held_again(login, asked, others[-1])
+        if held or open_jobs:
+            return _held_again(login, asked, (held or open_jobs)[-1])
+        return _taken(ask)
+    except AllocationEnded as error:
+        # Two that start at once share one window: the later one ends the `salloc` of the earlier. And
+        # whoever waits for another run's request loses it when that one asks for another node instead.
+        return _held_again(login, asked, _of_another_run(login, asked, error))
+
+
+def _taken(ask: _Ask) -> NodeHeld:
+    """A node that nobody holds yet; when a warm one fails, any other."""
+    got = ask.for_one()
     try:
-        return _made_ready(login, asked, got)
+        return _made_ready(ask.login, ask.asked, got)
     except NodeFailed as error:
         if not ask.prefers(got.node):
             raise
-        login.remark(f"{error}; asking for any other node")
-    return _made_ready(login, asked, msgspec.structs.replace(ask, avoided=got.node).for_one())
+        ask.login.remark(f"{error}; asking for any other node")
+    other = msgspec.structs.replace(ask, avoided=got.node).for_one()
+    return _made_ready(ask.login, ask.asked, other)
+
+
+def _of_another_run(login: LoginHost, asked: Hold, error: AllocationEnded) -> Allocation:
+    """The job that another run has asked for just now, or is about to; the error when there is none."""
+    for _ in looks(_OTHER_RUN_S, _OTHER_RUN_S / 10, login.clock):
+        others = _open_jobs(login, asked)
+        if others:
+            chosen = (with_node(others) or others)[0]
+            login.remark(
+                f"another run asks for a node too, as job {chosen.job_id}: waiting for that"
+            )
+            return chosen
+    raise error
 
 
 def _open_jobs(login: LoginHost, asked: Hold) -> list[Allocation]:
@@ -107,7 +123,7 @@ def _first_granted(login: LoginHost, asked: Hold, got: RunningAllocation) -> Run
     """The job to keep when two runs asked at once: whose node was granted first, then the older one.
 
     Slurm tells whole seconds, so the younger is looked for until the second of our grant is over:
-    whoever is granted later sees us, and gives way.
+    whoever is granted later sees us, and gives way. When ours has ended meanwhile it is one of the others.
     """
     others: list[Allocation] = []
     for _ in looks(_SAME_SECOND_S, _SAME_SECOND_S / 2, login.clock):
@@ -115,7 +131,11 @@ def _first_granted(login: LoginHost, asked: Hold, got: RunningAllocation) -> Run
         others = [job for job in jobs if job.job_id not in {got.job_id, asked.beside}]
         if not any(job.state in OPEN for job in others):
             break
-    return min([got, *with_node(others)], key=lambda job: (job.start_time or 0, job.job_id))
+    is_open = any(job.job_id == got.job_id and job.state in OPEN for job in jobs)
+    candidates = [*([got] if is_open else []), *with_node(others)]
+    if not candidates:
+        raise ended_error(job(login.slurm, got.job_id, got.name))
+    return min(candidates, key=lambda job: (job.start_time or 0, job.job_id))
 
 
 def _held_again(login: LoginHost, asked: Hold, found: Allocation) -> NodeHeld:

@@ -224,6 +224,12 @@ class Watch(Arguments, frozen=True):
     every_s: float = 5
 
 
+class SwitchOn(DryRun, frozen=True):
+    """`autobackup on`: on the node of this job, or of the newest one. For a while there may be two."""
+
+    job_id: int | None = None
+
+
 class Autobackup(Arguments, frozen=True, kw_only=True):
     """`autobackup run`: the loop on the node. `token` tells one start from another."""
 

@@ -12,7 +12,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.jobs import cancel, job_named
 from scratchflow.cluster.slurm.request import job_name, salloc_argv, shell_inside_argv
 from scratchflow.cluster.slurm.salloc import Holder
-from scratchflow.cluster.slurm.wait import Patience, Wait, Watch
+from scratchflow.cluster.slurm.wait import Patience, Wait, Watch, ended_error
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation
 from scratchflow.model.errors import (
     AllocationMissing,
@@ -33,6 +33,8 @@ FINISH_S = 30.0
 # A `salloc` that died just after it sent its order has a job that shows up a moment later.
 _EMPTY_LOOKS = 3
 _BETWEEN_LOOKS_S = 0.3
+# How long a `salloc` that was hung up takes to give its job back.
+_REVOKED_S = 2.0
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -86,6 +88,7 @@ def allocate(request: Request, submission: Submission) -> RunningAllocation:
         allocation = wait.until_running(submission.watch, holder, detached=request.detached)
         if request.detached:
             _let_finish(holder, submission.clock)
+            _require_kept(request.name, submission)
     except BaseException as error:
         if isinstance(error, AllocationPending) and submission.patience.keep_waiting:
             holder.leave()
@@ -130,6 +133,21 @@ def _let_finish(holder: Holder, clock: Clock) -> None:
     for _ in looks(FINISH_S, 0.05, clock):
         if holder.exit_code() is not None:
             return
+
+
+def _require_kept(name: str, submission: Submission) -> None:
+    """Says so when a `salloc` that was cut off between grant and end has given the job back.
+
+    Another run that starts in the same window cuts it off. After its end that is without harm, and
+    looks the same here: Slurm knows.
+    """
+    if submission.holder.exit_code() in {0, None}:
+        return
+    for _ in looks(_REVOKED_S, _BETWEEN_LOOKS_S, submission.clock):
+        with suppress(SlurmUnreachable):  # it was granted: that stands until Slurm says otherwise
+            seen = job_named(submission.slurm, name)
+            if seen is not None and seen.state not in OPEN:
+                raise ended_error(seen)
 
 
 def _withdraw_after(error: BaseException, name: str, profile: str, submission: Submission) -> None:

@@ -11,7 +11,7 @@ from scratchflow.flows import up as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.up import up
 from scratchflow.model.events import Log, Warned
-from scratchflow.model.requests import Hold
+from scratchflow.model.requests import Hold, SwitchOn
 from scratchflow.model.results import Allocated, AutobackupSwitched, Settled, UpAndRunning
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
@@ -121,3 +121,15 @@ def test_a_dry_run_foretells_and_touches_nothing(
     assert (done.dry_run, done.changed, done.command) == (True, True, "salloc …")
     assert (done.workspace, done.autobackup, done.editor.opened) == (None, None, False)
     assert desk.cluster.done == ["look"]
+
+
+def test_what_follows_is_done_on_the_node_that_was_taken_not_on_a_younger_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop that starts at the same moment holds a younger job until it gives way."""
+    desk = Desk(tmp_path, monkeypatch, look=seen())
+    desk.up()
+    assert [(do, number) for do, _, number in desk.cluster.asked if do == "settle"] == [
+        ("settle", NEW.job_id)
+    ]
+    assert ("autobackup on", SwitchOn(job_id=NEW.job_id), None) in desk.cluster.asked

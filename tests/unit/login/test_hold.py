@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login import hold as holding
 from scratchflow.login.host import LoginHost
-from scratchflow.model.allocation import Allocation
-from scratchflow.model.errors import AllocationMissing, NodeFailed, NodeSilent
+from scratchflow.model.allocation import Allocation, RunningAllocation
+from scratchflow.model.errors import AllocationEnded, AllocationMissing, NodeFailed, NodeSilent
 from scratchflow.model.requests import Hold
+from scratchflow.testing.slurm import FakeClock
 
 
 def test_a_held_node_that_is_silent_is_kept_and_said_to_be_ours(
@@ -71,3 +73,52 @@ def test_only_a_node_that_is_held_is_found_and_none_is_asked_for(
     login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None)
     with pytest.raises(AllocationMissing):
         holding.hold_node(login, Hold(only_held=True))
+
+
+def held_or_ended(number: int, state: str) -> Allocation:
+    return msgspec.structs.replace(job(number, 100), state=state)
+
+
+def test_a_job_that_another_run_ended_right_after_its_grant_gives_way_to_that_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = job(5, 100).granted()
+    assert ours is not None
+    jobs = [held_or_ended(5, "completing"), job(6, 101)]
+    monkeypatch.setattr(holding, "our_jobs", lambda *_: jobs)
+    monkeypatch.setattr(holding, "_SAME_SECOND_S", 0.01)
+    login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None)
+    assert holding._first_granted(login, Hold(), ours).job_id == 6
+
+
+def test_a_request_that_another_run_ended_waits_for_the_one_that_comes_instead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two runs share one window: the later one ends the request of the earlier, and asks then."""
+    fake = FakeClock()
+    queue: list[Allocation] = []
+
+    def ended(*_: object) -> RunningAllocation:
+        fake.on_sleep = lambda: queue.append(job(6, 100)) if not queue else None
+        raise AllocationEnded(job_id=5, reason="`salloc` was ended")
+
+    monkeypatch.setattr(holding, "our_jobs", lambda *_: list(queue))
+    monkeypatch.setattr(holding._Ask, "for_one", ended)
+    ready: list[int] = []
+    monkeypatch.setattr(holding, "_ready", lambda _, got, **__: ready.append(got.job_id))
+    login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None, fake.clock)
+    holding.hold_node(login, Hold())
+    assert ready == [6]
+
+
+def test_a_request_that_was_cancelled_while_nobody_else_asks_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def ended(*_: object) -> RunningAllocation:
+        raise AllocationEnded(job_id=5, reason="it was cancelled")
+
+    monkeypatch.setattr(holding, "our_jobs", lambda *_: [])
+    monkeypatch.setattr(holding._Ask, "for_one", ended)
+    login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None, FakeClock().clock)
+    with pytest.raises(AllocationEnded, match="job 5"):
+        holding.hold_node(login, Hold())

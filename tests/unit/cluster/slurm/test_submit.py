@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+import msgspec
 import pytest
 
 from scratchflow.cluster.slurm.submit import Submission, allocate, resume
@@ -50,6 +51,27 @@ def test_a_job_that_shows_up_after_its_salloc_died_is_cancelled_too(cluster: Clu
         allocate(REQUEST, cluster.submission())
     assert cluster.open_jobs() == []
     assert cluster.ours().state == "CANCELLED"
+
+
+@pytest.mark.parametrize("gives_it_back", [True, False])
+def test_a_salloc_cut_off_after_its_grant_counts_only_while_slurm_keeps_the_job(
+    cluster: Cluster, gives_it_back: bool
+) -> None:
+    def given_back() -> None:
+        cluster.ours().state = "CANCELLED"
+
+    def cut_off(seen: Allocation) -> None:
+        if seen.state == "running":
+            cluster.salloc.stopped = True  # its window was taken by another run
+            cluster.meanwhile(given_back if gives_it_back else lambda: None)
+
+    cluster.fake.jobs.clear()
+    submission = msgspec.structs.replace(cluster.submission(), watch=cut_off)
+    if gives_it_back:
+        with pytest.raises(AllocationEnded, match="cancelled"):
+            allocate(REQUEST, submission)
+    else:
+        assert allocate(REQUEST, submission).state == "running"
 
 
 def test_signals_during_the_withdrawal_arrive_after_it(cluster: Cluster) -> None:
