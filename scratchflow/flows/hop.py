@@ -18,6 +18,7 @@ from scratchflow.model.errors import (
     AllocationSuspended,
     HopCutShort,
     HopUnfinished,
+    NextNodeLost,
     SchedulerMissing,
     ScratchflowError,
     WorkspaceMissing,
@@ -122,26 +123,31 @@ def _say_what_forked(move: _Move, saved: str | None, newer: str) -> None:
 
 @contextmanager
 def _says_what_is_held(move: _Move, held: NodeHeld) -> Iterator[None]:
-    """When the old job goes in the middle (another laptop's `clear`, a crash), the new one must not be forgotten.
+    """When one of the two jobs goes in the middle, the error says which one is still held.
 
-    It is kept: whoever moved wanted to go on working, and the last snapshot can be brought there.
+    The old one goes by another laptop's `clear`, or a crash. The new one is kept then: whoever moved wanted
+    to go on working, and the last snapshot can be brought there. The new one goes by a crash, or because
+    a slurmctld that was killed has forgotten it.
     """
     try:
         yield
     except ScratchflowError as error:
-        if _is_gone(move, held):
+        is_old_held, is_new_held = _still_held(move, held)
+        if is_new_held and not is_old_held:
             raise HopCutShort.because_of(error, held.job_id, held.node) from error
+        if is_old_held and not is_new_held:
+            raise NextNodeLost.because_of(error, move.old_job, move.old_node) from error
         raise
 
 
-def _is_gone(move: _Move, held: NodeHeld) -> bool:
-    """Whether the old job is gone and the new one is not; no when nobody can say."""
+def _still_held(move: _Move, held: NodeHeld) -> tuple[bool, bool]:
+    """Whether Slurm, asked once more, has the old job and the new one; both when it does not say."""
     try:
         jobs = move.cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
     except ScratchflowError:
-        return False
+        return True, True
     numbers = {job.job_id for job in jobs}
-    return held.job_id in numbers and move.old_job not in numbers
+    return move.old_job in numbers, held.job_id in numbers
 
 
 def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:

@@ -949,6 +949,22 @@ class HopCutShort(ScratchflowError):
         return failed
 
 
+class NextNodeLost(ScratchflowError):
+    """The next node went in the middle of a move; the old one is held. Exits with the code of what happened."""
+
+    code = "hop.next_node_lost"
+    exit_code = 23
+    message = "the move was cut short: {reason}; job {job_id} still holds `{node}`, with the workspace as it was"
+    hint = "`scratchflow hop` tries again, `scratchflow up` goes on working there"
+
+    @classmethod
+    def because_of(cls, error: ScratchflowError, job_id: int, node: str) -> NextNodeLost:
+        """With the reason and its exit code."""
+        failed = cls(reason=error, job_id=job_id, node=node)
+        failed.exit_code = error.exit_code
+        return failed
+
+
 class WorkDiverged(ScratchflowError):
     """Both nodes have work that the other one lacks; neither is overwritten."""
 

@@ -10,9 +10,9 @@ from scratchflow.agent.request import Request
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.jobs import job, our_jobs
 from scratchflow.cluster.slurm.step_refused import is_refused
-from scratchflow.cluster.slurm.wait import ended_error
+from scratchflow.cluster.slurm.wait import ended_error, forgotten_error
 from scratchflow.config.settings import Settings
-from scratchflow.model.allocation import HELD, Allocation, RunningAllocation, with_node
+from scratchflow.model.allocation import HELD, OPEN, Allocation, RunningAllocation, with_node
 from scratchflow.model.errors import (
     AgentMissing,
     AllocationMissing,
@@ -33,15 +33,18 @@ _AGAIN_S = 2.0
 
 
 def require_allocation(slurm: Slurm, profile: str, job_id: int | None = None) -> RunningAllocation:
-    """The profile's running allocation; the newest, should there be several, or just this one."""
-    running = [
-        found
-        for found in with_node(our_jobs(slurm, profile))
-        if found.state == "running" and job_id in {None, found.job_id}
-    ]
-    if not running:
+    """The profile's running allocation; the newest, should there be several, or just this one.
+
+    AllocationMissing when there is none; what became of the one that was asked for when it was that one.
+    """
+    jobs = our_jobs(slurm, profile, ended=job_id is not None)
+    wanted = [found for found in jobs if job_id in {None, found.job_id}]
+    running = [found for found in with_node(wanted) if found.state == "running"]
+    if running:
+        return running[-1]
+    if job_id is None or any(found.state in OPEN for found in wanted):
         raise AllocationMissing(profile=profile)
-    return running[-1]
+    raise ended_error(wanted[-1]) if wanted else forgotten_error(job_id)
 
 
 def ask_node(

@@ -117,7 +117,7 @@ class Wait:
     def _give_up_if_forgotten(self, holder: Holder | None) -> None:
         """A slurmctld that was killed may forget a young job, whose `salloc` then waits for ever."""
         if self._last is not None and self._last.job_id is not None:
-            raise AllocationEnded(job_id=self._last.job_id, reason=CAUSE_TEXTS["forgotten"])
+            raise forgotten_error(self._last.job_id)
         if holder is None:
             raise AllocationMissing(profile=self._profile)
 
@@ -181,6 +181,11 @@ def ended_error(seen: Allocation) -> AllocationEnded | NodeFailed:
         return NodeFailed(node=seen.node or "?", reason=reason)
     reason = CAUSE_TEXTS[seen.cause] if seen.cause else "it was cancelled, or its time is up"
     return AllocationEnded(job_id=seen.job_id, reason=reason)
+
+
+def forgotten_error(job_id: int) -> AllocationEnded:
+    """The error for a job that Slurm, which answers, does not know any more."""
+    return AllocationEnded(job_id=job_id, reason=CAUSE_TEXTS["forgotten"])
 
 
 def _vanished(seen: Allocation | None) -> AllocationEnded:

@@ -13,7 +13,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.dispatch import relay as module
 from scratchflow.dispatch.relay import relay
-from scratchflow.model.errors import AllocationMissing, StoreLost
+from scratchflow.model.errors import AllocationEnded, AllocationMissing, StoreLost
 from scratchflow.model.requests import NOTHING, Backup, Restore, Settle
 from scratchflow.model.results import BackupTaken, ChecksDone
 from scratchflow.store.identity import read_store_id
@@ -83,7 +83,7 @@ def test_of_two_jobs_the_newest_is_meant_or_the_one_that_is_named(node: Node) ->
     node.relay("backup", Backup())
     node.relay("backup", Backup(), job_id=first)
     assert node.jobs == [second, first]
-    with pytest.raises(AllocationMissing):
+    with pytest.raises(AllocationEnded, match="job 999"):
         node.relay("backup", Backup(), job_id=999)
 
 

@@ -13,6 +13,7 @@ from scratchflow.flows import hop as flow
 from scratchflow.model.errors import (
     AllocationEnded,
     HopCutShort,
+    NextNodeLost,
     ScratchflowError,
     SlurmUnreachable,
 )
@@ -99,6 +100,18 @@ def test_it_says_which_job_is_held_and_how_to_go_on(monkeypatch: pytest.MonkeyPa
     assert "job 54 on `node-3`" in str(error)
     assert "scratchflow up" in error.shown_hint
     assert "scratchflow clear" in error.shown_hint
+
+
+def test_a_next_job_that_slurm_forgot_is_told_with_the_one_that_still_holds_the_workspace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(NextNodeLost) as caught:
+        hop(monkeypatch, Cluster(left=[OLD]))
+    error = caught.value
+    assert error.exit_code == ENDED.exit_code
+    assert str(ENDED) in str(error)
+    assert "job 53 still holds `node-2`" in str(error)
+    assert "scratchflow hop" in error.shown_hint
 
 
 @pytest.mark.parametrize(

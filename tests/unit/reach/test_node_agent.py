@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.agent.request import asking
 from scratchflow.model.allocation import Allocation, AllocationState, RunningAllocation
-from scratchflow.model.errors import AgentMissing, AllocationEnded, ConnectionLost, NodeSilent
+from scratchflow.model.errors import (
+    AgentMissing,
+    AllocationEnded,
+    AllocationMissing,
+    ConnectionLost,
+    NodeSilent,
+)
 from scratchflow.reach import node_agent
 from scratchflow.reach.node import JobStep
 from scratchflow.reach.node_watch import NodeWatch
@@ -93,3 +100,28 @@ def test_a_node_that_was_given_up_is_said_to_be_silent_or_its_job_to_be_over(
     answers.append("its job has ended")
     with pytest.raises(AllocationEnded):
         ask()
+
+
+def jobs_are(monkeypatch: pytest.MonkeyPatch, *jobs: Allocation) -> None:
+    monkeypatch.setattr(node_agent, "our_jobs", lambda *_, **__: list(jobs))
+
+
+def test_a_job_that_was_asked_for_by_number_and_forgotten_is_not_told_as_no_allocation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    jobs_are(monkeypatch, HELD)
+    slurm: Any = None
+    assert node_agent.require_allocation(slurm, "aws", 7) == HELD
+    with pytest.raises(AllocationEnded, match="job 8 has ended: Slurm no longer knows it"):
+        node_agent.require_allocation(slurm, "aws", 8)
+    over = msgspec.structs.replace(HELD, job_id=8, state="ended", cause="timeout")
+    jobs_are(monkeypatch, HELD, over)
+    with pytest.raises(AllocationEnded, match="job 8 has ended: its time"):
+        node_agent.require_allocation(slurm, "aws", 8)
+
+
+def test_without_a_job_there_is_no_allocation(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs_are(monkeypatch)
+    slurm: Any = None
+    with pytest.raises(AllocationMissing):
+        node_agent.require_allocation(slurm, "aws")
