@@ -77,4 +77,5 @@ make_host_var() { # HOST
     touch "$var/log/slurmctld.log"
     chown slurm:slurm "$var/log/slurmctld.log"
     install -d -m 1777 "$HOSTS_DIR/$1/scratch"
+    install -d -m 755 "$HOSTS_DIR/$1/localscratch"
 }

@@ -11,7 +11,7 @@ mount_root() { # HOST: into the current directory, an empty tmpfs
             bind_read_only "/$x" "$x"
         fi
     done
-    mkdir usr etc var home fsx scratch root run tmp dev proc sys mnt opt srv .old
+    mkdir usr etc var home fsx scratch localscratch root run tmp dev proc sys mnt opt srv .old
     chmod 700 root
     bind_read_only /usr usr
     mount -t tmpfs -o mode=755,size=8m mc-local usr/local # the machine's own tools stay out
@@ -20,6 +20,7 @@ mount_root() { # HOST: into the current directory, an empty tmpfs
     mount --bind "$SHARED/slurm" etc/slurm
     mount --bind "$HOSTS_DIR/$h/var" var
     mount --bind "$HOSTS_DIR/$h/scratch" scratch
+    mount --bind "$HOSTS_DIR/$h/localscratch" localscratch
     mount --bind "$SHARED/home" home
     has_storage || mount --bind "$SHARED/fsx" fsx # else see mount_fsx
     mount -t tmpfs -o mode=755,size=64m,nosuid,nodev mc-run run

@@ -3,7 +3,7 @@
 
 # `up` stores its settings so that the other verbs agree with it.
 load_settings() {
-    NODES=3 NET='' USERS="alice bob" LAPTOP_USER=root PAM=slurm DIRECT=0 SLURM_EXTRA='' FSX=directory
+    NODES=3 NET='' USERS="alice bob" LAPTOP_USER=root PAM=slurm DIRECT=0 SLURM_EXTRA='' FSX=directory JOB_TMPDIR=0
     # shellcheck disable=SC1091 # written by save_settings, does not exist at lint time
     if [[ -f $STATE/settings ]]; then . "$STATE/settings"; fi
 }
@@ -11,13 +11,14 @@ load_settings() {
 read_settings_from_environment() {
     NODES=${MC_NODES:-3} NET=${MC_NET:-} USERS=${MC_USERS:-alice bob}
     LAPTOP_USER=${MC_LAPTOP_USER:-root} PAM=${MC_PAM:-slurm} DIRECT=${MC_DIRECT:-0}
-    SLURM_EXTRA=${MC_SLURM_EXTRA:-} FSX=${MC_FSX:-directory}
+    SLURM_EXTRA=${MC_SLURM_EXTRA:-} FSX=${MC_FSX:-directory} JOB_TMPDIR=${MC_JOB_TMPDIR:-0}
     [[ $NODES =~ ^[1-9][0-9]?$ ]] || die "MC_NODES=$NODES is not 1..99"
     [[ -z $NET ]] || is_range "$NET" || die "MC_NET=$NET is not two bytes like 10.77"
     [[ $PAM =~ ^(off|slurm|adopt)$ ]] || die "MC_PAM=$PAM is not off, slurm or adopt"
     [[ $PAM != adopt ]] || has_freezer ||
         die "MC_PAM=adopt needs the cgroup v1 freezer, which this kernel lacks" "use MC_PAM=slurm"
     [[ $DIRECT =~ ^[01]$ ]] || die "MC_DIRECT=$DIRECT is not 0 or 1"
+    [[ $JOB_TMPDIR =~ ^[01]$ ]] || die "MC_JOB_TMPDIR=$JOB_TMPDIR is not 0 or 1"
     [[ $FSX =~ ^(directory|gluster)$ ]] || die "MC_FSX=$FSX is not directory or gluster"
     ! has_storage || is_real_root ||
         die "MC_FSX=gluster needs the machine's real root" "use sudo, or MC_FSX=directory"
@@ -45,7 +46,7 @@ check_user_names() {
 
 save_settings() {
     local v
-    for v in NODES NET USERS LAPTOP_USER PAM DIRECT SLURM_EXTRA FSX; do
+    for v in NODES NET USERS LAPTOP_USER PAM DIRECT SLURM_EXTRA FSX JOB_TMPDIR; do
         printf '%s=%q\n' "$v" "${!v}"
     done | write_file "$STATE/settings"
 }

@@ -15,6 +15,33 @@ node_lines() {
     done
 }
 
+# A directory for each job on the node's own disk, as many sites have it: root makes it before the first
+# step and removes it after the last one; every task is told where it is. A session of ssh is not.
+job_tmpdir_lines() {
+    [[ $PAM == adopt ]] || echo PrologFlags=Alloc # X11 implies it
+    printf '%s=/etc/slurm/%s\n' Prolog job_prolog TaskProlog task_prolog Epilog job_epilog
+}
+
+write_job_tmpdir_scripts() {
+    write_script "$SHARED/slurm/job_prolog" <<'EOF'
+#!/bin/sh
+install -d -m 700 -o "$SLURM_JOB_UID" -g "$SLURM_JOB_GID" "/localscratch/$SLURM_JOB_USER.$SLURM_JOB_ID.0"
+EOF
+    write_script "$SHARED/slurm/task_prolog" <<'EOF'
+#!/bin/sh
+echo "export SLURM_TMPDIR=/localscratch/$SLURM_JOB_USER.$SLURM_JOB_ID.0"
+EOF
+    write_script "$SHARED/slurm/job_epilog" <<'EOF'
+#!/bin/sh
+rm -rf "/localscratch/$SLURM_JOB_USER.$SLURM_JOB_ID.0"
+EOF
+}
+
+write_script() { # FILE
+    write_file "$1"
+    chmod 755 "$1"
+}
+
 slurm_conf() {
     cat <<EOF
 ClusterName=mini
@@ -36,6 +63,7 @@ $(
             echo ProctrackType=proctrack/linuxproc
         fi
     )
+$(if ((JOB_TMPDIR)); then job_tmpdir_lines; fi)
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
@@ -76,6 +104,7 @@ write_slurm_files() {
     # slurmd looks for cgroups even when nothing uses them, and dies if it finds none
     # mounted; naming the version stops it from looking.
     echo "CgroupPlugin=cgroup/v1" | write_file "$SHARED/slurm/cgroup.conf"
+    if ((JOB_TMPDIR)); then write_job_tmpdir_scripts; fi
     slurm_conf | write_file "$SHARED/slurm/slurm.conf"
 }
 
