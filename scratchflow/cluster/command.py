@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from scratchflow.cluster.job_variables import without_outer_job
 from scratchflow.process.child import ChildTimedOut, Completed, run_child
-
-# Filters and formats that a user may have set for his own eyes would change what we read, and the
-# variables of a job would turn our request into a part of that job.
-_DROPPED = ("SQUEUE_", "SINFO_", "SCONTROL_", "SACCT_", "SLURM_", "SALLOC_NO_SHELL", "SALLOC_IMMED")
-_KEPT = {"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"}
 
 
 class CommandMissing(Exception):
@@ -32,12 +28,7 @@ def command_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
     The seconds make an end time right in every time zone and across a change of the clocks.
     """
-    kept = {
-        name: value
-        for name, value in environment.items()
-        if name in _KEPT or not name.startswith(_DROPPED)
-    }
-    return {**kept, "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s"}
+    return {**without_outer_job(environment), "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s"}
 
 
 def local_run(environment: Mapping[str, str]) -> Run:

@@ -103,7 +103,7 @@ def step_argv(
     Its input and output are those of `srun`, which passes signals on to it.
     """
     # `/`: the directory we are in may not exist over there, and nothing of ours depends on it.
-    where = [f"--jobid={job_id}", f"--nodelist={node}", "--chdir=/", "--cpu-bind=none"]
+    where = [f"--jobid={job_id}", f"--nodelist={node}", "--chdir=/"]
     return [*_srun(), *where, *options, *command]
 
 
@@ -115,4 +115,8 @@ def shell_inside_argv(shell: str, *, overlap: bool = True, directory: str = "") 
 def _srun(*, overlap: bool = True) -> list[str]:
     # `--overlap`: without it every further step, the auto-backup too, waits until the shell ends.
     # Where `srun` does not know it, the shell is the only step.
-    return ["srun", *(["--overlap"] if overlap else []), "--nodes=1", "--ntasks=1"]
+    # No `--cpus-per-task`, which means `--exact` since Slurm 22.05: without both, one task has all the
+    # CPUs and GPUs that the job has on the node, however many tasks it asked for. `--cpu-bind=none`:
+    # sites bind a task to the CPUs of one task.
+    shared = ["--overlap"] if overlap else []
+    return ["srun", *shared, "--nodes=1", "--ntasks=1", "--cpu-bind=none"]

@@ -59,7 +59,6 @@ def test_the_users_own_formats_and_the_job_around_us_are_left_out() -> None:
         "PATH": "/bin",
         "SLURM_CONF": "/etc/slurm.conf",
         "SLURM_CLUSTERS": "big",
-        "SALLOC_ACCOUNT": "lab",
         "SQUEUE_FORMAT": "%i",
         "SQUEUE_STATES": "RUNNING",
         "SINFO_FORMAT": "%n",
@@ -69,7 +68,7 @@ def test_the_users_own_formats_and_the_job_around_us_are_left_out() -> None:
         "SALLOC_NO_SHELL": "1",
         "LC_ALL": "de_DE.UTF-8",
     }
-    kept = ("PATH", "SLURM_CONF", "SLURM_CLUSTERS", "SALLOC_ACCOUNT")
+    kept = ("PATH", "SLURM_CONF", "SLURM_CLUSTERS")
     expected = {name: given[name] for name in kept}
     assert command_environment(given) == {**expected, "LC_ALL": "C", "SLURM_TIME_FORMAT": "%s"}
 

@@ -85,18 +85,26 @@ def test_held_by_tmux_salloc_runs_the_shell_on_the_node() -> None:
     command = shell_inside_argv("/bin/zsh")
     asked = salloc_argv(SlurmOptions(), NAME, detached=False, command=command)
     assert "--no-shell" not in asked
-    srun = ["srun", "--overlap", "--nodes=1", "--ntasks=1", "--pty", "/bin/zsh", "-l"]
+    srun = ["srun", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none"]
+    srun += ["--pty", "/bin/zsh", "-l"]
     assert asked[-len(srun) - 1 :] == [NAMED, *srun]
 
 
 def test_a_detached_job_is_joined_by_its_number() -> None:
     asked = shell_on_node_argv(7, "n1", "/bin/bash")
     assert asked[:4] == ["srun", "--overlap", "--nodes=1", "--ntasks=1"]
-    assert asked[4:] == ["--jobid=7", "--nodelist=n1", "--pty", "/bin/bash", "-l"]
+    assert asked[4:] == [
+        "--cpu-bind=none",
+        "--jobid=7",
+        "--nodelist=n1",
+        "--pty",
+        "/bin/bash",
+        "-l",
+    ]
 
 
 def test_an_srun_that_does_not_know_overlap_starts_the_shell_without() -> None:
-    srun = ["srun", "--nodes=1", "--ntasks=1"]
+    srun = ["srun", "--nodes=1", "--ntasks=1", "--cpu-bind=none"]
     there = shell_on_node_argv(7, "n1", "/bin/bash", directory="/scratch/a b")
     assert there[-3:] == ['cd -- "$1" 2>/dev/null; exec "$0" -l', "/bin/bash", "/scratch/a b"]
     joined = shell_on_node_argv(7, "n1", "/bin/sh", overlap=False)
