@@ -1,6 +1,7 @@
 """`scratchflow clear`: let everything go again, after a last backup."""
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.model.ages import age, shown_id
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Cleared
-from scratchflow.model.text import counted
+from scratchflow.model.text import counted, printable
 
 LEAVE_BEHIND = typer.Option(
     "--leave-behind", help="Give the node back though some files on it are in no snapshot."
@@ -48,11 +49,21 @@ def _shown(cleared: Cleared) -> Iterator[str]:
     if cleared.dry_run:
         yield "would run: " + ("; ".join(cleared.commands) or "nothing, there is no allocation")
         return
-    if cleared.snapshot and not cleared.unsaved:
+    if cleared.snapshot and cleared.newer:
+        yield (
+            f"the node held an older copy of the workspace, which is in snapshot {shown_id(cleared.snapshot)}"
+            f"{_read_back(cleared)}; the newest snapshot is {shown_id(cleared.newer)}"
+        )
+    elif cleared.snapshot and not cleared.unsaved:
         yield f"the workspace is saved in snapshot {shown_id(cleared.snapshot)}{_read_back(cleared)}"
     elif cleared.snapshot:
         missing = counted(cleared.unsaved, "path")
         yield f"snapshot {shown_id(cleared.snapshot)} holds the workspace without {missing}{_read_back(cleared)}"
+    for name, snapshot in cleared.others.items():
+        command = f"scratchflow --set workspace={quote(name)} restore"
+        yield printable(
+            f"workspace `{name}` is in snapshot {shown_id(snapshot)}; `{command}` brings it back"
+        )
     if cleared.released:
         yield _released(cleared)
     else:

@@ -18,6 +18,7 @@ from scratchflow.model.results import (
     AliasShown,
     AllocationShown,
     AutobackupShown,
+    OtherShown,
     SessionShown,
     SnapshotsShown,
     StatusShown,
@@ -77,6 +78,9 @@ def shown(status: StatusShown) -> Iterator[str]:
     for name, text in rows.items():
         if text:
             yield from wrapped(f"{name:<12} ", printable(text), width)
+        if name == "workspace":
+            for other in status.others:
+                yield from wrapped(f"{'also there':<12} ", printable(_other(other)), width)
     for problem in status.problems:
         yield from wrapped("✗ ", for_people(printable(problem.detail)), width)
         yield from wrapped("  fix: ", for_people(printable(problem.fix)), width)
@@ -160,6 +164,12 @@ def _workspace(workspace: WorkspaceShown) -> str:
     return f"{workspace.path}{base}{_seen(workspace.seen_time)}"
 
 
+def _other(other: OtherShown) -> str:
+    base = f", from snapshot {shown_id(other.snapshot)}" if other.snapshot else ""
+    who = "an auto-backup of its own" if other.own_autobackup else "the same auto-backup"
+    return f"{other.path}{base}; {who} saves it"
+
+
 def _seen(seen_time: str | None) -> str:
     """Nothing when somebody on the node has just looked."""
     seen_s = epoch(seen_time)
@@ -187,7 +197,8 @@ def _autobackup(autobackup: AutobackupShown) -> str:
     if not autobackup.enabled:
         return "off"
     following = f", next at {at(autobackup.next_time)}" if autobackup.next_time else ""
-    return f"every {span(autobackup.every_s)}{following}"
+    of = f", with `{autobackup.of_workspace}`" if autobackup.of_workspace else ""
+    return f"every {span(autobackup.every_s)}{of}{following}"
 
 
 def _session(session: SessionShown) -> str:

@@ -79,6 +79,8 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         job_ids=released.job_ids,
         snapshot=last.snapshot if last else None,
         read_back_age_s=last.read_back_age_s if last else None,
+        newer=last.newer if last else None,
+        others={name: snapshot for _, one in taken for name, snapshot in one.others.items()},
         released=bool(released.job_ids) and not options.dry_run,
         session_ended=released.session_ended,
         parked=parked,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shlex import quote
 
 import msgspec
 
@@ -249,6 +250,7 @@ def _leave(move: _Move, snapshot: str | None) -> tuple[NodeSaved, str | None]:
     move.say("giving the old node back")
     saved = _save_node(move)
     warn_of_loss(cluster.emit, move.old_node, saved)
+    _say_what_stays(move, saved)
     left = saved.snapshot if saved.snapshot != snapshot else None
     if left:
         message = f"`{move.old_node}` was still worked on: what changed is in snapshot {left}"
@@ -257,6 +259,14 @@ def _leave(move: _Move, snapshot: str | None) -> tuple[NodeSaved, str | None]:
     cluster.on_login("release", request, NodeReleased)
     _show_session(cluster)
     return saved, left
+
+
+def _say_what_stays(move: _Move, saved: NodeSaved) -> None:
+    """Only the profile's own workspace moves: of the others it is said where they are."""
+    for name, snapshot in saved.others.items():
+        command = f"scratchflow --set workspace={quote(name)} restore"
+        message = f"workspace `{name}` of `{move.old_node}` is in snapshot {snapshot}; `{command}` brings it"
+        move.cluster.emit(Log(level="info", message=message))
 
 
 def _show_session(cluster: Cluster) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from shlex import quote
 
 from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.slurm.states import CAUSE_TEXTS
@@ -12,7 +13,13 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.status_store import is_here
 from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors import LatestUnreadable
-from scratchflow.model.results import AutobackupShown, Problem, SessionShown, WorkspaceShown
+from scratchflow.model.results import (
+    AutobackupShown,
+    OtherShown,
+    Problem,
+    SessionShown,
+    WorkspaceShown,
+)
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, newer_elsewhere
 from scratchflow.store.directory import StoreDirectory
@@ -140,6 +147,17 @@ def job_problems(
             detail=f"the last automatic backup failed: {autobackup.last_error}",
             fix="`scratchflow backup` shows why",
         )
+
+
+def unsaved_others(others: list[OtherShown]) -> Iterator[Problem]:
+    """Other workspaces on the node whose last automatic backup failed."""
+    for other in others:
+        if other.last_error:
+            yield Problem(
+                name="autobackup.failed",
+                detail=f"the last automatic backup of `{other.path}` failed: {other.last_error}",
+                fix=f"`scratchflow --set workspace={quote(other.name)} backup` shows why",
+            )
 
 
 def forgotten_jobs(

@@ -14,17 +14,25 @@ from scratchflow.login.problems import (
     store_lost_problem,
     store_replaced_problem,
     unreadable_snapshots,
+    unsaved_others,
     workspace_behind,
     workspace_gone,
 )
 from scratchflow.login.status_jobs import allocation_shown, newest_of, profile_jobs
-from scratchflow.login.status_store import Now, autobackup_shown, snapshots_shown, workspace_shown
+from scratchflow.login.status_store import (
+    Now,
+    autobackup_shown,
+    others_shown,
+    snapshots_shown,
+    workspace_shown,
+)
 from scratchflow.login.store_problems import store_problems
 from scratchflow.model.allocation import Allocation, ThisMachine
 from scratchflow.model.errors import ScratchflowError, TmuxFailed
 from scratchflow.model.requests import NOTHING, Nothing
 from scratchflow.model.results import (
     AutobackupShown,
+    OtherShown,
     Problem,
     SessionShown,
     SnapshotsShown,
@@ -61,6 +69,7 @@ def look(login: LoginHost, _: Nothing = NOTHING, *, pulses: Pulses | None = None
         session=session,
         problems=[*stored.problems, *problems],
         scheduler=settings.profile.scheduler,
+        others=stored.others,
     )
 
 
@@ -70,6 +79,7 @@ class _Stored(msgspec.Struct, frozen=True):
     workspace: WorkspaceShown
     snapshots: SnapshotsShown
     autobackup: AutobackupShown
+    others: list[OtherShown] = []
     living: tuple[Heartbeat, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -91,8 +101,10 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
         )
         job = held.job_id if held else None
         heartbeat = current(place, held.node, job, held.name) if held and held.node else None
+        others = others_shown(settings, environment, heartbeat)
         return _Stored(
             workspace=workspace,
+            others=others,
             snapshots=snapshots_shown(catalogue, verified, now.wall_s),
             autobackup=autobackup,
             living=tuple(
@@ -105,6 +117,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
                 *workspace_gone(workspace, held),
                 *(() if replaced else workspace_behind(workspace, catalogue)),
                 *store_problems(place, catalogue, autobackup, verified),
+                *unsaved_others(others),
             ),
         )
     except ScratchflowError as error:

@@ -11,6 +11,7 @@ from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results import (
     AutobackupShown,
+    OtherShown,
     RecentSnapshot,
     SnapshotsShown,
     WorkspaceShown,
@@ -21,7 +22,14 @@ from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.checks.verified import Verification, verified_at
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.heartbeats import Heartbeat, Pulses, current, read_heartbeat
+from scratchflow.store.heartbeats import (
+    Heartbeat,
+    OtherWorkspace,
+    Pulses,
+    covering,
+    current,
+    read_heartbeat,
+)
 from scratchflow.store.nodes import NodeRecord, read_nodes
 from scratchflow.workspace.notes import read_base
 from scratchflow.workspace.workspace import expand, find_workspace
@@ -131,6 +139,12 @@ def autobackup_shown(
     heartbeat = read_heartbeat(place, held.node) if held and held.node else None
     if heartbeat and held and not heartbeat.is_of(held.job_id, held.name):
         heartbeat = None
+    if (heartbeat is None or heartbeat.phase == "ended") and held and held.node:
+        workspace = settings.profile.workspace
+        root = place.directory.parents[workspace.count("/")]
+        found = covering(root, workspace, held.node, held.job_id, held.name)
+        if found is not None:
+            return _shared_autobackup(*found, now)
     if heartbeat is None or held is None or heartbeat.phase == "ended":
         return AutobackupShown(
             enabled=False, every_s=every_s, last_error=heartbeat.last_error if heartbeat else None
@@ -150,3 +164,37 @@ def autobackup_shown(
         unsaved=heartbeat.unsaved,
         unsaved_paths=heartbeat.unsaved_paths,
     )
+
+
+def _shared_autobackup(heartbeat: Heartbeat, other: OtherWorkspace, now: Now) -> AutobackupShown:
+    """The auto-backup of another workspace on the node, which saves this one too."""
+    alive = now.is_alive(heartbeat)
+    return AutobackupShown(
+        enabled=True,
+        every_s=heartbeat.every_s,
+        next_time=heartbeat.next_time,
+        last_time=other.time,
+        last_error=other.error or None,
+        overdue=alive is False,
+        priority=heartbeat.priority,
+        alive=alive,
+        of_workspace=heartbeat.workspace,
+    )
+
+
+def others_shown(
+    settings: Settings, environment: Mapping[str, str], heartbeat: Heartbeat | None
+) -> list[OtherShown]:
+    """Other workspaces of ours on the node, as its auto-backup saw them."""
+    scratch = find_workspace(settings.profile, environment).scratch
+    return [
+        OtherShown(
+            name=other.name,
+            path=str(scratch / other.name),
+            snapshot=other.snapshot,
+            saved_time=other.time,
+            last_error=other.error or None,
+            own_autobackup=other.own_loop,
+        )
+        for other in (heartbeat.others if heartbeat else ())
+    ]

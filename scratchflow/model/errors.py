@@ -527,9 +527,7 @@ class WorkspaceKnown(ScratchflowError):
     code = "workspace.known"
     exit_code = 35
     message = "the store already has snapshots of `{workspace}`, the last is `{snapshot}`"
-    hint = (
-        "`scratchflow restore` brings it back; for a second workspace set another `workspace` name"
-    )
+    hint = "`scratchflow restore` brings it back; `{second}` makes a second workspace beside it"
 
 
 class WorkspaceFailed(ScratchflowError):
@@ -556,7 +554,7 @@ class WorkspaceNotEmpty(ScratchflowError):
     code = "create.not_empty"
     exit_code = 35
     message = "`{path}` on {host} is not empty, and `--from` writes over nothing"
-    hint = "`scratchflow create` without `--from` takes a first snapshot of what is there; or move it away"
+    hint = "`scratchflow backup` takes a snapshot of what is there; or move it away"
 
 
 class FileFailed(ScratchflowError):

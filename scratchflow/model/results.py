@@ -405,6 +405,8 @@ class NodeSaved(Result, frozen=True):
     """Other workspaces of ours on that node, by name, with the snapshot that holds each."""
     read_back_age_s: int | None = None
     """How long ago all that `snapshot` needs was read back from the store and found whole."""
+    newer: str | None = None
+    """The newest snapshot, when what was on the node is an older copy, which `snapshot` holds."""
     # Paths that no snapshot holds; the first few, and how many.
     unsaved: int = 0
     unsaved_paths: list[str] = []
@@ -418,6 +420,10 @@ class Cleared(Result, frozen=True):
     released: bool
     read_back_age_s: int | None = None
     """How long ago all that `snapshot` needs was read back from the store and found whole."""
+    newer: str | None = None
+    """The newest snapshot, when what was on the node is an older copy, which `snapshot` holds."""
+    others: dict[str, str] = {}
+    """Other workspaces of ours on the node, by name, with the snapshot that holds each."""
     job_ids: list[int] = []
     session_ended: bool = False
     parked: bool = False
@@ -503,6 +509,21 @@ class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):
     warnings: int = 0
     unsaved: int = 0
     unsaved_paths: list[str] = []
+    of_workspace: str = ""
+    """The workspace whose auto-backup saves this one too; empty when it is this one's own."""
+
+
+class OtherShown(msgspec.Struct, frozen=True, kw_only=True):
+    """Another workspace of ours on the same node, as the auto-backup tells."""
+
+    name: str
+    path: str
+    snapshot: str | None
+    saved_time: str | None = None
+    """When the auto-backup last saved it, or found it unchanged; null before its first look at it."""
+    last_error: str | None = None
+    own_autobackup: bool = False
+    """An auto-backup of its own saves it."""
 
 
 class SessionShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -536,6 +557,8 @@ class StatusShown(Result, frozen=True):
     scheduler: Literal["slurm", "none"] = "slurm"
     next_step: str = ""
     """What makes sense to do next, in a sentence; empty when it is in the `fix` of a problem."""
+    others: list[OtherShown] = []
+    """Other workspaces of ours on the same node."""
 
     def after(self, passed_s: float) -> "StatusShown":
         """The same picture that many seconds later, as far as nobody has to be asked for it."""

@@ -35,7 +35,8 @@ def note_equal(
     copy, or saved one that fell behind: it stays the work of the job that it was.
     """
     try:
-        write_base(context.workspace, context.store, snapshot, ensure_store_id(place))
+        store_id, profile = ensure_store_id(place), context.settings.name
+        write_base(context.workspace, context.store, snapshot, store_id, profile)
         if cache is not None:
             cache.save(cache_path(context.workspace))
     except OSError as error:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from itertools import chain, count
+from shlex import quote
 
 import msgspec
 
+from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.private import make_private_directories
 from scratchflow.model.errors import WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.requests import Create
@@ -26,6 +30,8 @@ from scratchflow.workspace.environment import (
     make_environment,
 )
 from scratchflow.workspace.own_scratch import make_own_scratch
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}", re.ASCII)
 
 
 def create(
@@ -95,8 +101,29 @@ def _refuse_known(context: NodeContext, request: Create, *, brings: bool) -> str
         return known
     adds_environment = request.env != "none" and context.workspace.path.is_dir()
     if known is not None and (brings or not adds_environment):
-        raise WorkspaceKnown(workspace=context.workspace.name, snapshot=known)
+        workspace = context.workspace.name
+        raise WorkspaceKnown(workspace=workspace, snapshot=known, second=_second(context, request))
     return known
+
+
+def _second(context: NodeContext, request: Create) -> str:
+    """The command that makes a second workspace from the same source."""
+    source = f" --from {quote(request.named)}" if request.named else ""
+    tracked = " --tracked" if request.tracked else ""
+    name = _free_name(context, request.named)
+    return f"scratchflow --set workspace={name} create{source}{tracked}"
+
+
+def _free_name(context: NodeContext, source: str) -> str:
+    """Named like the source, if that is a plain name; else like this workspace, with a number."""
+    stem = context.workspace.name
+    own = source.rstrip("/").rpartition("/")[2].removesuffix(".git")
+    names = (f"{stem}{number}" for number in count(2))
+    for name in chain([own] if _PLAIN.fullmatch(own) else [], names):
+        places = (context.workspace.scratch / name, context.store / name)
+        if not any(map(may_be_there, places)):
+            return name
+    raise AssertionError  # there is always a next number
 
 
 def _create_from(

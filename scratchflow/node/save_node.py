@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
@@ -16,22 +15,26 @@ from scratchflow.disk.trees import may_hold_something
 from scratchflow.model.errors import (
     ScratchflowError,
     SnapshotDamaged,
-    WorkspaceFailed,
     WorkspaceMissing,
 )
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results import BackupTaken, NodeSaved
-from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
 from scratchflow.node.check_saved import check_saved
 from scratchflow.node.context import NodeContext
+from scratchflow.node.other_workspaces import (
+    WorkspaceUnknown,
+    as_known,
+    is_old_copy,
+    new_manifest,
+    other_workspaces,
+)
 from scratchflow.node.progress import Notifier
-from scratchflow.node.settle import present_base
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
-from scratchflow.workspace.notes import Base, known_workspaces, noted_base
+from scratchflow.workspace.notes import noted_base
 from scratchflow.workspace.workspace import Workspace
 
 _SHOWN = 20
@@ -57,6 +60,8 @@ class _Held(msgspec.Struct, frozen=True):
 
     taken: BackupTaken
     read_back_age_s: int | None
+    # The newest one, when this is of an older copy.
+    newer: str | None = None
 
 
 def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> NodeSaved:
@@ -71,12 +76,12 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
     for path in _moved_aside(context.workspace):
         unsaved.add_path(f"{path} (moved aside by a restore)")
     others = {}
-    for name in _known_workspaces(context.workspace.scratch):
-        if _is_other(context, name):
-            others[name] = _save_other(context, notify, request, name, unsaved)
+    for name in other_workspaces(context):
+        others[name] = _save_other(context, notify, request, name, unsaved)
     return NodeSaved(
         snapshot=held.taken.snapshot if held else None,
         read_back_age_s=held.read_back_age_s if held else None,
+        newer=held.newer if held else None,
         others={name: snapshot for name, snapshot in others.items() if snapshot},
         unsaved=unsaved.count,
         unsaved_paths=unsaved.shown[:_SHOWN],
@@ -84,16 +89,16 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
 
 
 def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Held | None:
-    place = find_place(context.store, context.workspace.name)
-    # Looked at before the backup, which makes the copy this job's own. A copy that an earlier job
-    # left here is saved, but is not what the next `up` is to bring. What was never saved is present.
-    came_from = noted_base(context.workspace)
-    is_old = came_from is not None and present_base(context, place) is None
+    # Looked at before the backup, which makes the copy this job's own.
+    is_old = is_old_copy(context)
     try:
         final = SnapshotOptions(message=request.message, purpose="final", keeps_newest=is_old)
-        return _save_whole(context, notify, final)
+        held = _save_whole(context, notify, final)
     except WorkspaceMissing:
         return None
+    place = find_place(context.store, context.workspace.name)
+    newer = read_catalogue(place).newest_id if is_old else None
+    return msgspec.structs.replace(held, newer=newer)
 
 
 def _save_whole(context: NodeContext, notify: Notifier, final: SnapshotOptions) -> _Held:
@@ -133,58 +138,20 @@ def _moved_aside(workspace: Workspace) -> Iterator[str]:
                 yield str(aside.relative_to(workspace.scratch))
 
 
-def _known_workspaces(scratch: Path) -> list[str]:
-    try:
-        return known_workspaces(scratch)
-    except OSError as error:
-        raise WorkspaceFailed(path=error.filename or scratch, reason=error.strerror) from None
-
-
-def _is_other(context: NodeContext, name: str) -> bool:
-    """Not the profile's own, and not beneath what was saved with it."""
-    path = context.workspace.scratch / name
-    roots = [context.workspace.scratch / root for root in context.workspace.roots]
-    return not any(path.is_relative_to(root) for root in roots) and may_hold_something(path)
-
-
 def _save_other(
     context: NodeContext, notify: Notifier, request: SaveNode, name: str, unsaved: _Unsaved
 ) -> str | None:
-    """Into the store that it came from, as its last snapshot was taken; its retention is not ours."""
-    workspace = Workspace(context.workspace.scratch, name)
-    base = noted_base(workspace)
+    """Into the store that it came from, as its last snapshot was taken."""
     try:
-        known = new_manifest(name, base) if base else None
-        if base is None or known is None:
-            unsaved.add_path(f"{name} (no store has the snapshot that it came from)")
-            return None
-        there = _as_known(context, name, base, known)
-        final = SnapshotOptions(message=request.message, purpose="final", prune=False)
+        there = as_known(context, name)
+        final = SnapshotOptions(
+            message=request.message, purpose="final", prune=False, keeps_newest=is_old_copy(there)
+        )
         saved = _save_whole(there, notify, final).taken
-    except ScratchflowError as error:
+    except (ScratchflowError, WorkspaceUnknown) as error:
         unsaved.add_path(f"{name} ({error})")
         return None
     unsaved.add(saved)
-    notify.remark(f"`{workspace.path}` is in snapshot {saved.snapshot} of `{base.store}`")
+    path, store = there.workspace.path, there.store
+    notify.remark(f"`{path}` is in snapshot {saved.snapshot} of `{store}`")
     return saved.snapshot
-
-
-def _as_known(context: NodeContext, name: str, base: Base, known: Manifest) -> NodeContext:
-    """This machine with the other workspace's settings, as far as its last manifest has them."""
-    profile = context.profile
-    options = msgspec.structs.replace(profile.backup, also=known.also, exclude=known.exclude)
-    profile = msgspec.structs.replace(profile, workspace=name, store=base.store, backup=options)
-    return msgspec.structs.replace(
-        context,
-        settings=msgspec.structs.replace(context.settings, profile=profile),
-        workspace=Workspace(context.workspace.scratch, name, tuple(known.also)),
-        store=Path(base.store),
-        # The login host named the id of the profile's own place. This one is known by its snapshot.
-        store_seen=None,
-    )
-
-
-def new_manifest(name: str, base: Base) -> Manifest | None:
-    """The snapshot that a workspace came from, if its store still has it."""
-    catalogue = read_catalogue(find_place(Path(base.store), name))
-    return next((one for one in catalogue.snapshots if one.id == base.snapshot), None)

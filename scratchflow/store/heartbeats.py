@@ -5,6 +5,7 @@ They lie in the store because `status` runs on another machine, and the node may
 
 import os
 import time
+from glob import escape
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +28,19 @@ BEAT_S = 30.0
 """How often it beats while it waits."""
 SILENT_S = 150.0
 """After this long without a beat it is dead, or cut off from the store, which is as bad."""
+
+
+class OtherWorkspace(msgspec.Struct, frozen=True, kw_only=True):
+    """Another workspace of ours on the same scratch, which the auto-backup saves too."""
+
+    name: str
+    store: str = ""
+    # Its last snapshot, and when this auto-backup last saved it or found it unchanged.
+    snapshot: str | None = None
+    time: str | None = None
+    error: str = ""
+    # An auto-backup of its own runs on this node and saves it.
+    own_loop: bool = False
 
 
 class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +76,9 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     shrunk: bool = False
     # Snapshots that its daily check found damaged.
     damaged: list[str] = []
+    # The workspace that it is started for; it saves the others on that scratch, too.
+    workspace: str = ""
+    others: list[OtherWorkspace] = []
 
     def is_of(self, job_id: int | None, job_name: str) -> bool:
         """Whether it is this very job's."""
@@ -143,6 +160,28 @@ def living(place: StoreDirectory, node: str, job_id: int | None, job_name: str) 
     """The heartbeat of this job's auto-backup, if it is alive."""
     heartbeat = current(place, node, job_id, job_name)
     return heartbeat if heartbeat and is_alive(heartbeat, time.time()) else None
+
+
+def covering(
+    store: Path, workspace: str, node: str, job_id: int | None, job_name: str
+) -> tuple[Heartbeat, OtherWorkspace] | None:
+    """The auto-backup of another workspace in this store that saves this one too, on the job's node."""
+    for place in _places(store, node):
+        heartbeat = current(place, node, job_id, job_name)
+        for other in heartbeat.others if heartbeat else ():
+            is_this = other.name == workspace and os.path.realpath(other.store) == str(store)
+            if heartbeat and is_this and not other.own_loop:
+                return heartbeat, other
+    return None
+
+
+def _places(store: Path, node: str) -> list[StoreDirectory]:
+    """The places of all workspaces in a store that have a heartbeat of this node; names may have two parts."""
+    if not is_node_name(node):
+        return []
+    name = f"{HEARTBEATS_NAME}/{escape(node)}.json"
+    found = [*store.glob(f"*/{name}"), *store.glob(f"*/*/{name}")]
+    return [StoreDirectory(file.parent.parent) for file in sorted(found)]
 
 
 class Pulses:

@@ -29,6 +29,8 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
     store: str
     # The id of that store; empty in notes from before stores had one.
     store_id: str = ""
+    # The profile that saved or restored it last: its rules say which snapshots stay.
+    profile: str = ""
 
 
 class Restoring(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,9 +80,11 @@ def _named(directory: Path, prefix: str) -> Iterator[str]:
         yield from _named(path, f"{name}/")
 
 
-def write_base(workspace: Workspace, store: Path, snapshot: str, store_id: str = "") -> None:
+def write_base(
+    workspace: Workspace, store: Path, snapshot: str, store_id: str = "", profile: str = ""
+) -> None:
     """Notes that the workspace equals this snapshot now."""
-    note = Base(snapshot=snapshot, store=str(store), store_id=store_id)
+    note = Base(snapshot=snapshot, store=str(store), store_id=store_id, profile=profile)
     _write(workspace.state / _BASE, note)
 
 

@@ -37,6 +37,7 @@ from scratchflow.model.snapshot import Purpose
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.node.autobackup.job_guard import JobGuard
 from scratchflow.node.autobackup.one_backup import LoopBackup, after_backup
+from scratchflow.node.autobackup.others import LOCK, OtherBackups
 from scratchflow.node.autobackup.preload import load_everything
 from scratchflow.node.autobackup.schedule import Moment, Schedule, Timetable
 from scratchflow.node.autobackup.scrub import Scrub
@@ -53,7 +54,6 @@ from scratchflow.workspace.lock import NO_LOCKS
 from scratchflow.workspace.notes import read_restoring
 
 NICE = 10
-_LOCK = "autobackup.lock"
 _MOST_BYTES = 8192
 _ASK_SLURM_EVERY_S = 60.0
 _TAKE_TURNS_S = 40.0
@@ -97,6 +97,7 @@ class _Loop:
         self._backup = LoopBackup(context, place, _say)
         self._scrub = Scrub(context, place, _say)
         self._signals = LoopSignals()
+        self._others = OtherBackups(context, _say, self._signals.stop.is_set)
         self._guard = self._guard_of_no_step()
         self._life = Heartbeat(
             node=context.node,
@@ -110,6 +111,7 @@ class _Loop:
             priority=priority,
             job_name=request.job_name,
             settings=settings_digest(context.profile),
+            workspace=context.workspace.name,
         )
 
     def run(self) -> AutobackupEnded:
@@ -206,7 +208,10 @@ class _Loop:
         taken: BackupTaken | None = None
         try:
             with self._signs_of_life():
-                taken = self._backup.take(message, purpose)
+                try:
+                    taken = self._backup.take(message, purpose)
+                finally:
+                    self._others.take(message, purpose)
         except WorkspaceMissing as missing:
             _say(str(missing))  # nothing to lose, so no error: it may come with a restore
         except ScratchflowError as failed:
@@ -256,6 +261,7 @@ class _Loop:
             workspace_exists=os.path.isdir(self._context.workspace.path),
             restoring=_unfinished(self._context),
             damaged=self._scrub.damaged,
+            others=self._others.seen(),
         )
         try:
             beat(self._place, self._life)
@@ -288,7 +294,7 @@ def _only_one(context: NodeContext, place: StoreDirectory, job_name: str) -> Ite
     """
     context.workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(
-        context.workspace.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        context.workspace.state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
     )
     own = _Holder(pid=os.getpid(), store=str(place.directory))
     alone = False

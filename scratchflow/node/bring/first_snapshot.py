@@ -52,7 +52,8 @@ def commit_first(
         catalogue = read_catalogue(place)
         if not catalogue.holds_nothing:
             name = context.workspace.name
-            raise WorkspaceKnown(workspace=name, snapshot=catalogue.newest_id)
+            second = f"scratchflow --set workspace={name}2 create"
+            raise WorkspaceKnown(workspace=name, snapshot=catalogue.newest_id, second=second)
         before = notify.warnings
         chosen = snapshot or fresh_id(catalogue, context.now(), context.token(3))
         with NewSnapshot(lock, chosen) as new:

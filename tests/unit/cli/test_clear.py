@@ -6,6 +6,7 @@ import pytest
 
 from scratchflow.cli.clear import _shown
 from scratchflow.model.results import Cleared
+from scratchflow.testing.store import make_id
 
 
 @pytest.mark.parametrize(
@@ -22,3 +23,22 @@ from scratchflow.model.results import Cleared
 )
 def test_every_job_that_was_given_back_is_named(cleared: Cleared, line: str) -> None:
     assert line in list(_shown(cleared))
+
+
+def test_every_workspace_on_the_node_is_named_with_the_way_back() -> None:
+    others = {"p2": make_id(0, "98c09c")}
+    cleared = Cleared(job_id=7, snapshot=make_id(1, "aaaaaa"), released=True, others=others)
+    lines = list(_shown(cleared))
+    assert lines[1] == (
+        "workspace `p2` is in snapshot 98c09c; `scratchflow --set workspace=p2 restore` brings it back"
+    )
+
+
+def test_an_older_copy_on_the_node_is_not_told_as_the_newest_work() -> None:
+    older, newest = make_id(0, "739aa9"), make_id(1, "96eba8")
+    cleared = Cleared(job_id=7, snapshot=older, newer=newest, read_back_age_s=0, released=True)
+    line = next(_shown(cleared))
+    assert line.startswith(
+        "the node held an older copy of the workspace, which is in snapshot 739aa9"
+    )
+    assert line.endswith("the newest snapshot is 96eba8")

@@ -126,3 +126,9 @@ def test_without_a_backup_nothing_is_saved(tmp_path: Path) -> None:
     cluster = cluster_with(tmp_path, job(1, "suspended"))
     assert clear_on(cluster, ClearOptions(backup=False)).released
     assert "save node" not in cluster.done
+
+
+def test_what_else_was_on_the_node_and_what_is_newer_is_passed_on(tmp_path: Path) -> None:
+    saved = NodeSaved(snapshot="old", newer="newest", others={"p2": "second"})
+    done = clear_on(cluster_with(tmp_path, job(1), **{"save node": saved}), ClearOptions())
+    assert (done.snapshot, done.newer, done.others) == ("old", "newest", {"p2": "second"})

@@ -13,9 +13,11 @@ from scratchflow.model.times import iso_time
 from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.store.checks.verified import Verification, record_verified
+from scratchflow.store.heartbeats import OtherWorkspace
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.known import note_store
 from scratchflow.store.nodes import read_nodes, record_node
+from scratchflow.testing.store import make_id
 from tests.unit.login.test_status import Login
 
 
@@ -98,3 +100,37 @@ def test_nothing_is_said_of_a_store_that_cannot_be_read(held: Login) -> None:
     assert "none yet" not in text
     assert "auto-backup  off" not in text
     assert text.count("not known") == 2
+
+
+def other(login: Login, **fields: object) -> OtherWorkspace:
+    plain = OtherWorkspace(name="p2", store=str(login.desk.context.store), snapshot=make_id())
+    return msgspec.structs.replace(plain, **fields)
+
+
+def test_each_workspace_on_the_node_is_named(held: Login) -> None:
+    held.beat(workspace_exists=True, others=[other(held), other(held, name="p3", own_loop=True)])
+    path = held.desk.scratch
+    lines = "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
+    assert f"{path}/p2, from snapshot abcdef; the same auto-backup saves it" in lines
+    assert f"{path}/p3, from snapshot abcdef; an auto-backup of its own saves it" in lines
+    assert held.problems() == []
+
+
+def test_another_workspace_that_cannot_be_saved_is_a_problem(held: Login) -> None:
+    held.beat(workspace_exists=True, others=[other(held, error="no space")])
+    (problem,) = held.look().problems
+    assert (problem.name, "p2` failed: no space" in problem.detail) == ("autobackup.failed", True)
+    assert problem.fix == "`scratchflow --set workspace=p2 backup` shows why"
+
+
+def test_with_set_workspace_the_auto_backup_that_saves_it_too_is_shown(held: Login) -> None:
+    held.beat(workspace="work", others=[other(held)], job_name="job", next_time=iso_time(1e9))
+    profile = msgspec.structs.replace(held.settings.profile, workspace="p2")
+    held.settings = msgspec.structs.replace(held.settings, profile=profile)
+    found = held.look().autobackup
+    assert (found.enabled, found.of_workspace, found.next_time) == (True, "work", iso_time(1e9))
+    assert "every 30 min, with `work`" in "\n".join(shown(held.look()))
+    held.beat(others=[other(held, own_loop=True)], job_name="job")
+    assert not held.look().autobackup.enabled, "its own one has ended, and nobody saves it now"
+    held.beat(others=[other(held, store="/another/store")], job_name="job")
+    assert not held.look().autobackup.enabled

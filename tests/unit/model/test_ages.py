@@ -115,4 +115,6 @@ def test_commands_in_a_hint_name_the_profile_that_was_given(
     assert for_people(hint) == (
         "`scratchflow -p gpu clear` first; `scratchflow -p uni up`, `scratchflow profiles list`, `rm x`"
     )
+    second = for_people("`scratchflow --set workspace=p2 restore`")
+    assert second == "`scratchflow -p gpu --set workspace=p2 restore`"
     assert for_people(for_people("`scratchflow up --gpus 2`")) == "`scratchflow -p gpu up --gpus 2`"

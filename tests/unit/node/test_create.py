@@ -65,3 +65,32 @@ def test_an_environment_can_be_added_to_a_workspace_that_has_snapshots(desk: Des
     assert desk.ids[-1] == created.snapshot
     remarks = [event.message for event in desk.events if isinstance(event, Log)]
     assert any("the environment is not backed up" in message for message in remarks)
+
+
+@pytest.mark.parametrize(
+    ("request_", "second"),
+    [
+        (Create(), "scratchflow --set workspace=work2 create"),
+        (
+            Create(receives="x", named="laptop:~/p2", tracked=True),
+            "scratchflow --set workspace=p2 create --from 'laptop:~/p2' --tracked",
+        ),
+        (
+            Create(url="git@host:a/code.git", named="git@host:a/code.git"),
+            "scratchflow --set workspace=code create --from git@host:a/code.git",
+        ),
+        (
+            Create(directory="/home/u/my project", named="/home/u/my project"),
+            "scratchflow --set workspace=work2 create --from '/home/u/my project'",
+        ),
+        (Create(directory="/x/env", named="/x/env"), "workspace=work2 create --from /x/env"),
+    ],
+)
+def test_the_refusal_gives_the_command_for_a_second_workspace(
+    desk: Desk, request_: Create, second: str
+) -> None:
+    desk.write("env/there", "already")
+    desk.backup()
+    with pytest.raises(WorkspaceKnown) as caught:
+        create(desk.context, desk.notify, request_, {})
+    assert f"{second}`" in caught.value.shown_hint

@@ -146,6 +146,7 @@ def test_a_copy_that_an_earlier_job_left_is_saved_but_does_not_become_the_newest
     names = [path.name for path in (desk.scratch / "work").iterdir()]
     assert "paper" not in names
     assert saved.snapshot != desk.ids[-1]
+    assert saved.newer == desk.ids[-1]
     desk.restore("latest", to=desk.scratch / "again")
     assert (desk.scratch / "again/work/paper").read_text() == "a day of work"
     assert not (desk.scratch / "again/work/notes").exists()
@@ -177,3 +178,19 @@ def test_a_directory_to_save_beneath_a_file_is_no_error(tmp_path: Path) -> None:
     taken = desk.backup()
     desk.restore(str(taken.snapshot), to=tmp_path / "again")
     assert desk.content(tmp_path / "again/work") == desk.content()
+
+
+def test_an_old_copy_of_another_workspace_does_not_become_its_newest_either(desk: Desk) -> None:
+    of_job(desk, 1).backup()
+    note = desk.context.workspace.state / "base.json"
+    before = note.read_bytes()
+    paper = desk.write("work/paper", "a day of work")
+    elsewhere = msgspec.structs.replace(desk.context, node="node-2", job_id=2)
+    Desk(elsewhere).backup()
+    paper.unlink()
+    note.write_bytes(before)  # as the disk of the first node still is
+    desk.write("work/notes", "left by an old process")
+    saved = save(renamed(of_job(desk, 3), "work2"))
+    assert saved.others["work"] < desk.ids[-1]
+    desk.restore("latest", to=desk.scratch / "again")
+    assert (desk.scratch / "again/work/paper").read_text() == "a day of work"

@@ -158,6 +158,7 @@ export interface AutobackupShown {
   warnings?: number;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+  of_workspace?: string;
 }
 
 /** `autobackup status`. */
@@ -235,6 +236,8 @@ export interface Cleared {
   snapshot: string | null;
   released: boolean;
   read_back_age_s?: number | null;
+  newer?: string | null;
+  others?: Record<string, string>;
   job_ids?: Array<number>;
   session_ended?: boolean;
   parked?: boolean;
@@ -463,6 +466,7 @@ export interface NodeSaved {
   snapshot: string | null;
   others?: Record<string, string>;
   read_back_age_s?: number | null;
+  newer?: string | null;
   unsaved?: number;
   unsaved_paths?: Array<string>;
 }
@@ -471,6 +475,16 @@ export interface NodeSaved {
 export interface NodesShown {
   nodes: Array<NodeRow>;
   partition?: string | null;
+}
+
+/** Another workspace of ours on the same node, as the auto-backup tells. */
+export interface OtherShown {
+  name: string;
+  path: string;
+  snapshot: string | null;
+  saved_time?: string | null;
+  last_error?: string | null;
+  own_autobackup?: boolean;
 }
 
 /** A partition as `setup` proposes it; None is no limit. */
@@ -790,6 +804,7 @@ export interface StatusShown {
   problems?: Array<Problem>;
   scheduler?: "none" | "slurm";
   next_step?: string;
+  others?: Array<OtherShown>;
 }
 
 /** Last line when it worked. */

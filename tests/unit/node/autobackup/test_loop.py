@@ -30,6 +30,7 @@ from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat
 from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring
 from tests.unit.conftest import Desk, make_desk
+from tests.unit.node.test_other_workspaces import second
 
 
 @pytest.fixture(autouse=True)
@@ -291,3 +292,38 @@ def test_it_says_that_a_restore_did_not_finish(quick: Loop) -> None:
     end_restoring(workspace)
     quick.run(1)
     assert quick.beats[-1].restoring == ""
+
+
+def test_it_saves_a_second_workspace_too_also_when_its_own_is_gone(quick: Loop) -> None:
+    other = second(quick.desk)
+    other.write("p2/file")
+    other.backup()
+    other.write("p2/unsaved")
+    quick.run(1)
+    assert len(other.ids) == 2
+    assert [(one.name, one.snapshot) for one in quick.beats[-1].others] == [("p2", other.ids[-1])]
+    shutil.rmtree(quick.desk.work)
+    other.write("p2/more")
+    quick.run(1)
+    assert len(other.ids) == 3
+
+
+def test_at_the_jobs_end_every_workspace_gets_a_last_snapshot(
+    quick: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick.desk.backup()
+    other = second(quick.desk)
+    other.write("p2/file")
+    other.backup()
+    other.write("p2/unsaved")
+    quick.desk.write("work/unsaved")
+
+    def told_to_end(_: object, life: Heartbeat) -> None:
+        if life.beats == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(autobackup_loop, "beat", told_to_end)
+    run_autobackup(quick.desk.context, quick.desk.notify, Autobackup(token="t"), {})  # noqa: S106 - no secret
+    for desk in (quick.desk, other):
+        last = read_catalogue(desk.place).snapshots[-1]
+        assert (last.purpose, last.message) == ("final", "the job ends")

@@ -45,6 +45,7 @@ def test_files_that_are_there_are_not_written_over(empty: Desk, project: Path) -
         with pytest.raises(WorkspaceNotEmpty) as refused:
             bring(empty, **asked)
         assert refused.value.exit_code == 35
+        assert "`scratchflow backup`" in refused.value.shown_hint
     with pytest.raises(WorkspaceNotEmpty):
         ready_to_receive(empty.context, empty.notify, Create())
     assert empty.content() == {"mine": b"mine"}
