@@ -20,8 +20,8 @@ _PEM_KINDS = {
     "-----BEGIN RSA PRIVATE KEY-----": "ssh-rsa",
     "-----BEGIN EC PRIVATE KEY-----": "ecdsa-sha2-nistp256",
 }
-# One line, with nothing that a shell would act on inside single quotes.
-_PUBLIC_LINE = re.compile(r"[a-z0-9@.-]+ [A-Za-z0-9+/=]+( [^'\x00-\x1f\x7f]*)?", re.ASCII)
+# Kind and key; what follows on the line is the comment.
+_PUBLIC_KEY = re.compile(rb"([a-z0-9@.-]+ [A-Za-z0-9+/=]+)(?:[ \t]+([^\r\n]*))?")
 _MAGIC = b"openssh-key-v1\0"
 _MAX_BYTES = 1 << 16
 
@@ -61,10 +61,14 @@ def usual_key_path(host: ResolvedHost) -> Path:
 def public_line(path: Path) -> str | None:
     """The public key beside a private one, as a line for `authorized_keys`; None when there is none."""
     try:
-        line = path.with_name(f"{path.name}.pub").read_text("ascii").strip()
-    except (OSError, ValueError):
+        found = _PUBLIC_KEY.fullmatch(path.with_name(f"{path.name}.pub").read_bytes().strip())
+    except OSError:
         return None
-    return line if _PUBLIC_LINE.fullmatch(line) else None
+    if found is None:
+        return None
+    key, comment = found[1].decode("ascii"), (found[2] or b"").decode("utf-8", "surrogateescape")
+    # A comment is anybody's text: one that cannot be shown as it is, is left out.
+    return f"{key} {comment}" if comment and comment.isprintable() else key
 
 
 def _look_at(path: Path) -> KeyFile | None:

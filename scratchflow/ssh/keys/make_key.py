@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
 import socket
 import subprocess
 from pathlib import Path
@@ -39,7 +40,7 @@ def authorize_script(public: str) -> bytes:
     """For `sh -s` on the cluster: adds the key to those that may log in; one that is there stays."""
     return f"""
 umask 077
-key='{public}'
+key={shlex.quote(public)}
 mkdir -p "$HOME/.ssh" || exit 1
 file=$HOME/.ssh/authorized_keys
 if [ -s "$file" ] && [ -n "$(tail -c 1 "$file")" ]; then echo >>"$file" || exit 1; fi

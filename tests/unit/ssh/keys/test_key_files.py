@@ -11,7 +11,7 @@ import pytest
 
 from scratchflow.ssh.config.paths import passwd_home
 from scratchflow.ssh.config.resolve import ResolvedHost
-from scratchflow.ssh.keys.key_files import KeyFile, key_files_of
+from scratchflow.ssh.keys.key_files import KeyFile, key_files_of, public_line
 
 
 def made(path: Path, *options: str, passphrase: str = "") -> Path:
@@ -97,3 +97,21 @@ def test_a_tilde_is_the_home_of_the_password_database(tmp_path: Path) -> None:
     path = made(tmp_path / "key", *ED25519)
     away = os.path.relpath(path, passwd_home())
     assert look(f"~/{away}")[0].kind == "ssh-ed25519"
+
+
+@pytest.mark.parametrize("comment", ["", "ada@laptop", "Ada's laptop", 'the "new" one', "José"])
+def test_a_public_key_is_one_whatever_its_comment_says(tmp_path: Path, comment: str) -> None:
+    path = made(tmp_path / "key", *ED25519, "-C", comment)
+    assert public_line(path) == (tmp_path / "key.pub").read_text().strip()
+
+
+@pytest.mark.parametrize("comment", [b"\xff", b"\x1b[2J"])
+def test_a_comment_that_cannot_be_shown_is_left_out(tmp_path: Path, comment: bytes) -> None:
+    (tmp_path / "key.pub").write_bytes(b"ssh-ed25519 AAAA " + comment + b"\n")
+    assert public_line(tmp_path / "key") == "ssh-ed25519 AAAA"
+
+
+@pytest.mark.parametrize("content", [b"", b"mine", b"ssh-rsa AAAA\nssh-rsa BBBB\n"])
+def test_what_is_not_one_public_key_is_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "key.pub").write_bytes(content)
+    assert public_line(tmp_path / "key") is None

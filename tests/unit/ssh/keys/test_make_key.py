@@ -17,7 +17,7 @@ from scratchflow.ssh.keys.make_key import (
     make_key,
 )
 
-KEY = "ssh-ed25519 AAAAC3Nza ada@laptop $(touch pwned) `x`"
+KEY = "ssh-ed25519 AAAAC3Nza Ada's laptop $(touch pwned) `x` é"
 
 
 def sh(home: Path, script: bytes) -> bytes:
