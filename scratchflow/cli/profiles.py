@@ -117,9 +117,10 @@ def remove(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove it without asking.")] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[ProfileRemoved]:
-    """Remove a profile from the configuration file, and say what stays on disks.
+    """Remove a profile from the configuration file, with its ssh alias, and say what stays on disks.
 
     Refused while it holds a node. Snapshots, workspaces and the cluster's files are not touched.
+    An alias that another profile uses stays.
     """
     who = caller(context)
 
@@ -167,7 +168,7 @@ def _used(written: ProfileWritten) -> Iterator[str]:
 def _written(written: ProfileWritten) -> Iterator[str]:
     yield written.diff
     if not written.dry_run:
-        yield f"Next: scratchflow doctor --profile {written.profile}"
+        yield f"Next: scratchflow -p {written.profile} up"
 
 
 def _removed(removed: ProfileRemoved) -> Iterator[str]:
@@ -175,5 +176,8 @@ def _removed(removed: ProfileRemoved) -> Iterator[str]:
         yield removed.diff
     else:
         yield f"profile `{removed.profile}` is removed"
+    if removed.alias:
+        would = "would remove" if removed.dry_run else "removed"
+        yield f"{would} the ssh alias `{printable(removed.alias)}`"
     for stays in removed.stays:
         yield f"stays: {printable(stays)}"

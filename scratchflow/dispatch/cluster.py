@@ -10,7 +10,7 @@ import msgspec
 
 from scratchflow.cluster.this_host import job_id as this_job_id
 from scratchflow.cluster.this_host import role
-from scratchflow.config.settings import Asked, Settings, load_settings
+from scratchflow.config.settings import PROFILE_VARIABLE, Asked, Settings, load_settings
 from scratchflow.dispatch.noted import note
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, OnLogin, OnNode, do_here
 from scratchflow.model.events import Emit, Log
@@ -40,6 +40,15 @@ def is_login_host(settings: Settings, environment: Mapping[str, str]) -> bool:
     """Whether Slurm can be asked on this machine: then nothing has to be reached."""
     profile = settings.profile
     return profile.login == "local" or profile.scheduler == "none" or role(environment) == "node"
+
+
+def is_untouched(settings: Settings, caller: Caller) -> bool:
+    """Whether this machine knows no cluster, and nobody chose to work on it alone either."""
+    if settings.exists or caller.asked.profile or caller.environment.get(PROFILE_VARIABLE):
+        return False
+    from scratchflow.workspace.workspace import find_workspace
+
+    return not find_workspace(settings.profile, caller.environment).path.is_dir()
 
 
 def is_here(settings: Settings, environment: Mapping[str, str], job_id: int | None = None) -> bool:
@@ -189,6 +198,8 @@ def at_workspace(do: str, request: Arguments, caller: Caller, emit: Emit) -> Res
     settings = caller.settings()
     if not settings.exists:
         message = "no configuration file yet; using the built-in profile `local`"
+        if is_untouched(settings, caller):
+            message += ": this machine alone. `scratchflow up LOGIN` sets a cluster up"
         emit(Log(level="info", message=message))
     with cluster_of(settings, caller, emit) as cluster:
         return cluster.at_workspace(do, request, RESULTS_BY_OP[do])

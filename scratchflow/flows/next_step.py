@@ -10,10 +10,19 @@ from scratchflow.model.results import AllocationShown, StatusShown
 _ENDING_S = 15 * 60
 
 
-def next_step(status: StatusShown) -> str:
+# On a machine that knows no cluster and holds no workspace.
+_BEGIN = (
+    "`scratchflow up LOGIN` sets a cluster up (LOGIN as you type it after `ssh`),"
+    " `scratchflow up --local` works on this machine alone"
+)
+
+
+def next_step(status: StatusShown, *, has_begun: bool = True) -> str:
     """As a sentence with a command in it; empty when problems are shown, because each has its own."""
     if status.problems:
         return ""
+    if not has_begun and not status.snapshots.count:
+        return _BEGIN
     if status.scheduler == "none":  # no node to take, no editor to connect
         return _at_workspace(status) or _autobackup(status)
     held = status.allocation

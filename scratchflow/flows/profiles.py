@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from scratchflow.config.settings import (
     settings_in,
 )
 from scratchflow.dispatch.cluster import Caller, is_login_host
+from scratchflow.flows.setup.left_behind import removal_command
 from scratchflow.model.errors import (
     AllocationHeld,
     ConfigProfileNeeded,
@@ -39,6 +41,7 @@ from scratchflow.model.results import (
     ProfilesListed,
     ProfileWritten,
 )
+from scratchflow.ssh.config.alias import read_alias, remove_alias
 from scratchflow.ssh.config.paths import SshPaths
 
 Environment = Mapping[str, str]
@@ -118,7 +121,7 @@ def copy(
 def remove(
     caller: Caller, emit: Emit, name: str, confirm: Confirm, *, dry_run: bool
 ) -> ProfileRemoved:
-    """Takes the profile out of the file; nothing on the cluster is touched."""
+    """Takes the profile out of the file, and its alias away; nothing on the cluster is touched."""
     asked, environment = caller.asked, caller.environment
     tables = file_profiles(asked, environment)
     require_profile(name, tables)
@@ -132,19 +135,23 @@ def remove(
     if default == name:
         default, removals = "", [*removals, ("default_profile",)]
     edit = plan_edits(place, {}, removals)
+    alias = _own_alias(asked, environment, settings)
     if not dry_run:
         _require_released(caller, settings, emit)
         if not confirm(edit.diff(place)):
             what, by_hand = f"the removal of profile `{name}`", f"edit `{utf8_text(place)}`"
             raise Declined(what=what, by_hand=by_hand)
         apply_edits(place, {}, removals)
+        if alias:
+            remove_alias(SshPaths.of(settings.profile.ssh_config), alias)
         forget(name)
     return ProfileRemoved(
         profile=name,
         path=utf8_text(place),
         diff=edit.diff(place),
-        stays=list(_stays(asked, environment, settings)),
+        stays=list(_stays(settings)),
         default_profile=default,
+        alias=alias,
         dry_run=dry_run,
     )
 
@@ -247,15 +254,33 @@ def _open_jobs(caller: Caller, settings: Settings, emit: Emit) -> list[Allocatio
     return list(msgspec.convert(answer, JobsShown).jobs)
 
 
-def _stays(asked: Asked, environment: Environment, settings: Settings) -> Iterator[str]:
-    """What was made for the profile and is still there, with where it is."""
+def _own_alias(asked: Asked, environment: Environment, settings: Settings) -> str | None:
+    """The profile's alias, if we wrote its file and no other profile uses it."""
+    profile = settings.profile
+    places = SshPaths.of(profile.ssh_config)
+    if read_alias(places, profile.alias) is None:
+        return None
+    for name in file_profiles(asked, environment):
+        other = _profile(asked, environment, name)
+        is_same = other.alias == profile.alias and SshPaths.of(other.ssh_config) == places
+        if name != settings.name and is_same:
+            return None
+    return profile.alias
+
+
+def _stays(settings: Settings) -> Iterator[str]:
+    """What was made for the profile and is still there, with where it is and how to remove it."""
     profile = settings.profile
     where = f" on `{profile.login}`" if profile.login != "local" else ""
-    yield f"its snapshots, in `{profile.store}/{profile.workspace}`{where}"
+    snapshots = f"{profile.store.rstrip('/')}/{profile.workspace}"
+    command = removal_command(profile.login, snapshots)
+    yield f"its snapshots, in {snapshots}{where}; `{command}` removes them for good"
+    workspace = f"{profile.scratch.rstrip('/')}/{profile.workspace}"
+    command = f"`{removal_command('local', workspace)}`"
     nodes = " of the nodes that held it" if profile.scheduler == "slurm" else ""
-    yield f"the workspace, in `{profile.scratch}/{profile.workspace}`{nodes}"
+    there = f"{command} in a job there removes it" if nodes else f"{command} removes it"
+    yield f"the workspace, in {workspace}{nodes}; {there}"
     alias_file = SshPaths.of(profile.ssh_config).alias_file(profile.alias)
-    others = [name for name in file_profiles(asked, environment) if name != settings.name]
-    shared = any(_profile(asked, environment, name).alias == profile.alias for name in others)
-    if alias_file.exists() and not shared:
-        yield f"the ssh alias `{profile.alias}`; `rm {alias_file}` removes it"
+    if alias_file.exists() and read_alias(SshPaths.of(profile.ssh_config), profile.alias) is None:
+        command = f"rm {shlex.quote(str(alias_file))}"
+        yield f"{alias_file}, which scratchflow did not write; `{command}` removes it"

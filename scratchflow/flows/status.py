@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from scratchflow.config.settings import Settings
-from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_untouched
 from scratchflow.flows.alias import alias_problem, show_alias
 from scratchflow.flows.mend import mend
 from scratchflow.flows.next_step import next_step
@@ -28,7 +28,8 @@ def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:
 
 def seen_on(cluster: Cluster) -> StatusShown:
     """What is true on the cluster, and where this machine's alias leads."""
-    return with_alias(cluster.settings, cluster.on_login("look", Nothing(), StatusShown))
+    seen = cluster.on_login("look", Nothing(), StatusShown)
+    return with_alias(cluster.settings, seen, cluster.caller)
 
 
 def watch(caller: Caller, emit: Emit, every_s: float) -> StatusShown:
@@ -40,7 +41,7 @@ def watch(caller: Caller, emit: Emit, every_s: float) -> StatusShown:
         if not isinstance(event, Status):
             emit(event)
             return
-        shown = with_alias(settings, msgspec.convert(event.data, StatusShown))
+        shown = with_alias(settings, msgspec.convert(event.data, StatusShown), caller)
         emit(Status(data=msgspec.to_builtins(shown)))
         _warn_of_the_end(shown, emit, warned)
 
@@ -48,10 +49,10 @@ def watch(caller: Caller, emit: Emit, every_s: float) -> StatusShown:
         return cluster.on_login("watch", Watch(every_s=every_s), StatusShown, emit=passed_on)
 
 
-def with_alias(settings: Settings, seen: StatusShown) -> StatusShown:
+def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusShown:
     """What the cluster says, with this machine's alias beside it."""
     if settings.profile.scheduler == "none":
-        return _with_next_step(seen)
+        return _with_next_step(seen, has_begun=not is_untouched(settings, caller))
     alias = show_alias(settings)
     held = seen.allocation
     node = held.node if held and held.state in HELD else None
@@ -60,8 +61,8 @@ def with_alias(settings: Settings, seen: StatusShown) -> StatusShown:
     return _with_next_step(msgspec.structs.replace(seen, alias=alias, problems=problems))
 
 
-def _with_next_step(seen: StatusShown) -> StatusShown:
-    return msgspec.structs.replace(seen, next_step=next_step(seen))
+def _with_next_step(seen: StatusShown, *, has_begun: bool = True) -> StatusShown:
+    return msgspec.structs.replace(seen, next_step=next_step(seen, has_begun=has_begun))
 
 
 def _warn_of_the_end(shown: StatusShown, emit: Emit, warned: set[int]) -> None:

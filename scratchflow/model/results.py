@@ -108,6 +108,8 @@ class ProfileRemoved(Result, frozen=True):
     stays: list[str]
     default_profile: str
     """The one that commands use from now on; empty when that is not said."""
+    alias: str | None = None
+    """The ssh alias that goes with it; None when there is none, or another profile uses it."""
     dry_run: bool = False
 
 

@@ -48,10 +48,9 @@ def _snapshots(settings: Settings, seen: Seen) -> Iterator[LeftBehind]:
         return
     number = "the snapshots" if count is None else counted(count, "snapshot")
     path = f"{profile.store.rstrip('/')}/{profile.workspace}"
-    command = f"rm -r {_far_word(path)}"
     yield LeftBehind(
         what=f"{number} in {path} on `{profile.login}`",
-        how=f"`ssh {profile.login} {shlex.quote(command)}`: gone for good",
+        how=f"`{removal_command(profile.login, path)}`: gone for good",
     )
 
 
@@ -64,6 +63,12 @@ def _copies(settings: Settings, seen: Seen) -> Iterator[LeftBehind]:
         what=f"copies of the workspace on the scratch of {', '.join(warm)}",
         how=f"`rm -r {_far_word(path)}` in a job on each, or leave them to the cluster's own clean-up",
     )
+
+
+def removal_command(login: str, path: str) -> str:
+    """What to type on this machine to remove a directory of the login host, or of this machine itself."""
+    command = f"rm -r {_far_word(path)}"
+    return command if login == "local" else f"ssh {login} {shlex.quote(command)}"
 
 
 def _far_word(path: str) -> str:

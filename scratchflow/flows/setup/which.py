@@ -52,7 +52,7 @@ def ready_to_work(
         )
         raise UsageInvalid(problem=problem, command="scratchflow up")
     if local:
-        return _with_profile(caller, LOCAL)
+        return _on_this_machine(caller, emit)
     if login:
         return _ready_at(caller, emit, login, asker)
     settings = caller.settings()
@@ -65,8 +65,16 @@ def ready_to_work(
     asker.tell(["No cluster is set up on this machine yet."])
     choices = ["set up a cluster", "work on this machine alone, without a cluster"]
     if asker.choose("What would you like to do?", choices) == choices[1]:
-        return _with_profile(caller, LOCAL)
+        return _on_this_machine(caller, emit)
     return _set_up_for_work(caller, emit, SetupOptions(login=""), asker)
+
+
+def _on_this_machine(caller: Caller, emit: Emit) -> Caller:
+    """Without a cluster. Other commands mean it too, as long as they have no other profile to mean."""
+    when = "when a cluster is set up, " if not _known(caller).profiles else ""
+    message = f"{when}commands reach this one with `-p {LOCAL}`: `scratchflow -p {LOCAL} status`"
+    emit(Log(level="info", message=message))
+    return _with_profile(caller, LOCAL)
 
 
 def _ready_at(caller: Caller, emit: Emit, login: str, asker: Asker) -> Caller:

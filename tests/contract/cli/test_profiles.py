@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import pty
+import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from scratchflow.ssh.config.alias import park_alias, read_alias
+from scratchflow.ssh.config.paths import SshPaths
 from tests.contract.cli.written_file import FILE, Machine
 
 
@@ -85,18 +88,48 @@ def test_remove_takes_the_profile_out_and_says_what_stays(machine: Machine) -> N
     with_both = machine.file.read_text()
     alias = machine.home / ".ssh/scratchflow.d/compile_machine_b.conf"
     alias.parent.mkdir(parents=True)
-    alias.touch()
+    alias.write_text("Host of_mine\n")  # not as we write it
     declined = machine.outcome("profiles", "remove", "b")
     assert declined["code"] == "usage.declined"
     assert machine.file.read_text() == with_both
     removed = machine.data("profiles", "remove", "b", "--yes")
+    there = "/scratch/$USER/work-b"
     assert removed["stays"] == [
-        "its snapshots, in `/fsx/s/work-b`",
-        "the workspace, in `/scratch/$USER/work-b` of the nodes that held it",
-        f"the ssh alias `compile_machine_b`; `rm {alias}` removes it",
+        "its snapshots, in /fsx/s/work-b; `rm -r /fsx/s/work-b` removes them for good",
+        f"the workspace, in {there} of the nodes that held it; `rm -r {there}` in a job there removes it",
+        f"{alias}, which scratchflow did not write; `rm {alias}` removes it",
     ]
+    assert alias.exists()
+    assert removed["alias"] is None
     assert machine.file.read_text().rstrip() == FILE.rstrip()
     assert machine.data("config", "get", "default_profile")["value"] == "uni"
+
+
+def test_an_alias_that_is_the_profiles_alone_goes_with_it(machine: Machine) -> None:
+    machine.data("profiles", "copy", "uni", "b")
+    machine.data("profiles", "copy", "uni", "c", "--set", "alias=compile_machine_b")
+    places = SshPaths.of(str(machine.home / ".ssh/config"))
+    park_alias(places, "compile_machine_b")
+    shared = machine.data("profiles", "remove", "c", "--yes")
+    assert (shared["alias"], len(shared["stays"])) == (None, 2)
+    foretold = machine.run("profiles", "remove", "b", "--dry-run")
+    assert "would remove the ssh alias `compile_machine_b`" in foretold.stdout
+    assert read_alias(places, "compile_machine_b") is not None
+    done = machine.run("profiles", "remove", "b", "--yes")
+    assert "removed the ssh alias `compile_machine_b`" in done.stdout
+    assert not places.alias_file("compile_machine_b").exists()
+
+
+def test_what_to_type_to_remove_the_rest_names_just_that(machine: Machine) -> None:
+    """A path with a space, typed as it is shown, is still one path."""
+    machine.data("profiles", "copy", "uni", "b", "--set", "store=/fsx/my data")
+    snapshots, *_ = machine.data("profiles", "remove", "b", "--yes")["stays"]
+    assert shlex.split(snapshots.split("`")[1]) == ["rm", "-r", "/fsx/my data/work-b"]
+
+
+def test_a_copy_says_how_to_start_working_with_it(machine: Machine) -> None:
+    said = machine.run("profiles", "copy", "uni", "b").stdout
+    assert said.endswith("Next: scratchflow -p b up\n")
 
 
 def test_the_default_goes_with_its_profile(machine: Machine) -> None:

@@ -46,6 +46,19 @@ class Machine:
         assert last["exit_code"] == done.returncode
         return last
 
+    def said(self, *arguments: str) -> str:
+        """Everything that a person reads."""
+        done = subprocess.run(
+            self.argv(*arguments),
+            cwd=ROOT,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stderr + done.stdout
+
     def terminal(self, size: tuple[int, int], *arguments: str) -> Terminal:
         return Terminal(self.argv(*arguments), self.environment, size=size, cwd=ROOT)
 
@@ -91,6 +104,30 @@ def test_up_in_a_terminal_says_so_and_asks(machine: Machine, size: tuple[int, in
 def test_who_works_without_a_cluster_is_not_asked_again(machine: Machine) -> None:
     assert machine.outcome("up", "--local")["type"] == "summary"
     assert machine.outcome("up")["type"] == "summary"
+
+
+@SIZES
+def test_status_says_how_to_begin(machine: Machine, size: tuple[int, int]) -> None:
+    with machine.terminal(size, "status") as terminal:
+        assert terminal.end() == 0
+        text = " ".join(" ".join(terminal.all_rows).split())
+    assert "Next: `scratchflow up LOGIN` sets a cluster up" in text
+    assert "`scratchflow up --local` works on this machine alone" in text
+    assert "scratchflow create" not in text
+
+
+@pytest.mark.parametrize("verb", [("backup",), ("restore",), ("snapshots", "list")])
+def test_other_commands_say_that_no_cluster_is_set_up(
+    machine: Machine, verb: tuple[str, ...]
+) -> None:
+    assert "`scratchflow up LOGIN` sets a cluster up" in machine.said(*verb)
+    assert "up LOGIN" not in machine.said("-p", "local", *verb)
+
+
+def test_up_local_says_how_to_reach_it_later(machine: Machine) -> None:
+    assert "`scratchflow -p local status`" in machine.said("up", "--local")
+    for verb in (("status",), ("backup",)):  # whoever has begun is not told again
+        assert "up LOGIN" not in machine.said(*verb)
 
 
 def test_local_and_a_login_host_contradict_each_other(machine: Machine) -> None:

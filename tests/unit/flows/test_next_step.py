@@ -61,6 +61,15 @@ def test_the_step_fits_what_is_true(seen: dict[str, Any], command: str) -> None:
     assert bool(step) == bool(command)
 
 
+def test_a_machine_on_which_nothing_was_begun_is_told_how_to_begin() -> None:
+    nothing = SnapshotsShown(count=0)
+    fresh = msgspec.structs.replace(WELL, scheduler="none", workspace=GONE, snapshots=nothing)
+    step = next_step(fresh, has_begun=False)
+    assert "`scratchflow up LOGIN`" in step
+    assert "`scratchflow up --local`" in step
+    assert "`scratchflow create`" in next_step(fresh)
+
+
 def test_a_picture_ages_by_itself() -> None:
     later = WELL.after(61.7)
     assert later.allocation

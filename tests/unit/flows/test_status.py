@@ -56,7 +56,9 @@ def test_the_alias_is_this_machines_to_add(tmp_path: Path, use: Any) -> None:
 def test_a_job_that_waits_has_no_node_for_the_alias(tmp_path: Path) -> None:
     cluster = ToldCluster(tmp_path, {})
     with_alias_at(cluster, "node-1")
-    assert names(with_alias(cluster.settings, seen(job(2, "pending")))) == ["alias.stale"]
+    assert names(with_alias(cluster.settings, seen(job(2, "pending")), cluster.caller)) == [
+        "alias.stale"
+    ]
 
 
 def test_nothing_is_mended_unless_it_is_asked_for(tmp_path: Path, use: Any) -> None:

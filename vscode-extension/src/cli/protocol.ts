@@ -534,6 +534,7 @@ export interface ProfileRemoved {
   diff: string;
   stays: Array<string>;
   default_profile: string;
+  alias?: string | null;
   dry_run?: boolean;
 }
 
