@@ -113,10 +113,10 @@ class Terminal:
         return self._process.wait()
 
     def _asked(self) -> str:
-        """The row of the cursor with the one before it: long questions are broken by the terminal."""
+        """The row of the cursor with the one before it: long questions are broken at a space."""
         y = self._screen.cursor.y
-        above = self._screen.display[y - 1] if y else ""
-        return above + self.cursor_row if len(above.rstrip()) == len(above) else self.cursor_row
+        above = self._screen.display[y - 1].rstrip() if y else ""
+        return f"{above} {self.cursor_row}"
 
     def _read_until(self, is_reached: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + _DEADLINE_S

@@ -13,6 +13,7 @@ from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Allocated
 from scratchflow.model.text import printable
+from scratchflow.model.wrap import Whole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -43,7 +44,7 @@ def allocate(
 def shown(got: Allocated) -> Iterator[str]:
     """What a person reads about it."""
     if got.dry_run:
-        yield f"would run: {printable(got.command)}"
+        yield Whole(f"would run: {printable(got.command)}")
         return
     job = f", job {got.job_id}" if got.job_id is not None else ""
     until = f", {until_words(got.end_time)}" if got.end_time else ""

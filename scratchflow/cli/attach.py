@@ -10,6 +10,7 @@ from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Attached
 from scratchflow.model.text import printable
+from scratchflow.model.wrap import Whole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -35,4 +36,4 @@ def _shown(attached: Attached) -> Iterator[str]:
     import shlex
 
     if not attached.ran:
-        yield printable(shlex.join(attached.command))
+        yield Whole(printable(shlex.join(attached.command)))

@@ -12,6 +12,7 @@ from scratchflow.model.ages import age, shown_id
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Cleared
 from scratchflow.model.text import counted, printable
+from scratchflow.model.wrap import Whole
 
 LEAVE_BEHIND = typer.Option(
     "--leave-behind", help="Give the node back though some files on it are in no snapshot."
@@ -47,7 +48,8 @@ def clear(
 
 def _shown(cleared: Cleared) -> Iterator[str]:
     if cleared.dry_run:
-        yield "would run: " + ("; ".join(cleared.commands) or "nothing, there is no allocation")
+        commands = "; ".join(cleared.commands) or "nothing, there is no allocation"
+        yield Whole(f"would run: {commands}")
         return
     if cleared.snapshot and cleared.newer:
         yield (

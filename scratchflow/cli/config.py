@@ -10,6 +10,7 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked
 from scratchflow.flows import config as flow
 from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown, ConfigValue
+from scratchflow.model.wrap import Whole
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -37,7 +38,9 @@ def show(
 def path(context: typer.Context) -> Call[ConfigPath]:
     """Print where the configuration file is."""
     wanted = asked(context)
-    return Call("config path", lambda _: flow.path(wanted, os.environ), lambda found: [found.path])
+    return Call(
+        "config path", lambda _: flow.path(wanted, os.environ), lambda found: [Whole(found.path)]
+    )
 
 
 @app.command("set", cls=VerbCommand)
@@ -87,7 +90,7 @@ def unset(
 def _value(found: ConfigValue) -> Iterator[str]:
     """Text as it is, for scripts; everything else as TOML. What is not set prints nothing."""
     if found.value is not None:
-        yield found.value if isinstance(found.value, str) else _toml(found.value)
+        yield Whole(found.value if isinstance(found.value, str) else _toml(found.value))
 
 
 def _unset(changed: ConfigChanged) -> Iterator[str]:
@@ -99,7 +102,8 @@ def _unset(changed: ConfigChanged) -> Iterator[str]:
 
 def _shown(shown: ConfigShown) -> Iterator[str]:
     yield f"# {shown.path}"
-    yield from _table(f"profiles.{shown.profile}", "", shown.values, shown.origins)
+    table = _table(f"profiles.{shown.profile}", "", shown.values, shown.origins)
+    yield from map(Whole, table)
 
 
 def _table(
@@ -139,6 +143,6 @@ def _changed(changed: ConfigChanged) -> Iterator[str]:
     if not changed.changed:
         yield f"`{changed.key}` has that value already"
     else:
-        yield changed.diff
+        yield Whole(changed.diff)
     if changed.takes_effect:
         yield changed.takes_effect

@@ -18,6 +18,7 @@ from scratchflow.model.results import WorkspaceCreated
 from scratchflow.model.source import LAPTOP, is_git_url, on_laptop, without_password
 from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size
+from scratchflow.model.wrap import Whole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -147,7 +148,7 @@ def _shown(created: WorkspaceCreated) -> Iterator[str]:
         more = ", …" if created.left_out > min(5, len(created.left_out_paths)) else ""
         yield f"left out: {counted(created.left_out, 'path')} ({first}{more})"
     if created.activate:
-        yield f"activate the environment with: {printable(created.activate)}"
+        yield Whole(f"activate the environment with: {printable(created.activate)}")
 
 
 def _filled(created: WorkspaceCreated) -> str:

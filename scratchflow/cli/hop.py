@@ -14,6 +14,7 @@ from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Hopped
 from scratchflow.model.text import printable
+from scratchflow.model.wrap import Whole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -43,7 +44,7 @@ def hop(
 
 def _shown(hopped: Hopped) -> Iterator[str]:
     if hopped.dry_run:
-        yield "would run: " + printable("; ".join(hopped.commands))
+        yield Whole("would run: " + printable("; ".join(hopped.commands)))
         return
     job = f"job {hopped.job_id}"
     until = f", {until_words(hopped.end_time)}" if hopped.end_time else ""

@@ -7,12 +7,13 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand
 from scratchflow.cli.remote_call import on_login
-from scratchflow.cli.tables import aligned, terminal_width
+from scratchflow.cli.tables import aligned
 from scratchflow.model.ages import shown_id
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results import NodeRow, NodesShown
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
+from scratchflow.report.output import terminal_width
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 

@@ -14,6 +14,7 @@ from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Asking, Emit
 from scratchflow.model.results import ProfileRemoved, ProfilesListed, ProfileWritten
 from scratchflow.model.text import printable
+from scratchflow.model.wrap import Whole
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -158,7 +159,7 @@ def _listed(shown: ProfilesListed) -> Iterator[str]:
 
 def _used(written: ProfileWritten) -> Iterator[str]:
     if written.dry_run:
-        yield written.diff
+        yield Whole(written.diff)
     elif written.changed:
         yield f"commands use profile `{written.profile}` from now on"
     else:
@@ -166,14 +167,14 @@ def _used(written: ProfileWritten) -> Iterator[str]:
 
 
 def _written(written: ProfileWritten) -> Iterator[str]:
-    yield written.diff
+    yield Whole(written.diff)
     if not written.dry_run:
         yield f"Next: scratchflow -p {written.profile} up"
 
 
 def _removed(removed: ProfileRemoved) -> Iterator[str]:
     if removed.dry_run:
-        yield removed.diff
+        yield Whole(removed.diff)
     else:
         yield f"profile `{removed.profile}` is removed"
     if removed.alias:

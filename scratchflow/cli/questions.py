@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -10,6 +11,7 @@ import typer
 from scratchflow.model.errors import Declined
 from scratchflow.model.events import Emit
 from scratchflow.model.text import printable
+from scratchflow.model.wrap import broken
 from scratchflow.report.output import Remarks
 from scratchflow.report.question import question_open
 
@@ -72,7 +74,7 @@ class TerminalAsker:
     def _read(self, prompt: str) -> str:
         line = ""
         with question_open(self._emit):
-            Remarks().write(prompt)
+            Remarks().write("\n".join(broken(prompt, shutil.get_terminal_size().columns)))
             try:
                 # Bytes: whatever a keyboard sends is an answer, if only a wrong one.
                 line = sys.stdin.buffer.readline().decode("utf-8", "replace")

@@ -13,6 +13,7 @@ from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import ClusterSetUp, SetupRemoved
 from scratchflow.model.text import printable
+from scratchflow.model.wrap import Whole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -134,7 +135,7 @@ def shown(done: ClusterSetUp) -> Iterator[str]:
     """What is left to say: the checks were told while they were made."""
     if done.dry_run:
         yield f"would set up `{printable(done.login)}` as profile `{done.profile}`"
-        yield from filter(None, [done.config_diff, done.ssh_config_diff])
+        yield from map(Whole, filter(None, [done.config_diff, done.ssh_config_diff]))
         return
     yield from map(printable, done.shared)
     if done.is_default:
@@ -152,7 +153,7 @@ def _removed(done: SetupRemoved) -> Iterator[str]:
     for kept in done.kept:
         yield f"stays: {printable(kept)}"
     if done.dry_run:
-        yield done.ssh_config_diff or "no change to the ssh config"
+        yield Whole(done.ssh_config_diff or "no change to the ssh config")
         return
     if not any("ssh config" in kept for kept in done.kept):
         yield "✓ your ssh config is as it was"
@@ -164,4 +165,4 @@ def _removed(done: SetupRemoved) -> Iterator[str]:
         yield "Left, and how to remove it:"
     for left in done.left:
         yield f"  {printable(left.what)}"
-        yield f"    {printable(left.how)}"
+        yield Whole(f"    {printable(left.how)}")

@@ -12,7 +12,7 @@ from scratchflow.cli.naming import NAMED, SNAPSHOT, SNAPSHOTS, zone_for
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller, is_verbose, may_ask
 from scratchflow.cli.remote_call import at_workspace, on_host
 from scratchflow.cli.removal import confirm_removal
-from scratchflow.cli.tables import aligned, fitted, terminal_width
+from scratchflow.cli.tables import aligned, fitted
 from scratchflow.model import requests
 from scratchflow.model.ages import (
     COUNTED_DAYS_S,
@@ -47,7 +47,9 @@ from scratchflow.model.source import on_laptop
 from scratchflow.model.text import counted, printable, shown_path
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
+from scratchflow.model.wrap import Whole
 from scratchflow.model.zone import utc_text
+from scratchflow.report.output import terminal_width
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -392,7 +394,9 @@ def _entry_line(entry: PathEntry) -> str:
     mark = {"directory": "d", "link": "l", "file": "-"}[entry.kind]
     target = f" -> {entry.target}" if entry.target is not None else ""
     path = shown_path(entry.path, entry.path_b64)
-    return f"{mark}{entry.mode} {format_size(entry.size):>9} {_changed(entry):>17} {path}{target}"
+    return Whole(
+        f"{mark}{entry.mode} {format_size(entry.size):>9} {_changed(entry):>17} {path}{target}"
+    )
 
 
 def _changed(entry: PathEntry) -> str:
@@ -412,7 +416,7 @@ def _diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
 
 def _change_line(change: PathChange) -> str:
     mark = {"added": "+", "removed": "-", "changed": "M"}[change.action]
-    return f"{mark} {shown_path(change.path, change.path_b64)}"
+    return Whole(f"{mark} {shown_path(change.path, change.path_b64)}")
 
 
 def _verified(verified: SnapshotsVerified) -> Iterator[str]:

@@ -9,7 +9,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.charts import day_line, time_bar
 from scratchflow.cli.options import VerbCommand, caller
-from scratchflow.cli.tables import terminal_width, wrapped
+from scratchflow.cli.tables import wrapped
 from scratchflow.model.ages import age, at, for_people, shown_id, span, time_left, until
 from scratchflow.model.allocation import WARN_AT_S
 from scratchflow.model.errors import StoreLost, StoreUnusable, UsageInvalid
@@ -27,6 +27,7 @@ from scratchflow.model.results import (
 from scratchflow.model.text import counted, printable
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
+from scratchflow.report.output import terminal_width
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 

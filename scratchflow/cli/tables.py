@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import textwrap
 from collections.abc import Collection, Iterator, Sequence
 
 from scratchflow.model.text import cells, shortened
-from scratchflow.report.output import STDOUT
+from scratchflow.model.wrap import broken
 
 GAP = "  "
 _SHORTEST_NAME = 6
-
-
-def terminal_width() -> int | None:
-    """Columns of the terminal that reads the result; None where nothing limits a line, as in a file."""
-    return shutil.get_terminal_size().columns if os.isatty(STDOUT) else None
 
 
 def aligned(
@@ -52,14 +44,5 @@ def fitted(fixed: str, name: str, notes: str, width: int | None) -> str:
 
 def wrapped(label: str, text: str, width: int | None) -> Iterator[str]:
     """The text behind its label, on as many lines as it needs, broken between words only."""
-    if width is None:
-        yield f"{label}{text}"
-        return
-    yield from textwrap.wrap(
-        text,
-        width=max(width, len(label) + 20),
-        initial_indent=label,
-        subsequent_indent=" " * len(label),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    room = None if width is None else max(width, cells(label) + 20)
+    yield from broken(f"{label}{text}", room, " " * cells(label))

@@ -15,6 +15,7 @@ from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import UpAndRunning
 from scratchflow.model.text import printable
+from scratchflow.model.wrap import Whole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -65,7 +66,8 @@ def up(
 
 def _shown(now: UpAndRunning) -> Iterator[str]:
     if now.dry_run:
-        yield f"would run: {printable(now.command)}" if now.command else "there is a node already"
+        runs = f"would run: {printable(now.command)}"
+        yield Whole(runs) if now.command else "there is a node already"
         yield "then restore or create the workspace and switch the auto-backup on, where missing"
         return
     job = f", job {now.job_id}" if now.job_id is not None else ""
@@ -84,5 +86,5 @@ def editor_lines(command: list[str], link: str) -> Iterator[str]:
     """How to open it."""
     import shlex
 
-    yield f"open it with: {printable(shlex.join(command))}"
-    yield f"or with:      {printable(link)}"
+    yield Whole(f"open it with: {printable(shlex.join(command))}")
+    yield Whole(f"or with:      {printable(link)}")

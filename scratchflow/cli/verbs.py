@@ -15,6 +15,7 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbGroup
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.results import HelpShown
+from scratchflow.model.wrap import Whole
 from scratchflow.report.output import write_stdout
 
 PROGRAM = "scratchflow"
@@ -155,7 +156,7 @@ def parse(arguments: Sequence[str]) -> Call[Any]:
     text = printed.getvalue().rstrip("\n")
     if parsed:  # an exit code: typer has no completion for this shell
         raise UsageInvalid(problem=text or "cannot complete in this shell", command=PROGRAM)
-    return Call("help", lambda _: HelpShown(help=text), lambda shown: [shown.help])
+    return Call("help", lambda _: HelpShown(help=text), lambda shown: [Whole(shown.help)])
 
 
 def _usage(error: Any) -> UsageInvalid:

@@ -31,7 +31,8 @@ from scratchflow.model.events import (
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
-from scratchflow.report.output import STDERR, STDOUT, Remarks, write_stdout
+from scratchflow.model.wrap import Whole, broken
+from scratchflow.report.output import STDERR, STDOUT, Remarks, terminal_width, write_stdout
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,7 +98,8 @@ class Human:
         elif isinstance(event, Log) and self._wants(event):
             self._say("", printable(event.message))
         elif isinstance(event, Item) and self._verbose:
-            self._say("", f"{printable(event.action)} {shown_path(event.path, event.path_b64)}")
+            path = shown_path(event.path, event.path_b64)
+            self._say("", Whole(f"{printable(event.action)} {path}"))
 
     def _show_warning(self, event: Warned) -> None:
         self._warning_codes.add(event.code)
@@ -154,13 +156,13 @@ class Human:
     def _say(self, label: str, text: str, style: str = "") -> None:
         from rich.text import Text
 
-        line = Text()
-        if label:
-            line.append(f"{label}: ", style=style)
-        line.append(for_people(text))
-        # soft_wrap: the terminal breaks lines, so that a copied path or command stays whole.
+        label = f"{label}: " if label else ""
         # While a picture is kept in sight, whatever else is said goes above it.
         console = self._live.console if self._live else self._console()
+        width = None if isinstance(text, Whole) else _width_of(console)
+        line = Text("\n".join(broken(f"{label}{for_people(text)}", width)))
+        line.stylize(style, 0, len(label))
+        # soft_wrap: rich breaks nothing, because it would break a command that is to be copied.
         console.print(line, soft_wrap=True)
 
     def _show_check(self, event: Checked) -> None:
@@ -174,7 +176,7 @@ class Human:
         for number, line in enumerate(
             check_lines(event.name, event.detail, event.fix, ok=event.ok)
         ):
-            shown = Text(line)
+            shown = Text("\n".join(broken(line, _width_of(self._console()), _indent(line))))
             if number == 0:
                 shown.stylize("green" if event.ok else "bold red", 0, 1)
             self._console().print(shown, soft_wrap=True)
@@ -255,9 +257,28 @@ class Human:
         return self._bars
 
 
+def _width_of(console: Console) -> int | None:
+    """Columns of the terminal; None where nothing limits a line. With FORCE_COLOR a pipe is none either."""
+    return console.width if console.file.isatty() else None
+
+
 def _print(lines: Iterable[str]) -> None:
-    text = "".join(f"{for_profile(line)}\n" for line in lines)
+    width = terminal_width()
+    text = "".join(f"{line}\n" for one in lines for line in _on_terminal(one, width))
     write_stdout(text.encode("utf-8", "surrogateescape"))
+
+
+def _on_terminal(line: str, width: int | None) -> list[str]:
+    """A line of the result, as lines that the terminal need not break."""
+    named = for_profile(line)
+    if isinstance(line, Whole):
+        return [named]
+    return broken(named, width, _indent(line))
+
+
+def _indent(line: str) -> str:
+    """Where a broken line goes on: beneath its first word, behind a mark or an indent of its own."""
+    return " " * (len(line) - len(line.lstrip(" ✓✗")))
 
 
 def _amounts(event: Progress) -> str:

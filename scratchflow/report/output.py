@@ -12,6 +12,15 @@ STDOUT = 1
 STDERR = 2
 
 
+def terminal_width() -> int | None:
+    """Columns of the terminal that reads the result; None where nothing limits a line, as in a file."""
+    if not os.isatty(STDOUT):
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
 class _Reader:
     """The descriptor at whose other end our reader is."""
 

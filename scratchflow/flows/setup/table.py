@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from scratchflow.flows.setup.propose import LABELS
 from scratchflow.model.results import SetupValue
 from scratchflow.model.text import printable
+from scratchflow.model.wrap import broken
 
 _GAP = 2
 _NARROWEST_REASON = 20
@@ -25,7 +25,7 @@ def proposal_lines(name: str, values: Sequence[SetupValue], columns: int = 0) ->
     indent = 2 + first + second
     room = max(width - indent - 1, _NARROWEST_REASON)
     for label, text, one in zip(labels, texts, values, strict=True):
-        reasons = textwrap.wrap(printable(one.reason), room, break_long_words=False) or [""]
+        reasons = broken(printable(one.reason), room)
         yield f"  {label:<{first}}{text:<{second}}{reasons[0]}".rstrip()
         yield from (" " * indent + reason for reason in reasons[1:])
 
@@ -33,4 +33,4 @@ def proposal_lines(name: str, values: Sequence[SetupValue], columns: int = 0) ->
 def wrapped(text: str, columns: int = 0) -> list[str]:
     """A sentence in lines that the terminal does not break."""
     width = columns or shutil.get_terminal_size().columns
-    return textwrap.wrap(text, max(width - 1, _NARROWEST_REASON), break_long_words=False)
+    return broken(text, max(width - 1, _NARROWEST_REASON)) if text else []

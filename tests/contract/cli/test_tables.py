@@ -68,3 +68,21 @@ def test_a_remark_shows_short_ids_and_verbose_whole_ones(person: Person) -> None
     assert f"from snapshot {first}" in person.says("status", "-v")
     last = person.lines("snapshots", "prune", "latest", "--yes")[-1]
     assert first in last["message"]
+
+
+def test_on_a_terminal_no_word_and_no_command_is_broken(person: Person) -> None:
+    person.saves("1")
+    with Terminal([*PROGRAM, "restore", "nonesuch"], person.environment, cwd=ROOT) as terminal:
+        assert terminal.end() != 0
+        shown = terminal.all_rows
+    told = person.run("restore", "nonesuch").stderr.splitlines()
+    assert max(map(len, told)) > 80, "nothing to break"
+    assert " ".join(shown).split() == " ".join(told).split()
+    assert all(row.count("`") % 2 == 0 for row in shown), shown
+
+
+def test_on_a_terminal_a_command_to_copy_is_left_to_the_terminal(person: Person) -> None:
+    printed = person.says("open", "--print").splitlines()
+    assert max(map(len, printed)) > 80
+    shown = on_screen(person, "open", "--print")
+    assert "".join(shown) == "".join(printed)

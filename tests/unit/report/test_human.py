@@ -12,6 +12,8 @@ from scratchflow.model.errors import ConfigMissing, ScratchflowError, SnapshotMi
 from scratchflow.model.events import (
     Answered,
     Asking,
+    Checked,
+    Item,
     Log,
     Progress,
     State,
@@ -165,3 +167,39 @@ def test_no_bar_runs_while_a_question_is_open() -> None:
     human.emit(Progress(phase="another step"))
     human.close()
     assert "another step" in screen.getvalue()
+
+
+class _Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_on_a_terminal_lines_are_broken_at_spaces_but_no_command_is(is_terminal: bool) -> None:
+    text = _Screen() if is_terminal else io.StringIO()
+    # A pipe is coloured where FORCE_COLOR asks for it, and still nothing is broken in it.
+    console = Console(file=text, force_terminal=True, width=40, color_system=None)
+    reporter = Human(quiet=False, verbose=True, stderr=console)
+    reporter.emit(
+        Log(level="info", message="there is none; `scratchflow snapshots list` shows all")
+    )
+    reporter.emit(
+        Checked(
+            name="store", ok=False, detail="not there", fix="make it with `mkdir -p /fsx/me/xyz`"
+        )
+    )
+    reporter.emit(Item(action="write", path="a long name with spaces in it, and more of them.txt"))
+    assert text.getvalue().splitlines() == [
+        *(
+            ["there is none;", "`scratchflow snapshots list` shows all"]
+            if is_terminal
+            else ["there is none; `scratchflow snapshots list` shows all"]
+        ),
+        "✗ store: not there",
+        *(
+            ["  fix: make it with", "  `mkdir -p /fsx/me/xyz`"]
+            if is_terminal
+            else ["  fix: make it with `mkdir -p /fsx/me/xyz`"]
+        ),
+        "write a long name with spaces in it, and more of them.txt",
+    ]
