@@ -16,6 +16,7 @@ mount_root() { # HOST: into the current directory, an empty tmpfs
     bind_read_only /usr usr
     mount -t tmpfs -o mode=755,size=8m mc-local usr/local # the machine's own tools stay out
     mkdir usr/local/{bin,sbin,lib,share}
+    [[ -z $SLURM_PREFIX ]] || mount_other_slurm
     mount --bind "$HOSTS_DIR/$h/etc" etc
     mount --bind "$SHARED/slurm" etc/slurm
     mount --bind "$HOSTS_DIR/$h/var" var
@@ -31,6 +32,26 @@ mount_root() { # HOST: into the current directory, an empty tmpfs
     mount_dev
     install -d -o munge -g munge -m 755 run/munge
     install -d run/sshd
+}
+
+# Where it was installed, because its programs look for each other and for their plugins there; and each
+# program and PAM module also in place of Debian's, because that is where everybody looks for it.
+mount_other_slurm() {
+    local file debian
+    mkdir -p ".$SLURM_PREFIX"
+    bind_read_only "$SLURM_PREFIX" ".$SLURM_PREFIX"
+    for file in "$SLURM_PREFIX"/{bin,sbin}/* "$SLURM_PREFIX"/{lib,lib64}/security/pam_slurm*.so; do
+        debian=$(debian_file_for "$file") || continue
+        mount --bind "$file" ".$debian"
+    done
+}
+
+debian_file_for() { # FILE of another Slurm: the path of Debian's, links followed; fails when there is none
+    local found
+    case $1 in
+        *.so) found=$(compgen -G "/lib/security/${1##*/}" || compgen -G "/lib/*/security/${1##*/}") ;;
+        *) found=$(type -P "${1##*/}") ;;
+    esac && [[ -f $1 ]] && readlink -e "${found%%$'\n'*}"
 }
 
 bind_read_only() { # SOURCE TARGET

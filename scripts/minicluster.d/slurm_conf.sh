@@ -95,6 +95,14 @@ $(if [[ -n $SLURM_EXTRA ]]; then cat "$SLURM_EXTRA"; fi)
 EOF
 }
 
+# Before 22.05 there was no such setting, and slurmd stops at one that it does not know.
+knows_cgroup_plugin() {
+    local version
+    [[ -n $SLURM_PREFIX && -x $SLURM_PREFIX/sbin/slurmd ]] || return 0
+    version=$("$SLURM_PREFIX/sbin/slurmd" -V)
+    [[ $(printf '%s\n' 22.05 "${version##* }" | sort -V | head -n 1) == 22.05 ]]
+}
+
 # slurm.conf comes last: it says that the others are there. A running cluster keeps it,
 # since somebody may have edited it (followed by `scontrol reconfigure`).
 write_slurm_files() {
@@ -103,7 +111,7 @@ write_slurm_files() {
         write_file "$SHARED/slurm/gres.conf"
     # slurmd looks for cgroups even when nothing uses them, and dies if it finds none
     # mounted; naming the version stops it from looking.
-    echo "CgroupPlugin=cgroup/v1" | write_file "$SHARED/slurm/cgroup.conf"
+    if knows_cgroup_plugin; then echo "CgroupPlugin=cgroup/v1"; fi | write_file "$SHARED/slurm/cgroup.conf"
     if ((JOB_TMPDIR)); then write_job_tmpdir_scripts; fi
     slurm_conf | write_file "$SHARED/slurm/slurm.conf"
 }
