@@ -111,5 +111,9 @@ class Minicluster:
         return [*self.on_laptop, str(SCRIPT), *verb]
 
     def _environment(self) -> dict[str, str]:
-        mine = {name: value for name, value in os.environ.items() if not name.startswith("MC_")}
+        mine = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("MC_") or name == "MC_SLURM_PREFIX"
+        }
         return {**mine, **self.settings, "MC_STATE": str(self.state)}
