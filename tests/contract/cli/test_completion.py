@@ -53,7 +53,8 @@ def environment(home: Path) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "TERM": "xterm",
         "LC_ALL": "C.UTF-8",
-        "HISTFILE": "/dev/null",
+        # Not /dev/null: the shell of root would put a file in its place.
+        "HISTFILE": f"{home}/history",
     }
 
 
