@@ -20,6 +20,7 @@ MAX_REQUEST_BYTES = 1 << 20
 
 ShortText = Annotated[str, Meta(max_length=64)]
 Do = Annotated[str, Meta(max_length=64, pattern=r"^[a-z][a-z -]*$(?!\n)")]
+JobName = Annotated[str, Meta(max_length=256)]
 ProfileName = Annotated[str, Meta(pattern=NAME_PATTERN)]
 
 
@@ -41,6 +42,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # of this job, when there are two for a while.
     on_node: bool = False
     job_id: int | None = None
+    # To the node: the name of the job that it is asked in.
+    job_name: JobName = ""
     store_seen: StoreSeen | None = None
 
 

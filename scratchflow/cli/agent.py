@@ -67,6 +67,7 @@ def dispatch(request: Request, emit: Emit, feed: Iterator[bytes] | None = None) 
         typed,
         emit,
         wants_items=request.verbose,
+        job_name=request.job_name,
         store_seen=request.store_seen,
         received=_received(feed) if feed else None,
     )

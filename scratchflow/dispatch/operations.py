@@ -116,10 +116,14 @@ def do_here(
     emit: Emit,
     *,
     wants_items: bool = False,
+    job_name: str = "",
     store_seen: StoreSeen | None = None,
     received: Iterator[bytes] | None = None,
 ) -> Result:
-    """Does it on this machine, which is the right one; `received` is what was sent along."""
+    """Does it on this machine, which is the right one; `received` is what was sent along.
+
+    `job_name` is the name of the job that this is done in, where whoever asks has told it.
+    """
     if do in ON_LOGIN:
         from scratchflow.login.host import LoginHost
 
@@ -132,6 +136,7 @@ def do_here(
         settings,
         os.environ,
         needs_scratch=served.needs_scratch,
+        job_name=job_name,
         store_seen=store_seen,
         received=received,
     )

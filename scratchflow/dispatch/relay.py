@@ -45,7 +45,15 @@ def relay(
     held = require_allocation(slurm, settings.name, job_id)
     if held.node == node_name(environment):
         received = unframed(feed) if feed else None
-        return do_here(do, settings, arguments, emit, wants_items=verbose, received=received)
+        return do_here(
+            do,
+            settings,
+            arguments,
+            emit,
+            wants_items=verbose,
+            job_name=held.name,
+            received=received,
+        )
     request = asking(
         do,
         msgspec.to_builtins(arguments),
@@ -53,7 +61,7 @@ def relay(
         profile=to_plain(settings.profile),
         verbose=verbose,
     )
-    request = msgspec.structs.replace(request, feeds=feed is not None)
+    request = msgspec.structs.replace(request, feeds=feed is not None, job_name=held.name)
     seen = _store_seen(settings, do, arguments, environment)
     node = node_transport(held, settings.name, environment)
     with _growing_for(settings, do, environment) as name:

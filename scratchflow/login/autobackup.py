@@ -198,7 +198,7 @@ def _start(login: LoginHost, held: HeldNode) -> Heartbeat:
         hold_stdin=False,
     )
     seen = store_seen_here(_store(login), login.profile.workspace, login.home, make=True)
-    request = encode(msgspec.structs.replace(asked, store_seen=seen))
+    request = encode(msgspec.structs.replace(asked, store_seen=seen, job_name=held.name))
     log = log_path(place, held.node)
     if held.job_id is None:
         step: LastingStep = _start_here(request, log)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -37,6 +37,8 @@ from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.own_scratch import require_own_scratch
 from scratchflow.workspace.probe import probe_scratch
 from scratchflow.workspace.workspace import Workspace, expand, find_workspace
+
+JobName = Callable[[], str]
 
 
 def check_login(login: LoginHost, _: Nothing = NOTHING) -> ChecksDone:
@@ -70,7 +72,7 @@ def check_node(
             *limits,
             *(_check_freshness(at_node) if store.ok else []),
             *_check_scratch(settings, environment),
-            _check_workspace(settings, environment),
+            _check_workspace(settings, environment, at_node.job_name),
         ]
     )
 
@@ -129,7 +131,9 @@ def _check_scratch(settings: Settings, environment: Mapping[str, str]) -> list[C
     return [Check(name="scratch", ok=True, detail=detail), *limits]
 
 
-def _check_workspace(settings: Settings, environment: Mapping[str, str]) -> Check:
+def _check_workspace(
+    settings: Settings, environment: Mapping[str, str], job_name: JobName = lambda: ""
+) -> Check:
     workspace = find_workspace(settings.profile, environment)
     restoring = read_restoring(workspace)
     if restoring is not None:
@@ -142,16 +146,14 @@ def _check_workspace(settings: Settings, environment: Mapping[str, str]) -> Chec
         )
     base = read_base(workspace, expand(settings.profile.store, environment))
     if not workspace.path.is_dir():
-        return _missing_workspace(settings, environment, workspace, base)
+        was = base or _recorded(settings, environment, job_name)
+        return _missing_workspace(workspace, was)
     equals = f", from snapshot {base}" if base else ", in no snapshot yet"
     return Check(name="workspace", ok=True, detail=f"{workspace.path}{equals}")
 
 
-def _missing_workspace(
-    settings: Settings, environment: Mapping[str, str], workspace: Workspace, base: str | None
-) -> Check:
+def _missing_workspace(workspace: Workspace, was: str | None) -> Check:
     """Fails if the workspace was here before: our notes say so, or the record of this job."""
-    was = base or _recorded(settings, environment)
     if was:
         detail = f"{workspace.path} is not there any more; it was snapshot {was}"
         fix = "`scratchflow restore` brings it back"
@@ -160,7 +162,7 @@ def _missing_workspace(
     return Check(name="workspace", ok=True, detail=f"{workspace.path} is not there yet", fix=fix)
 
 
-def _recorded(settings: Settings, environment: Mapping[str, str]) -> str | None:
+def _recorded(settings: Settings, environment: Mapping[str, str], job_name: JobName) -> str | None:
     """The snapshot that this job restored or saved on this node."""
     job, node = job_id(environment), node_name(environment)
     if job is None:
@@ -170,7 +172,8 @@ def _recorded(settings: Settings, environment: Mapping[str, str]) -> str | None:
         records = read_nodes(find_place(store, settings.profile.workspace))
     except ScratchflowError:
         return None
-    return next((one.snapshot for one in records if (one.node, one.job_id) == (node, job)), None)
+    here = [one for one in records if one.node == node and one.job_id == job]
+    return next((one.snapshot for one in here if one.is_of(job, job_name())), None)
 
 
 def _check_logout(environment: Mapping[str, str]) -> Check:

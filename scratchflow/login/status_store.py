@@ -85,7 +85,7 @@ def workspace_shown(
 
 def _is_of_this_job(record: NodeRecord, held: Allocation | None) -> bool:
     """Whether the record was written in this job: between two jobs a site may empty its scratch."""
-    if held is None or record.job_id == held.job_id:
+    if held is None or record.is_of(held.job_id, held.name):
         return True
     written_s = epoch(record.time)
     return written_s is not None and held.start_time is not None and written_s >= held.start_time

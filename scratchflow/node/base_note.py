@@ -47,11 +47,13 @@ def note_equal(
     if not is_node_name(context.node):
         return
     try:
+        job_id, job_name = _this_job(context) if is_own else _job_of_copy(context, place)
         record = NodeRecord(
             node=context.node,
             snapshot=snapshot,
             workspace_path=printable(context.workspace.path),
-            job_id=context.job_id if is_own else _job_of_copy(context, place),
+            job_id=job_id,
+            job_name=job_name,
             time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             dirty=False,
             **unsaved_fields(list(dict.fromkeys(notify.unreadable))),
@@ -64,18 +66,29 @@ def note_equal(
 def note_taken_up(context: NodeContext, place: StoreDirectory, notify: Notifier) -> None:
     """Notes that this job goes on with the copy that is there: it is the newest work, as if restored."""
     record = _record_of(context, place)
-    if record is None or record.job_id == context.job_id:
+    if record is None or is_of_job(record, context):
         return
+    job_id, job_name = _this_job(context)
     try:
-        record_node(place, msgspec.structs.replace(record, job_id=context.job_id))
+        record_node(place, msgspec.structs.replace(record, job_id=job_id, job_name=job_name))
     except ScratchflowError as error:
         notify.warn("notes.failed", b"", f"the workspace is not recorded as this job's: {error}")
 
 
-def _job_of_copy(context: NodeContext, place: StoreDirectory) -> int | None:
-    """The job that restored the copy on this node, or stored something of it."""
+def is_of_job(record: NodeRecord, context: NodeContext) -> bool:
+    """Whether the record is of the job that this process is in. Slurm is asked only if the number fits."""
+    is_number_ours = record.job_id == context.job_id
+    return is_number_ours and record.is_of(context.job_id, context.job_name())
+
+
+def _this_job(context: NodeContext) -> tuple[int | None, str]:
+    return context.job_id, context.job_name()
+
+
+def _job_of_copy(context: NodeContext, place: StoreDirectory) -> tuple[int | None, str]:
+    """The job that restored the copy on this node, or stored something of it; its number and name."""
     record = _record_of(context, place)
-    return record.job_id if record else None
+    return (record.job_id, record.job_name) if record else (None, "")
 
 
 def _record_of(context: NodeContext, place: StoreDirectory) -> NodeRecord | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -40,6 +41,8 @@ class NodeContext(msgspec.Struct, frozen=True):
     store: Path
     node: str
     job_id: int | None
+    # Slurm's name of that job, asked for when it is needed; empty when nobody says.
+    job_name: Callable[[], str] = lambda: ""
     # What the login host sees, when it is the one that asks.
     store_seen: StoreSeen | None = None
     # What was sent along with the request.
@@ -93,10 +96,14 @@ def node_context(
     environment: Mapping[str, str],
     *,
     needs_scratch: bool = True,
+    job_name: str = "",
     store_seen: StoreSeen | None = None,
     received: Iterator[bytes] | None = None,
 ) -> NodeContext:
-    """These settings on this machine; refused when their workspace is needed and lies elsewhere."""
+    """These settings on this machine; refused when their workspace is needed and lies elsewhere.
+
+    `job_name` is the name of the job that this process is in, as whoever asks knows it from Slurm.
+    """
     workspace = find_workspace(settings.profile, environment)
     if needs_scratch and not _is_on_this_machine(settings.profile, workspace, environment):
         raise WorkspaceElsewhere(profile=settings.name, scratch=workspace.scratch)
@@ -108,10 +115,32 @@ def node_context(
         store=store,
         node=node_name(environment),
         job_id=job_id(environment),
+        job_name=_names_job(settings.profile, environment, job_name),
         store_seen=store_seen,
         received=received,
         is_job_over=_asks_slurm(settings.profile, environment),
     )
+
+
+def _names_job(profile: Profile, environment: Mapping[str, str], told: str) -> Callable[[], str]:
+    """The job's name as Slurm has it. `srun` may put another one into the environment of its steps."""
+    number = job_id(environment)
+
+    @cache
+    def name() -> str:
+        if number is None or profile.scheduler != "slurm":
+            return ""
+        if told:
+            return told
+        from scratchflow.cluster.slurm.client import this_slurm
+        from scratchflow.cluster.slurm.jobs import name_of
+
+        try:
+            return name_of(this_slurm(environment), number)
+        except SlurmUnreachable:
+            return ""
+
+    return name
 
 
 def _asks_slurm(profile: Profile, environment: Mapping[str, str]) -> Callable[[int], bool]:

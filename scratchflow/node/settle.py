@@ -7,7 +7,7 @@ from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results import Settled
 from scratchflow.model.text import printable
 from scratchflow.node.backup import foretell_backup
-from scratchflow.node.base_note import note_taken_up
+from scratchflow.node.base_note import is_of_job, note_taken_up
 from scratchflow.node.context import NodeContext
 from scratchflow.node.create import create
 from scratchflow.node.progress import Notifier
@@ -74,7 +74,7 @@ def _began_restore_here(context: NodeContext, place: StoreDirectory) -> bool:
 
 def _is_of_this_job(context: NodeContext, place: StoreDirectory) -> bool:
     records = [record for record in read_nodes(place) if record.node == context.node]
-    return any(record.job_id == context.job_id for record in records)
+    return any(is_of_job(record, context) for record in records)
 
 
 def _is_enough(

@@ -27,12 +27,20 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: str
     workspace_path: str
     job_id: int | None
+    # The job's name, which holds a random token: Slurm gives a number out again after it lost its
+    # last seconds. Empty in records of earlier versions, and when Slurm did not say.
+    job_name: str = ""
     time: str
     # True and False are what was seen at `time`; None is not known.
     dirty: bool | None = None
     # What the last backup there could not read: how many paths, and the first of them.
     unsaved: int = 0
     unsaved_paths: list[str] = []
+
+    def is_of(self, job_id: int | None, job_name: str) -> bool:
+        """Whether this job wrote it; by its number alone where one of the names is not known."""
+        names = {self.job_name, job_name}
+        return self.job_id == job_id and ("" in names or len(names) == 1)
 
 
 def is_node_name(text: str) -> bool:

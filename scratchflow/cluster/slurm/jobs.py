@@ -76,6 +76,12 @@ def has_ended(slurm: Slurm, job_id: int) -> bool:
     return found is None or found.state == "ended"
 
 
+def name_of(slurm: Slurm, job_id: int) -> str:
+    """What the user's job of this number is called; empty when Slurm knows no such job."""
+    found = _by_squeue(slurm, job_id)
+    return found.name if found else ""
+
+
 def cancel(slurm: Slurm, job_id: int, profile: str) -> Allocation:
     """Cancels the profile's job, if it still is one; the job as it was before.
 

@@ -73,6 +73,7 @@ def test_the_request_arrives_as_it_was_with_the_store_of_this_host(node: Node) -
     (asked,) = node.asked
     assert (asked.do, asked.arguments["message"], asked.verbose) == ("backup", "by hand", True)
     assert asked.profile_name == "test"
+    assert asked.job_name == job_name("test", "abc123")
     assert asked.store_seen
     assert asked.store_seen.id == read_store_id(node.desk.place)
 

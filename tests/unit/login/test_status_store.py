@@ -5,8 +5,10 @@ from __future__ import annotations
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import pytest
 
 from scratchflow.cli.status import shown
 from scratchflow.model.times import iso_time
@@ -59,11 +61,14 @@ def test_an_interval_for_one_start_is_not_called_a_change_of_settings(held: Logi
     assert held.problems() == []
 
 
-def test_a_copy_of_an_earlier_job_is_not_said_to_be_there(held: Login) -> None:
-    """Between two jobs a site may empty its scratch."""
+@pytest.mark.parametrize("earlier", [{"job_id": 6}, {"job_name": "scratchflow:test:earlier"}])
+def test_a_copy_of_an_earlier_job_is_not_said_to_be_there(
+    held: Login, earlier: dict[str, Any]
+) -> None:
+    """Between two jobs a site may empty its scratch. Slurm may have given both the same number."""
     record = read_nodes(held.place)[0]
     yesterday = iso_time(time.time() - 86400) or ""
-    record_node(held.place, msgspec.structs.replace(record, job_id=6, time=yesterday))
+    record_node(held.place, msgspec.structs.replace(record, **earlier, time=yesterday))
     seen = held.look()
     assert (seen.workspace.exists, seen.workspace.base_snapshot) == (None, record.snapshot)
     assert "from snapshot" not in "\n".join(shown(seen))

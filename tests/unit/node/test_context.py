@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.model.errors import StoreLocked, StoreOverlaps, WorkspaceElsewhere
 from scratchflow.node.context import node_context
 from scratchflow.store.directory import open_place
+from scratchflow.testing.slurm_programs import SlurmPrograms
 from tests.unit.conftest import Desk
 
 ENVIRONMENT = {"USER": "u", "HOME": "/h"}
@@ -59,6 +61,22 @@ def test_a_workspace_of_another_machine_is_refused_unless_it_is_not_needed(tmp_p
     assert node_context(settings, ENVIRONMENT, needs_scratch=False).job_id is None
     (tmp_path / "scratch").mkdir()  # a plain ssh session on the node, where Slurm says nothing
     assert node_context(settings, ENVIRONMENT).workspace.scratch == tmp_path / "scratch"
+
+
+def test_the_name_of_the_job_is_asked_of_slurm_unless_it_was_told(tmp_path: Path) -> None:
+    """What `srun` puts into SLURM_JOB_NAME is not what Slurm calls the job."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    slurm = SlurmPrograms(programs, pwd.getpwuid(os.getuid()).pw_name)
+    with slurm.slurm() as fake:
+        number = fake.add("scratchflow:test:abcd")
+    settings = _settings(tmp_path, scheduler="slurm", login="cluster")
+    job = {"SLURM_JOB_ID": str(number), "SLURM_JOB_NAME": "sh", "SLURMD_NODENAME": "node-1"}
+    environment = {**ENVIRONMENT, **job, "PATH": f"{programs}:/usr/bin:/bin"}
+    assert node_context(settings, environment).job_name() == "scratchflow:test:abcd"
+    assert node_context(settings, environment, job_name="told").job_name() == "told"
+    away = {**environment, "PATH": ""}
+    assert node_context(settings, away).job_name() == ""
 
 
 def test_who_has_to_wait_for_the_store_is_told_once_and_who_will_not_is_refused(desk: Desk) -> None:

@@ -17,9 +17,10 @@ from tests.unit.conftest import Desk
 from tests.unit.login.test_status import Login
 
 
-def in_job(desk: Desk, job_id: int, node: str = "node-1") -> Desk:
+def in_job(desk: Desk, job_id: int, node: str = "node-1", name: str = "") -> Desk:
     """The same scratch and store, as a job on a node sees them."""
-    return Desk(msgspec.structs.replace(desk.context, node=node, job_id=job_id))
+    context = msgspec.structs.replace(desk.context, node=node, job_id=job_id)
+    return Desk(msgspec.structs.replace(context, job_name=lambda: name))
 
 
 def settled(desk: Desk, *, dry_run: bool = False) -> Settled:
@@ -75,6 +76,37 @@ def test_what_this_job_restored_or_stored_stays_whatever_the_store_gets(
     assert context.backup().kind == "unchanged"
     left = settled(context)
     assert (left.action, left.snapshot, left.newer) == ("nothing", mine, newest)
+
+
+@pytest.mark.parametrize(
+    ("written_as", "name", "action"),
+    [
+        ("scratchflow:p:aaaa", "scratchflow:p:aaaa", "nothing"),
+        ("scratchflow:p:aaaa", "scratchflow:p:bbbb", "restored"),  # Slurm gave the number out again
+        ("", "scratchflow:p:aaaa", "nothing"),  # a record of an earlier version
+        ("scratchflow:p:aaaa", "", "nothing"),  # Slurm does not answer
+    ],
+)
+def test_a_job_of_the_same_number_is_this_job_only_by_its_name(
+    desk: Desk, elsewhere: Desk, written_as: str, name: str, action: str
+) -> None:
+    before = in_job(desk, 3, name=written_as)
+    before.write("work/mine")
+    before.backup()
+    elsewhere.write("work/chapter3")
+    elsewhere.backup()
+    assert settled(in_job(desk, 3, name=name), dry_run=True).action == action
+
+
+def test_a_copy_that_a_second_job_of_the_same_number_goes_on_with_becomes_its_work(
+    desk: Desk, elsewhere: Desk
+) -> None:
+    in_job(desk, 3, name="first").restore()
+    second = in_job(desk, 3, name="second")
+    assert settled(second).action == "nothing"
+    elsewhere.write("work/chapter3")
+    elsewhere.backup()
+    assert settled(second).action == "nothing"
 
 
 def test_a_copy_that_up_found_to_be_the_newest_is_this_jobs_work(

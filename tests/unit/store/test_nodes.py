@@ -34,6 +34,18 @@ def test_the_last_record_of_a_node_counts(place: StoreDirectory) -> None:
     assert read_nodes(place) == [record("n1.cluster.example"), record("n2", make_id(30))]
 
 
+def test_a_record_of_an_earlier_version_has_no_name_and_is_of_its_number(
+    place: StoreDirectory,
+) -> None:
+    record_node(place, record("n1"))
+    plain = msgspec.json.decode((place.nodes / "n1.json").read_bytes())
+    del plain["job_name"]
+    (place.nodes / "n1.json").write_bytes(msgspec.json.encode(plain))
+    (found,) = read_nodes(place)
+    assert found.is_of(42, "scratchflow:p:aaaa")
+    assert not found.is_of(43, "scratchflow:p:aaaa")
+
+
 @pytest.mark.parametrize("name", ["", "..", "../n1", "a/b", ".hidden", "a\n", "n" * 300, "-n", "ñ"])
 def test_a_name_that_is_no_node_name_never_becomes_a_file(place: StoreDirectory, name: str) -> None:
     assert not is_node_name(name)
