@@ -41,7 +41,8 @@ def up(
     """Start working: take a node, bring the workspace there, switch the auto-backup on.
 
     Does only what is missing, so it is always safe to run again. `scratchflow up LOGIN` on a
-    machine that knows no cluster yet sets it up first, and asks once before it writes anything.
+    machine that knows no cluster yet sets it up first, and asks once before it saves anything; a no
+    leaves nothing behind, neither here nor on the cluster.
     """
     if local and login:
         problem = "`--local` is without a cluster, and LOGIN names one: choose one of them"

@@ -103,7 +103,11 @@ def feed_agent(login: Transport, request: Request, feed: Feed, emit: Emit) -> di
     return call(login, fed, emit, command=agent_command(), feed=feed)
 
 
-def install_for(settings: Settings, transport: Transport, emit: Emit) -> Installed:
+def install_for(
+    settings: Settings, transport: Transport, emit: Emit, *, on_trial: bool = False
+) -> Installed:
     """Puts our agent onto the host, with a Python that the profile's modules bring if it has some."""
     modules = settings.profile.environment.modules
-    return install(transport, profile_name=settings.name, modules=modules, emit=emit)
+    return install(
+        transport, profile_name=settings.name, modules=modules, emit=emit, on_trial=on_trial
+    )

@@ -123,6 +123,11 @@ class Newcomer:
             if path.is_file() and ".cache" not in path.parts
         }
 
+    def on_cluster(self) -> str:
+        """What is in the account's directory of ours on the login host."""
+        listed = self.cluster.login("ls", "-A", ".local/share/scratchflow", check=False)
+        return str(listed.stdout)
+
     def leave(self) -> None:
         """Ends the shared connections, which would outlive the test by hours."""
         for socket in (self.runtime / "scratchflow").glob("*"):

@@ -16,7 +16,7 @@ ANSWERS = "Save this? [Y]es, [c]hange a value, show the [d]iff, [n]o:"
 CONNECTED = "✓ login: connected to `login` as alice"
 REACHED = [
     CONNECTED,
-    "✓ agent: installed in your home on the cluster",
+    "✓ agent: runs on the cluster; it goes again if you say no",
     "✓ slurm: answers; partitions debug, gpu",
     "✓ store: /home/alice/scratchflow (will be made)",
 ]
@@ -266,14 +266,41 @@ def test_ctrl_c_half_way_leaves_nothing_and_the_next_time_works(
     before = newcomer.files()
     with newcomer.types("up", "login", size=size) as terminal:
         terminal.wait_for_question("Save this?")
+        assert newcomer.on_cluster() != ""
         terminal.press(CTRL_C)
         assert terminal.end() == 130
         assert "Cancelled." in terminal.rows
     assert newcomer.files() == before
+    assert newcomer.on_cluster() == ""
     with newcomer.types("setup", "login", size=size) as terminal:
         terminal.wait_for_question("Save this?")
         terminal.press(ENTER)
         assert terminal.end() == 0
+
+
+def test_a_no_leaves_nothing_on_the_cluster_either(newcomer: Newcomer) -> None:
+    before = newcomer.files()
+    with newcomer.types("up", "login") as terminal:
+        terminal.wait_for_question("Save this?")
+        terminal.press(f"n{ENTER}")
+        assert terminal.end() == 2
+        assert terminal.rows[-3:] == [
+            "the agent is gone from `login` again",
+            "error: nothing was saved",
+            "hint: `scratchflow setup login` asks again",
+        ]
+    assert newcomer.files() == before
+    assert newcomer.on_cluster() == ""
+
+
+def test_a_no_leaves_an_agent_that_was_there_before(newcomer: Newcomer) -> None:
+    assert newcomer.run("setup", "login", "--yes").returncode == 0
+    there = newcomer.on_cluster()
+    with newcomer.types("setup", "login", "--name", "second") as terminal:
+        terminal.wait_for_question("Save this?")
+        terminal.press(f"n{ENTER}")
+        assert terminal.end() == 2
+    assert newcomer.on_cluster() == there != ""
 
 
 def test_a_value_can_be_changed_and_the_diff_shown(newcomer: Newcomer) -> None:

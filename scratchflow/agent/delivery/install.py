@@ -59,10 +59,12 @@ def install(
     cache: BundleCache | None = None,
     emit: Emit = lambda _: None,
     keep_unused_s: float = KEEP_UNUSED_S,
+    on_trial: bool = False,
 ) -> Installed:
     """Makes this scratchflow's agent run on the host; changes nothing when it does already.
 
     When the best Python there cannot be served, the next is tried; the first failure is told.
+    One that is brought `on_trial` goes with `end_trial`, unless it is installed for good before.
     """
     emit(Progress(phase="looking at the cluster"))
     host = probe(transport, modules)
@@ -70,9 +72,8 @@ def install(
     failures: list[BundleFailed | InstallFailed] = []
     for python in fitting_pythons(host, transport, profile_name):
         try:
-            return _install_for(
-                transport, python, cache or BundleCache.of_user(), emit, keep_unused_s
-            )
+            options = ["--keep-unused-s", str(keep_unused_s), *(["--on-trial"] if on_trial else [])]
+            return _install_for(transport, python, cache or BundleCache.of_user(), emit, options)
         except (BundleFailed, InstallFailed) as error:
             failures.append(error)
             emit(Log(level="debug", message=f"not with {python.executable}: {error}"))
@@ -86,13 +87,22 @@ def uninstall(transport: Transport) -> None:
         raise InstallFailed(host=transport.host, reason=f"it stays there: {last_line(done.stderr)}")
 
 
+def end_trial(transport: Transport) -> bool:
+    """Removes this scratchflow's agent from the host if it is only on trial; whether it was."""
+    argv = ["sh", "-s", "--", agent_name()]
+    done = transport.run(argv, stdin=script("end_trial.sh"), timeout_s=_CHECK_TIMEOUT_S)
+    if done.returncode:
+        raise InstallFailed(host=transport.host, reason=f"it stays there: {last_line(done.stderr)}")
+    return b"scratchflow-trial\tended" in done.stdout
+
+
 def _install_for(
-    transport: Transport, python: FoundPython, cache: BundleCache, emit: Emit, keep_unused_s: float
+    transport: Transport, python: FoundPython, cache: BundleCache, emit: Emit, options: list[str]
 ) -> Installed:
-    answer = _tell(transport, python, ["--check"], b"")
+    answer = _tell(transport, python, ["--check", *options], b"")
     was_there = answer["state"] == "present"
     if not was_there:
-        answer = _send(transport, python, cache, emit, keep_unused_s)
+        answer = _send(transport, python, cache, emit, options)
     return Installed(
         path=str(answer["path"]),
         python=python.executable,
@@ -102,7 +112,7 @@ def _install_for(
 
 
 def _send(
-    transport: Transport, python: FoundPython, cache: BundleCache, emit: Emit, keep_unused_s: float
+    transport: Transport, python: FoundPython, cache: BundleCache, emit: Emit, more: list[str]
 ) -> dict[str, Any]:
     emit(Progress(phase="putting the agent together"))
     archive = make_bundle(python.target(), cache).content
@@ -114,9 +124,8 @@ def _send(
         "--run-bytes": len(run),
         "--archive-bytes": len(archive),
         "--sha256": hashlib.sha256(content).hexdigest(),
-        "--keep-unused-s": keep_unused_s,
     }
-    words = [str(word) for option in options.items() for word in option]
+    words = [*(str(word) for option in options.items() for word in option), *more]
     return _tell(transport, python, words, content)
 
 

@@ -23,6 +23,8 @@ import tarfile
 import time
 
 MARK = "scratchflow-unpack"
+# In a part that nobody has agreed to yet: `end_trial.sh` removes it.
+ON_TRIAL = "on-trial"
 _ABANDONED_AFTER_S = 3600
 _TRY_OUT_TIMEOUT_S = 120
 # Imports everything once, then says its version, all in one process: starting one is slow there.
@@ -59,6 +61,7 @@ def main(words: list[str]) -> int:
 def _options(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true", help="only say whether it is there")
+    parser.add_argument("--on-trial", action="store_true", help="not for good yet")
     parser.add_argument("--base", default=os.path.expanduser("~/.local/share/scratchflow/agent"))
     parser.add_argument("--name", required=True)
     parser.add_argument("--tag", required=True)
@@ -81,15 +84,23 @@ def _options(words: list[str]) -> argparse.Namespace:
 
 
 def check(options: argparse.Namespace) -> dict[str, object]:
-    """Whether this very agent is here and runs; if so, it becomes the current one."""
+    """Whether this very agent is here and runs; if so, it stays and becomes the current one."""
     _sweep(options.base)
     if _try_out(options, options.part):
         return {"state": "absent"}
     _add_python(options, options.part)
     if _try_start(options):
         return {"state": "absent"}
-    _make_current(options)
-    return {"state": "present", "path": options.home}
+    if options.on_trial:
+        return {"state": "present", "path": options.home}
+    previous = _make_current(options)
+    mark = os.path.join(options.part, ON_TRIAL)
+    if not os.path.exists(mark):
+        return {"state": "present", "path": options.home}
+    with contextlib.suppress(FileNotFoundError):  # another laptop was faster
+        os.unlink(mark)
+    removed = _remove_old(options, {options.name, previous})
+    return {"state": "present", "path": options.home, "removed": removed}
 
 
 def install(options: argparse.Namespace) -> dict[str, object]:
@@ -106,6 +117,8 @@ def install(options: argparse.Namespace) -> dict[str, object]:
         _unpack(archive, os.path.join(temp, "lib"))
         _write(os.path.join(temp, "run.py"), run)
         _add_python(options, temp)
+        if options.on_trial:
+            _write(os.path.join(temp, ON_TRIAL), b"")
         _flush(temp)
         problem = _try_out(options, temp)
         if problem:
@@ -116,6 +129,8 @@ def install(options: argparse.Namespace) -> dict[str, object]:
     _replace(os.path.join(options.home, "start"), start)
     if _try_start(options):
         _remove_other_parts(options)
+    if options.on_trial:
+        return {"state": "installed", "path": options.home}
     previous = _make_current(options)
     removed = _remove_old(options, {options.name, previous})
     return {"state": "installed", "path": options.home, "removed": removed}

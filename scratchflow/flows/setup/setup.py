@@ -1,7 +1,8 @@
 """`setup`: reach a cluster, put the agent there, propose a profile, ask once, write it, and say what is next.
 
-Nothing on this machine is written before the cluster answered and every check passed. Each write is
-whole or not at all, and all of it can be run again: killed half-way, the next run does the rest.
+Nothing on this machine is written before the cluster answered and every check passed, and the agent
+stays on the cluster only if the user agrees. Each write is whole or not at all, and all of it can be
+run again: killed half-way, the next run does the rest.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from scratchflow.flows.setup.profiles import (
 )
 from scratchflow.flows.setup.propose import GIVEN, LABELS, as_it_is, propose, time_for
 from scratchflow.flows.setup.table import proposal_lines, wrapped
+from scratchflow.flows.setup.trial import agent_on_trial
 from scratchflow.model.errors import (
     ConfigBadValue,
     Declined,
@@ -39,7 +41,7 @@ from scratchflow.model.errors import (
 from scratchflow.model.events import Checked, Emit, Log, Progress
 from scratchflow.model.profile import Profile
 from scratchflow.model.results import Check, ChecksDone, ClusterSetUp, SetupValue, Surveyed
-from scratchflow.reach.login import ask_agent, install_for
+from scratchflow.reach.login import ask_agent
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias, read_alias
 from scratchflow.ssh.config.paths import SshPaths
@@ -129,14 +131,14 @@ def set_up(
         reached_by = transport.describe()
         if options.dry_run:
             return _result(draft, known, reached_by, None, ssh_plan.diff, [])
-        installed = install_for(settings, transport, emit)
-        emit(Checked(name="agent", ok=True, detail=_installed(installed)))
-        seen = _survey(transport, settings, emit)
-        draft = _draft(place, known, options, seen)
-        draft, checks = _agree(draft, transport, seen, ssh_plan, emit, asker)
+        with agent_on_trial(settings, transport, emit) as trial:
+            seen = _survey(transport, settings, emit)
+            draft = _draft(place, known, options, seen)
+            draft, checks = _agree(draft, transport, seen, ssh_plan, emit, asker)
+            trial.keep()
     diff = draft.edit().diff(place)
     checks += _write(draft, ssh_plan, emit)
-    done = _result(draft, known, reached_by, installed, ssh_plan.diff, checks)
+    done = _result(draft, known, reached_by, trial.installed, ssh_plan.diff, checks)
     return msgspec.structs.replace(done, config_diff=diff)
 
 
@@ -323,10 +325,6 @@ def _write(draft: _Draft, ssh_plan: include.Plan, emit: Emit) -> list[Check]:
 def _told(check: Check, emit: Emit) -> Check:
     emit(Checked(name=check.name, ok=check.ok, detail=check.detail))
     return check
-
-
-def _installed(installed: Installed) -> str:
-    return "already there" if installed.was_there else "installed in your home on the cluster"
 
 
 def _result(

@@ -21,7 +21,13 @@ from scratchflow.agent.client import call, call_healed
 from scratchflow.agent.delivery import bundle
 from scratchflow.agent.delivery import install as installing
 from scratchflow.agent.delivery.cache import BundleCache
-from scratchflow.agent.delivery.install import Installed, agent_command, install, uninstall
+from scratchflow.agent.delivery.install import (
+    Installed,
+    agent_command,
+    end_trial,
+    install,
+    uninstall,
+)
 from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.source import agent_name
 from scratchflow.agent.request import asking
@@ -437,6 +443,45 @@ def test_uninstalling_leaves_what_is_not_the_agent(
     (home / ".local/share/scratchflow/store").mkdir()
     uninstall(far)
     assert os.listdir(home / ".local/share/scratchflow") == ["store"]
+
+
+def test_an_agent_on_trial_answers_and_goes_without_a_trace(
+    far: ProcessTransport, home: Path, cache: BundleCache
+) -> None:
+    (home / ".local/share/other").mkdir(parents=True)
+    assert not put(far, cache, on_trial=True).was_there
+    assert answers(far)
+    assert end_trial(far)
+    assert os.listdir(home / ".local/share") == ["other"]
+    assert not end_trial(far)
+
+
+def test_an_agent_that_was_kept_stays_after_its_trial(
+    far: ProcessTransport, home: Path, cache: BundleCache
+) -> None:
+    put(far, cache, on_trial=True)
+    assert names(home) == [agent_name()]
+    assert put(far, cache).was_there
+    assert not end_trial(far)
+    assert answers(far)
+    assert names(home) == [agent_name(), "current"]
+    assert put(far, cache, on_trial=True).was_there  # a later one does not put it on trial again
+    assert not end_trial(far)
+    assert answers(far)
+
+
+def test_a_trial_leaves_the_agents_of_others_alone(
+    far: ProcessTransport, home: Path, cache: BundleCache, other_version: str
+) -> None:
+    put(far, cache)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(installing, "agent_name", agent_name)
+        put(far, cache, on_trial=True)
+        assert os.readlink(home / AGENTS / "current") == other_version
+        assert end_trial(far)
+        assert not answers(far)
+    assert names(home) == sorted([other_version, "current"])
+    assert answers(far)
 
 
 def test_a_full_home_is_said_before_anything_is_sent(

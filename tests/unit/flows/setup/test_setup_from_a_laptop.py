@@ -13,6 +13,7 @@ import pytest
 from scratchflow.agent.delivery.install import Installed
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.flows.setup import setup as module
+from scratchflow.flows.setup import trial
 from scratchflow.flows.setup.propose import LABELS
 from scratchflow.flows.setup.setup import SetupOptions, set_up
 from scratchflow.model.errors import (
@@ -47,13 +48,25 @@ class Laptop:
         self.reached = 0
         monkeypatch.setenv("HOME", str(home))
         monkeypatch.setattr(module, "connected", self._connected)
-        monkeypatch.setattr(module, "install_for", lambda *_: Installed("/a", "/p", False, []))
+        self.agent = ""
+        monkeypatch.setattr(trial, "install_for", self._install)
+        monkeypatch.setattr(trial, "end_trial", self._end_trial)
         monkeypatch.setattr(module, "ask_agent", self._ask)
 
     @contextmanager
     def _connected(self, *_: object, **__: object) -> Iterator[LocalTransport]:
         self.reached += 1
         yield LocalTransport()
+
+    def _install(self, *_: object, on_trial: bool = False) -> Installed:
+        was_there = bool(self.agent)
+        self.agent = self.agent if was_there and on_trial else "on trial" if on_trial else "kept"
+        return Installed("/a", "/p", was_there, [])
+
+    def _end_trial(self, _: object) -> bool:
+        was_on_trial = self.agent == "on trial"
+        self.agent = "" if was_on_trial else self.agent
+        return was_on_trial
 
     def _ask(self, _: object, settings: Any, do: str, *__: object) -> Any:
         if do == "survey":
@@ -90,6 +103,7 @@ def laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laptop:
 def test_profile_ssh_config_and_a_parked_alias_are_written(laptop: Laptop) -> None:
     done = laptop.set_up(YES)
     assert (done.profile, done.is_default, done.dry_run) == ("uni", True, False)
+    assert laptop.agent == "kept"
     profile = laptop.profile()
     assert profile.login == "me@login.uni.example"
     assert profile.slurm.partition == "debug"
@@ -146,6 +160,7 @@ def test_without_a_yes_nothing_is_written(laptop: Laptop, asker: Answers, error:
     with pytest.raises(error):
         laptop.set_up(asker)
     assert laptop.is_untouched
+    assert laptop.agent == ""
 
 
 def test_a_check_that_fails_with_nobody_to_ask_ends_with_the_flag_that_helps(
