@@ -69,7 +69,7 @@ def setup(
     """
     who = caller(context)
     if remove:
-        return _remove(context, dry_run, all_profiles, yes=yes)
+        return _remove(context, login, dry_run, all_profiles, yes=yes)
     values = {
         "store": _on_cluster("--store", store),
         "scratch": _on_cluster("--scratch", scratch),
@@ -117,14 +117,14 @@ def _on_cluster(flag: str, path: str) -> str:
 
 
 def _remove(
-    context: typer.Context, dry_run: bool, all_profiles: bool, *, yes: bool
+    context: typer.Context, login: str, dry_run: bool, all_profiles: bool, *, yes: bool
 ) -> Call[SetupRemoved]:
     who = caller(context)
 
     def run(emit: Emit) -> SetupRemoved:
         from scratchflow.flows.setup.remove import RemoveOptions, remove
 
-        options = RemoveOptions(dry_run=dry_run, all_profiles=all_profiles)
+        options = RemoveOptions(login=login, dry_run=dry_run, all_profiles=all_profiles)
         asker = TerminalAsker(emit, may_ask=may_ask(context), yes=yes)
         return remove(who.asked, os.environ, emit, asker, options, may_ask=who.may_ask)
 
@@ -153,13 +153,15 @@ def _removed(done: SetupRemoved) -> Iterator[str]:
     for kept in done.kept:
         yield f"stays: {printable(kept)}"
     if done.dry_run:
+        for what in done.removes:
+            yield f"would remove: {printable(what)}"
         yield Whole(done.ssh_config_diff or "no change to the ssh config")
         return
-    if not any("ssh config" in kept for kept in done.kept):
-        yield "✓ your ssh config is as it was"
-    if done.agent_removed:
-        yield "✓ the agent is gone from the login host"
-    elif done.kept:
+    for what in done.removes:
+        yield f"✓ removed {printable(what)}"
+    if not done.removes:
+        yield "nothing of ours was there to remove"
+    if done.kept:
         yield "`scratchflow setup --remove --all` removes that too, once no node is held"
     if done.left:
         yield "Left, and how to remove it:"

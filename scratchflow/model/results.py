@@ -774,6 +774,8 @@ class SetupRemoved(Result, frozen=True):
     agent_removed: bool
     # What stays because another profile uses it, in words.
     kept: list[str] = []
+    # What was removed, or in a dry run would be, in words.
+    removes: list[str] = []
     left: list[LeftBehind] = []
     dry_run: bool = False
 

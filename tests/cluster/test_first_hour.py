@@ -355,14 +355,22 @@ def test_remove_says_what_it_left_and_status_does_not_bring_the_agent_back(
     assert newcomer.run("up", "login", "--yes").returncode == 0
     assert newcomer.run("clear").returncode == 0
     with newcomer.types("setup", "--remove") as terminal:
-        terminal.wait_for_question("your ssh config? [Y/n]:")
+        rows = terminal.wait_for_question("Remove this? [Y/n]:")
+        assert rows[-5:-1] == [
+            "This removes:",
+            "  our lines from ~/.ssh/config",
+            "  the ssh alias `compile_machine`",
+            "  the agent and our notes on `login`",
+        ]
         terminal.press(ENTER)
         assert terminal.end() == 0
         text = terminal.text
+    assert "✓ removed the agent and our notes on `login`" in text
     assert "the profile `login` in" in text
     assert "1 snapshot in ~/scratchflow/work on `login`" in text
     assert "`ssh login 'rm -r ~/scratchflow/work'`" in text
-    assert "copies of the workspace on the scratch of node-" in text
+    assert "copies of the workspace and our notes on the scratch of node-" in text
+    assert "`rm -r /scratch/$USER/work /scratch/$USER/.scratchflow` in a job on each" in text
     assert "the cache in" in text
     refused = newcomer.run("status")
     assert refused.returncode == 10
@@ -372,6 +380,32 @@ def test_remove_says_what_it_left_and_status_does_not_bring_the_agent_back(
         terminal.wait_for_question("Save this?")
         terminal.press(f"n{ENTER}")
         assert terminal.end() == 2
+
+
+def test_remove_finds_an_agent_that_a_killed_setup_left(newcomer: Newcomer) -> None:
+    """No profile was written: only the host can say that something is there."""
+    with newcomer.types("setup", "login") as terminal:
+        terminal.wait_for_question("Save this?")  # and then the terminal is closed with a kill
+    assert newcomer.on_cluster() != ""
+    with newcomer.types("setup", "login", "--remove") as terminal:
+        terminal.wait_for_question("Remove this? [Y/n]:")
+        terminal.press(ENTER)
+        assert terminal.end() == 0
+        assert "✓ removed the agent and our notes on `login`" in terminal.text
+    assert newcomer.on_cluster() == ""
+    again = newcomer.run("setup", "login", "--remove", "--yes")
+    assert again.stdout.startswith("nothing of ours was there to remove\n"), again
+
+
+def test_remove_names_the_snapshots_of_every_workspace(newcomer: Newcomer) -> None:
+    """Also of one that no profile names."""
+    assert newcomer.run("setup", "login", "--yes").returncode == 0
+    home = "scratchflow/p2"
+    manifest = f"{home}/20261115T195140Z-570643.json"
+    newcomer.cluster.login("sh", "-c", f"mkdir -p {home}/nodes; touch {manifest}")
+    done = newcomer.run("setup", "--remove", "--yes")
+    assert "1 snapshot in ~/scratchflow/p2 on `login`" in done.stdout
+    assert "`ssh login 'rm -r ~/scratchflow/p2'`" in done.stdout
 
 
 def test_a_scratch_that_the_node_does_not_have_is_told_with_what_it_has(

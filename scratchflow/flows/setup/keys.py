@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from scratchflow.config.settings import Settings
 from scratchflow.flows.setup.asking import Asker
-from scratchflow.flows.setup.table import wrapped
+from scratchflow.flows.setup.table import shown_home, wrapped
 from scratchflow.model.errors import AuthNeeded, InstallFailed, KeyRefused
 from scratchflow.model.events import Checked, Emit
 from scratchflow.model.text import last_line, printable
@@ -99,12 +98,12 @@ def _own_public_key(host: ResolvedHost, asker: Asker, *, wanted: bool = False) -
         if line := public_line(file.path):
             return line
     path = usual_key_path(host)
-    question = f"You have no ssh key. Make one ({_shortened(path)}, no passphrase)?"
+    question = f"You have no ssh key. Make one ({shown_home(path)}, no passphrase)?"
     if not path.exists() and not (wanted or asker.confirm(question)):
         return None
     if not path.exists():
         make_key(path)
-        asker.tell([f"✓ made the key {_shortened(path)}"])
+        asker.tell([f"✓ made the key {shown_home(path)}"])
     return public_line(path)
 
 
@@ -119,8 +118,3 @@ def _host(settings: Settings) -> ResolvedHost:
     places = SshPaths.of(settings.profile.ssh_config)
     config = places.config if places.config.exists() else None
     return resolve(settings.profile.login, config=config)
-
-
-def _shortened(path: Path) -> str:
-    home = Path.home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import msgspec
-
-from scratchflow.config.settings import Settings
-from scratchflow.model.results import LeftBehind, NodesShown, StatusShown
+from scratchflow.config.file import users_directory
+from scratchflow.config.settings import LOCAL, Settings
+from scratchflow.flows.setup.traces import Traces, WorkspaceTrace, far_word
+from scratchflow.model.profile import Profile
+from scratchflow.model.results import LeftBehind
 from scratchflow.model.text import counted
+from scratchflow.workspace.workspace import STATE_NAME
 
-_PLAIN_PATH = re.compile(r"[\w@%+=:,./~$-]+", re.ASCII)
-# What means something between double quotes; the only `$` in a path are those of `$USER` and `$HOME`.
-_SPECIAL = re.compile(r'["`\\]')
-
-
-class Seen(msgspec.Struct, frozen=True):
-    """What the cluster said before its agent went; None when nobody could be asked."""
-
-    status: StatusShown | None = None
-    nodes: NodesShown | None = None
+# What goes from our directory on the cluster together with the agent.
+_GOES_WITH_AGENT = {"agent", "tmux", "ssh", "stores"}
+_OUR_DIRECTORY = "~/.local/share/scratchflow"
 
 
-def left_behind(settings: Settings, seen: Seen) -> list[LeftBehind]:
-    """The profile, the snapshots, the copies on scratch, the cache on this machine."""
+def left_behind(
+    settings: Settings, traces: Traces | None, others: Mapping[str, Profile]
+) -> list[LeftBehind]:
+    """The profile, every workspace's snapshots, copies on scratch, notes and cache.
+
+    `traces` is what the cluster said; None when it could not be asked. `others` are the other
+    profiles of the file: what is theirs is named as that.
+    """
     found = list(_profile(settings))
-    if settings.profile.scheduler == "slurm":
-        found += [*_snapshots(settings, seen), *_copies(settings, seen)]
-    return [*found, *_cache()]
+    if settings.profile.scheduler == "slurm" and traces is None:
+        found += _unseen_snapshots(settings)
+    elif settings.profile.scheduler == "slurm" and traces is not None:
+        found += [*_snapshots(settings, traces, others), *_copies(settings, traces)]
+        found += _notes_there(settings, traces)
+    return [*found, *_here()]
+
+
+def removal_command(login: str, path: str) -> str:
+    """What to type on this machine to remove a directory of the login host, or of this machine itself."""
+    command = f"rm -r {far_word(path)}"
+    return command if login == LOCAL else f"ssh {login} {shlex.quote(command)}"
 
 
 def _profile(settings: Settings) -> Iterator[LeftBehind]:
@@ -41,48 +50,78 @@ def _profile(settings: Settings) -> Iterator[LeftBehind]:
         )
 
 
-def _snapshots(settings: Settings, seen: Seen) -> Iterator[LeftBehind]:
+def _unseen_snapshots(settings: Settings) -> Iterator[LeftBehind]:
     profile = settings.profile
-    count = seen.status.snapshots.count if seen.status else None
-    if count == 0:
-        return
-    number = "the snapshots" if count is None else counted(count, "snapshot")
     path = f"{profile.store.rstrip('/')}/{profile.workspace}"
     yield LeftBehind(
-        what=f"{number} in {path} on `{profile.login}`",
+        what=f"the snapshots in {path} on `{profile.login}`",
         how=f"`{removal_command(profile.login, path)}`: gone for good",
     )
 
 
-def _copies(settings: Settings, seen: Seen) -> Iterator[LeftBehind]:
-    warm = [node.name for node in seen.nodes.nodes if node.warm] if seen.nodes else []
-    if not warm:
+def _snapshots(
+    settings: Settings, traces: Traces, others: Mapping[str, Profile]
+) -> Iterator[LeftBehind]:
+    login = settings.profile.login
+    for trace in traces.workspaces:
+        yield LeftBehind(
+            what=f"{_number(trace)} in {trace.path} on `{login}`{_owner(trace, settings, others)}",
+            how=f"`{removal_command(login, trace.path)}`: gone for good",
+        )
+
+
+def _number(trace: WorkspaceTrace) -> str:
+    return counted(trace.snapshots, "snapshot") if trace.snapshots else "a store without snapshots"
+
+
+def _owner(trace: WorkspaceTrace, settings: Settings, others: Mapping[str, Profile]) -> str:
+    names = [
+        name
+        for name, profile in others.items()
+        if (profile.login, profile.workspace) == (settings.profile.login, trace.name)
+    ]
+    return f", of profile `{names[0]}`" if names else ""
+
+
+def _copies(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
+    """Which workspace is on which node's scratch, and our notes beside it."""
+    nodes = sorted({node for trace in traces.workspaces for node in trace.nodes})
+    if not nodes:
         return
-    path = f"{settings.profile.scratch.rstrip('/')}/{settings.profile.workspace}"
+    names = [trace.name for trace in traces.workspaces if trace.nodes]
+    scratch = settings.profile.scratch.rstrip("/")
+    paths = [f"{scratch}/{name}" for name in dict.fromkeys([*names, STATE_NAME])]
     yield LeftBehind(
-        what=f"copies of the workspace on the scratch of {', '.join(warm)}",
-        how=f"`rm -r {_far_word(path)}` in a job on each, or leave them to the cluster's own clean-up",
+        what=f"copies of the workspace and our notes on the scratch of {', '.join(nodes)}",
+        how=f"`rm -r {' '.join(map(far_word, paths))}` in a job on each,"
+        " or leave them to the cluster's own clean-up",
     )
 
 
-def removal_command(login: str, path: str) -> str:
-    """What to type on this machine to remove a directory of the login host, or of this machine itself."""
-    command = f"rm -r {_far_word(path)}"
-    return command if login == "local" else f"ssh {login} {shlex.quote(command)}"
+def _notes_there(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
+    rest = [entry for entry in traces.entries if entry not in _GOES_WITH_AGENT]
+    if rest:
+        login = settings.profile.login
+        yield LeftBehind(
+            what=f"{', '.join(rest)} in {_OUR_DIRECTORY} on `{login}`",
+            how=f"`{removal_command(login, _OUR_DIRECTORY)}`: gone for good",
+        )
 
 
-def _far_word(path: str) -> str:
-    """One word for a shell of the cluster, which fills in `~` and `$USER` and takes the rest as it is."""
-    if _PLAIN_PATH.fullmatch(path):
-        return path
-    home, rest = ("~/", path[2:]) if path.startswith("~/") else ("", path)
-    escaped = _SPECIAL.sub(r"\\\g<0>", rest)
-    return f'{home}"{escaped}"'
-
-
-def _cache() -> Iterator[LeftBehind]:
+def _here() -> Iterator[LeftBehind]:
+    """What is on this machine: the profile `local`, what commands remember, the cache."""
     import platformdirs
 
+    data = users_directory("data")
+    has_work = (data / "scratch").is_dir() or (data / "store").is_dir()
+    holds = f"the workspace and the snapshots of profile `{LOCAL}`" if has_work else "notes"
     cache = Path(platformdirs.user_cache_path("scratchflow", appauthor=False))
-    if cache.is_dir():
-        yield LeftBehind(what=f"the cache in {cache}", how=f"`rm -r {shlex.quote(str(cache))}`")
+    places = {
+        data: (holds, ": gone for good" if has_work else ""),
+        users_directory("state"): ("what commands remember, and crash reports,", ""),
+        cache: ("the cache", ""),
+    }
+    for directory, (what, warning) in places.items():
+        if directory.is_dir():
+            command = f"rm -r {shlex.quote(str(directory))}"
+            yield LeftBehind(what=f"{what} in {directory}", how=f"`{command}`{warning}")

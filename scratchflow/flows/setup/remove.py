@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any
@@ -11,26 +12,26 @@ import msgspec
 from scratchflow.agent.client import call
 from scratchflow.agent.delivery.install import agent_command, uninstall
 from scratchflow.agent.request import asking
-from scratchflow.config.settings import Asked, Settings, load_settings
+from scratchflow.config.file import config_path
+from scratchflow.config.settings import Asked, Settings, given_settings, load_settings
 from scratchflow.flows.setup.asking import Asker, require_agreement
-from scratchflow.flows.setup.left_behind import Seen, left_behind
+from scratchflow.flows.setup.left_behind import left_behind
+from scratchflow.flows.setup.profiles import known_profiles, name_for
+from scratchflow.flows.setup.table import shown_home
+from scratchflow.flows.setup.traces import Traces, look_for_traces
 from scratchflow.model.errors import (
     AgentMismatch,
     AgentMissing,
     AllocationHeld,
     ConnectionLost,
     SlurmUnreachable,
+    UsageInvalid,
 )
 from scratchflow.model.events import Emit
-from scratchflow.model.profile import to_plain
-from scratchflow.model.requests import Arguments, Nothing, OpenJobs
-from scratchflow.model.results import (
-    AllocationShown,
-    JobsShown,
-    NodesShown,
-    SetupRemoved,
-    StatusShown,
-)
+from scratchflow.model.profile import LOGIN_PATTERN, Profile, to_plain
+from scratchflow.model.requests import Arguments, OpenJobs
+from scratchflow.model.results import AllocationShown, JobsShown, SetupRemoved
+from scratchflow.model.text import printable
 from scratchflow.reach.login import reach_login
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import read_alias, remove_alias, remove_files
@@ -39,8 +40,10 @@ from scratchflow.ssh.transport.base import Transport
 
 
 class RemoveOptions(msgspec.Struct, frozen=True):
-    """Whether to only show it, and whether to pass over what other profiles use."""
+    """Which cluster (empty: the profile's), whether to only show it, and whether to pass over what
+    other profiles use."""
 
+    login: str = ""
     dry_run: bool = False
     all_profiles: bool = False
 
@@ -66,7 +69,7 @@ def remove(
 
     The store stays as it is.
     """
-    settings = load_settings(asked, environment)
+    settings = _meant(asked, environment, options.login)
     others = (
         _others(asked, settings, environment) if not options.all_profiles else _Others([], [], [])
     )
@@ -74,13 +77,20 @@ def remove(
     plan = include.plan_remove(places)
     diff = "" if others.of_ssh_config else plan.diff
     kept = _kept(settings, others)
-    if options.dry_run:
-        return SetupRemoved(ssh_config_diff=diff, agent_removed=False, kept=kept, dry_run=True)
-    reached = _Reached(settings, environment, emit, may_ask=may_ask)
     is_cluster = settings.profile.scheduler == "slurm"
-    in_use = reached.require_released() if is_cluster else []
-    left = left_behind(settings, reached.seen)
-    _require_agreement(asker, diff)
+    if options.dry_run:
+        removes = _removed_in_words(settings, others, diff, has_agent=is_cluster)
+        return SetupRemoved(
+            ssh_config_diff=diff, agent_removed=False, kept=kept, removes=removes, dry_run=True
+        )
+    profiles = _other_profiles(asked, settings, environment)
+    reached = _Reached(settings, environment, emit, may_ask=may_ask)
+    in_use = reached.require_released(profiles) if is_cluster else []
+    left = left_behind(settings, reached.traces, profiles)
+    # Where nobody could be asked, there may be one.
+    is_there = is_cluster and (reached.traces is None or bool(reached.traces.agents))
+    removes = _removed_in_words(settings, others, diff, has_agent=is_there and not in_use)
+    _require_agreement(asker, diff, removes)
     if not others.of_alias:
         remove_alias(places, settings.profile.alias)
     if not others.of_ssh_config:
@@ -90,16 +100,50 @@ def remove(
     has_agent = settings.profile.scheduler == "slurm" and not others.of_login and not in_use
     if has_agent:
         reached.uninstall()
-    return SetupRemoved(ssh_config_diff=diff, agent_removed=has_agent, kept=kept, left=left)
+    return SetupRemoved(
+        ssh_config_diff=diff, agent_removed=has_agent, kept=kept, removes=removes, left=left
+    )
 
 
-def _require_agreement(asker: Asker, diff: str) -> None:
-    if not diff:
+def _meant(asked: Asked, environment: Mapping[str, str], login: str) -> Settings:
+    """The profile of that login host, or of that name; a host without one is looked at all the same."""
+    if not login:
+        return load_settings(asked, environment)
+    if not re.fullmatch(LOGIN_PATTERN, login):
+        problem = f"`{login}` is not a host as ssh takes it, like `me@login.cluster.example`"
+        raise UsageInvalid(problem=problem, command="scratchflow setup --remove")
+    place, _ = config_path(asked.config, environment)
+    known = known_profiles(place)
+    names = known.at(login) or [name for name in known.clusters() if name == login]
+    if not names:
+        return given_settings(name_for(login, "", known.profiles), {"login": login}, "LOGIN")
+    name = asked.profile if asked.profile in names else names[0]
+    return load_settings(msgspec.structs.replace(asked, profile=name), environment)
+
+
+def _removed_in_words(
+    settings: Settings, others: _Others, diff: str, *, has_agent: bool
+) -> list[str]:
+    """Everything that a yes does."""
+    profile = settings.profile
+    places = SshPaths.of(profile.ssh_config)
+    login = printable(profile.login)
+    does = {
+        f"our lines from {printable(shown_home(places.config))}": bool(diff),
+        f"the ssh alias `{profile.alias}`": not others.of_alias
+        and read_alias(places, profile.alias) is not None,
+        f"the agent and our notes on `{login}`": has_agent and not others.of_login,
+    }
+    return [what for what, is_done in does.items() if is_done]
+
+
+def _require_agreement(asker: Asker, diff: str, removes: list[str]) -> None:
+    if not removes:
         return
     if asker.can_ask:
-        asker.tell([diff, ""])
-    what = "the change to your ssh config"
-    require_agreement(asker, f"Make {what}?", what, "remove the marked lines")
+        shown = [diff, ""] if diff else []
+        asker.tell([*shown, "This removes:", *(f"  {what}" for what in removes)])
+    require_agreement(asker, "Remove this?", "the removal", "remove the marked lines")
 
 
 class _Reached:
@@ -112,9 +156,9 @@ class _Reached:
         self._environment = environment
         self._emit = emit
         self._may_ask = may_ask
-        self.seen = Seen()
+        self.traces: Traces | None = None
 
-    def require_released(self) -> list[AllocationShown]:
+    def require_released(self, others: Mapping[str, Profile]) -> list[AllocationShown]:
         """Refuses while the profile holds a node; else the jobs of other profiles of this account.
 
         Their auto-backups run from the same agent. Where nobody can be asked, by us or at all,
@@ -122,17 +166,20 @@ class _Reached:
         """
         with suppress(ConnectionLost, AgentMissing, AgentMismatch, SlurmUnreachable):
             with self._login() as transport:
+                self.traces = look_for_traces(transport, self._stores(others))
                 ours = self._jobs(transport, OpenJobs())
                 all_jobs = self._jobs(transport, OpenJobs(any_profile=True))
-                self.seen = Seen(
-                    msgspec.convert(self._asked(transport, "look", Nothing()), StatusShown),
-                    msgspec.convert(self._asked(transport, "nodes", Nothing()), NodesShown),
-                )
             if ours:
                 node = ours[-1].node or "a place in the queue"
                 raise AllocationHeld(job_id=ours[-1].job_id, node=node)
             return all_jobs
         return []
+
+    def _stores(self, others: Mapping[str, Profile]) -> list[str]:
+        """Those of every profile that uses this login host, this one's first."""
+        profile = self._settings.profile
+        theirs = [other.store for other in others.values() if other.login == profile.login]
+        return list(dict.fromkeys([profile.store, *theirs]))
 
     def uninstall(self) -> None:
         with self._login() as transport:
@@ -156,15 +203,20 @@ class _Reached:
         return call(transport, request, self._emit, command=agent_command())
 
 
+def _other_profiles(
+    asked: Asked, settings: Settings, environment: Mapping[str, str]
+) -> dict[str, Profile]:
+    """The clusters' profiles of the file but this one."""
+    place, _ = config_path(asked.config, environment)
+    return known_profiles(place).others(settings.name)
+
+
 def _others(asked: Asked, settings: Settings, environment: Mapping[str, str]) -> _Others:
     profile, found = settings.profile, _Others([], [], [])
     places = SshPaths.of(profile.ssh_config)
-    for name in settings.profiles:
-        if name == settings.name:
-            continue
-        other = load_settings(Asked(config=asked.config, profile=name), environment).profile
+    for name, other in _other_profiles(asked, settings, environment).items():
         theirs = SshPaths.of(other.ssh_config)
-        if other.scheduler != "slurm" or read_alias(theirs, other.alias) is None:
+        if read_alias(theirs, other.alias) is None:
             continue  # not set up on this machine, or not any more
         if theirs == places:
             found.of_ssh_config.append(name)

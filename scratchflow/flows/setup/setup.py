@@ -28,7 +28,7 @@ from scratchflow.flows.setup.profiles import (
     shared_in_words,
 )
 from scratchflow.flows.setup.propose import GIVEN, LABELS, as_it_is, propose, time_for
-from scratchflow.flows.setup.table import proposal_lines, wrapped
+from scratchflow.flows.setup.table import proposal_lines, shown_home, wrapped
 from scratchflow.flows.setup.trial import agent_on_trial
 from scratchflow.model.errors import (
     ConfigBadValue,
@@ -293,9 +293,9 @@ def _ask_each(draft: _Draft, seen: Surveyed, asker: Asker) -> _Draft:
 def _files(draft: _Draft, ssh_plan: include.Plan) -> Iterator[str]:
     """What will be written where."""
     edit = draft.edit()
-    text = f"It goes into {_shortened(draft.place)}." if edit.after != edit.before else ""
+    text = f"It goes into {shown_home(draft.place)}." if edit.after != edit.before else ""
     if ssh_plan.changes:
-        config = _shortened(ssh_plan.places.config)
+        config = shown_home(ssh_plan.places.config)
         text += (
             f" {config} gets three lines at its top, for the alias;"
             " `scratchflow setup --remove` takes them out."
@@ -303,16 +303,11 @@ def _files(draft: _Draft, ssh_plan: include.Plan) -> Iterator[str]:
     yield from wrapped(text.strip())
 
 
-def _shortened(path: Path) -> str:
-    home = Path.home()
-    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
-
-
 def _write(draft: _Draft, ssh_plan: include.Plan, emit: Emit) -> list[Check]:
     """The profile, the ssh config, the alias. An alias that leads somewhere is left alone."""
     alias = draft.settings().profile.alias
     apply_edits(draft.place, draft.assignments())
-    saved = f"`{draft.name}` in {_shortened(draft.place)}"
+    saved = f"`{draft.name}` in {shown_home(draft.place)}"
     checks = [_told(Check(name="profile", ok=True, detail=saved), emit)]
     if ssh_plan.changes:
         include.apply(ssh_plan)

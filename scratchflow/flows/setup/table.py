@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from scratchflow.flows.setup.propose import LABELS
 from scratchflow.model.results import SetupValue
@@ -28,6 +29,12 @@ def proposal_lines(name: str, values: Sequence[SetupValue], columns: int = 0) ->
         reasons = broken(printable(one.reason), room)
         yield f"  {label:<{first}}{text:<{second}}{reasons[0]}".rstrip()
         yield from (" " * indent + reason for reason in reasons[1:])
+
+
+def shown_home(path: Path) -> str:
+    """The path with `~` for this machine's home."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
 def wrapped(text: str, columns: int = 0) -> list[str]:

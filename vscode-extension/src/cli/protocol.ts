@@ -649,6 +649,7 @@ export interface SetupRemoved {
   ssh_config_diff: string;
   agent_removed: boolean;
   kept?: Array<string>;
+  removes?: Array<string>;
   left?: Array<LeftBehind>;
   dry_run?: boolean;
 }

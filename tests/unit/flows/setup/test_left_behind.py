@@ -6,22 +6,28 @@ import shlex
 import subprocess
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from scratchflow.config.settings import Settings
-from scratchflow.flows.setup.left_behind import Seen, left_behind
-from scratchflow.model.results import NodesShown, SnapshotsShown, StatusShown
-from tests.unit.cli.test_nodes import row
-from tests.unit.flows.told import ToldCluster, seen
+from scratchflow.flows.setup.left_behind import left_behind, removal_command
+from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
+from scratchflow.model.profile import Profile
+from scratchflow.model.results import LeftBehind
+from tests.unit.flows.told import ToldCluster
 
 PROFILE = 'login = "aws"\nstore = "/fsx/ada\'s store/"\nscratch = "/scratch/ada/"\nworkspace = "w"'
 
 
+STORE = "/fsx/ada's store/"
+
+
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "my cache"))
-    return tmp_path / "my cache" / "scratchflow"
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Where this machine keeps things; none is there yet."""
+    kinds = ("CACHE", "DATA", "STATE")
+    for kind in kinds:
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / f"my {kind}"))
+    return {kind: tmp_path / f"my {kind}" / "scratchflow" for kind in kinds}
 
 
 @pytest.fixture
@@ -29,44 +35,46 @@ def settings(tmp_path: Path) -> Settings:
     return ToldCluster(tmp_path, {}, profile=PROFILE).settings
 
 
-def status(count: int) -> StatusShown:
-    return msgspec.structs.replace(seen(), snapshots=SnapshotsShown(count=count))
+def found(*workspaces: WorkspaceTrace, entries: tuple[str, ...] = ()) -> Traces:
+    return Traces(entries=entries, workspaces=workspaces)
+
+
+def left(settings: Settings, traces: Traces | None, **others: Profile) -> list[LeftBehind]:
+    return left_behind(settings, traces, others)
 
 
 def test_what_nobody_could_ask_about_is_named_without_a_number(settings: Settings) -> None:
-    profile, snapshots = left_behind(settings, Seen())
+    profile, snapshots = left(settings, None)
     assert str(settings.path) in profile.what
     assert "profiles remove p" in profile.how
     assert snapshots.what.startswith("the snapshots in ")
 
 
 def test_no_snapshots_and_no_copies_are_not_named(settings: Settings) -> None:
-    nodes = NodesShown(nodes=[row("n1")])
-    (profile,) = left_behind(settings, Seen(status(0), nodes))
+    (profile,) = left(settings, found())
     assert "profile" in profile.what
 
 
-def test_snapshots_are_counted_and_only_the_workspaces_are_removed(settings: Settings) -> None:
-    _, snapshots = left_behind(settings, Seen(status(1), None))
-    assert snapshots.what.startswith("1 snapshot in /fsx/ada's store/w on `aws`")
-    assert "gone for good" in snapshots.how
-
-
-def test_the_command_removes_that_path_on_the_far_shell_also_with_a_space(
+def test_the_snapshots_of_every_workspace_are_counted_and_theirs_alone_removed(
     settings: Settings,
 ) -> None:
-    _, snapshots = left_behind(settings, Seen())
-    ssh, login, far = shlex.split(snapshots.how.split("`")[1])
+    traces = found(WorkspaceTrace(STORE, "w", 1), WorkspaceTrace(STORE, "p2", 3))
+    _, first, second = left(settings, traces)
+    assert first.what == "1 snapshot in /fsx/ada's store/w on `aws`"
+    assert second.what == "3 snapshots in /fsx/ada's store/p2 on `aws`"
+    assert "gone for good" in second.how
+    ssh, login, far = shlex.split(second.how.split("`")[1])
     assert (ssh, login) == ("ssh", "aws")
-    assert shlex.split(far) == ["rm", "-r", "/fsx/ada's store/w"]
+    assert shlex.split(far) == ["rm", "-r", "/fsx/ada's store/p2"]
 
 
-def test_the_variables_of_a_store_are_the_far_shells(tmp_path: Path) -> None:
-    settings = ToldCluster(tmp_path, {}, profile='login = "aws"\nstore = "/fsx/$USER/s"').settings
-    _, snapshots = left_behind(settings, Seen())
-    far = shlex.split(snapshots.how.split("`")[1])[-1]
-    assert "$USER" in far
-    assert "'" not in far
+def test_what_is_another_profiles_is_named_as_that(settings: Settings) -> None:
+    traces = found(WorkspaceTrace("/s", "work_gpu", 1), WorkspaceTrace("/s", "w", 1))
+    gpu = Profile(login="aws", workspace="work_gpu")
+    elsewhere = Profile(login="lab", workspace="w")
+    _, theirs, ours = left(settings, traces, gpu=gpu, lab=elsewhere)
+    assert theirs.what.endswith("of profile `gpu`")
+    assert "profile" not in ours.what
 
 
 @pytest.mark.parametrize(
@@ -74,34 +82,51 @@ def test_the_variables_of_a_store_are_the_far_shells(tmp_path: Path) -> None:
     [
         ("/fsx/my data", "/fsx/my data/work"),
         ("~/my data", "/home/ada/my data/work"),
+        ("/fsx/$USER/s", "/fsx/ada/s/work"),
         ("/fsx/$USER/my data", "/fsx/ada/my data/work"),
         ('/fsx/a "b" (c) * d\\', '/fsx/a "b" (c) * d\\/work'),
     ],
 )
-def test_a_real_shell_over_there_gets_the_one_path(tmp_path: Path, store: str, path: str) -> None:
+def test_a_real_shell_over_there_gets_the_one_path(store: str, path: str) -> None:
     """`rm -r /fsx/my data/work` would remove `/fsx/my`."""
-    settings = ToldCluster(tmp_path, {}, profile=f"login = 'aws'\nstore = '{store}'").settings
-    _, snapshots = left_behind(settings, Seen())
-    far = shlex.split(snapshots.how.split("`")[1])[-1].removeprefix("rm -r ")
+    far = shlex.split(removal_command("aws", f"{store}/work"))[-1].removeprefix("rm -r ")
     argv = ["sh", "-c", f"printf '<%s>' {far}"]
     environment = {"HOME": "/home/ada", "USER": "ada", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == f"<{path}>"
 
 
-def test_copies_are_named_by_their_nodes(settings: Settings) -> None:
-    nodes = NodesShown(nodes=[row("n1", warm="s"), row("n2"), row("n3", warm="s")])
-    *_, copies = left_behind(settings, Seen(status(2), nodes))
-    assert copies.what.endswith("n1, n3")
-    assert "`rm -r /scratch/ada/w`" in copies.how
+def test_copies_and_our_notes_are_named_by_their_nodes(settings: Settings) -> None:
+    first = WorkspaceTrace(STORE, "w", 2, ("n1", "n3"))
+    second = WorkspaceTrace(STORE, "p2", 2, ("n2", "n1"))
+    *_, copies = left(settings, found(first, second, WorkspaceTrace(STORE, "never", 1)))
+    assert copies.what.endswith("n1, n2, n3")
+    assert "`rm -r /scratch/ada/w /scratch/ada/p2 /scratch/ada/.scratchflow`" in copies.how
 
 
-def test_the_cache_is_named_when_there_is_one(settings: Settings, cache: Path) -> None:
-    cache.mkdir(parents=True)
-    last = left_behind(settings, Seen())[-1]
-    assert shlex.split(last.how.strip("`")) == ["rm", "-r", str(cache)]
+def test_what_does_not_go_with_the_agent_is_named(settings: Settings) -> None:
+    entries = ("agent", "stores", "tmux", "store", "scratch")
+    *_, notes = left(settings, found(entries=entries))
+    assert notes.what == "store, scratch in ~/.local/share/scratchflow on `aws`"
+    assert "`ssh aws 'rm -r ~/.local/share/scratchflow'`" in notes.how
+    (profile,) = left(settings, found(entries=entries[:3]))
+    assert "profile" in profile.what
+
+
+def test_what_is_on_this_machine_is_named_when_it_is_there(
+    settings: Settings, places: dict[str, Path]
+) -> None:
+    for place in places.values():
+        place.mkdir(parents=True)
+    here = left(settings, found())[1:]
+    commands = [shlex.split(one.how.strip("`")) for one in here]
+    assert commands == [["rm", "-r", str(places[kind])] for kind in ("DATA", "STATE", "CACHE")]
+    (places["DATA"] / "store").mkdir()
+    work = left(settings, found())[1]
+    assert "snapshots of profile `local`" in work.what
+    assert work.how.endswith("gone for good")
 
 
 def test_without_a_cluster_nothing_of_one_is_named(tmp_path: Path) -> None:
     settings = ToldCluster(tmp_path, {}, profile='scheduler = "none"').settings
-    assert [left.what for left in left_behind(settings, Seen()) if "snapshot" in left.what] == []
+    assert [one.what for one in left(settings, None) if "snapshot" in one.what] == []

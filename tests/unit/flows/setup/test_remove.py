@@ -13,14 +13,21 @@ import pytest
 from scratchflow.config.settings import Asked
 from scratchflow.flows.setup import remove as module
 from scratchflow.flows.setup.remove import RemoveOptions, remove
-from scratchflow.model.errors import AgentMissing, AllocationHeld, ConnectionLost, Declined
-from scratchflow.model.results import AllocationShown, JobsShown, NodesShown, SetupRemoved
+from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
+from scratchflow.model.errors import (
+    AgentMissing,
+    AllocationHeld,
+    ConnectionLost,
+    Declined,
+    UsageInvalid,
+)
+from scratchflow.model.results import AllocationShown, JobsShown, SetupRemoved
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias, read_alias
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.local import LocalTransport
 from tests.unit.flows.setup.answers import NOBODY, Answers
-from tests.unit.flows.told import job, seen
+from tests.unit.flows.told import job
 
 USERS_LINES = "Host mine\n  User ada\n"
 YES = Answers(agrees=True, can_ask=False)
@@ -39,6 +46,9 @@ class Laptop:
         self.others: list[AllocationShown] = []
         self.failure: Exception | None = None
         self.uninstalled = 0
+        self.traces = Traces(agents=("1.0-abc",), entries=("agent",))
+        self.stores: list[str] = []
+        monkeypatch.setattr(module, "look_for_traces", self._look)
         monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
         monkeypatch.setattr(module, "reach_login", self._reach)
         monkeypatch.setattr(module, "call", self._call)
@@ -63,14 +73,18 @@ class Laptop:
 
     def _call(self, _: object, request: Any, *__: object, **___: object) -> Any:
         jobs = self.others if request.arguments.get("any_profile") else self.ours
-        answers = {"jobs open": JobsShown(jobs=jobs), "look": seen(), "nodes": NodesShown(nodes=[])}
-        return msgspec.to_builtins(answers[request.do])
+        assert request.do == "jobs open"
+        return msgspec.to_builtins(JobsShown(jobs=jobs))
+
+    def _look(self, _: object, stores: list[str]) -> Traces:
+        self.stores = stores
+        return self.traces
 
     def _uninstall(self, _: object) -> None:
         self.uninstalled += 1
 
-    def remove(self, asker: Answers = YES, **options: bool) -> SetupRemoved:
-        asked = Asked(config=str(self.file), profile="uni")
+    def remove(self, asker: Answers = YES, **options: Any) -> SetupRemoved:
+        asked = Asked(config=str(self.file), profile=None if options.get("login") else "uni")
         wanted = RemoveOptions(**options)
         return remove(asked, {"HOME": "/h"}, lambda _: None, asker, wanted, may_ask=False)
 
@@ -167,9 +181,58 @@ def test_where_no_agent_answers_there_is_nothing_to_refuse_for(
         raise AgentMissing(host="aws", reason="not found")
 
     monkeypatch.setattr(module, "call", call)
+    laptop.traces = Traces(workspaces=(WorkspaceTrace("~/scratchflow", "work", 2),))
     done = laptop.remove()
     assert done.agent_removed
-    assert any(left.what.startswith("the snapshots in") for left in done.left)
+    assert any(left.what.startswith("2 snapshots in") for left in done.left)
+
+
+def test_the_question_names_everything_that_a_yes_does(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    asker = Answers(True)
+    done = laptop.remove(asker)
+    asked = asker.said[asker.said.index("This removes:") :]
+    assert asked == [
+        "This removes:",
+        f"  our lines from {laptop.places.config}",
+        "  the ssh alias `uni`",
+        "  the agent and our notes on `aws`",
+        "Remove this?",
+    ]
+    assert [f"  {what}" for what in done.removes] == asked[1:-1]
+
+
+def test_an_agent_alone_is_asked_about_too(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws", lab="lab")
+    (laptop.places.alias_file("uni")).unlink()
+    with pytest.raises(Declined):
+        laptop.remove(Answers(False))
+    assert laptop.uninstalled == 0
+
+
+def test_a_host_without_a_profile_is_looked_at(laptop: Laptop) -> None:
+    """After a set-up that broke off there is no profile, and the agent may be there."""
+    laptop.places.config.write_text(USERS_LINES)
+    done = laptop.remove(login="me@login.uni.example")
+    assert (done.agent_removed, laptop.uninstalled) == (True, 1)
+    assert done.removes == ["the agent and our notes on `me@login.uni.example`"]
+    with pytest.raises(UsageInvalid):
+        laptop.remove(login="-oProxyCommand=x")
+
+
+@pytest.mark.parametrize("login", ["aws", "uni"])
+def test_a_login_host_or_a_name_means_its_profile(laptop: Laptop, login: str) -> None:
+    laptop.profiles(lab="lab", uni="aws")
+    assert laptop.remove(login=login).agent_removed
+    assert laptop.aliases == ["lab"]
+
+
+def test_the_stores_of_all_profiles_of_the_host_are_looked_into(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws", lab="aws", other="elsewhere")
+    text = laptop.file.read_text().replace('alias = "lab"', 'alias = "lab"\nstore = "/fsx/lab"')
+    laptop.file.write_text(text.replace('alias = "other"', 'alias = "other"\nstore = "/x"'))
+    laptop.remove()
+    assert laptop.stores == ["~/scratchflow", "/fsx/lab"]
 
 
 def test_a_host_out_of_reach_is_told_once_this_machine_is_clean(laptop: Laptop) -> None:

@@ -1,0 +1,37 @@
+# What scratchflow has left in this account. Read by `sh -s`, with a call of `look` for each store behind it.
+# shellcheck shell=sh
+# Every line of ours starts with the mark: login shells talk too.
+mark=scratchflow-trace
+USER=${USER:-$(id -un)}
+cd -- "${HOME:?}" || exit 1
+
+# NUMBER STORE: the workspaces that have snapshots there, how many, and which nodes hold copies.
+look() {
+    for place in "$2"/*/; do
+        name=${place%/}
+        name=${name##*/}
+        count=0
+        for manifest in "$place"[0-9]*Z-??????.json; do
+            [ ! -e "$manifest" ] || count=$((count + 1))
+        done
+        [ "$count" -gt 0 ] || [ -e "$place/store.json" ] || continue
+        nodes=
+        for record in "$place"nodes/*.json; do
+            node=${record##*/}
+            [ ! -e "$record" ] || nodes="$nodes ${node%.json}"
+        done
+        real=$(cd -- "$place" && pwd -P)
+        printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' \
+            "$mark" workspace "$1" "$name" "$count" "$nodes" "$real"
+    done
+}
+
+for agent in .local/share/scratchflow/agent/*/; do
+    [ ! -d "$agent" ] || printf '%s\t%s\t%s\n' "$mark" agent "$agent"
+done
+for entry in .local/share/scratchflow/*; do
+    [ ! -e "$entry" ] || printf '%s\t%s\t%s\n' "$mark" entry "${entry##*/}"
+done
+for note in .local/share/scratchflow/stores/*.json; do
+    [ ! -f "$note" ] || printf '%s\t%s\t%s\n' "$mark" note "$(cat -- "$note")"
+done

@@ -1,0 +1,104 @@
+"""What scratchflow has left in an account on the cluster, looked for without an agent there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from scratchflow.agent.delivery.probe import script
+from scratchflow.model.profile import NAME_PATTERN
+from scratchflow.ssh.transport.base import Transport
+
+_TIMEOUT_S = 60.0
+_MARK = "scratchflow-trace\t"
+_PLAIN_PATH = re.compile(r"[\w@%+=:,./~$-]+", re.ASCII)
+# What means something between double quotes; the only `$` in a path are those of `$USER` and `$HOME`.
+_SPECIAL = re.compile(r'["`\\]')
+
+
+class WorkspaceTrace(msgspec.Struct, frozen=True):
+    """A workspace that has, or had, snapshots: in which store, how many, and where copies are."""
+
+    store: str
+    name: str
+    snapshots: int
+    nodes: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """Of its snapshots, as the profile writes the store."""
+        return f"{self.store.rstrip('/')}/{self.name}"
+
+
+class Traces(msgspec.Struct, frozen=True):
+    """Everything that was found."""
+
+    agents: tuple[str, ...] = ()
+    # What is in our directory of the account's home.
+    entries: tuple[str, ...] = ()
+    workspaces: tuple[WorkspaceTrace, ...] = ()
+
+
+class _Note(msgspec.Struct, frozen=True):
+    """The account's note of a store that it used: `STORE/WORKSPACE`."""
+
+    path: str
+
+
+def look_for_traces(transport: Transport, stores: Sequence[str]) -> Traces:
+    """In these stores, as profiles write them, and in those that the account has a note of."""
+    lines = _asked(transport, stores)
+    found = _workspaces(lines, stores)
+    if noted := list(dict.fromkeys(_noted_stores(lines))):
+        # One store, written in two ways, is told as the profile writes it.
+        found = {**_workspaces(_asked(transport, noted), noted), **found}
+    return Traces(
+        agents=tuple(fields[0] for kind, *fields in lines if kind == "agent"),
+        entries=tuple(fields[0] for kind, *fields in lines if kind == "entry"),
+        workspaces=tuple(sorted(found.values(), key=lambda trace: trace.path)),
+    )
+
+
+def far_word(path: str) -> str:
+    """One word for a shell of the cluster, which fills in `~` and `$USER` and takes the rest as it is."""
+    if _PLAIN_PATH.fullmatch(path):
+        return path
+    home, rest = ("~/", path[2:]) if path.startswith("~/") else ("", path)
+    escaped = _SPECIAL.sub(r"\\\g<0>", rest)
+    return f'{home}"{escaped}"'
+
+
+def _asked(transport: Transport, stores: Sequence[str]) -> list[list[str]]:
+    calls = "".join(f"look {number} {far_word(store)}\n" for number, store in enumerate(stores))
+    content = script("traces.sh") + calls.encode("utf-8", "surrogateescape")
+    done = transport.run(["sh", "-s"], stdin=content, timeout_s=_TIMEOUT_S)
+    lines = done.stdout.decode("utf-8", "replace").split("\n")
+    ours = [line.partition(_MARK)[2].split("\t") for line in lines if _MARK in line]
+    return [fields for fields in ours if len(fields) > 1]
+
+
+def _workspaces(lines: Sequence[Sequence[str]], stores: Sequence[str]) -> dict[str, WorkspaceTrace]:
+    """By their real paths. Only names that a profile may hold: what else lies in a store is not ours."""
+    found = {}
+    for kind, *fields in lines:
+        if kind != "workspace" or len(fields) != 5:
+            continue
+        number, name, count, nodes, real = fields
+        is_ours = re.fullmatch(NAME_PATTERN, name) and number.isdigit() and count.isdigit()
+        if is_ours and int(number) < len(stores):
+            known = tuple(node for node in nodes.split() if re.fullmatch(NAME_PATTERN, node))
+            found[real] = WorkspaceTrace(stores[int(number)], name, int(count), known)
+    return found
+
+
+def _noted_stores(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    for kind, *fields in lines:
+        try:
+            path = msgspec.json.decode(fields[0], type=_Note).path if kind == "note" else ""
+        except msgspec.DecodeError:
+            continue
+        # A path in which a shell would fill something in is passed over: nothing is guessed.
+        if path.startswith("/") and not {"$", "\\"} & set(path):
+            yield path.rpartition("/")[0] or "/"

@@ -1,0 +1,102 @@
+"""What is left in an account is found by a plain shell over there, and nothing else is taken for ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scratchflow.flows.setup.traces import Traces, WorkspaceTrace, look_for_traces
+from tests.process_transport import ProcessTransport
+
+OURS = ".local/share/scratchflow"
+ID = "20261115T195140Z-57064{}"
+
+
+class Account:
+    """A home on the cluster."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.transport = ProcessTransport(
+            {"HOME": str(home), "USER": "ada", "PATH": "/usr/bin:/bin"}
+        )
+
+    def snapshots(self, place: str, count: int, *nodes: str) -> None:
+        directory = self.home / place
+        (directory / "nodes").mkdir(parents=True)
+        (directory / "store.json").touch()
+        for number in range(count):
+            (directory / f"{ID.format(number)}.json").touch()
+            (directory / f"{ID.format(number)}.tar.lz4").touch()
+        for node in nodes:
+            (directory / f"nodes/{node}.json").touch()
+
+    def note(self, path: str) -> None:
+        (self.home / OURS / "stores").mkdir(parents=True, exist_ok=True)
+        number = len(list((self.home / OURS / "stores").iterdir()))
+        text = f'{{"path":"{path}","id":"x"}}\n'
+        (self.home / OURS / f"stores/{number}.json").write_text(text)
+
+    def look(self, *stores: str) -> Traces:
+        return look_for_traces(self.transport, stores or ("~/scratchflow",))
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Account:
+    (tmp_path / "home of ada").mkdir()
+    return Account(tmp_path / "home of ada")
+
+
+def test_an_account_without_us_has_nothing(account: Account) -> None:
+    assert account.look() == Traces()
+
+
+def test_agents_and_other_things_of_ours_are_told(account: Account) -> None:
+    (account.home / OURS / "agent/1.0-abc").mkdir(parents=True)
+    (account.home / OURS / "agent/current").symlink_to("nowhere")
+    (account.home / OURS / "store").mkdir()
+    found = account.look()
+    assert [agent.rstrip("/").rpartition("/")[2] for agent in found.agents] == ["1.0-abc"]
+    assert found.entries == ("agent", "store")
+
+
+def test_every_workspace_of_a_store_is_counted_with_its_nodes(account: Account) -> None:
+    account.snapshots("scratchflow/work", 2, "node-1", "node-2")
+    account.snapshots("scratchflow/p2", 1)
+    account.snapshots("scratchflow/empty", 0)
+    (account.home / "scratchflow/mine").mkdir()
+    assert account.look().workspaces == (
+        WorkspaceTrace("~/scratchflow", "empty", 0),
+        WorkspaceTrace("~/scratchflow", "p2", 1),
+        WorkspaceTrace("~/scratchflow", "work", 2, ("node-1", "node-2")),
+    )
+
+
+@pytest.mark.parametrize("store", ["~/my store", "$HOME/my store", "${HOME}/my store/"])
+def test_a_store_is_found_as_a_profile_writes_it(account: Account, store: str) -> None:
+    account.snapshots("my store/work", 1)
+    assert account.look(store).workspaces == (WorkspaceTrace(store, "work", 1),)
+
+
+def test_stores_of_the_accounts_notes_are_looked_into_and_none_told_twice(
+    account: Account,
+) -> None:
+    account.snapshots("scratchflow/work", 1)
+    account.snapshots("it's another/work", 2)
+    account.note(f"{account.home}/scratchflow/work")
+    account.note(f"{account.home}/it's another/work")
+    account.note("/gone/work")
+    account.note("/fsx/$(touch pwned)/work")
+    assert account.look().workspaces == (
+        WorkspaceTrace(f"{account.home}/it's another", "work", 2),
+        WorkspaceTrace("~/scratchflow", "work", 1),
+    )
+    assert not list(account.home.rglob("pwned"))
+
+
+@pytest.mark.parametrize("name", ["a b", "-rf", "$(touch pwned)", "x\ny", "é"])
+def test_a_name_that_no_profile_may_hold_is_not_ours(account: Account, name: str) -> None:
+    account.snapshots(f"scratchflow/{name}", 1)
+    assert account.look().workspaces == ()
+    assert not list(account.home.rglob("pwned"))
