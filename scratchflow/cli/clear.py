@@ -15,7 +15,7 @@ from scratchflow.model.text import counted, printable
 from scratchflow.model.wrap import Whole
 
 LEAVE_BEHIND = typer.Option(
-    "--leave-behind", help="Give the node back though some files on it are in no snapshot."
+    "--leave-behind", help="Give the node back though files on it are in no snapshot."
 )
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)

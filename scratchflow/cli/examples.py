@@ -6,11 +6,9 @@ from __future__ import annotations
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "": (
         ("up login.cluster.edu", "the first time: set up and start"),
-        ("up", "start working"),
-        ("clear", "save everything, give the node back"),
+        ("create --from laptop:~/thesis", "bring a project from this machine"),
     ),
     "up": (
-        ("up", "with what the profile says"),
         ("up --gpus 2 --time 8h", "two GPUs for 8 hours"),
         ("up --last --keep-waiting", "as last time, however long it takes"),
     ),
@@ -24,7 +22,6 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "hop": (
         ("hop", "to any other node"),
-        ("hop --node 3", "to node-3"),
         ("hop --gpus 4 --partition long", "to a larger one"),
     ),
     "clear": (

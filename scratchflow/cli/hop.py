@@ -27,8 +27,8 @@ def hop(
 ) -> Call[Hopped]:
     """Move to another node: back up, take the next one, restore there, give the old one back.
 
-    The old node is kept until the workspace is whole on the new one, and while a file of a workspace on
-    it is in no snapshot. Interrupted, run it again: it goes on where it was.
+    The old node is kept until the workspace is whole on the new one, and while a file on it is in no
+    snapshot. Interrupted, run it again: it goes on.
     """
     wanted = node_request(context)
     who = caller(context)

@@ -62,32 +62,28 @@ def _options(
     ] = "",
     time: Annotated[
         str | None,
-        typer.Option("--time", metavar="TIME", help="For how long, like `8h` or `8:00:00`."),
+        typer.Option("--time", metavar="TIME", help="For how long, like `8h`."),
     ] = None,
     gpus: Annotated[str | None, typer.Option("--gpus", metavar="N", help="How many GPUs.")] = None,
     cpus: Annotated[
         str | None, typer.Option("--cpus", metavar="N", help="How many CPU cores.")
     ] = None,
     mem: Annotated[
-        str | None, typer.Option("--mem", metavar="SIZE", help="How much memory, like `32G`.")
+        str | None, typer.Option("--mem", metavar="SIZE", help="Memory, like `32G`.")
     ] = None,
     partition: Annotated[
-        str | None, typer.Option("--partition", metavar="PARTITION", help="Slurm's partition.")
+        str | None, typer.Option("--partition", metavar="NAME", help="Slurm's partition.")
     ] = None,
     account: Annotated[
-        str | None, typer.Option("--account", metavar="NAME", help="Slurm's account to charge.")
+        str | None, typer.Option("--account", metavar="NAME", help="The account to charge.")
     ] = None,
     qos: Annotated[str | None, typer.Option("--qos", metavar="NAME", help="Slurm's QOS.")] = None,
     constraint: Annotated[
         str | None,
-        typer.Option("--constraint", metavar="FEATURES", help="What the node must have."),
+        typer.Option("--constraint", metavar="NAME", help="What the node must have."),
     ] = None,
-    last: Annotated[
-        bool, typer.Option("--last", help="Ask for what was asked for last time.")
-    ] = False,
-    no_warm: Annotated[
-        bool, typer.Option("--no-warm", help="Do not prefer a node that still holds a copy.")
-    ] = False,
+    last: Annotated[bool, typer.Option("--last", help="Ask as last time.")] = False,
+    no_warm: Annotated[bool, typer.Option("--no-warm", help="Do not prefer a warm node.")] = False,
     wait: Annotated[
         str,
         typer.Option("--wait", metavar="TIME", help="How long to wait in the queue, like `10m`."),
@@ -96,7 +92,7 @@ def _options(
         bool,
         typer.Option(
             "--keep-waiting",
-            help="Wait without limit; with --wait, leave the request in the queue at the limit.",
+            help="Wait without limit; after --wait, stay queued.",
         ),
     ] = False,
 ) -> None:
@@ -116,6 +112,16 @@ KEYS = {
 }
 
 
+# Those that share a line of `--help`.
+_TOGETHER = (
+    ("time", "mem"),
+    ("gpus", "cpus"),
+    ("partition", "account"),
+    ("qos", "constraint"),
+    ("last", "no_warm"),
+)
+
+
 class NodeCommand(VerbCommand):
     """A verb with these options. They are its own, so they can be typed after the verb only."""
 
@@ -126,6 +132,14 @@ class NodeCommand(VerbCommand):
         options = typer.main.get_command(carrier).params
         self._names = [str(option.name) for option in options]
         self.params = [*self.params, *options]
+
+    def option_groups(self, rows: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
+        from scratchflow.cli.help import in_one
+
+        ours = rows[-len(self._names) :]
+        by_name = dict(zip(self._names, ours, strict=True))
+        pairs = [in_one([by_name.pop(name) for name in pair]) for pair in _TOGETHER]
+        return {"Options": rows[: -len(ours)], "The node": [*pairs, *by_name.values()]}
 
     def invoke(self, ctx: Any) -> Any:
         given = {name: ctx.params.pop(name) for name in self._names}

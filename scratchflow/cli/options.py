@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -24,6 +25,8 @@ else:
     _Command = object
 
 
+# How long a summary may be: it is broken into lines, not cut off.
+_WHOLE_SENTENCE = 1000
 # Set while `--help` lists a verb's own options.
 _OWN_ONLY = "scratchflow.own_only"
 
@@ -41,23 +44,43 @@ class GlobalOptions(_Command):
             offer_values(found)
         return found
 
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        from scratchflow.cli.help import text_lines
+
+        _write(formatter, text_lines(self.help or "", formatter.width))
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """A verb lists its own options; the global ones are one line. The top lists them all."""
+        from scratchflow.cli.help import records, rows_under
+
         ctx.meta[_OWN_ONLY] = True
         try:
-            super().format_options(ctx, formatter)
+            parameters = self.get_params(ctx)
         finally:
             del ctx.meta[_OWN_ONLY]
+        width = formatter.width
+        arguments, options = (records(parameters, ctx, kind) for kind in ("argument", "option"))
+        _write(formatter, [""])
+        groups = self.option_groups(options)
+        if arguments:
+            own = [*arguments, *groups.pop("Options", [])]
+            _write(formatter, rows_under("Arguments and options", own, width))
+        for heading, rows in groups.items():
+            _write(formatter, rows_under(heading, rows, width))
         if ctx.find_root().command is not self:
             names = ", ".join(min(option.opts, key=len) for option in _global(ctx)[:-1])
-            formatter.write(f"\nGlobal options: {names}; see `scratchflow --help`\n")
+            _write(formatter, [f"Global options: {names}; see `scratchflow --help`"])
+
+    def option_groups(self, rows: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
+        """The options as `--help` lists them, by heading."""
+        return {"Options": rows}
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         from scratchflow.cli.examples import example_lines
 
-        words = ctx.command_path.partition(" ")[2]
-        lines = "".join(f"{line}\n" for line in example_lines(words))
-        formatter.write(f"\nExamples:\n{lines}" if lines else "")
+        lines = example_lines(ctx.command_path.partition(" ")[2])
+        if lines:
+            _write(formatter, ["Examples:", *lines])
 
     def invoke(self, ctx: Any) -> Any:
         remember(ctx)
@@ -70,6 +93,20 @@ class VerbCommand(GlobalOptions, TyperCommand):
 
 class VerbGroup(GlobalOptions, TyperGroup):
     """A verb with verbs of its own; alone it shows what there is."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        from scratchflow.cli.help import rows_under
+
+        rows = [
+            (name, command.get_short_help_str(_WHOLE_SENTENCE))
+            for name in self.list_commands(ctx)
+            if (command := self.get_command(ctx, name)) is not None
+        ]
+        _write(formatter, rows_under("Commands", rows, formatter.width))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:  # completion asks with none
@@ -91,6 +128,10 @@ class VerbGroup(GlobalOptions, TyperGroup):
     def other_word(self, name: str) -> str | None:
         """The command that does what this word says elsewhere."""
         return None
+
+
+def _write(formatter: Any, lines: Iterable[str]) -> None:
+    formatter.write("".join(f"{line}\n" for line in lines))
 
 
 def remember(context: Any) -> None:

@@ -26,7 +26,8 @@ def up(
     login: Annotated[
         str,
         typer.Argument(
-            metavar="[LOGIN]", help="The login host, or a profile; a new host is set up first."
+            metavar="[LOGIN]",
+            help="A login host or profile. A new host is set up first, asking once.",
         ),
     ] = "",
     open_editor: Annotated[
@@ -38,11 +39,8 @@ def up(
     yes: Annotated[bool, YES] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[UpAndRunning]:
-    """Start working: take a node, bring the workspace there, switch the auto-backup on.
-
-    Does only what is missing, so it is always safe to run again. `scratchflow up LOGIN` on a
-    machine that knows no cluster yet sets it up first, and asks once before it saves anything; a no
-    leaves nothing behind, neither here nor on the cluster.
+    """Take a node, bring the workspace there, switch the auto-backup on.
+    Does only what is missing, so it is always safe to run again.
     """
     if local and login:
         problem = "`--local` is without a cluster, and LOGIN names one: choose one of them"

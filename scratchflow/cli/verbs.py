@@ -33,35 +33,41 @@ class Verb(msgspec.Struct, frozen=True):
     summary: str
 
 
+_SETTINGS = "Cluster and settings"
 VERBS = {
     "up": Verb("Daily", "scratchflow.cli.up", "Start working: node, workspace, auto-backup"),
     "status": Verb("Daily", "scratchflow.cli.status", "Show what is true now, and what to do next"),
+    "attach": Verb(
+        "Daily", "scratchflow.cli.attach", "Open a shell on the node, in our tmux session"
+    ),
     "open": Verb("Daily", "scratchflow.cli.open", "Open the workspace in the editor"),
     "hop": Verb("Daily", "scratchflow.cli.hop", "Move to another node, with everything"),
     "clear": Verb("Daily", "scratchflow.cli.clear", "Back up, give the node back, park the alias"),
     "create": Verb(
-        "Workspace", "scratchflow.cli.create", "Make the workspace, take a first snapshot"
+        "Workspace", "scratchflow.cli.create", "Make the workspace, or bring your files there"
     ),
     "backup": Verb("Workspace", "scratchflow.cli.backup", "Take a snapshot of the workspace"),
-    "restore": Verb("Workspace", "scratchflow.cli.restore", "Bring the workspace back"),
-    "autobackup": Verb(
-        "Workspace", "scratchflow.cli.autobackup", "Back up every 30 minutes, on the node"
+    "restore": Verb(
+        "Workspace", "scratchflow.cli.restore", "Bring the workspace or a file back, or home"
     ),
     "snapshots": Verb(
-        "Workspace", "scratchflow.cli.snapshots", "Look at, check and move snapshots"
+        "Workspace", "scratchflow.cli.snapshots", "List, compare, check and move snapshots"
     ),
-    "allocate": Verb(
-        "Cluster", "scratchflow.cli.allocate", "Take a compute node, point the ssh alias at it"
+    "autobackup": Verb(
+        "Workspace", "scratchflow.cli.autobackup", "Back up by itself, every 30 min unless set"
     ),
-    "nodes": Verb("Cluster", "scratchflow.cli.nodes", "Show nodes, what is free, which are warm"),
-    "attach": Verb("Cluster", "scratchflow.cli.attach", "Show our tmux session in this terminal"),
     "setup": Verb(
-        "Settings", "scratchflow.cli.setup", "Set up a cluster: profile, agent, ssh alias"
+        _SETTINGS, "scratchflow.cli.setup", "Set up a cluster: profile, agent, ssh alias"
     ),
-    "doctor": Verb("Settings", "scratchflow.cli.doctor", "Check every link, with its one-line fix"),
-    "profiles": Verb("Settings", "scratchflow.cli.profiles", "List, choose and add profiles"),
-    "config": Verb("Settings", "scratchflow.cli.config", "Show and change settings"),
+    "profiles": Verb(_SETTINGS, "scratchflow.cli.profiles", "List, choose and add profiles"),
+    "config": Verb(_SETTINGS, "scratchflow.cli.config", "Show and change settings"),
+    "doctor": Verb(_SETTINGS, "scratchflow.cli.doctor", "Check every link, with its one-line fix"),
+    "nodes": Verb(_SETTINGS, "scratchflow.cli.nodes", "Show nodes, what is free, which are warm"),
+    "allocate": Verb(
+        _SETTINGS, "scratchflow.cli.allocate", "Take a compute node, point the ssh alias at it"
+    ),
 }
+_WIDEST = max(map(len, VERBS))
 
 
 class Verbs(VerbGroup):
@@ -94,10 +100,17 @@ class Verbs(VerbGroup):
         return super().shell_complete(ctx, incomplete)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        from scratchflow.cli.help import rows_under
+
         for section in dict.fromkeys(verb.section for verb in VERBS.values()):
-            rows = [(name, verb.summary) for name, verb in VERBS.items() if verb.section == section]
-            with formatter.section(section):
-                formatter.write_dl(rows)
+            rows = [
+                (f"{name:<{_WIDEST}}", verb.summary)
+                for name, verb in VERBS.items()
+                if verb.section == section
+            ]
+            formatter.write(
+                "".join(f"{line}\n" for line in rows_under(section, rows, formatter.width))
+            )
 
 
 app = typer.Typer(

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import typer
 
-from scratchflow.cli.verbs import VERBS, parse
+from scratchflow.cli.help import in_one, rows_under
+from scratchflow.cli.verbs import VERBS, app, parse
 from scratchflow.model.errors import UsageInvalid
 
 
@@ -72,3 +73,61 @@ def test_a_mistyped_word_is_told_with_the_right_one(line: str, said: str) -> Non
     with pytest.raises(UsageInvalid) as caught:
         parse(line.split())
     assert str(caught.value).endswith(said)
+
+
+# A terminal of 24 rows, with the prompt that follows.
+SCREEN = 23
+# They explain more than fits: what is typed is at the end.
+LONG = {"", "create", "restore", "setup"}
+
+
+@pytest.mark.parametrize("words", sorted({*COMMANDS} - LONG))
+def test_a_help_is_seen_as_a_whole_on_a_small_terminal(words: str) -> None:
+    assert len(help_of(words).splitlines()) <= SCREEN
+
+
+def test_the_end_of_the_top_help_shows_every_command() -> None:
+    seen = help_of("").splitlines()[-SCREEN:]
+    for name, verb in VERBS.items():
+        assert any(row.split() == [name, *verb.summary.split()] for row in seen), name
+
+
+@pytest.mark.parametrize("words", sorted(LONG - {""}))
+def test_the_end_of_a_long_help_shows_every_option(words: str) -> None:
+    seen = "\n".join(help_of(words).splitlines()[-SCREEN:])
+    for name in option_names(words):
+        assert name in seen
+
+
+def option_names(words: str) -> list[str]:
+    command: Any = typer.main.get_command(app)
+    context = typer.Context(command)
+    for word in words.split():
+        command = command.get_command(context, word)
+    return [max(one.opts, key=len) for one in command.params if one.param_type_name == "option"]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_help_names_every_option_and_breaks_no_command(words: str) -> None:
+    text = help_of(words)
+    for name in option_names(words):
+        assert f"{name} " in text or f"{name}," in text
+    assert all(row.count("`") % 2 == 0 for row in text.splitlines())
+
+
+def test_options_that_share_a_line_say_both() -> None:
+    rows = [("--gpus N", "How many GPUs."), ("--cpus N", "How many cores.")]
+    assert in_one(rows) == ("--gpus, --cpus N", "How many GPUs; how many cores.")
+    rows = [("--time TIME", "How long."), ("--last", "As before.")]
+    assert in_one(rows) == ("--time TIME, --last", "How long; as before.")
+
+
+def test_a_name_that_is_too_long_has_its_text_beneath() -> None:
+    rows = [("a", "first"), ("b" * 40, "second text")]
+    assert list(rows_under("Options", rows, 48)) == [
+        "Options:",
+        f"  a{' ' * 29}  first",
+        f"  {'b' * 40}",
+        f"{' ' * 34}second text",
+    ]
+    assert list(rows_under("Options", [], 48)) == []

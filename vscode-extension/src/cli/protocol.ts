@@ -6,21 +6,21 @@ export const CLI_VERSION = "0.1.0";
 export const VERBS = [
   "up",
   "status",
+  "attach",
   "open",
   "hop",
   "clear",
   "create",
   "backup",
   "restore",
-  "autobackup",
   "snapshots",
-  "allocate",
-  "nodes",
-  "attach",
+  "autobackup",
   "setup",
-  "doctor",
   "profiles",
   "config",
+  "doctor",
+  "nodes",
+  "allocate",
 ] as const;
 export type Verb = (typeof VERBS)[number];
 
