@@ -31,7 +31,9 @@ from scratchflow.node.same_store import require_same_store
 from scratchflow.reach.node import steps_overlap
 from scratchflow.store.checks.freshness import watch
 from scratchflow.store.checks.probe import probe_store
+from scratchflow.store.checks.writable import write_failure
 from scratchflow.store.directory import find_place
+from scratchflow.store.failures import translated
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.own_scratch import require_own_scratch
@@ -97,7 +99,7 @@ def _check_same_store(at_node: NodeContext, store: Check) -> Check:
         # First: a mount that is lost leaves a directory in which other things are wrong, too.
         require_same_store(at_node)
     except ScratchflowError as error:
-        return Check(name="store", ok=False, detail=str(error), fix=error.shown_hint)
+        return _failed_store(error)
     if not store.ok:
         return store
     same = ", the same as on the login host" if at_node.store_seen else ""
@@ -256,14 +258,19 @@ def _check_store(settings: Settings, environment: Mapping[str, str]) -> list[Che
     try:
         find_place(store, settings.profile.workspace)
     except ScratchflowError as error:
-        return [Check(name="store", ok=False, detail=str(error), fix=error.shown_hint)]
+        return [_failed_store(error)]
     nearest = _nearest(store)
+    if nearest == store:
+        failed = write_failure(store)
+        return [_failed_store(failed)] if failed else _check_abilities(store)
     if os.access(nearest, os.W_OK | os.X_OK):
-        if nearest == store:
-            return _check_abilities(store)
         return [Check(name="store", ok=True, detail=f"{store} (will be made)")]
     fix = "`scratchflow config set store PATH` with a directory of yours on shared storage"
     return [Check(name="store", ok=False, detail=f"`{nearest}` is not yours to write", fix=fix)]
+
+
+def _failed_store(error: ScratchflowError) -> Check:
+    return Check(name="store", ok=False, detail=str(error), fix=error.shown_hint)
 
 
 def _check_abilities(store: Path) -> list[Check]:
@@ -271,9 +278,7 @@ def _check_abilities(store: Path) -> list[Check]:
     try:
         found = probe_store(store)
     except OSError as error:
-        detail = f"`{store}` cannot be written ({error.strerror})"
-        fix = "`scratchflow config set store PATH` with a directory of yours on shared storage"
-        return [Check(name="store", ok=False, detail=detail, fix=fix)]
+        return [_failed_store(translated(error, store))]
     limits = _limits(store, found.limits())
     detail = "; ".join([str(store), *found.dangers()])
     fix = (

@@ -22,6 +22,7 @@ from scratchflow.model.results import (
 )
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, newer_elsewhere
+from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.known import store_lost
@@ -45,6 +46,13 @@ def store_replaced_problem(
 def store_lost_problem(login: LoginHost, place: StoreDirectory) -> Iterator[Problem]:
     """An empty place where a store was before."""
     error = store_lost(login.home, place, login.host)
+    if error is not None:
+        yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+
+
+def store_unwritable_problem(place: StoreDirectory, trial: WriteTrial) -> Iterator[Problem]:
+    """A store that is full or read-only, in the words that a backup would have for it."""
+    error = trial.failure(place.directory)
     if error is not None:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
 

@@ -13,6 +13,7 @@ from scratchflow.login.problems import (
     lost_session,
     store_lost_problem,
     store_replaced_problem,
+    store_unwritable_problem,
     unreadable_snapshots,
     unsaved_others,
     workspace_behind,
@@ -41,19 +42,26 @@ from scratchflow.model.results import (
 )
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import read_verified
+from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.directory import find_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses, current, read_heartbeats
 from scratchflow.workspace.workspace import expand, find_workspace
 
 
-def look(login: LoginHost, _: Nothing = NOTHING, *, pulses: Pulses | None = None) -> StatusShown:
-    """Everything that the login host can see now. `pulses` remembers heartbeats between looks."""
+def look(
+    login: LoginHost,
+    _: Nothing = NOTHING,
+    *,
+    pulses: Pulses | None = None,
+    trial: WriteTrial | None = None,
+) -> StatusShown:
+    """Everything that the login host can see now. `pulses` and `trial` remember between looks."""
     settings = login.settings
     now = Now(pulses)
     jobs = profile_jobs(login)
     held = newest_of(jobs)
     session = _session(login)
-    stored = _stored(login, held, now)
+    stored = _stored(login, held, now, trial or WriteTrial())
     problems = [
         *job_problems(jobs, held, stored.autobackup),
         *(lost_session(session) if _wants_session(login, held) else ()),
@@ -84,7 +92,7 @@ class _Stored(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
+def _stored(login: LoginHost, held: Allocation | None, now: Now, trial: WriteTrial) -> _Stored:
     """What the store says. If it cannot be read, that is a problem to show, not an error."""
     settings, environment = login.settings, login.environment
     if held is None and settings.profile.scheduler == "none":
@@ -112,6 +120,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now) -> _Stored:
             ),
             problems=(
                 *replaced,
+                *store_unwritable_problem(place, trial),
                 *half_restored(settings, environment, heartbeat),
                 *unreadable_snapshots(catalogue),
                 *workspace_gone(workspace, held),

@@ -13,6 +13,7 @@ from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.model.events import Status
 from scratchflow.model.requests import Watch
 from scratchflow.model.results import Problem, StatusShown
+from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.heartbeats import Pulses
 
 AT_LEAST_EVERY_S = 60.0
@@ -25,9 +26,9 @@ def watch(login: LoginHost, request: Watch) -> StatusShown:
     last: StatusShown | None = None
     sent: Any = None
     sent_at = float("-inf")
-    pulses = Pulses()
+    pulses, trial = Pulses(), WriteTrial()
     while True:
-        last = _seen(login, last, pulses)
+        last = _seen(login, last, pulses, trial)
         news = _without_passing(msgspec.to_builtins(last))
         if news != sent or time.monotonic() - sent_at >= AT_LEAST_EVERY_S:
             login.emit(Status(data=msgspec.to_builtins(last)))
@@ -35,10 +36,12 @@ def watch(login: LoginHost, request: Watch) -> StatusShown:
         time.sleep(request.every_s)
 
 
-def _seen(login: LoginHost, last: StatusShown | None, pulses: Pulses) -> StatusShown:
+def _seen(
+    login: LoginHost, last: StatusShown | None, pulses: Pulses, trial: WriteTrial
+) -> StatusShown:
     """The status now. If slurmctld does not answer, that is shown as a problem."""
     try:
-        return look(login, pulses=pulses)
+        return look(login, pulses=pulses, trial=trial)
     except SlurmUnreachable as error:
         if last is None:
             raise

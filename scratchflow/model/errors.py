@@ -628,7 +628,8 @@ class NoSpace(ScratchflowError):
     message = "no space left at `{path}`: {reason}"
     hint = (
         "earlier snapshots are intact; free some space, then try again: `scratchflow snapshots prune` "
-        "removes what no rule keeps, `scratchflow snapshots prune ID` the ones that you name"
+        "removes what no rule keeps, `scratchflow snapshots prune ID` the ones that you name. If that is not "
+        "enough, `scratchflow config set store PATH` takes a directory on another file system"
     )
     retryable = True
 

@@ -17,10 +17,14 @@ from scratchflow.model.errors import NoSpace, ScratchflowError, StoreUnusable
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
+_ANOTHER = "`scratchflow config set store PATH` takes another directory on shared storage"
+_NOT_OURS = (
+    f"it must be a directory that you may write to; `ls -ld {{path}}` shows its owner, {_ANOTHER}"
+)
 _REMEDIES = {
-    errno.EACCES: "it must be a directory that you may write to; `ls -ld {path}` shows its owner",
-    errno.EPERM: "it must be a directory that you may write to; `ls -ld {path}` shows its owner",
-    errno.EROFS: "it is mounted read-only here; set `store` in the profile to a place you may write to",
+    errno.EACCES: _NOT_OURS,
+    errno.EPERM: _NOT_OURS,
+    errno.EROFS: f"it is mounted read-only here; your cluster's staff may know until when, {_ANOTHER}",
     errno.ENOTDIR: "set `store` in the profile to a directory",
     errno.EFBIG: "a file size limit stands in the way; `ulimit -f` shows it",
 }
