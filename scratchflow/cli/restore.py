@@ -47,7 +47,10 @@ def restore(
     ] = None,
     replace: Annotated[
         bool,
-        typer.Option("--replace", help="Move an unknown workspace aside instead of refusing."),
+        typer.Option(
+            "--replace",
+            help="Move an unknown workspace aside instead of refusing; with `--to`, files that differ.",
+        ),
     ] = False,
     abandon: Annotated[
         bool,
@@ -63,7 +66,9 @@ def restore(
     the difference, after a safety snapshot of whatever no snapshot holds yet. What could not be
     saved is not replaced: it stays as `NAME.before-ID`, or the restore refuses.
 
-    `--to laptop:DIR` takes files home, to the machine that you type on; it needs no node.
+    `--to laptop:DIR` takes files home, to the machine that you type on; it needs no node. `--path
+    results/a.csv` becomes `DIR/results/a.csv`. What an earlier take-home put there and nobody changed is
+    brought up to date; a file that differs is named, and nothing is changed.
     """
     if abandon and (snapshot != LATEST or paths or to or source or replace):
         problem = "`--abandon` takes no snapshot, and no option but `--dry-run`"
@@ -74,7 +79,10 @@ def restore(
 
     here = on_laptop(to) if to is not None else None
     if here is not None:
-        _check_taken_home(here, context.command_path, source=source, replace=replace)
+        _check_taken_home(here, context.command_path, source=source)
+    if to is not None and replace and not paths:
+        problem = "`--to` with `--replace` needs `--path`; `--path .` is the whole workspace"
+        raise UsageInvalid(problem=problem, command=context.command_path)
     request = Restore(
         snapshot=snapshot,
         paths=tuple(paths or ()),
@@ -97,12 +105,12 @@ def restore(
     return Call("restore", run, _shown)
 
 
-def _check_taken_home(here: str, command: str, *, source: str | None, replace: bool) -> None:
+def _check_taken_home(here: str, command: str, *, source: str | None) -> None:
     problem = ""
     if not here:
         problem = "`laptop:` needs a directory, like `laptop:~/results`"
-    elif source is not None or replace:
-        problem = "`--to laptop:DIR` goes with neither `--from` nor `--replace`"
+    elif source is not None:
+        problem = "`--to laptop:DIR` and `--from` exclude each other"
     if problem:
         raise UsageInvalid(problem=problem, command=command)
 

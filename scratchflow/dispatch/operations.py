@@ -83,6 +83,7 @@ ON_NODE = {
     "snapshots send": OnNode(
         requests.Send, "scratchflow.node.send:send_snapshot", needs_scratch=False
     ),
+    "snapshots newer": OnNode(requests.Newer, "scratchflow.node.restore.unsaved:find_newer"),
     "snapshots import": OnNode(requests.Import, "scratchflow.node.transfer:requested_import"),
 }
 

@@ -9,16 +9,28 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, at_workspace, cluster_of, is_here
 from scratchflow.flows.bring import absolute
-from scratchflow.model.errors import FileFailed, FileTaken, StreamBroken, TargetFull
-from scratchflow.model.events import Data, Emit, Event
-from scratchflow.model.requests import Export, Restore, Send
-from scratchflow.model.results import Restored, SnapshotExported, SnapshotSent
+from scratchflow.model.errors import (
+    FileFailed,
+    FileTaken,
+    PathMissing,
+    PathUnsaved,
+    ScratchflowError,
+    StreamBroken,
+    TargetFull,
+)
+from scratchflow.model.events import Data, Emit, Event, Warned
+from scratchflow.model.requests import Export, Newer, Restore, Send
+from scratchflow.model.results import NewerFound, Restored, SnapshotExported, SnapshotSent
 from scratchflow.model.text import printable
+
+if TYPE_CHECKING:
+    from scratchflow.node.restore.beside import PutBeside
 
 
 def restore_here(caller: Caller, request: Restore, directory: str, emit: Emit) -> Restored:
@@ -43,7 +55,11 @@ def restore_here(caller: Caller, request: Restore, directory: str, emit: Emit) -
 def _fetch(cluster: Cluster, request: Restore, target: Path, emit: Emit) -> Restored:
     started_s = time.monotonic()
     asked = Send(snapshot=request.snapshot, paths=request.paths, dry_run=True, zone=request.zone)
-    found = cluster.at_workspace("snapshots send", asked, SnapshotSent)
+    try:
+        found = cluster.at_workspace("snapshots send", asked, SnapshotSent)
+    except PathMissing as error:
+        raise _unsaved(cluster, request, error) from None
+    _warn_of_newer(cluster, request, found.snapshot, emit)
     restored = Restored(
         snapshot=found.snapshot,
         mode="full",
@@ -58,39 +74,81 @@ def _fetch(cluster: Cluster, request: Restore, target: Path, emit: Emit) -> Rest
     )
     if request.dry_run:
         return restored
-    files, size_bytes = _receive_into(cluster, found.snapshot, request.paths, target, emit)
+    put = _receive_into(cluster, found.snapshot, request, target, emit)
     took_s = round(time.monotonic() - started_s, 3)
     return msgspec.structs.replace(
-        restored, written_files=files, written_bytes=size_bytes, duration_s=took_s
+        restored,
+        mode="full" if put.is_news else "nothing",
+        written_files=put.files,
+        written_bytes=put.bytes,
+        moved_aside=put.moved_aside,
+        duration_s=took_s,
     )
 
 
+def _newer(cluster: Cluster, request: Restore, snapshot: str) -> NewerFound | None:
+    """What the node has newer of the paths; None when no node is held, or it does not say."""
+    if not request.paths or request.snapshot != "latest":
+        return None
+    asked = Newer(snapshot=snapshot, paths=request.paths)
+    try:
+        return cluster.at_workspace("snapshots newer", asked, NewerFound, emit=lambda _: None)
+    except ScratchflowError:  # what is in the store can be taken home all the same
+        return None
+
+
+def _unsaved(cluster: Cluster, request: Restore, error: PathMissing) -> ScratchflowError:
+    """The same error, or the one that says that the path is in the workspace."""
+    found = _newer(cluster, request, request.snapshot)
+    if found is None or not found.unsaved:
+        return error
+    return PathUnsaved(snapshot=found.snapshot, path=found.unsaved[0])
+
+
+def _warn_of_newer(cluster: Cluster, request: Restore, snapshot: str, emit: Emit) -> None:
+    from scratchflow.node.restore.unsaved import NEWER, words_of
+
+    found = _newer(cluster, request, snapshot)
+    message = words_of(found) if found else ""
+    if message:
+        emit(Warned(code=NEWER, message=message))
+
+
 def _receive_into(
-    cluster: Cluster, snapshot: str, paths: tuple[str, ...], target: Path, emit: Emit
-) -> tuple[int, int]:
+    cluster: Cluster, snapshot: str, request: Restore, target: Path, emit: Emit
+) -> PutBeside:
     """Takes the archive in beside the target first: the files appear when all of it is there, and whole."""
     from scratchflow.archive.read.reader import open_index
     from scratchflow.disk.building import building_beside, sweep_beside
     from scratchflow.node.progress import Notifier
-    from scratchflow.node.restore.elsewhere import build, extract_part
+    from scratchflow.node.restore.beside import Beside, PutBeside, put_beside
+    from scratchflow.node.restore.elsewhere import build
     from scratchflow.node.restore.source import Source
 
     notify = Notifier(emit, wants_items=cluster.caller.verbose)
     with _errors_at(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        sweep_beside(target.parent)
-        with building_beside(target, os.urandom(4).hex()) as room:
+        # What is to be put beside other files is built among them: above them nothing need be ours.
+        place = target / "received" if request.paths else target
+        place.parent.mkdir(parents=True, exist_ok=True)
+        sweep_beside(place.parent)
+        with building_beside(place, os.urandom(4).hex()) as room:
             archive = room / "received.tar.lz4"
             with archive.open("xb", buffering=0) as file:
-                asked = Send(snapshot=snapshot, paths=paths)
+                asked = Send(snapshot=snapshot, paths=request.paths)
                 _receive(cluster, asked, file.fileno(), emit)
             index = open_index(archive)
             source = Source(snapshot, index, index.roots, lambda _: archive)
-            if paths:
-                extracted = extract_part(source, target, notify, None)
-            else:
+            if not request.paths:
                 extracted = build(source, target, notify, os.urandom(4).hex())
-    return extracted.files, extracted.bytes
+                return PutBeside(extracted.files, extracted.bytes)
+            where = Beside(
+                target=target,
+                workspace=cluster.settings.profile.workspace,
+                token=os.urandom(4).hex(),
+                aside_id=snapshot,
+                replace=request.replace,
+            )
+            return put_beside(source, where, notify, None)
 
 
 def export_here(caller: Caller, request: Export, file: str, emit: Emit) -> SnapshotExported:

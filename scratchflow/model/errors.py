@@ -816,6 +816,17 @@ class PathMissing(ScratchflowError):
     hint = "paths are relative to the workspace, like `src/main.py`; `scratchflow snapshots show {snapshot} .` lists what it holds"
 
 
+class PathUnsaved(ScratchflowError):
+    """The workspace has the path, and no snapshot has it yet."""
+
+    code = "snapshot.path_unsaved"
+    exit_code = 30
+    message = (
+        "snapshot `{snapshot}` has no `{path}`; the workspace has it, made since that snapshot"
+    )
+    hint = "`scratchflow backup` saves it; then run this command again"
+
+
 class TargetNotEmpty(ScratchflowError):
     """The restore target holds files that scratchflow does not know."""
 
@@ -823,6 +834,17 @@ class TargetNotEmpty(ScratchflowError):
     exit_code = 35
     message = "`{target}` is not empty, and its content is in no snapshot known here"
     hint = "`--replace` moves it aside first; `--to DIR` restores somewhere else"
+
+
+class TargetDiffers(ScratchflowError):
+    """Files in the directory that `--to` names are neither the snapshot's nor from an earlier take-home."""
+
+    code = "restore.target_differs"
+    exit_code = 35
+    message = (
+        "`{target}` has other files where the snapshot has {count}: {paths}; nothing was changed"
+    )
+    hint = "`--replace` keeps each of them as `NAME.before-ID`; or name another directory"
 
 
 class ShrinkGuard(ScratchflowError):

@@ -165,6 +165,13 @@ class Send(NamingDryRun, frozen=True):
     paths: tuple[str, ...] = ()
 
 
+class Newer(Naming, frozen=True, kw_only=True):
+    """`snapshots newer`: what the workspace has newer than a snapshot, of some paths."""
+
+    snapshot: str
+    paths: tuple[str, ...]
+
+
 class Export(NamingDryRun, frozen=True, kw_only=True):
     """`snapshots export`."""
 

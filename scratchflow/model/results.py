@@ -321,6 +321,18 @@ class SnapshotSent(Result, frozen=True):
     sha256: str = ""
 
 
+class NewerFound(Result, frozen=True):
+    """`snapshots newer`: what the workspace has newer than a snapshot, of some paths."""
+
+    snapshot: str
+    host: str
+    changed: int = 0
+    changed_paths: list[str] = []
+    """The first of them."""
+    unsaved: list[str] = []
+    """Paths, as they were asked for, that are in the workspace and not in the snapshot."""
+
+
 class SnapshotExported(Result, frozen=True):
     """`snapshots export`: one plain full `.tar.lz4`."""
 
@@ -834,5 +846,6 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "snapshots unkeep": SnapshotsMarked,
     "snapshots export": SnapshotExported,
     "snapshots send": SnapshotSent,
+    "snapshots newer": NewerFound,
     "snapshots import": SnapshotImported,
 }

@@ -80,9 +80,9 @@ def test_results_come_home_when_the_node_is_gone(
 
     part = tmp_path / "part"
     laptop.data("restore", "--path", "work/src", "--to", f"laptop:{part}")
-    assert (part / "work/src/again").read_text() == "result\n"
-    assert (part / "work/src/same").read_bytes() == (project / "src/same").read_bytes()
-    assert not (part / "work/result").exists()
+    assert (part / "src/again").read_text() == "result\n"
+    assert (part / "src/same").read_bytes() == (project / "src/same").read_bytes()
+    assert not (part / "result").exists()
 
     file = tmp_path / "all.tar.lz4"
     exported = laptop.data("snapshots", "export", f"laptop:{file}")
@@ -174,3 +174,30 @@ def test_what_the_laptop_lacks_is_told_before_a_node_is_asked(
     assert "laptop:nothing" in relative["message"]
     (tmp_path / "there").mkdir()
     assert laptop.outcome("create", "--from", f"laptop:{tmp_path}")["code"] == "allocation.missing"
+
+
+def test_what_the_node_has_newer_than_the_snapshot_is_told(
+    laptop: Laptop, project: Path, tmp_path: Path
+) -> None:
+    laptop.data("allocate")
+    laptop.data("create", "--from", f"laptop:{project}")
+    laptop.ssh(f"echo one > {WORK}/result.csv")
+    home = tmp_path / "home"
+    take = ("restore", "--path", "result.csv", "--to", f"laptop:{home}")
+    refused = laptop.outcome(*take)
+    assert (refused["code"], refused["exit_code"]) == ("snapshot.path_unsaved", 30)
+    assert "`scratchflow backup` saves it" in refused["hint"]
+    laptop.data("backup")
+    laptop.data(*take)
+    assert (home / "result.csv").read_text() == "one\n"
+    laptop.ssh(f"echo twice > {WORK}/result.csv")
+    done = laptop.run(*take)
+    assert "1 file (`result.csv`) changed on" in done.stderr
+    assert (home / "result.csv").read_text() == "one\n"
+    laptop.data("backup")
+    again = laptop.run(*take)
+    assert "changed on" not in again.stderr
+    assert (home / "result.csv").read_text() == "twice\n"
+    (home / "result.csv").write_text("edited here")
+    assert laptop.data(*take, "--replace")["moved_aside"]
+    assert (home / "result.csv").read_text() == "twice\n"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.extract import Extracted
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.trees import is_empty_or_missing, rename_new
@@ -14,8 +13,18 @@ from scratchflow.model.results import Restored
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.beside import Beside, put_beside
 from scratchflow.node.restore.source import RestoreOptions, Source
-from scratchflow.node.restore.steps import chosen_part, extract_from, foretell_part, summary
+from scratchflow.node.restore.steps import (
+    Mode,
+    aside_id,
+    chosen_part,
+    extract_from,
+    foretell_part,
+    summary,
+)
+from scratchflow.node.restore.unsaved import NEWER, newer_than, words_of
+from scratchflow.store.catalogue import LATEST
 
 
 def restore_elsewhere(
@@ -25,22 +34,28 @@ def restore_elsewhere(
     select = chosen_part(context, source, options)
     if not options.paths and not is_empty_or_missing(target):
         raise FileTaken(path=target)
+    if options.paths and options.snapshot == LATEST and source.manifest:
+        newer = words_of(newer_than(context, source.index, options.paths))
+        if newer:
+            notify.warn(NEWER, b"", newer)
     if options.dry_run:
         return foretell_part(context, notify, source, select, target)
-    if options.paths:
-        extracted = extract_part(source, target, notify, select)
-    else:
-        extracted = build(source, target, notify, context.token(4))
     shown = printable(target)
-    return summary(context, source, "full", extracted.files, extracted.bytes, target=shown)
-
-
-def extract_part(
-    source: Source, target: Path, notify: Notifier, select: Selection | None
-) -> Extracted:
-    """A part of it, beside whatever is in the target; nothing there is replaced."""
-    target.mkdir(parents=True, exist_ok=True)
-    return extract_from(source, target, notify, select, masked=True)
+    if not options.paths:
+        extracted = build(source, target, notify, context.token(4))
+        return summary(context, source, "full", extracted.files, extracted.bytes, target=shown)
+    where = Beside(
+        target=target,
+        workspace=context.workspace.name,
+        token=context.token(4),
+        aside_id=aside_id(context, source),
+        replace=options.replace,
+    )
+    put = put_beside(source, where, notify, select)
+    mode: Mode = "full" if put.is_news else "nothing"
+    return summary(
+        context, source, mode, put.files, put.bytes, target=shown, moved_aside=put.moved_aside
+    )
 
 
 def build(source: Source, target: Path, notify: Notifier, token: str) -> Extracted:

@@ -18,6 +18,7 @@ from scratchflow.archive.restore.extract import Existing, Extracted, extract
 from scratchflow.archive.scan.cache import recheck_flags
 from scratchflow.model.errors import (
     PathMissing,
+    PathUnsaved,
 )
 from scratchflow.model.results import Restored
 from scratchflow.model.snapshot import is_snapshot_id
@@ -29,10 +30,12 @@ from scratchflow.node.restore.source import (
     RestoreOptions,
     Source,
 )
+from scratchflow.node.restore.unsaved import is_in_workspace
 from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import PreparedScan
 from scratchflow.node.snapshot.take import Saved, save_workspace
+from scratchflow.store.catalogue import LATEST
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.sweep import sweep
 
@@ -103,7 +106,10 @@ def chosen_part(context: NodeContext, source: Source, options: RestoreOptions) -
     paths = [path.removeprefix(scratch) for path in options.paths]
     select = Selection(source.index, paths, within=context.workspace.name)
     if select.unmatched:
-        raise PathMissing(snapshot=source.id, path=select.unmatched[0])
+        missing = select.unmatched[0]
+        is_unsaved = options.snapshot == LATEST and is_in_workspace(context, missing)
+        error = PathUnsaved if is_unsaved and source.manifest else PathMissing
+        raise error(snapshot=source.id, path=missing)
     return select
 
 

@@ -67,7 +67,7 @@ def test_there_and_back_without_a_cluster(tmp_path: Path, project: Path) -> None
     data(tmp_path, "restore", "--to", "laptop:back")
     assert tree_digest(tmp_path / "back/work") == tree_digest(project)
     data(tmp_path, "restore", "--path", "work/src", "--to", "laptop:~/part")
-    assert (tmp_path / "part/work/src/same").read_bytes() == (project / "plain").read_bytes()
+    assert (tmp_path / "part/src/same").read_bytes() == (project / "plain").read_bytes()
     exported = data(tmp_path, "snapshots", "export", "laptop:all.tar.lz4")
     assert exported["path"] == str(tmp_path / "all.tar.lz4")
 
@@ -81,7 +81,7 @@ def test_there_and_back_without_a_cluster(tmp_path: Path, project: Path) -> None
         (["create", "--from", "ext::sh -c x"], "neither a directory nor a git URL"),
         (["create", "--from", "-x"], "neither a directory nor a git URL"),
         (["restore", "--to", "laptop:"], "needs a directory"),
-        (["restore", "--to", "laptop:x", "--from", "y"], "goes with neither"),
+        (["restore", "--to", "laptop:x", "--from", "y"], "exclude each other"),
         (["snapshots", "export", "laptop:"], "needs a file"),
     ],
 )

@@ -91,6 +91,7 @@ export interface Results {
   "snapshots unkeep": SnapshotsMarked;
   "snapshots export": SnapshotExported;
   "snapshots send": SnapshotSent;
+  "snapshots newer": NewerFound;
   "snapshots import": SnapshotImported;
 }
 
@@ -418,6 +419,15 @@ export interface Manifest {
   unsaved_paths?: Array<string>;
   shrunk?: boolean;
   duration_s?: number;
+}
+
+/** `snapshots newer`: what the workspace has newer than a snapshot, of some paths. */
+export interface NewerFound {
+  snapshot: string;
+  host: string;
+  changed?: number;
+  changed_paths?: Array<string>;
+  unsaved?: Array<string>;
 }
 
 /** `hold`: the node that the login host holds for us, and what the laptop needs to get there. */

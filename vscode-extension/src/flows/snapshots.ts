@@ -127,10 +127,16 @@ async function fetch(context: Context, { snapshot, path }: FileRef): Promise<str
   try {
     await runWithProgress(context, 'restore', { title, args });
   } catch (error) {
-    // It was fetched before, and a snapshot never changes.
-    if (problemOf(error).code !== 'restore.target_not_empty') throw error;
+    // It was fetched before, and somebody changed that copy: theirs stays.
+    if (problemOf(error).code !== 'restore.target_differs') throw error;
   }
-  return posix.join(place, path);
+  return posix.join(place, withoutWorkspace(context, path));
+}
+
+/** Where `restore --path … --to` puts a path: the workspace's own name is left out. */
+function withoutWorkspace({ store }: Context, path: string): string {
+  const name = posix.basename(store.picture.status?.workspace.path ?? '/tmp/work');
+  return path.startsWith(`${name}/`) ? path.slice(name.length + 1) : path;
 }
 
 /** Beside the workspace: there is room, only the user reads, and it goes when the node does. */

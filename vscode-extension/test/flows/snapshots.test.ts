@@ -49,7 +49,7 @@ test('a diff lists what changed; a changed file is shown in both versions', asyn
     ),
   );
   expect(editor.seen.at(-1)).toContain(
-    `compare: ${placeOf(ID)}/work/docs/format.md ${placeOf('20261115T060555Z-c46201')}/work/docs/format.md compile_machine: format.md`,
+    `compare: ${placeOf(ID)}/docs/format.md ${placeOf('20261115T060555Z-c46201')}/docs/format.md compile_machine: format.md`,
   );
 });
 
@@ -57,12 +57,12 @@ test('a file is compared with the one in the workspace, over the alias', async (
   const { context, editor } = lab({ restore: playing('restore-file') }, {}, WITH_NODE);
   await flows.compareFile(context, FILE);
   expect(editor.seen.at(-1)).toBe(
-    `compare: ${placeOf(ID)}/work/docs/format.md /scratch/alice/work/docs/format.md compile_machine: format.md: ${snapshotName(ID, Date.now())} ↔ now`,
+    `compare: ${placeOf(ID)}/docs/format.md /scratch/alice/work/docs/format.md compile_machine: format.md: ${snapshotName(ID, Date.now())} ↔ now`,
   );
 });
 
-test('a file that was fetched before is not fetched again', async () => {
-  const there = { steps: [{ hello: true }, failure('restore.target_not_empty', 'not empty')] };
+test('a copy that was fetched before and changed since stays', async () => {
+  const there = { steps: [{ hello: true }, failure('restore.target_differs', 'others there')] };
   const { context, editor } = lab({ restore: there }, {}, WITH_NODE);
   await flows.compareFile(context, FILE);
   expect(editor.seen.at(-1)).toContain('compare: ');

@@ -25,13 +25,13 @@ def saved(desk: Desk) -> Desk:
 @pytest.mark.parametrize(
     ("pattern", "restored"),
     [
-        ("src/main.py", ["work/src/main.py"]),
-        ("./src/main.py", ["work/src/main.py"]),
-        ("src", ["work/src/b/util.py", "work/src/main.py"]),
-        ("src/*.py", ["work/src/b/util.py", "work/src/main.py"]),
-        ("work/src/main.py", ["work/src/main.py"]),
-        ("work/notes", ["work/notes"]),  # from scratch down comes first
-        ("work/work/notes", ["work/work/notes"]),
+        ("src/main.py", ["src/main.py"]),
+        ("./src/main.py", ["src/main.py"]),
+        ("src", ["src/b/util.py", "src/main.py"]),
+        ("src/*.py", ["src/b/util.py", "src/main.py"]),
+        ("work/src/main.py", ["src/main.py"]),
+        ("work/notes", ["notes"]),  # from scratch down comes first
+        ("work/work/notes", ["work/notes"]),
     ],
 )
 def test_what_a_path_means(saved: Desk, tmp_path: Path, pattern: str, restored: list[str]) -> None:
@@ -43,7 +43,7 @@ def test_what_a_path_means(saved: Desk, tmp_path: Path, pattern: str, restored: 
 
 def test_a_whole_path_of_this_machine_is_one_of_its_workspace(saved: Desk, tmp_path: Path) -> None:
     saved.restore(paths=(str(saved.work / "src/main.py"),), to=tmp_path / "out")
-    assert (tmp_path / "out/work/src/main.py").read_text() == "work/src/main.py"
+    assert (tmp_path / "out/src/main.py").read_text() == "work/src/main.py"
 
 
 @pytest.mark.parametrize("pattern", ["main.py", "../src", "/src/none", "*.c"])

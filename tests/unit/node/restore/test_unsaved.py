@@ -1,0 +1,74 @@
+"""What the workspace has newer than a snapshot is told before an older version is taken for it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import PathMissing, PathUnsaved
+from scratchflow.model.requests import Newer
+from scratchflow.model.results import NewerFound
+from scratchflow.node.restore.unsaved import NEWER, find_newer, is_in_workspace, words_of
+from tests.unit.conftest import Desk
+
+
+def newer(desk: Desk, *paths: str) -> NewerFound:
+    return find_newer(desk.context, desk.notify, Newer(snapshot="latest", paths=paths))
+
+
+def test_a_file_that_changed_since_is_named_and_one_that_did_not_is_not(desk: Desk) -> None:
+    desk.write("work/result.csv", "one")
+    snapshot = desk.backup().snapshot
+    assert newer(desk, "result.csv", "src").changed == 0
+    desk.write("work/result.csv", "two")  # of the same size
+    os.utime(desk.work / "result.csv", ns=(1, 1))
+    found = newer(desk, "result.csv", "src")
+    assert (found.changed, found.changed_paths) == (1, ["result.csv"])
+    assert (found.snapshot, found.host) == (snapshot, desk.context.node)
+    assert newer(desk, "work/*.csv").changed == 1
+    assert newer(desk, "src").changed == 0
+    (desk.work / "result.csv").unlink()
+    assert newer(desk, "result.csv").changed == 0, "the snapshot has the newest of it"
+
+
+def test_the_words_name_the_first_files_and_what_to_do() -> None:
+    found = NewerFound(snapshot="s", host="node-1", changed=5, changed_paths=["a", "b", "c"])
+    words = words_of(found)
+    assert words.startswith("5 files (`a`, `b`, `c`, …) changed on `node-1` since snapshot s")
+    assert "`scratchflow backup`" in words
+    assert words_of(NewerFound(snapshot="s", host="node-1")) == ""
+
+
+def test_a_file_made_since_is_known_to_be_in_the_workspace(desk: Desk, tmp_path: Path) -> None:
+    old = str(desk.backup().snapshot)
+    desk.write("work/late.csv")
+    assert newer(desk, "late.csv", "no.csv").unsaved == ["late.csv"]
+    for to in (None, tmp_path / "out"):
+        with pytest.raises(PathUnsaved) as caught:
+            desk.restore(paths=("late.csv",), to=to)
+        assert "`scratchflow backup` saves it" in caught.value.shown_hint
+    with pytest.raises(PathMissing):
+        desk.restore(paths=("no.csv",))
+    with pytest.raises(PathMissing):
+        desk.restore(old, paths=("late.csv",))
+
+
+@pytest.mark.parametrize("path", ["", ".", "..", "../other", "/etc/passwd", "src/../../other"])
+def test_only_paths_of_the_workspace_are_looked_for(desk: Desk, path: str) -> None:
+    desk.write("other/file")
+    found = is_in_workspace(desk.context, path)
+    assert found is (path == ".")
+    assert is_in_workspace(desk.context, "README")
+    assert is_in_workspace(desk.context, "work/README")
+    assert is_in_workspace(desk.context, str(desk.work / "README"))
+
+
+def test_a_restore_elsewhere_on_the_node_warns_too(desk: Desk, tmp_path: Path) -> None:
+    old = str(desk.backup().snapshot)
+    desk.write("work/README", "newer")
+    desk.restore(paths=("README",), to=tmp_path / "one")
+    assert desk.warnings == [NEWER]
+    desk.restore(old, paths=("README",), to=tmp_path / "two")
+    assert desk.warnings == [NEWER], "an older one was asked for"
