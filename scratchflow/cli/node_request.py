@@ -43,6 +43,10 @@ class NodeRequest(msgspec.Struct, frozen=True):
             dry_run=dry_run,
         )
 
+    def foretold(self) -> Hold:
+        """The request of a dry run, for which no profile needs to be there."""
+        return Hold(node=self.node, warm=self.warm, dry_run=True)
+
     def say_if_unused(self, emit: Emit, node: str | None, job_id: int | None) -> None:
         """A node that is held already has the resources it was granted with."""
         if not self.flags:

@@ -136,6 +136,7 @@ def shown(done: ClusterSetUp) -> Iterator[str]:
     if done.dry_run:
         yield f"would set up `{printable(done.login)}` as profile `{done.profile}`"
         yield from map(Whole, filter(None, [done.config_diff, done.ssh_config_diff]))
+        yield Whole(f"`scratchflow up` would then run: {printable(done.command)}")
         return
     yield from map(printable, done.shared)
     if done.is_default:

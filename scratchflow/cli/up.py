@@ -49,11 +49,16 @@ def up(
     who = caller(context)
 
     def run(emit: Emit) -> UpAndRunning:
-        from scratchflow.flows.setup.which import ready_to_work
+        from scratchflow.flows.setup.which import foretold_set_up, ready_to_work
+        from scratchflow.flows.up import foretold_with_set_up
         from scratchflow.flows.up import up as flow
 
         asker = TerminalAsker(emit, may_ask=who.may_ask and not dry_run, yes=yes and not dry_run)
-        ready = ready_to_work(who, emit, login, asker, local=local, dry_run=dry_run)
+        if dry_run and not local:
+            planned = foretold_set_up(who, emit, login, asker, wanted.foretold())
+            if planned is not None:
+                return foretold_with_set_up(planned)
+        ready = ready_to_work(who, emit, login, asker, local=local)
         request = wanted.hold(ready.settings(), dry_run=dry_run)
         now = flow(ready, emit, request, run_editor=open_editor)
         if now.reused:
@@ -65,6 +70,9 @@ def up(
 
 def _shown(now: UpAndRunning) -> Iterator[str]:
     if now.dry_run:
+        if now.set_up_first:
+            host = printable(now.set_up_first)
+            yield f"would set up `{host}` with these values, after one question"
         runs = f"would run: {printable(now.command)}"
         yield Whole(runs) if now.command else "there is a node already"
         yield "then restore or create the workspace and switch the auto-backup on, where missing"

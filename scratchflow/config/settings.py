@@ -76,9 +76,10 @@ def file_profiles(asked: Asked, environment: Mapping[str, str]) -> dict[str, _Ta
     return tables
 
 
-def settings_in(text: str, path: Path, name: str) -> Settings:
-    """One profile of a text that is not in the file yet."""
-    return _settings(text, path, Asked(profile=name), {})
+def settings_in(text: str, path: Path, name: str, asked: Asked | None = None) -> Settings:
+    """One profile of a text that is not in the file yet, with what `asked` lays over it."""
+    asked = msgspec.structs.replace(asked or Asked(), profile=name)
+    return _settings(text, path, asked, {})
 
 
 def _settings(

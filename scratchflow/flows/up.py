@@ -11,6 +11,8 @@ from scratchflow.model.requests import Hold, Settle, SwitchOn
 from scratchflow.model.results import (
     Allocated,
     AutobackupSwitched,
+    ClusterSetUp,
+    EditorOpened,
     Settled,
     StatusShown,
     UpAndRunning,
@@ -43,6 +45,25 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         editor=editor,
         changed=allocated is not None or settled.action != "nothing" or autobackup.changed,
         reused=allocated is None or allocated.reused,
+    )
+
+
+def foretold_with_set_up(planned: ClusterSetUp) -> UpAndRunning:
+    """`up --dry-run` on a machine where the cluster has to be set up first."""
+    values = {one.key: one.value for one in planned.values}
+    workspace = f"{values.get('scratch', '')}/{values.get('workspace', '')}"
+    return UpAndRunning(
+        job_id=None,
+        node=None,
+        end_time=None,
+        alias=values.get("alias"),
+        workspace=None,
+        autobackup=None,
+        editor=EditorOpened(path=workspace, command=[], link="", opened=False),
+        changed=True,
+        command=planned.command,
+        set_up_first=planned.login,
+        dry_run=True,
     )
 
 

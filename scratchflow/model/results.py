@@ -646,6 +646,8 @@ class UpAndRunning(Result, frozen=True):
     reused: bool = False
     """The node was held already."""
     command: str = ""
+    set_up_first: str = ""
+    """In a dry run: the login host that would be set up before."""
     dry_run: bool = False
 
 
@@ -769,6 +771,8 @@ class ClusterSetUp(Result, frozen=True):
     shared: list[str] = []
     is_default: bool = True
     default_profile: str = ""
+    # In a dry run: what `up` would ask Slurm for.
+    command: str = ""
     dry_run: bool = False
 
 

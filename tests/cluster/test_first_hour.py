@@ -382,6 +382,24 @@ def test_remove_says_what_it_left_and_status_does_not_bring_the_agent_back(
         assert terminal.end() == 2
 
 
+def test_a_dry_run_of_up_shows_the_set_up_and_what_comes_after_it(newcomer: Newcomer) -> None:
+    before = newcomer.files()
+    with newcomer.types("up", "login", "--dry-run", "--cpus", "2") as terminal:
+        assert terminal.end() == 0
+        rows = steady(terminal.all_rows)
+        text = "".join(terminal.all_rows)
+    assert rows[0] == CONNECTED
+    assert rows[1] == "✓ agent: runs on the cluster; it goes again after this dry run"
+    for row in ("partition debug Slurm's default; others: gpu", *REACHED[2:]):
+        assert row in rows
+    assert "the agent is gone from `login` again" in rows
+    assert "would set up `login` with these values" in text
+    assert "would run: salloc" in text
+    assert "--cpus-per-task=2" in text
+    assert newcomer.files() == before
+    assert newcomer.on_cluster() == ""
+
+
 def test_remove_finds_an_agent_that_a_killed_setup_left(newcomer: Newcomer) -> None:
     """No profile was written: only the host can say that something is there."""
     with newcomer.types("setup", "login") as terminal:

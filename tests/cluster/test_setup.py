@@ -63,6 +63,8 @@ def test_a_dry_run_reaches_the_cluster_and_changes_nothing(
     assert "+gpus = 2" in done["data"]["config_diff"]
     assert "scratchflow.d/*.conf" in done["data"]["ssh_config_diff"]
     assert "[profiles.mini]" in done["data"]["config_diff"]
+    assert '+time = "00:10:00"' in done["data"]["config_diff"]  # as Slurm's partition allows
+    assert done["data"]["command"].startswith("salloc ")
     assert laptop.files() == before
     assert minicluster.login("ls", "-A", ".local/share/scratchflow", check=False).stdout == ""
 

@@ -40,7 +40,15 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Checked, Emit, Log, Progress
 from scratchflow.model.profile import Profile
-from scratchflow.model.results import Check, ChecksDone, ClusterSetUp, SetupValue, Surveyed
+from scratchflow.model.requests import Hold
+from scratchflow.model.results import (
+    Check,
+    ChecksDone,
+    ClusterSetUp,
+    NodeHeld,
+    SetupValue,
+    Surveyed,
+)
 from scratchflow.reach.login import ask_agent
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias, read_alias
@@ -69,6 +77,8 @@ class SetupOptions(msgspec.Struct, frozen=True):
     make_default: bool = False
     offer_key: bool = False
     dry_run: bool = False
+    # What a dry run asks about the node that `up` would take.
+    request: Hold = Hold()
 
 
 class _Draft(msgspec.Struct, frozen=True):
@@ -129,17 +139,50 @@ def set_up(
         settings, environment, emit, asker, may_ask=may_ask, offer_key=options.offer_key
     ) as transport:
         reached_by = transport.describe()
-        if options.dry_run:
-            return _result(draft, known, reached_by, None, ssh_plan.diff, [])
-        with agent_on_trial(settings, transport, emit) as trial:
+        with agent_on_trial(settings, transport, emit, _agent_words(options, asker)) as trial:
             seen = _survey(transport, settings, emit)
             draft = _draft(place, known, options, seen)
+            if options.dry_run:
+                checks = _foretold_checks(draft, transport, seen, emit)
+                command = _foretold_command(draft, asked, options.request, transport, emit)
+                done = _result(draft, known, reached_by, trial.installed, ssh_plan.diff, checks)
+                return msgspec.structs.replace(done, command=command, dry_run=True)
             draft, checks = _agree(draft, transport, seen, ssh_plan, emit, asker)
             trial.keep()
     diff = draft.edit().diff(place)
     checks += _write(draft, ssh_plan, emit)
     done = _result(draft, known, reached_by, trial.installed, ssh_plan.diff, checks)
     return msgspec.structs.replace(done, config_diff=diff)
+
+
+def _agent_words(options: SetupOptions, asker: Asker) -> str:
+    if options.dry_run:
+        return "runs on the cluster; it goes again after this dry run"
+    if asker.can_ask:
+        return "runs on the cluster; it goes again if you say no"
+    return "installed in your home on the cluster"
+
+
+def _foretold_checks(
+    draft: _Draft, transport: Transport, seen: Surveyed, emit: Emit
+) -> list[Check]:
+    """Shows the profile as it would be asked about; raises what would stop a real run."""
+    checks = _checked(draft, transport, emit, set())
+    if bad := [check for check in checks if not check.ok]:
+        raise _refusal(draft, bad, seen, transport.host)
+    for line in proposal_lines(draft.name, draft.values):
+        emit(Log(level="info", message=line))
+    return checks
+
+
+def _foretold_command(
+    draft: _Draft, asked: Asked, request: Hold, transport: Transport, emit: Emit
+) -> str:
+    """What `up` would ask Slurm for, with the flags of this command."""
+    settings = settings_in(draft.edit().after, draft.place, draft.name, asked)
+    arguments = msgspec.to_builtins(msgspec.structs.replace(request, dry_run=True))
+    answer = ask_agent(transport, settings, "hold", arguments, emit)
+    return msgspec.convert(answer, NodeHeld).command
 
 
 def _draft(place: Path, known: Known, options: SetupOptions, seen: Surveyed | None) -> _Draft:
@@ -217,18 +260,26 @@ def _corrected(
     draft: _Draft, bad: Sequence[Check], seen: Surveyed, host: str, asker: Asker
 ) -> _Draft:
     """The draft with another value for what failed; raises when nobody can give one."""
+    keys = [key for check in bad if (key := _key_of(check))]
+    if seen.slurm_problem or not asker.can_ask or not keys:
+        raise _refusal(draft, bad, seen, host)
+    return _ask_value(draft, keys[0], _another(keys[0], seen), asker)
+
+
+def _refusal(
+    draft: _Draft, bad: Sequence[Check], seen: Surveyed, host: str
+) -> SlurmUnreachable | SetupIncomplete:
+    """Why it cannot go on, with the flags that would help."""
     if seen.slurm_problem:
         error = SlurmUnreachable if seen.has_slurm else SlurmMissing
-        raise error(host=host, reason=seen.slurm_problem)
-    keys = [key for check in bad if (key := _key_of(check))]
-    if not asker.can_ask or not keys:
-        again = " ".join(["scratchflow setup", draft.login, *(_FLAGS[key] for key in keys)])
-        raise SetupIncomplete(
-            login=draft.login,
-            failed=", ".join(check.name for check in bad),
-            remedy=f"correct that, then run it again: `{again}`",
-        )
-    return _ask_value(draft, keys[0], _another(keys[0], seen), asker)
+        return error(host=host, reason=seen.slurm_problem)
+    flags = [_FLAGS[key] for check in bad if (key := _key_of(check))]
+    again = " ".join(["scratchflow setup", draft.login, *flags])
+    return SetupIncomplete(
+        login=draft.login,
+        failed=", ".join(check.name for check in bad),
+        remedy=f"correct that, then run it again: `{again}`",
+    )
 
 
 def _key_of(check: Check) -> str:
@@ -326,7 +377,7 @@ def _result(
     draft: _Draft,
     known: Known,
     reached_by: str,
-    installed: Installed | None,
+    installed: Installed,
     ssh_diff: str,
     checks: list[Check],
 ) -> ClusterSetUp:
@@ -334,8 +385,8 @@ def _result(
         profile=draft.name,
         login=draft.login,
         reached_by=reached_by,
-        agent=installed.path if installed else "",
-        python=installed.python if installed else "",
+        agent=installed.path,
+        python=installed.python,
         config_diff=draft.edit().diff(draft.place),
         ssh_config_diff=ssh_diff,
         checks=checks,
@@ -343,5 +394,4 @@ def _result(
         shared=shared_in_words(draft.name, draft.settings().profile, known),
         is_default=draft.default == draft.name or not (draft.default or known.others(draft.name)),
         default_profile=draft.default,
-        dry_run=installed is None,
     )

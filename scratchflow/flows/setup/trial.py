@@ -31,18 +31,18 @@ class TrialAgent:
 
 
 @contextmanager
-def agent_on_trial(settings: Settings, transport: Transport, emit: Emit) -> Iterator[TrialAgent]:
+def agent_on_trial(
+    settings: Settings, transport: Transport, emit: Emit, told: str
+) -> Iterator[TrialAgent]:
     """Whatever ends this before `keep`, a Ctrl-C included, takes away what this run brought.
 
     An agent that was there before stays: only one on trial is marked as that, over there.
+    `told` is what to say of one that was brought.
     """
     trial: TrialAgent | None = None
     try:
         trial = TrialAgent(settings, transport, emit)
-        was_there = trial.installed.was_there
-        detail = (
-            "already there" if was_there else "runs on the cluster; it goes again if you say no"
-        )
+        detail = "already there" if trial.installed.was_there else told
         emit(Checked(name="agent", ok=True, detail=detail))
         yield trial
     finally:

@@ -17,6 +17,7 @@ from scratchflow.flows.setup.setup import SetupOptions, set_up
 from scratchflow.model.errors import ClusterMissing, ConfigProfileNeeded, UsageInvalid
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import LOGIN_PATTERN, Profile
+from scratchflow.model.requests import Hold
 from scratchflow.model.results import ClusterSetUp
 from scratchflow.model.text import printable
 from scratchflow.reach.login import is_set_up
@@ -42,15 +43,8 @@ def set_up_chosen(caller: Caller, emit: Emit, options: SetupOptions, asker: Aske
     return set_up(caller.asked, caller.environment, emit, chosen, asker, may_ask=caller.may_ask)
 
 
-def ready_to_work(
-    caller: Caller, emit: Emit, login: str, asker: Asker, *, local: bool, dry_run: bool
-) -> Caller:
+def ready_to_work(caller: Caller, emit: Emit, login: str, asker: Asker, *, local: bool) -> Caller:
     """`up`: the caller with a profile that is set up on this machine, set up now if need be."""
-    if dry_run and login and not _is_known(login, caller):
-        problem = (
-            f"`{login}` is not set up yet; `scratchflow setup {login} --dry-run` shows that part"
-        )
-        raise UsageInvalid(problem=problem, command="scratchflow up")
     if local:
         return _on_this_machine(caller, emit)
     if login:
@@ -67,6 +61,31 @@ def ready_to_work(
     if asker.choose("What would you like to do?", choices) == choices[1]:
         return _on_this_machine(caller, emit)
     return _set_up_for_work(caller, emit, SetupOptions(login=""), asker)
+
+
+def foretold_set_up(
+    caller: Caller, emit: Emit, login: str, asker: Asker, request: Hold
+) -> ClusterSetUp | None:
+    """`up --dry-run`: the set-up that would come first, shown and not done; None when none would."""
+    known = _known(caller)
+    if login and not known.at(login) and login not in known.profiles:
+        options = SetupOptions(login=login, name=caller.asked.profile or "")
+    else:
+        settings = _with_login(caller, known, login).settings()
+        is_ready = is_login_host(settings, caller.environment) or is_set_up(settings)
+        if settings.profile.scheduler != "slurm" or is_ready:
+            return None
+        options = SetupOptions(login=settings.profile.login, name=settings.name)
+    options = msgspec.structs.replace(options, dry_run=True, request=request)
+    return set_up_chosen(caller, emit, options, asker)
+
+
+def _with_login(caller: Caller, known: Known, login: str) -> Caller:
+    """The caller with the profile that LOGIN means: one of that host, or of that name."""
+    names = known.at(login)
+    if not login or caller.asked.profile in names:
+        return caller
+    return _with_profile(caller, names[0] if names else login)
 
 
 def _on_this_machine(caller: Caller, emit: Emit) -> Caller:
@@ -147,11 +166,6 @@ def _chosen_login(asker: Asker, environment: Mapping[str, str]) -> str:
     question = "A number, or another host as you type it after `ssh`"
     answer = asker.choose(question, [*hosts, *here])
     return LOCAL if answer == _THIS_MACHINE else answer
-
-
-def _is_known(login: str, caller: Caller) -> bool:
-    known = _known(caller)
-    return login in known.profiles or bool(known.at(login))
 
 
 def _known(caller: Caller) -> Known:

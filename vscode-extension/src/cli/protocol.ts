@@ -262,6 +262,7 @@ export interface ClusterSetUp {
   shared?: Array<string>;
   is_default?: boolean;
   default_profile?: string;
+  command?: string;
   dry_run?: boolean;
 }
 
@@ -856,6 +857,7 @@ export interface UpAndRunning {
   changed: boolean;
   reused?: boolean;
   command?: string;
+  set_up_first?: string;
   dry_run?: boolean;
 }
 

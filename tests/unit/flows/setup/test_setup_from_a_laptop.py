@@ -23,8 +23,8 @@ from scratchflow.model.errors import (
     SetupIncomplete,
     SlurmUnreachable,
 )
-from scratchflow.model.events import Checked, Event
-from scratchflow.model.results import Check, ChecksDone, ClusterSetUp
+from scratchflow.model.events import Checked, Event, Log
+from scratchflow.model.results import Check, ChecksDone, ClusterSetUp, NodeHeld
 from scratchflow.ssh.config.alias import read_alias
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.local import LocalTransport
@@ -33,6 +33,22 @@ from tests.unit.flows.setup.test_propose import cluster
 
 YES = Answers(agrees=True, can_ask=False)
 WELL = [Check(name="slurm", ok=True, detail="answers"), Check(name="store", ok=True, detail="/s")]
+
+
+def held(command: str) -> NodeHeld:
+    return NodeHeld(
+        job_id=None,
+        node="",
+        partition="",
+        end_time=None,
+        reused=False,
+        warm=None,
+        user="",
+        host_keys=[],
+        session=None,
+        command=command,
+        dry_run=True,
+    )
 
 
 class Laptop:
@@ -71,6 +87,9 @@ class Laptop:
     def _ask(self, _: object, settings: Any, do: str, *__: object) -> Any:
         if do == "survey":
             return msgspec.to_builtins(self.seen)
+        if do == "hold":
+            slurm = settings.profile.slurm
+            return msgspec.to_builtins(held(f"salloc -p {slurm.partition} --gpus={slurm.gpus}"))
         store = settings.profile.store
         fix = "`scratchflow config set store PATH`"
         bad = Check(name="store", ok=False, detail=f"{store} is bad", fix=fix)
@@ -81,8 +100,8 @@ class Laptop:
     def set_up(self, asker: Answers, **options: Any) -> ClusterSetUp:
         ssh = {"ssh_config": str(self.places.config)}
         values = {**ssh, **options.pop("values", {})}
+        asked = Asked(config=str(self.file), overrides=options.pop("overrides", ()))
         wanted = SetupOptions(login="me@login.uni.example", values=values, **options)
-        asked = Asked(config=str(self.file))
         return set_up(
             asked, {"HOME": str(self.home)}, self.told.append, wanted, asker, may_ask=False
         )
@@ -141,8 +160,23 @@ def test_of_a_profile_written_by_hand_no_other_line_is_touched(laptop: Laptop) -
 def test_a_dry_run_reaches_the_host_and_writes_nothing(laptop: Laptop) -> None:
     done = laptop.set_up(NOBODY, dry_run=True)
     assert (done.dry_run, laptop.reached) == (True, 1)
-    assert done.config_diff
+    assert '+partition = "debug"' in done.config_diff
     assert laptop.is_untouched
+    assert laptop.agent == ""
+
+
+def test_a_dry_run_shows_slurms_values_and_what_up_would_ask_for(laptop: Laptop) -> None:
+    done = laptop.set_up(NOBODY, dry_run=True, overrides=["slurm.gpus=2"])
+    assert done.command == "salloc -p debug --gpus=2"
+    lines = [event.message for event in laptop.told if isinstance(event, Log)]
+    assert any(line.split()[:2] == ["partition", "debug"] for line in lines)
+
+
+def test_a_dry_run_fails_where_a_real_run_would_have_to_ask(laptop: Laptop) -> None:
+    laptop.bad_stores = {"/bad"}
+    with pytest.raises(SetupIncomplete):
+        laptop.set_up(Answers(), values={"store": "/bad"}, dry_run=True)
+    assert laptop.agent == ""
 
 
 def test_a_value_that_no_profile_may_hold_is_refused_before_anybody_is_reached(

@@ -50,7 +50,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def test_what_is_kept_is_not_taken_away(host: Host, settings: Settings) -> None:
-    with agent_on_trial(settings, LocalTransport(), host.told.append) as trial:
+    with agent_on_trial(settings, LocalTransport(), host.told.append, "here") as trial:
         trial.keep()
     assert host.done == ["trial", "keep"]
 
@@ -61,7 +61,7 @@ def test_whatever_ends_it_before_takes_it_away(
 ) -> None:
     with (
         pytest.raises((KeyboardInterrupt, InstallFailed)),
-        agent_on_trial(settings, LocalTransport(), host.told.append),
+        agent_on_trial(settings, LocalTransport(), host.told.append, "here"),
     ):
         raise end
     assert host.done == ["trial", "end"]
@@ -71,7 +71,7 @@ def test_an_installation_that_broke_off_is_cleared_away_too(host: Host, settings
     host.failure = ConnectionLost(host="aws", reason="cut")
     with (
         pytest.raises(ConnectionLost),
-        agent_on_trial(settings, LocalTransport(), host.told.append),
+        agent_on_trial(settings, LocalTransport(), host.told.append, "here"),
     ):
         pass
     assert host.done == ["end"]

@@ -11,9 +11,10 @@ from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows.setup import which as module
 from scratchflow.flows.setup.setup import SetupOptions
-from scratchflow.flows.setup.which import ready_to_work, set_up_chosen
+from scratchflow.flows.setup.which import foretold_set_up, ready_to_work, set_up_chosen
 from scratchflow.model.errors import ClusterMissing, ConfigProfileNeeded, UsageInvalid
 from scratchflow.model.events import Event, Log
+from scratchflow.model.requests import Hold
 from scratchflow.model.results import ClusterSetUp
 from tests.unit.flows.setup.answers import NOBODY, Answers
 
@@ -28,6 +29,7 @@ class Desk:
         self.file = directory / "config.toml"
         self.environment = {"HOME": str(directory), "PATH": "", "USER": "u"}
         self.begun: list[tuple[str, str]] = []
+        self.dry_runs: list[Hold] = []
         self.told: list[Event] = []
         self.is_default = True
         monkeypatch.setenv("HOME", str(directory))
@@ -40,6 +42,8 @@ class Desk:
         options: SetupOptions = given[3]
         assert not may_ask  # as the caller has it
         self.begun.append((options.name, options.login))
+        if options.dry_run:
+            self.dry_runs.append(options.request)
         return ClusterSetUp(
             profile=options.name or "new",
             login=options.login,
@@ -60,7 +64,7 @@ class Desk:
         set_up_chosen(caller, self.told.append, SetupOptions(login=login, name=name), asker)
 
     def up(self, caller: Caller, asker: Answers, login: str = "", **flags: bool) -> str | None:
-        options = {"local": False, "dry_run": False, **flags}
+        options = {"local": False, **flags}
         return ready_to_work(caller, self.told.append, login, asker, **options).asked.profile
 
 
@@ -140,10 +144,27 @@ def test_up_local_needs_no_question(desk: Desk) -> None:
     assert desk.up(desk.caller(ONE), NOBODY, local=True) == "local"
 
 
-def test_a_dry_run_sets_nothing_up(desk: Desk) -> None:
-    with pytest.raises(UsageInvalid, match="setup other --dry-run"):
-        desk.up(desk.caller(ONE), Answers(), "other", dry_run=True)
-    assert desk.begun == []
+@pytest.mark.parametrize(
+    ("text", "profile", "login", "begun"),
+    [
+        ("", None, "other", ("", "other")),
+        ("", "mine", "other", ("mine", "other")),
+        (ONE, None, "other", ("", "other")),
+        (TWO, None, "lab", ("lab", "lab")),
+        (TWO, "lab", "", ("lab", "lab")),
+        (TWO, None, "aws", None),
+        (ONE, None, "", None),
+        ("", None, "", None),
+    ],
+)
+def test_a_dry_run_foretells_the_set_up_that_would_come_first(
+    desk: Desk, text: str, profile: str | None, login: str, begun: tuple[str, str] | None
+) -> None:
+    caller = desk.caller(text, profile)
+    foretold = foretold_set_up(caller, desk.told.append, login, NOBODY, Hold(node="n1"))
+    assert desk.begun == ([begun] if begun else [])
+    assert (foretold is None) == (begun is None)
+    assert desk.dry_runs == ([Hold(node="n1")] if begun else [])
 
 
 def test_one_that_is_not_the_default_says_how_to_call_it_next_time(desk: Desk) -> None:
