@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+import msgspec
+
 from scratchflow.disk.mounts import MOUNTINFO, unescaped
 
 _NETWORK = re.compile(
@@ -14,22 +16,42 @@ _NETWORK = re.compile(
 )
 
 
+class Mounted(msgspec.Struct, frozen=True):
+    """A file system in its place: the kernel's word for its kind, the device or server, the mount point."""
+
+    kind: str
+    source: str
+    point: str
+
+
 def file_system_of(path: Path, mountinfo: Path = MOUNTINFO) -> str:
     """The kernel's word for the file system that the path is on; empty where it does not say."""
+    mounted = mounted_at(path, mountinfo)
+    return mounted.kind if mounted else ""
+
+
+def mounted_at(path: Path, mountinfo: Path = MOUNTINFO) -> Mounted | None:
+    """The file system that the path is on; None where the kernel does not say."""
     try:
         content = mountinfo.read_bytes()
     except OSError:
-        return ""
+        return None
     real = os.path.realpath(os.fsencode(path))
-    kind, longest = "", -1
+    found, longest = None, -1
     for line in content.splitlines():
         mount, _, about = line.partition(b" - ")
         point = unescaped(mount.split(b" ", 5)[4])
         is_above = real == point or real.startswith(point.rstrip(b"/") + b"/")
         # Of two mounts at one point the later one is seen.
         if is_above and len(point) >= longest:
-            longest, kind = len(point), about.split(b" ", 1)[0].decode("ascii", "replace")
-    return kind
+            kind, source, *_ = [*about.split(b" "), b"", b""]
+            longest = len(point)
+            found = Mounted(
+                kind.decode("ascii", "replace"),
+                os.fsdecode(unescaped(source)),
+                os.fsdecode(point),
+            )
+    return found
 
 
 def is_shared(kind: str) -> bool | None:

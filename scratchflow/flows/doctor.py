@@ -10,7 +10,7 @@ from scratchflow.flows.mend import mend
 from scratchflow.flows.status import seen_on
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.events import Emit, Progress
-from scratchflow.model.requests import Nothing
+from scratchflow.model.requests import Look, Nothing
 from scratchflow.model.results import Check, ChecksDone, StatusShown
 from scratchflow.reach.login import reach_login
 
@@ -66,7 +66,7 @@ def _reach(cluster: Cluster) -> str:
 
 def _on_login(cluster: Cluster) -> Iterator[Check]:
     try:
-        yield from cluster.on_login("check", Nothing(), ChecksDone).checks
+        yield from cluster.on_login("check", Look(), ChecksDone).checks
     except ScratchflowError as error:
         yield Check(name="agent", ok=False, detail=str(error), fix=error.shown_hint)
 

@@ -21,13 +21,15 @@ from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Partition
 from scratchflow.model.errors import ScratchflowError, ScratchUnsafe
-from scratchflow.model.requests import NOTHING, Nothing
+from scratchflow.model.events import Checked, Emit, Progress
+from scratchflow.model.requests import Look, Nothing
 from scratchflow.model.results import Check, ChecksDone
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import require_same_store
+from scratchflow.process.parallel import as_done
 from scratchflow.reach.node import steps_overlap
 from scratchflow.store.checks.freshness import watch
 from scratchflow.store.checks.probe import probe_store
@@ -41,22 +43,48 @@ from scratchflow.workspace.probe import probe_scratch
 from scratchflow.workspace.workspace import Workspace, expand, find_workspace
 
 JobName = Callable[[], str]
+_SILENT = Look()
 
 
-def check_login(login: LoginHost, _: Nothing = NOTHING) -> ChecksDone:
-    """Slurm, tmux and the store, as this host sees them. The scratch is the node's to show."""
-    settings, environment = login.settings, login.environment
+def check_login(login: LoginHost, asked: Look = _SILENT) -> ChecksDone:
+    """Slurm, tmux and the store, as this host sees them, all at once. The scratch is the node's to show."""
+    looks = _looks(login.settings, login.environment)
+    found: dict[str, list[Check]] = {}
+    for name, checks in as_done(looks):
+        found[name] = checks
+        if asked.tells:
+            _tell(login.emit, checks, [other for other in looks if other not in found])
+    return ChecksDone(checks=[check for name in looks for check in found[name]])
+
+
+def _tell(emit: Emit, checks: Sequence[Check], awaited: Sequence[str]) -> None:
+    for check in checks:
+        emit(Checked(name=check.name, ok=check.ok, detail=check.detail, fix=check.fix))
+    if awaited:
+        emit(Progress(phase=f"checking {', '.join(awaited)}"))
+
+
+def _looks(
+    settings: Settings, environment: Mapping[str, str]
+) -> dict[str, Callable[[], list[Check]]]:
+    """What there is to look at, in the order in which it is shown."""
     has_slurm = settings.profile.scheduler == "slurm"
-    checks = [_check_slurm(settings, environment)] if has_slurm else []
-    if has_slurm and checks[0].ok:
-        checks.append(_check_steps(environment))
-    checks += [_check_tmux(settings), *_check_store(settings, environment)]
+    looks: dict[str, Callable[[], list[Check]]] = {}
+    if has_slurm:
+        looks["slurm"] = lambda: _check_slurm_and_steps(settings, environment)
+    looks["tmux"] = lambda: [_check_tmux(settings)]
+    looks["store"] = lambda: _check_store(settings, environment)
     if not has_slurm:
-        checks += _check_scratch(settings, environment)
-        checks.append(_check_workspace(settings, environment))
+        looks["scratch"] = lambda: _check_scratch(settings, environment)
+        looks["workspace"] = lambda: [_check_workspace(settings, environment)]
     elif settings.profile.hold == "tmux":
-        checks.append(_check_logout(environment))
-    return ChecksDone(checks=checks)
+        looks["logout"] = lambda: [_check_logout(environment)]
+    return looks
+
+
+def _check_slurm_and_steps(settings: Settings, environment: Mapping[str, str]) -> list[Check]:
+    slurm = _check_slurm(settings, environment)
+    return [slurm, _check_steps(environment)] if slurm.ok else [slurm]
 
 
 def check_node(

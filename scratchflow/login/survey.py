@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm.nodes import partitions, slurm_settings
 from scratchflow.disk.file_systems import file_system_of, is_shared
 from scratchflow.login.host import LoginHost
+from scratchflow.login.quota import quota_left_bytes
 from scratchflow.model.errors import SlurmMissing, SlurmUnreachable
 from scratchflow.model.requests import NOTHING, Nothing
 from scratchflow.model.results import PartitionSeen, PlaceSeen, Surveyed
+from scratchflow.process.parallel import as_done
 from scratchflow.workspace.usual_scratch import SCRATCHES
 from scratchflow.workspace.workspace import expand
 
@@ -22,40 +29,63 @@ HOME_STORE = "~/scratchflow"
 
 
 def survey(login: LoginHost, _: Nothing = NOTHING) -> Surveyed:
-    """Looks and changes nothing. Slurm may be away: the rest is told all the same."""
-    found: list[PartitionSeen] = []
-    settings: Mapping[str, str] = {}
-    problem, has_slurm = "", True
-    try:
-        found = [
-            PartitionSeen(name=one.name, is_default=one.default, max_time_s=one.max_time_s)
-            for one in partitions(login.slurm)
-            if one.up
-        ]
-        settings = slurm_settings(login.slurm)
-    except SlurmUnreachable as error:
-        problem, has_slurm = error.fields["reason"], not isinstance(error, SlurmMissing)
+    """Looks and changes nothing, at Slurm and storage at once. Slurm may be away: the rest is told all the same."""
     environment = login.environment
+    facts: dict[str, Any] = dict(
+        as_done(
+            {
+                "slurm": lambda: _slurm(login),
+                "stores": lambda: list(_usable_stores(environment, login.user)),
+                "scratches": lambda: list(_scratches_here(environment)),
+            }
+        )
+    )
     return Surveyed(
         user=login.user,
         home=str(login.home),
-        cluster=settings.get("ClusterName", ""),
-        partitions=found,
-        stores=list(_usable_stores(environment)),
-        scratches=list(_scratches_here(environment)),
-        node_tmp=settings.get("TmpFS", ""),
-        slurm_problem=problem,
-        has_slurm=has_slurm,
+        stores=facts["stores"],
+        scratches=facts["scratches"],
+        **facts["slurm"],
     )
 
 
-def _usable_stores(environment: Mapping[str, str]) -> Iterator[PlaceSeen]:
-    """Places that this user may write to, the home first."""
-    yield _seen(HOME_STORE, expand("~", environment))
+def _slurm(login: LoginHost) -> dict[str, Any]:
+    """What Slurm says of itself, or why it does not."""
+    try:
+        found, settings = partitions(login.slurm), slurm_settings(login.slurm)
+    except SlurmUnreachable as error:
+        has_slurm = not isinstance(error, SlurmMissing)
+        return {
+            "cluster": "",
+            "partitions": [],
+            "slurm_problem": error.fields["reason"],
+            "has_slurm": has_slurm,
+        }
+    return {
+        "cluster": settings.get("ClusterName", ""),
+        "partitions": [
+            PartitionSeen(name=one.name, is_default=one.default, max_time_s=one.max_time_s)
+            for one in found
+            if one.up
+        ],
+        "node_tmp": settings.get("TmpFS", ""),
+    }
+
+
+def _usable_stores(environment: Mapping[str, str], user: str) -> Iterator[PlaceSeen]:
+    """Places that this user may write to, the home first, each with its quota."""
+    places = {HOME_STORE: expand("~", environment)}
     for path in store_candidates(SHARED_ROOTS, environment):
         nearest = _nearest(expand(path, environment))
         if nearest != Path("/") and os.access(nearest, os.W_OK | os.X_OK):
-            yield _seen(path, nearest)
+            places[path] = nearest
+    run = local_run(command_environment(environment))
+    quotas = dict(
+        as_done({path: partial(quota_left_bytes, places[path], user, run) for path in places})
+    )
+    for path, directory in places.items():
+        seen = _seen(path, directory)
+        yield msgspec.structs.replace(seen, quota_left_bytes=quotas[path])
 
 
 def store_candidates(roots: Iterable[str], environment: Mapping[str, str]) -> Iterator[str]:

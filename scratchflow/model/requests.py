@@ -37,6 +37,12 @@ class Nothing(Arguments, frozen=True):
 NOTHING = Nothing()
 
 
+class Look(Arguments, frozen=True):
+    """`check`; with `tells`, each result also as an event, as soon as it is there."""
+
+    tells: bool = False
+
+
 class OpenJobs(Arguments, frozen=True):
     """`jobs open`: of the profile, or of every profile of this account."""
 

@@ -730,6 +730,14 @@ class PlaceSeen(msgspec.Struct, frozen=True, kw_only=True):
     file_system: str
     # Whether other hosts see it too: True for a network file system, None when nobody can tell.
     is_shared: bool | None
+    # What the user's quota leaves there; None when there is none, or nobody can tell.
+    quota_left_bytes: int | None = None
+
+    @property
+    def room_bytes(self) -> int:
+        """What can still be written: the smaller one of free space and quota."""
+        quota = self.quota_left_bytes
+        return self.free_bytes if quota is None else min(self.free_bytes, quota)
 
 
 class Surveyed(Result, frozen=True):

@@ -54,14 +54,19 @@ def newcomer(minicluster: Minicluster, tmp_path: Path) -> Iterator[Newcomer]:
         minicluster.exec(node, "rm", "-rf", "/scratch/alice")
 
 
+def in_order(rows: list[str]) -> list[str]:
+    """What was looked at at once stands in the order in which it was there: the same, sorted."""
+    return [*rows[:2], *sorted(rows[2 : len(REACHED)]), *rows[len(REACHED) :]]
+
+
 def test_one_command_from_nothing_to_a_session(newcomer: Newcomer) -> None:
     with newcomer.types("up", "login") as terminal:
-        rows = steady(terminal.wait_for_question("Save this?"))
+        rows = in_order(steady(terminal.wait_for_question("Save this?")))
         assert rows == [*REACHED, *PROFILE]
         assert newcomer.config == ""
         terminal.press(ENTER)
         assert terminal.end() == 0
-        shown = steady(terminal.all_rows)
+        shown = in_order(steady(terminal.all_rows))
         assert shown[: len(REACHED + PROFILE + SAVED)] == [*REACHED, *PROFILE, *SAVED]
         text = "\n".join(shown)
     assert "node `node-N`, job N" in text
@@ -86,7 +91,7 @@ def test_one_command_from_nothing_to_a_session(newcomer: Newcomer) -> None:
 def test_a_large_terminal_shows_the_same(newcomer: Newcomer) -> None:
     with newcomer.types("setup", "login", size=LARGE) as terminal:
         rows = terminal.wait_for_question("Save this?")
-        assert steady(rows)[: len(REACHED)] == REACHED
+        assert in_order(steady(rows))[: len(REACHED)] == REACHED
         assert any("leads to your node" in row for row in rows)
         terminal.press(ENTER)
         assert terminal.end() == 0

@@ -92,16 +92,23 @@ def time_for(partition: str, partitions: Sequence[PartitionSeen]) -> SetupValue:
 def _store(stores: Sequence[PlaceSeen]) -> SetupValue:
     """The roomiest network file system that is not the home; else the home, which nodes see as well."""
     home, *rest = stores
-    network = sorted((one for one in rest if one.is_shared), key=lambda one: -one.free_bytes)
-    roomier = [one for one in network if one.free_bytes > home.free_bytes]
+    network = sorted((one for one in rest if one.is_shared), key=lambda one: -one.room_bytes)
+    roomier = [one for one in network if one.room_bytes > home.room_bytes]
     chosen = roomier[0] if roomier else home
     kind = "shared storage" if roomier else "in your home on the cluster"
     if chosen.is_shared:
         kind += f" ({chosen.file_system})"
     others = [one for one in stores if one is not chosen]
-    also = "".join(f"; or {one.path}, {format_size(one.free_bytes)} free" for one in others[:2])
-    reason = f"{kind}, {format_size(chosen.free_bytes)} free{also}"
+    also = "".join(f"; or {one.path}, {_room(one)}" for one in others[:2])
+    reason = f"{kind}, {_room(chosen)}{also}"
     return SetupValue(key="store", value=chosen.path, reason=reason)
+
+
+def _room(place: PlaceSeen) -> str:
+    free = f"{format_size(place.free_bytes)} free"
+    if place.quota_left_bytes is None:
+        return free
+    return f"{free}, {format_size(place.quota_left_bytes)} left of your quota"
 
 
 def _scratch(seen: Surveyed) -> SetupValue:

@@ -38,9 +38,9 @@ from scratchflow.model.errors import (
     SlurmMissing,
     SlurmUnreachable,
 )
-from scratchflow.model.events import Checked, Emit, Log, Progress
+from scratchflow.model.events import Checked, Emit, Event, Log, Progress
 from scratchflow.model.profile import Profile
-from scratchflow.model.requests import Hold
+from scratchflow.model.requests import Hold, Look
 from scratchflow.model.results import (
     Check,
     ChecksDone,
@@ -243,17 +243,23 @@ def _agree(
 
 
 def _checked(draft: _Draft, transport: Transport, emit: Emit, told: set[Check]) -> list[Check]:
-    """The cluster's own view of the draft. What was told before is not told again."""
-    emit(Progress(phase="checking Slurm and the store"))
-    answer = ask_agent(transport, draft.settings(), "check", {}, emit)
-    checks = list(msgspec.convert(answer, ChecksDone).checks)
-    for check in checks:
+    """The cluster's own view of the draft, each told as soon as it is there, and once."""
+
+    def passed_on(event: Event) -> None:
+        if not isinstance(event, Checked):
+            emit(event)
+            return
+        check = Check(name=event.name, ok=event.ok, detail=event.detail, fix=event.fix)
         if check not in told and (check.name in _TOLD or not check.ok):
             # There is no profile yet in which `config set` could set anything.
             fix = "" if check.ok else _SET_LATER.sub(r"`--\1 \2`", check.fix)
             emit(Checked(name=check.name, ok=check.ok, detail=check.detail, fix=fix))
-    told.update(checks)
-    return checks
+        told.add(check)
+
+    emit(Progress(phase="checking Slurm and the store"))
+    arguments = msgspec.to_builtins(Look(tells=True))
+    answer = ask_agent(transport, draft.settings(), "check", arguments, passed_on)
+    return list(msgspec.convert(answer, ChecksDone).checks)
 
 
 def _corrected(

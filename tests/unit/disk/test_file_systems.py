@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.disk.file_systems import file_system_of, is_shared
+from scratchflow.disk.file_systems import file_system_of, is_shared, mounted_at
 
 TABLE = r"""
 1 0 8:1 / / rw - ext4 /dev/sda rw
@@ -38,3 +38,13 @@ def test_without_a_mount_table_nobody_knows(tmp_path: Path) -> None:
 )
 def test_a_network_file_system_is_shared(kind: str, shared: bool | None) -> None:
     assert is_shared(kind) is shared
+
+
+def test_a_mount_is_told_with_its_device_and_its_point(tmp_path: Path) -> None:
+    table = tmp_path / "mountinfo"
+    root = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+    home = "2 1 0:44 / /my\\040home rw shared:1 - nfs4 nas:/my\\040export rw,vers=4\n"
+    table.write_text(root + home)
+    found = mounted_at(Path("/my home/ada"), table)
+    assert found
+    assert (found.kind, found.source, found.point) == ("nfs4", "nas:/my export", "/my home")

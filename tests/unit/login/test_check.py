@@ -12,8 +12,9 @@ import pytest
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.login.check import check_login, check_node
 from scratchflow.login.host import LoginHost
+from scratchflow.model.events import Checked, Event, Progress
 from scratchflow.model.profile import SlurmOptions
-from scratchflow.model.requests import NOTHING
+from scratchflow.model.requests import NOTHING, Look
 from scratchflow.model.results import Check
 from scratchflow.node.context import node_context
 from scratchflow.node.progress import Notifier
@@ -55,6 +56,20 @@ def test_doctor_knows_it_from_the_record_when_the_notes_are_gone_too(held: Login
 def found(login: Login) -> dict[str, Check]:
     seen = check_login(LoginHost(login.settings, login.environment, lambda _: None))
     return {one.name: one for one in seen.checks}
+
+
+def test_each_result_is_told_when_it_is_there_and_all_are_returned_in_order(login: Login) -> None:
+    told: list[Event] = []
+    host = LoginHost(login.settings, login.environment, told.append)
+    done = check_login(host, Look(tells=True)).checks
+    names = [check.name for check in done]
+    assert names.index("tmux") < names.index("store") < names.index("workspace")
+    live = [event.name for event in told if isinstance(event, Checked)]
+    assert sorted(live) == sorted(names)
+    awaited = [event.phase for event in told if isinstance(event, Progress)]
+    assert awaited
+    assert all(phase.startswith("checking ") for phase in awaited)
+    check_login(LoginHost(login.settings, login.environment, lambda _: pytest.fail("told")))
 
 
 def test_a_machine_that_is_well_has_nothing_amiss(login: Login) -> None:

@@ -529,6 +529,7 @@ export interface PlaceSeen {
   free_bytes: number;
   file_system: string;
   is_shared: boolean | null;
+  quota_left_bytes?: number | null;
 }
 
 /** Two things that do not fit together, and the one line that mends it. */

@@ -79,6 +79,15 @@ def test_what_was_not_chosen_for_the_store_is_named_with_its_room() -> None:
     assert "~/scratchflow, 50.0 GiB free" in reason
 
 
+def test_a_quota_is_told_and_counts_as_the_room_there_is() -> None:
+    little = msgspec.structs.replace(FSX, quota_left_bytes=GIB)
+    store = proposed(cluster(stores=[HOME, little]))["store"]
+    assert store.value == HOME.path
+    assert "900 GiB free, 1.00 GiB left of your quota" in store.reason
+    much = msgspec.structs.replace(FSX, quota_left_bytes=60 * GIB)
+    assert proposed(cluster(stores=[HOME, much]))["store"].value == FSX.path
+
+
 @pytest.mark.parametrize(
     ("facts", "path"),
     [

@@ -23,7 +23,7 @@ from scratchflow.model.errors import (
     SetupIncomplete,
     SlurmUnreachable,
 )
-from scratchflow.model.events import Checked, Event, Log
+from scratchflow.model.events import Checked, Emit, Event, Log
 from scratchflow.model.results import Check, ChecksDone, ClusterSetUp, NodeHeld
 from scratchflow.ssh.config.alias import read_alias
 from scratchflow.ssh.config.paths import SshPaths
@@ -84,7 +84,7 @@ class Laptop:
         self.agent = "" if was_on_trial else self.agent
         return was_on_trial
 
-    def _ask(self, _: object, settings: Any, do: str, *__: object) -> Any:
+    def _ask(self, _: object, settings: Any, do: str, arguments: Any, emit: Emit) -> Any:
         if do == "survey":
             return msgspec.to_builtins(self.seen)
         if do == "hold":
@@ -93,9 +93,11 @@ class Laptop:
         store = settings.profile.store
         fix = "`scratchflow config set store PATH`"
         bad = Check(name="store", ok=False, detail=f"{store} is bad", fix=fix)
-        return msgspec.to_builtins(
-            ChecksDone(checks=[WELL[0], bad if store in self.bad_stores else WELL[1]])
-        )
+        checks = [WELL[0], bad if store in self.bad_stores else WELL[1]]
+        assert arguments["tells"]
+        for check in checks:
+            emit(Checked(name=check.name, ok=check.ok, detail=check.detail, fix=check.fix))
+        return msgspec.to_builtins(ChecksDone(checks=checks))
 
     def set_up(self, asker: Answers, **options: Any) -> ClusterSetUp:
         ssh = {"ssh_config": str(self.places.config)}
@@ -222,6 +224,13 @@ class OtherStore(Answers):
 
     def text(self, question: str, default: str = "") -> str:
         return "/mine" if question == LABELS["store"] else default
+
+
+def test_what_was_told_is_not_told_again_when_a_value_changes(laptop: Laptop) -> None:
+    laptop.bad_stores = {"/bad"}
+    laptop.set_up(Answers("/good", "y"), values={"store": "/bad"})
+    told = [(event.name, event.ok) for event in laptop.told if isinstance(event, Checked)]
+    assert told[1:4] == [("slurm", True), ("store", False), ("store", True)]
 
 
 def test_the_difference_can_be_seen_and_a_value_changed_before_the_yes(laptop: Laptop) -> None:
