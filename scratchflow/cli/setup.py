@@ -9,6 +9,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller, may_ask
 from scratchflow.cli.questions import YES, TerminalAsker
+from scratchflow.cli.up import shown as up_shown
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import ClusterSetUp, SetupRemoved
@@ -48,6 +49,14 @@ def setup(
     key: Annotated[
         bool, typer.Option("--key", help="Make an ssh key if there is none, and send it there.")
     ] = False,
+    go_on: Annotated[
+        bool | None,
+        typer.Option(
+            "--up/--no-up",
+            help="Go on with `up`, and take a node; or not. Without either it is asked.",
+            show_default=False,
+        ),
+    ] = None,
     remove: Annotated[
         bool,
         typer.Option(
@@ -62,10 +71,11 @@ def setup(
 ) -> Call[Any]:
     """Set up a cluster: reach it, put the agent there, write the profile and the ssh alias.
 
-    In a terminal it proposes every value with its reason and asks once. Without LOGIN it sets up
-    the profile that there is again, or lets you choose a host of your ssh config. `~` in a path
-    means your home on the cluster. Your ssh config gets three marked lines at its top; `--remove`
-    gives it back byte for byte. What `--set` says becomes part of the profile.
+    In a terminal it proposes every value with its reason and asks before it saves; at the end it
+    asks whether to take a node now. Without LOGIN it sets up the profile that there is again, or
+    lets you choose a host of your ssh config. `~` in a path means your home on the cluster. Your
+    ssh config gets three marked lines at its top; `--remove` gives it back byte for byte. What
+    `--set` says becomes part of the profile.
     """
     who = caller(context)
     if remove:
@@ -79,6 +89,7 @@ def setup(
 
     def run(emit: Emit) -> ClusterSetUp:
         from scratchflow.config.settings import checked_overrides
+        from scratchflow.flows.setup.go_on import go_on_working
         from scratchflow.flows.setup.setup import SetupOptions
         from scratchflow.flows.setup.which import set_up_chosen
 
@@ -92,7 +103,8 @@ def setup(
             dry_run=dry_run,
         )
         asker = TerminalAsker(emit, may_ask=who.may_ask, yes=yes)
-        return set_up_chosen(who, emit, options, asker)
+        done = set_up_chosen(who, emit, options, asker)
+        return go_on_working(who, emit, done, asker, wanted=go_on)
 
     return Call("setup", run, shown)
 
@@ -139,6 +151,9 @@ def shown(done: ClusterSetUp) -> Iterator[str]:
         yield Whole(f"`scratchflow up` would then run: {printable(done.command)}")
         return
     yield from map(printable, done.shared)
+    if done.up:
+        yield from up_shown(done.up)
+        return
     if done.is_default:
         yield "Next: scratchflow up"
         return

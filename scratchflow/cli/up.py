@@ -65,10 +65,11 @@ def up(
             wanted.say_if_unused(emit, now.node, now.job_id)
         return now
 
-    return Call("up", run, _shown)
+    return Call("up", run, shown)
 
 
-def _shown(now: UpAndRunning) -> Iterator[str]:
+def shown(now: UpAndRunning) -> Iterator[str]:
+    """Where the work is now, and how to open it."""
     if now.dry_run:
         if now.set_up_first:
             host = printable(now.set_up_first)

@@ -779,6 +779,8 @@ class ClusterSetUp(Result, frozen=True):
     shared: list[str] = []
     is_default: bool = True
     default_profile: str = ""
+    # What `up` did after it, if that was wanted.
+    up: UpAndRunning | None = None
     # In a dry run: what `up` would ask Slurm for.
     command: str = ""
     dry_run: bool = False

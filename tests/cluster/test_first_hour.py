@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.minicluster import Minicluster, retry_until
 from tests.cluster.newcomer import PASSWORD, PASSWORD_PORT, Newcomer, password_door, steady
-from tests.terminal import CTRL_C, ENTER, LARGE, SMALL
+from tests.terminal import CTRL_C, ENTER, LARGE, SMALL, Terminal
 
 SIZES = pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
 ANSWERS = "Save this? [Y]es, [c]hange a value, show the [d]iff, [n]o:"
@@ -54,6 +54,14 @@ def newcomer(minicluster: Minicluster, tmp_path: Path) -> Iterator[Newcomer]:
         minicluster.exec(node, "rm", "-rf", "/scratch/alice")
 
 
+def save(terminal: Terminal) -> None:
+    """Takes the proposal, and no node yet: Enter both times."""
+    terminal.wait_for_question("Save this?")
+    terminal.press(ENTER)
+    terminal.wait_for_question("start working (`scratchflow up`)? [y/N]:")
+    terminal.press(ENTER)
+
+
 def in_order(rows: list[str]) -> list[str]:
     """What was looked at at once stands in the order in which it was there: the same, sorted."""
     return [*rows[:2], *sorted(rows[2 : len(REACHED)]), *rows[len(REACHED) :]]
@@ -93,9 +101,25 @@ def test_a_large_terminal_shows_the_same(newcomer: Newcomer) -> None:
         rows = terminal.wait_for_question("Save this?")
         assert in_order(steady(rows))[: len(REACHED)] == REACHED
         assert any("leads to your node" in row for row in rows)
-        terminal.press(ENTER)
+        save(terminal)
         assert terminal.end() == 0
         assert terminal.all_rows[-1] == "Next: scratchflow up"
+
+
+def test_setup_ends_with_a_real_node_if_that_is_wanted(newcomer: Newcomer) -> None:
+    with newcomer.types("setup", "login") as terminal:
+        terminal.wait_for_question("Save this?")
+        terminal.press(ENTER)
+        terminal.wait_for_question("start working (`scratchflow up`)? [y/N]:")
+        terminal.press(f"y{ENTER}")
+        assert terminal.end() == 0
+        text = "\n".join(steady(terminal.all_rows))
+    assert "node `node-N`, job N" in text
+    assert "code --remote ssh-remote+compile_machine /scratch/alice/work" in text
+    assert "Next: scratchflow up" not in text
+    with newcomer.types("setup", "--up") as terminal:  # asks nothing, and finds all of it there
+        assert terminal.end() == 0
+        assert "all is well" in terminal.text
 
 
 def test_a_mistyped_host_is_recognised(newcomer: Newcomer) -> None:
@@ -132,7 +156,7 @@ def test_an_unknown_host_key_is_explained_and_asked_by_ssh(
         terminal.wait_for_question("continue connecting")
         terminal.press(f"yes{ENTER}")
         assert CONNECTED in terminal.wait_for_question("Save this?")
-        terminal.press(ENTER)
+        save(terminal)
         assert terminal.end() == 0
     assert (newcomer.ssh / "known_hosts").exists()
 
@@ -197,7 +221,7 @@ def test_after_a_password_the_key_is_sent_and_loose_modes_are_mended(
             assert any("others may write to /home/alice." in row for row in terminal.rows)
             terminal.press(ENTER)
             assert "✓ key: accepted" in terminal.wait_for_question("Save this?")
-            terminal.press(ENTER)
+            save(terminal)
             assert terminal.end() == 0
         assert home.stat().st_mode & 0o777 == 0o755
         public = newcomer.key.with_name("id_ed25519.pub").read_bytes()
@@ -221,8 +245,7 @@ def test_a_store_that_cannot_be_used_is_asked_for_again(
         terminal.wait_for("must be an absolute path")
         terminal.wait_for_question("store [~/scratchflow]:")
         terminal.press(ENTER)
-        terminal.wait_for_question("Save this?")
-        terminal.press(ENTER)
+        save(terminal)
         assert terminal.end() == 0
     assert 'store = "~/scratchflow"' in newcomer.config
 
@@ -278,8 +301,7 @@ def test_ctrl_c_half_way_leaves_nothing_and_the_next_time_works(
     assert newcomer.files() == before
     assert newcomer.on_cluster() == ""
     with newcomer.types("setup", "login", size=size) as terminal:
-        terminal.wait_for_question("Save this?")
-        terminal.press(ENTER)
+        save(terminal)
         assert terminal.end() == 0
 
 
@@ -320,8 +342,7 @@ def test_a_value_can_be_changed_and_the_diff_shown(newcomer: Newcomer) -> None:
             terminal.wait_for_question(f"{label} [")
             terminal.press(f"{answer}{ENTER}")
         terminal.wait_for("your choice")
-        terminal.wait_for_question("Save this?")
-        terminal.press(ENTER)
+        save(terminal)
         assert terminal.end() == 0
     assert 'partition = "gpu"' in newcomer.config
     assert 'store = "/fsx/$USER/s"' in newcomer.config

@@ -262,6 +262,7 @@ export interface ClusterSetUp {
   shared?: Array<string>;
   is_default?: boolean;
   default_profile?: string;
+  up?: UpAndRunning | null;
   command?: string;
   dry_run?: boolean;
 }
