@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 import typer
 
@@ -17,6 +18,16 @@ NAMED = (
 )
 SNAPSHOT = typer.Argument(metavar="SNAPSHOT", help=f"Which one: {NAMED}")
 SNAPSHOTS = typer.Argument(metavar="SNAPSHOT...", help=f"Which ones: {NAMED}")
+
+
+# Why a snapshot stays, where the word of the JSON does not say it by itself.
+_STAYS = {"safety": "taken before a restore", "full": "newest full one"}
+
+
+def stays_in_words(reasons: Iterable[str]) -> str:
+    """`[kept, taken before a restore]`; nothing when there is no reason."""
+    words = ", ".join(_STAYS.get(reason, reason) for reason in reasons)
+    return f"[{words}]" if words else ""
 
 
 def zone_for(*wanted: str) -> Offsets:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import typer
 
+from scratchflow.cli.naming import stays_in_words
 from scratchflow.model.ages import shown_id
 from scratchflow.model.errors import RemovalDeclined, RemovalUnconfirmed
 from scratchflow.model.events import Emit
@@ -39,7 +40,7 @@ def removal_in_words(rows: Iterable[SnapshotRow], now: datetime) -> Iterator[str
             _moment(taken, now),
             f"{counted(one.files, 'file')}, {format_size(one.bytes)}",
             f'"{printable(one.message)}"' if one.message else "",
-            f"[{', '.join(one.stays)}]" if one.stays else "",
+            stays_in_words(one.stays),
         ]
         yield "  " + "  ".join(filter(None, parts))
 

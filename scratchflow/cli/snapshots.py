@@ -8,11 +8,11 @@ import msgspec
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.naming import NAMED, SNAPSHOT, SNAPSHOTS, zone_for
+from scratchflow.cli.naming import NAMED, SNAPSHOT, SNAPSHOTS, stays_in_words, zone_for
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller, is_verbose, may_ask
 from scratchflow.cli.remote_call import at_workspace, on_host
 from scratchflow.cli.removal import confirm_removal
-from scratchflow.cli.tables import aligned, fitted
+from scratchflow.cli.tables import GAP, aligned, fitted
 from scratchflow.model import requests
 from scratchflow.model.ages import (
     COUNTED_DAYS_S,
@@ -44,10 +44,10 @@ from scratchflow.model.results import (
 )
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.source import on_laptop
-from scratchflow.model.text import counted, printable, shown_path
+from scratchflow.model.text import cells, counted, printable, shown_path
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
-from scratchflow.model.wrap import Whole
+from scratchflow.model.wrap import Whole, broken
 from scratchflow.model.zone import utc_text
 from scratchflow.report.output import terminal_width
 
@@ -61,7 +61,7 @@ app = typer.Typer(
 
 @app.command("list", cls=VerbCommand)
 def list_snapshots(context: typer.Context) -> Call[SnapshotsListed]:
-    """List the snapshots, newest last; `-v` shows whole ids, times in UTC and sizes."""
+    """List the snapshots, newest last; `-v` adds whole ids, UTC, sizes and nodes."""
     say = _listed_in_full if is_verbose(context) else _listed
     return at_workspace(context, "snapshots list", requests.Nothing(), say)
 
@@ -300,18 +300,33 @@ def _listed(listed: SnapshotsListed) -> Iterator[str]:
     rows = [
         [
             names[one.id],
-            _age(epoch(one.time) or 0, now_s),
+            *_when(epoch(one.time) or 0, now_s),
             one.kind,
             counted(one.files, "file"),
         ]
         for one in listed.snapshots
     ]
-    for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 3}), strict=True):
-        yield fitted(fixed, _quoted(one.message), _remarks(one), width)
+    for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 2, 4}), strict=True):
+        yield fitted(fixed, _quoted(one.message), _remarks(one, _untold(one)), width)
+
+
+def _untold(one: SnapshotRow) -> list[str]:
+    """Why it stays, without what its columns say: that it is full, and what its message tells."""
+    told = {"full", "safety"} if one.message else {"full"}
+    return [reason for reason in one.stays if reason not in told]
+
+
+def _when(taken_s: float, now_s: float) -> tuple[str, str]:
+    """By the clock, so that it can be typed, and how long ago; of a day that is long past the date is enough."""
+    if taken_s <= now_s - COUNTED_DAYS_S:
+        return wall_date(taken_s), ""
+    clock, ago = wall_time(taken_s, now_s), age_at(taken_s, now_s)
+    return clock, ago if ago != clock else ""
 
 
 def _listed_in_full(listed: SnapshotsListed) -> Iterator[str]:
-    """With `-v`: whole ids, UTC, sizes, nodes, and names that are not shortened."""
+    """With `-v`: whole ids, UTC, sizes, nodes, names that are not shortened; on two lines if need be."""
+    width = terminal_width()
     rows = [
         [
             one.id,
@@ -319,33 +334,42 @@ def _listed_in_full(listed: SnapshotsListed) -> Iterator[str]:
             one.kind,
             counted(one.files, "file"),
             format_size(one.bytes),
-            f"{format_size(one.stored_bytes)} stored",
-            printable(one.node),
         ]
         for one in listed.snapshots
     ]
-    for one, fixed in zip(listed.snapshots, aligned(rows, right={3, 4, 5}), strict=True):
-        notes = [_remarks(one), f"fork of {one.parent}" if one.fork else ""]
-        reason = printable(one.damaged) if one.damaged else ""
-        yield fitted(fixed, _quoted(one.message), "  ".join(filter(None, [*notes, reason])), None)
+    for one, fixed in zip(listed.snapshots, aligned(rows, right={3, 4}), strict=True):
+        line = GAP.join([fixed, *_details(one)])
+        if width is None or cells(line) <= width:
+            yield line
+        else:
+            yield fixed
+            yield from broken(f"    {GAP.join(_details(one))}", width, "    ")
 
 
-def _age(taken_s: float, now_s: float) -> str:
-    """In a column: of a day that is long past the date is enough."""
-    return age_at(taken_s, now_s) if taken_s > now_s - COUNTED_DAYS_S else wall_date(taken_s)
+def _details(one: SnapshotRow) -> list[str]:
+    """What follows its columns."""
+    details = [
+        f"{format_size(one.stored_bytes)} stored",
+        printable(one.node),
+        _quoted(one.message),
+        _remarks(one, one.stays),
+        f"fork of {one.parent}" if one.fork else "",
+        printable(one.damaged) if one.damaged else "",
+    ]
+    return [one for one in details if one]
 
 
 def _quoted(message: str) -> str:
     return f'"{for_people(printable(message))}"' if message else ""
 
 
-def _remarks(one: SnapshotRow) -> str:
+def _remarks(one: SnapshotRow, stays: list[str]) -> str:
     """What is not as usual; that a name keeps a snapshot shows in its having one."""
-    stays = [reason for reason in one.stays if reason != "named"]
-    if one.fork and "fork" not in stays:
-        stays.append("fork")
+    reasons = dict.fromkeys(reason for reason in stays if reason != "named")
+    if one.fork:
+        reasons["fork"] = None
     condition = "DAMAGED" if one.damaged else "" if one.verified else "not verified"
-    return "  ".join(filter(None, [condition, f"[{', '.join(stays)}]" if stays else ""]))
+    return GAP.join(filter(None, [condition, stays_in_words(reasons)]))
 
 
 def _condition(damaged: str | None, verified: bool) -> str:

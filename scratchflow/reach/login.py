@@ -46,7 +46,7 @@ def reach_login(
         config=config if config.exists() else None,
     )
     with transport:
-        emit(Log(level="debug", message=transport.describe()))
+        emit(Log(level="debug", message=f"connection: {transport.describe()}"))
         yield transport
 
 

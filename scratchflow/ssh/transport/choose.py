@@ -116,7 +116,7 @@ def choose(
     ours = our_master(chain, environment)
     if ours and Path(ours.path).exists() and ours.is_alive(chain[-1]):
         return Choice("openssh", "a shared connection of ours is alive")
-    return Choice("paramiko", "the ssh config asks for nothing that it cannot do")
+    return Choice("paramiko", "the default")
 
 
 def _needs_of(host: ResolvedHost, environment: Mapping[str, str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -37,15 +38,45 @@ def test_the_list_is_one_line_each_newest_last_and_names_give_way(person: Person
     rows = on_screen(person, "snapshots", "list")
     assert len(rows) == 4
     assert all(len(row) <= 80 for row in rows)
-    assert rows[0] == f'{short_id(first)}  1 Sep 2025  full         1 file  "first build"'
-    assert rows[1].startswith(
-        f'{short_id(second)}    just now  full         1 file  "everything that the'
+    assert rows[0] == f'{short_id(first)}  1 Sep 2025            full         1 file  "first build"'
+    assert re.match(
+        rf'{short_id(second)} +\d\d:\d\d  just now  full         1 file  "everything', rows[1]
     )
     assert '…"' in rows[1]
     assert f'"restored {short_id(second)}"' in rows[3]
     wide = on_screen(person, "snapshots", "list", size=(160, 24))
     assert LONG in wide[1]
     assert LONG in person.says("snapshots", "list")
+
+
+@needs_clock
+def test_the_time_in_the_list_can_be_typed(person: Person) -> None:
+    early = person.saves("1", at="2026-11-15 10:00:00")
+    person.saves("2", at="2026-11-15 10:02:00")
+    row = person.says("snapshots", "list", at="2026-11-15 10:02:20").splitlines()[0]
+    assert row.split()[:5] == [short_id(early), "11:00", "2", "min", "ago"]
+    shown = person.says("snapshots", "show", "11:00", at="2026-11-15 10:02:20")
+    assert early in shown
+
+
+@needs_clock
+def test_the_list_says_in_words_why_a_snapshot_stays(person: Person) -> None:
+    first = person.saves("1")
+    person.work.joinpath("file").write_text("unsaved")
+    person.data("restore", first)
+    rows = person.says("snapshots", "list").splitlines()
+    assert f'"before restoring {short_id(first)}"' in rows[1]
+    assert not any(word in row for row in rows for word in ("[full", "safety"))
+    assert "taken before a restore" in person.says("snapshots", "list", "-v").splitlines()[1]
+
+
+@needs_clock
+def test_verbose_takes_two_lines_where_one_is_too_narrow(person: Person) -> None:
+    first = person.saves("1", "-m", LONG, at="2026-11-15 10:00:00")
+    rows = on_screen(person, "snapshots", "list", "-v")
+    assert re.fullmatch(rf"{first}  2026-11-15 10:00:\d\d UTC  full  1 file  1 B", rows[0])
+    assert re.match(r"    \d+ B stored  \S+  \"everything that", rows[1])
+    assert all(len(row) <= 80 for row in rows)
 
 
 @needs_clock
