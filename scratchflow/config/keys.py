@@ -13,6 +13,28 @@ from scratchflow.model.text import closest
 
 _VARIABLES = "environment.variables"
 
+# What people call a key, and the key. The words stand for the last part of what they type.
+OTHER_WORDS = {
+    **dict.fromkeys(("interval", "frequency", "period", "minutes", "schedule"), "backup.every"),
+    **dict.fromkeys(("ignore", "ignored", "skip", "excludes"), "backup.exclude"),
+    **dict.fromkeys(("include", "includes", "extra_dirs", "directories"), "backup.also"),
+    **dict.fromkeys(("compression", "compress"), "backup.level"),
+    **dict.fromkeys(("keep", "retention", "history"), "backup.keep_last"),
+    **dict.fromkeys(("walltime", "time_limit", "timelimit", "duration", "hours"), "slurm.time"),
+    **dict.fromkeys(("cpu", "cpus", "cores", "threads", "ncpus"), "slurm.cpus_per_task"),
+    **dict.fromkeys(("memory", "ram"), "slurm.mem"),
+    **dict.fromkeys(("gpu", "ngpus"), "slurm.gpus"),
+    **dict.fromkeys(("queue",), "slurm.partition"),
+    **dict.fromkeys(("project",), "slurm.account"),
+    **dict.fromkeys(("feature", "features"), "slurm.constraint"),
+    **dict.fromkeys(("host", "hostname", "server", "cluster", "login_host"), "login"),
+    **dict.fromkeys(("storage", "snapshots", "backup_dir", "destination", "target"), "store"),
+    **dict.fromkeys(("session", "tmux"), "tmux_session"),
+    **dict.fromkeys(("timeout", "max_wait"), "wait"),
+    **dict.fromkeys(("env", "variable"), _VARIABLES),
+    **dict.fromkeys(("default", "profile"), "default_profile"),
+}
+
 
 @functools.cache
 def profile_keys() -> dict[str, Any]:
@@ -45,9 +67,19 @@ def unknown_key(
     key: str, origin: str, known: Iterable[str], *, prefix: str = ""
 ) -> ConfigUnknownKey:
     """The error for a key that does not exist, with a guess at the one that was meant."""
-    guess = closest(key, known)
+    guess = _meant(key, list(known))
     suggestion = f'; did you mean "{guess}"?' if guess else ""
     return ConfigUnknownKey(key=f"{prefix}{key}", origin=origin, suggestion=suggestion)
+
+
+def _meant(key: str, known: list[str]) -> str | None:
+    """A key that goes by this word elsewhere, or has it as its last part, or is written much like it."""
+    word = key.rpartition(".")[2]
+    wanted = OTHER_WORDS.get(word, "")
+    # Within a section of the file, keys are known by their last part.
+    same = [one for one in known if one in {wanted, wanted.rpartition(".")[2]}]
+    same += [one for one in known if one.rpartition(".")[2] == word]
+    return same[0] if same else closest(key, known)
 
 
 def typed_value(key: str, text: str, origin: str) -> Any:

@@ -60,7 +60,7 @@ def change(
     place, _ = config_path(asked.config, environment)
     whole_key = full_key(key, lambda: _profile_to_change(asked, environment, place))
     edit = (plan_edits if dry_run else apply_edits)(place, {whole_key: value})
-    return _changed(place, whole_key, edit, dry_run=dry_run)
+    return _changed(place, key, whole_key, edit, dry_run=dry_run)
 
 
 def unset(
@@ -72,7 +72,7 @@ def unset(
     whole_key = full_key(key, lambda: _profile_to_change(asked, environment, place), origin)
     parts = key_parts(whole_key, origin)
     edit = (plan_edits if dry_run else apply_edits)(place, {}, [parts])
-    return _changed(place, whole_key, edit, dry_run=dry_run)
+    return _changed(place, key, whole_key, edit, dry_run=dry_run)
 
 
 def get(asked: Asked, environment: Mapping[str, str], key: str) -> ConfigValue:
@@ -95,17 +95,19 @@ def get(asked: Asked, environment: Mapping[str, str], key: str) -> ConfigValue:
     return ConfigValue(key=key, value=value, origin=_origins(settings).get(key, "default"))
 
 
-def _changed(place: Path, whole_key: str, edit: Edit, *, dry_run: bool) -> ConfigChanged:
-    from scratchflow.node.autobackup.settings import LATER, is_of_loop
+def _changed(place: Path, typed: str, key: str, edit: Edit, *, dry_run: bool) -> ConfigChanged:
+    from scratchflow.node.autobackup.settings import is_of_loop, taken_over
 
     changed = edit.after != edit.before
+    # A profile that the key names may be another one than commands use.
+    named = key_parts(key)[1] if typed == key and typed.startswith("profiles.") else ""
     return ConfigChanged(
         path=utf8_text(place),
-        key=whole_key,
+        key=key,
         changed=changed,
         dry_run=dry_run,
         diff=edit.diff(place),
-        takes_effect=LATER if changed and is_of_loop(whole_key) else "",
+        takes_effect=taken_over(named) if changed and is_of_loop(key) else "",
     )
 
 

@@ -137,6 +137,16 @@ class ConfigBadValue(ScratchflowError):
     exit_code = 10
     message = "`{key}` ({origin}): {problem}"
     hint = "correct it there; for the file `scratchflow config set` does it"
+    _by_origin: ClassVar = {
+        "config set": "the file is unchanged; run it again with another value",
+        "--set": "give `--set` another value",
+    }
+
+    @property
+    def shown_hint(self) -> str:
+        """Whoever typed the value has it before them; the others are told where it is."""
+        ours = self._by_origin.get(self.fields["origin"]) if self._agent_hint is None else None
+        return ours or super().shown_hint
 
 
 class ConfigNoProfile(ScratchflowError):

@@ -8,7 +8,6 @@ import msgspec
 
 from scratchflow.model.profile import Profile, to_plain
 
-LATER = "an auto-backup that runs already takes it over with the next `scratchflow autobackup on` or `up`"
 _SETTINGS = ("scratch", "workspace", "store", "backup")
 
 
@@ -21,6 +20,12 @@ def settings_digest(profile: Profile) -> str:
     chosen = {name: plain.get(name) for name in _SETTINGS}
     chosen["backup"] = {key: one for key, one in plain["backup"].items() if key != "every"}
     return hashlib.sha256(msgspec.json.encode(chosen, order="sorted")).hexdigest()[:16]
+
+
+def taken_over(profile: str = "") -> str:
+    """What makes a loop that runs already use a setting that was changed."""
+    named = f"-p {profile} " if profile else ""
+    return f"`scratchflow {named}autobackup on` makes a running auto-backup use it"
 
 
 def is_of_loop(key: str) -> bool:

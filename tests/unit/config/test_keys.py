@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.config.keys import OTHER_WORDS, profile_keys
 from scratchflow.model.errors import (
+    ConfigBadValue,
     ConfigUnknownKey,
     ScratchflowError,
 )
@@ -20,6 +22,8 @@ from tests.unit.config.written import apply_edit, load, refused
         ("[profiles.a.slurm]\nnodse = 1", "profiles.a.slurm.nodse", "nodes"),
         ('defualt_profile = "a"', "defualt_profile", "default_profile"),
         ("[profiels.a]", "profiels", "profiles"),
+        ('[profiles.a.backup]\ninterval = "5m"', "profiles.a.backup.interval", "every"),
+        ("[profiles.a.slurm]\ncpus = 4", "profiles.a.slurm.cpus", "cpus_per_task"),
     ],
 )
 def test_an_unknown_key_gets_a_did_you_mean(file: Path, text: str, key: str, guess: str) -> None:
@@ -52,6 +56,10 @@ def test_set_takes_values_as_people_type_them(
     [
         ("slurm.gpus", "expected KEY=VALUE"),
         ("slurm.gpsu=1", 'did you mean "slurm.gpus"'),
+        ("backup.interval=5m", 'did you mean "backup.every"'),
+        ("every=5m", 'did you mean "backup.every"'),
+        ("memory=5G", 'did you mean "slurm.mem"'),
+        ("slurm.queue=long", 'did you mean "slurm.partition"'),
         ("slurm.gpus=many", "cannot read `many`"),
         ("slurm.gpus=-1", "(--set)"),
         ("slurm.time=soon", "`slurm.time` (--set)"),
@@ -80,3 +88,21 @@ def test_a_set_of_absurd_size_is_a_clear_error(file: Path, override: str) -> Non
     key, _, value = override.partition("=")
     with pytest.raises(ScratchflowError):
         apply_edit(file, f"profiles.a.{key}", value)
+
+
+def test_other_words_lead_to_keys_and_hide_none() -> None:
+    known = {*profile_keys(), "default_profile"}
+    assert set(OTHER_WORDS.values()) <= known
+    assert not OTHER_WORDS.keys() & {key.rpartition(".")[2] for key in known}
+
+
+@pytest.mark.parametrize(
+    ("origin", "hint"),
+    [
+        ("config set", "the file is unchanged; run it again with another value"),
+        ("--set", "give `--set` another value"),
+        ("/home/me/config.toml", "correct it there; for the file `scratchflow config set` does it"),
+    ],
+)
+def test_the_hint_of_a_bad_value_fits_where_it_was_typed(origin: str, hint: str) -> None:
+    assert ConfigBadValue(key="k", origin=origin, problem="p").shown_hint == hint

@@ -38,5 +38,7 @@ def test_a_change_says_when_a_running_auto_backup_takes_it_over(file: Path) -> N
     asked = Asked(config=str(file), profile="local")
     changed = flow.change(asked, {}, "backup.also", '["env"]', dry_run=False)
     assert "`scratchflow autobackup on`" in changed.takes_effect
+    of_another = flow.change(asked, {}, "profiles.gpu.backup.every", "5m", dry_run=False)
+    assert "`scratchflow -p gpu autobackup on`" in of_another.takes_effect
     assert flow.change(asked, {}, "backup.also", '["env"]', dry_run=False).takes_effect == ""
     assert flow.change(asked, {}, "wait", "5m", dry_run=False).takes_effect == ""
