@@ -50,6 +50,11 @@ ON_NODE = {
     "check node": OnNode(
         requests.Nothing, "scratchflow.login.check:check_node", compares_store=False
     ),
+    "environment": OnNode(
+        requests.Nothing,
+        "scratchflow.node.environment.shell:prepare_shell",
+        compares_store=False,
+    ),
     "settle": OnNode(requests.Settle, "scratchflow.node.settle:settle"),
     "autobackup run": OnNode(
         requests.Autobackup, "scratchflow.node.autobackup.loop:run_autobackup"

@@ -14,6 +14,7 @@ from scratchflow.cluster.signals import held_back
 from scratchflow.cluster.slurm.jobs import cancel, job, our_jobs
 from scratchflow.cluster.slurm.nodes import find_node, partitions
 from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
+from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.cluster.slurm.salloc import DirectHolder, Holder
 from scratchflow.cluster.slurm.submit import Request, Submission, allocate, resume
 from scratchflow.cluster.slurm.wait import Patience, ended_error
@@ -311,9 +312,8 @@ def _show(login: LoginHost, got: RunningAllocation, *, reused: bool) -> str | No
             login.settings.name,
             login.profile.tmux_session,
             got,
-            login.shell,
+            login_shell_argv(login.shell, login.workspace_path),
             overlap=steps_overlap(login.environment),
-            directory=login.workspace_path,
         )
     except TmuxFailed as error:
         login.caution("tmux.failed", str(error))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from scratchflow.agent.request import asking
 from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.cluster.tmux.server import SOCKET
 from scratchflow.cluster.tmux.window import show_node
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors import AllocationMissing
-from scratchflow.model.requests import Session
-from scratchflow.model.results import SessionReady
-from scratchflow.reach.node import steps_overlap
-from scratchflow.reach.node_agent import require_allocation
+from scratchflow.model.allocation import RunningAllocation
+from scratchflow.model.errors import AllocationMissing, ScratchflowError
+from scratchflow.model.profile import EnvironmentOptions, to_plain
+from scratchflow.model.requests import NOTHING, Session
+from scratchflow.model.results import EnvironmentReady, SessionReady
+from scratchflow.node.context import node_context
+from scratchflow.node.progress import Notifier
+from scratchflow.reach.node import node_transport, steps_overlap
+from scratchflow.reach.node_agent import ask_node, require_allocation
 
 
 def ready_session(login: LoginHost, asked: Session) -> SessionReady:
@@ -37,24 +44,60 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
         node = node_name(login.environment)
         if none.allocation(login.tmux, name, node) is None:
             raise AllocationMissing(profile=name)
-        shell = login_shell_argv(login.shell, login.workspace_path)
+        environment = environment_file(login, None)
+        shell = login_shell_argv(login.shell, login.workspace_path, environment)
         session = login.profile.tmux_session
         none.allocate(login.tmux, name, session, node, shell, renew_unused=True)
     else:
         held = require_allocation(login.slurm, name)
         overlap = steps_overlap(login.environment)
+        environment = environment_file(login, held)
+        shell = login_shell_argv(login.shell, login.workspace_path, environment)
         session = login.profile.tmux_session
         pane = show_node(
             login.tmux,
             name,
             session,
             held,
-            login.shell,
+            shell,
             overlap=overlap,
-            directory=login.workspace_path,
             renew_unused=True,
         )
         login.note_session(pane.session)
     argv = login.tmux.attach_argv(name)
     session = argv[-1].removeprefix("=")
     return SessionReady(session=session, host=login.host, is_here=True, argv=argv, user=login.user)
+
+
+def environment_file(login: LoginHost, held: RunningAllocation | None) -> str:
+    """The file with the profile's environment that a new shell reads; empty when none is to be started.
+
+    A layer that fails is a warning here: it takes a shell to mend it.
+    """
+    if login.profile.environment == EnvironmentOptions():
+        return ""
+    if not login.tmux.would_start(login.settings.name, renew_unused=True):
+        return ""
+    try:
+        if held is None or held.node == node_name(login.environment):
+            return _prepared_here(login)
+        return _prepared_on_node(login, held)
+    except ScratchflowError as error:
+        message = f"the shell starts without the profile's environment: {error}"
+        login.caution(error.code, message)
+        return ""
+
+
+def _prepared_here(login: LoginHost) -> str:
+    from scratchflow.node.environment.shell import prepare_shell
+
+    context = node_context(login.settings, login.environment)
+    return prepare_shell(context, Notifier(login.emit), NOTHING, login.environment).file
+
+
+def _prepared_on_node(login: LoginHost, held: RunningAllocation) -> str:
+    name, profile = login.settings.name, to_plain(login.profile)
+    request = asking("environment", {}, profile_name=name, profile=profile)
+    node = node_transport(held, name, login.environment)
+    answer = ask_node(node, request, login.emit, login.settings, login.slurm)
+    return msgspec.convert(answer, EnvironmentReady).file

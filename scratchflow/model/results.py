@@ -679,6 +679,12 @@ class Hopped(Result, frozen=True):
     unsaved_paths: list[str] = []
 
 
+class EnvironmentReady(Result, frozen=True):
+    """`environment`: the file on the node that a shell reads to have the profile's environment; empty without layers."""
+
+    file: str
+
+
 class SessionReady(Result, frozen=True):
     """`session`: our tmux session on a login host, and what a terminal there runs to show it."""
 
@@ -823,6 +829,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "watch": StatusShown,
     "attach": Attached,
     "session": SessionReady,
+    "environment": EnvironmentReady,
     "up": UpAndRunning,
     "hop": Hopped,
     "open": EditorOpened,

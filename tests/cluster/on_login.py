@@ -56,13 +56,15 @@ def do_allocate(asked: dict[str, Any]) -> RunningAllocation:
     # From here on the job is known to whoever asked, and an interruption is no reason to end it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hold == "window":
-        show_node(tmux, profile, session, got, SHELL)
+        show_node(tmux, profile, session, got, [SHELL, "-l"])
     return got
 
 
 def do_show(asked: dict[str, Any]) -> str:
     got = msgspec.convert(asked["allocation"], RunningAllocation)
-    return show_node(Tmux(RUN, HOST), asked["profile"], asked["session"], got, SHELL).pane_id
+    return show_node(
+        Tmux(RUN, HOST), asked["profile"], asked["session"], got, [SHELL, "-l"]
+    ).pane_id
 
 
 def do_kill(asked: dict[str, Any]) -> bool:

@@ -80,19 +80,26 @@ def _memory(text: str) -> str:
 
 # `$0` is the shell. A directory that is not there yet leaves it where it is.
 _START_THERE = 'cd -- "$1" 2>/dev/null; exec "$0" -l'
+# bash has a way to read the environment after the user's startup files; another shell reads it before them.
+_START_WITH = (
+    'cd -- "$1" 2>/dev/null; [ -r "$2" ] || exec "$0" -l; '
+    'case $0 in */bash) exec "$0" --rcfile "$2.bashrc" -i ;; esac; . "$2"; exec "$0" -l'
+)
 
 
-def login_shell_argv(shell: str, directory: str = "") -> list[str]:
-    """A login shell that starts in the directory, if that is there."""
+def login_shell_argv(shell: str, directory: str = "", environment: str = "") -> list[str]:
+    """A login shell that starts in the directory, if that is there, with the environment of this file."""
+    if environment:
+        return ["/bin/sh", "-c", _START_WITH, shell, directory or ".", environment]
     return ["/bin/sh", "-c", _START_THERE, shell, directory] if directory else [shell, "-l"]
 
 
 def shell_on_node_argv(
-    job_id: int, node: str, shell: str, *, overlap: bool = True, directory: str = ""
+    job_id: int, node: str, shell: Sequence[str], *, overlap: bool = True
 ) -> list[str]:
-    """A login shell as a step of the job, beside its other steps; needs a terminal."""
+    """The command of a shell as a step of the job, beside its other steps; needs a terminal."""
     where = [f"--jobid={job_id}", f"--nodelist={node}"]
-    return [*_srun(overlap=overlap), *where, "--pty", *login_shell_argv(shell, directory)]
+    return [*_srun(overlap=overlap), *where, "--pty", *shell]
 
 
 def step_argv(

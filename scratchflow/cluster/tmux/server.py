@@ -87,9 +87,17 @@ class Tmux:
         pane = self.pane(profile)
         if pane is None:
             return self.start(profile, session, argv)
-        if pane.dead or (renew_unused and self._is_unused(pane)):
+        if self._wants_start(pane, renew_unused=renew_unused):
             return self.restart(pane, argv)
         return pane
+
+    def would_start(self, profile: str, *, renew_unused: bool = False) -> bool:
+        """Whether `ensure` would start its command now."""
+        pane = self.pane(profile)
+        return pane is None or self._wants_start(pane, renew_unused=renew_unused)
+
+    def _wants_start(self, pane: Pane, *, renew_unused: bool) -> bool:
+        return pane.dead or (renew_unused and self._is_unused(pane))
 
     def _is_unused(self, pane: Pane) -> bool:
         """Whether no terminal has ever shown the session, and the window does not hold the job.

@@ -105,18 +105,15 @@ def show_node(
     profile: str,
     session: str,
     allocation: RunningAllocation,
-    shell: str,
+    shell: Sequence[str],
     *,
     overlap: bool = True,
-    directory: str = "",
     renew_unused: bool = False,
 ) -> Pane:
     """Puts a shell on the node into the window, unless something runs there already.
 
     For `hold = "detached"`: after the grant, and whenever the session or its shell was lost. With
-    `renew_unused` also in place of one that was started before the directory was there.
+    `renew_unused` also in place of one that was started before the workspace was there.
     """
-    argv = shell_on_node_argv(
-        allocation.job_id, allocation.node, shell, overlap=overlap, directory=directory
-    )
+    argv = shell_on_node_argv(allocation.job_id, allocation.node, shell, overlap=overlap)
     return tmux.ensure(profile, session, argv, renew_unused=renew_unused)

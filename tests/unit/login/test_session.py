@@ -15,7 +15,9 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.session import ready_session
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import AllocationMissing
+from scratchflow.model.events import Event, Warned
 from scratchflow.model.requests import Session
+from scratchflow.process.waiting import looks
 from tests.unit.cluster.tmux.conftest import socket, tmux
 
 __all__ = ["socket", "tmux"]
@@ -71,3 +73,50 @@ def test_one_that_lives_on_another_login_host_is_led_to_unless_it_is_to_be_rebui
     assert (ready.host, ready.is_here, ready.argv[-1]) == ("login2.example", False, "=work")
     with pytest.raises(AllocationMissing):
         ready_session(login, Session(rebuild=True))
+
+
+def _with_layers(login: LoginHost, place: Path, layers: str, events: list[Event]) -> LoginHost:
+    """A profile without a cluster, whose shell has an environment."""
+    (place / "scratch/work").mkdir(parents=True, mode=0o700)
+    login.settings.path.write_text(
+        f'[profiles.here]\nscheduler = "none"\nscratch = "{place}/scratch"\nstore = "{place}/store"\n'
+        f"[profiles.here.environment]\n{layers}\n"
+    )
+    found = of_profile(login, "here")
+    return LoginHost(found.settings, found.environment, events.append)
+
+
+def _says(login: LoginHost, asked: str, answer: str) -> bool:
+    """Whether the session's shell prints this."""
+    pane = login.tmux.pane("here")
+    assert pane is not None
+    login.tmux._cmd("send-keys", "-t", pane.pane_id, asked, "Enter")
+    return any(answer in login.tmux.text(pane) for _ in looks(20, 0.05))
+
+
+def test_the_shell_has_the_profile_s_environment(login: LoginHost, tmp_path: Path) -> None:
+    here = _with_layers(login, tmp_path, 'variables = { CCACHE_DIR = "$HOME/c" }', [])
+    here.tmux.ensure("here", "work", ["/bin/sh", "-l"])
+    ready_session(here, Session())  # nobody has looked at that shell: it is started again
+    assert _says(here, "echo =$CCACHE_DIR=", f"={tmp_path}/c=")
+
+
+def test_a_layer_that_fails_is_a_warning_because_it_takes_a_shell_to_mend_it(
+    login: LoginHost, tmp_path: Path
+) -> None:
+    events: list[Event] = []
+    here = _with_layers(login, tmp_path, 'prologue = "echo no licence; false"', events)
+    here.tmux.ensure("here", "work", ["/bin/sh", "-l"])
+    ready_session(here, Session())
+    (warned,) = [event for event in events if isinstance(event, Warned)]
+    assert warned.code == "environment.layer_failed"
+    assert "no licence" in warned.message
+    assert _says(here, "echo $((40 + 2))", "42")
+
+
+def test_a_shell_that_goes_on_asks_for_no_environment(login: LoginHost, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    here = _with_layers(login, tmp_path, f'prologue = "echo x >> {log}"', [])
+    here.tmux.ensure("here", "work", ["sh", "-c", "exec sleep 1000 # salloc"])  # it holds a job
+    ready_session(here, Session())
+    assert not log.exists()

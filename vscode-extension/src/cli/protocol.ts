@@ -54,6 +54,7 @@ export interface Results {
   "watch": StatusShown;
   "attach": Attached;
   "session": SessionReady;
+  "environment": EnvironmentReady;
   "up": UpAndRunning;
   "hop": Hopped;
   "open": EditorOpened;
@@ -305,6 +306,11 @@ export interface EditorOpened {
   command: Array<string>;
   link: string;
   opened: boolean;
+}
+
+/** `environment`: the file on the node that a shell reads to have the profile's environment; empty without layers. */
+export interface EnvironmentReady {
+  file: string;
 }
 
 /** Last line when it did not work. */

@@ -7,6 +7,7 @@ import pytest
 
 from scratchflow.cluster.slurm.request import (
     job_name,
+    login_shell_argv,
     profile_of,
     salloc_argv,
     shell_inside_argv,
@@ -91,7 +92,7 @@ def test_held_by_tmux_salloc_runs_the_shell_on_the_node() -> None:
 
 
 def test_a_detached_job_is_joined_by_its_number() -> None:
-    asked = shell_on_node_argv(7, "n1", "/bin/bash")
+    asked = shell_on_node_argv(7, "n1", login_shell_argv("/bin/bash"))
     assert asked[:4] == ["srun", "--overlap", "--nodes=1", "--ntasks=1"]
     assert asked[4:] == [
         "--cpu-bind=none",
@@ -105,9 +106,9 @@ def test_a_detached_job_is_joined_by_its_number() -> None:
 
 def test_an_srun_that_does_not_know_overlap_starts_the_shell_without() -> None:
     srun = ["srun", "--nodes=1", "--ntasks=1", "--cpu-bind=none"]
-    there = shell_on_node_argv(7, "n1", "/bin/bash", directory="/scratch/a b")
+    there = shell_on_node_argv(7, "n1", login_shell_argv("/bin/bash", "/scratch/a b"))
     assert there[-3:] == ['cd -- "$1" 2>/dev/null; exec "$0" -l', "/bin/bash", "/scratch/a b"]
-    joined = shell_on_node_argv(7, "n1", "/bin/sh", overlap=False)
+    joined = shell_on_node_argv(7, "n1", login_shell_argv("/bin/sh"), overlap=False)
     assert joined == [*srun, "--jobid=7", "--nodelist=n1", "--pty", "/bin/sh", "-l"]
     assert shell_inside_argv("/bin/sh", overlap=False) == [*srun, "--pty", "/bin/sh", "-l"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import signal
 from pathlib import Path
 from typing import Any
@@ -88,3 +89,10 @@ def test_long_words_keep_their_beginning_and_their_end() -> None:
     assert words.startswith("line 0 | line 1 |")
     assert words.endswith("| line 99")
     assert len(words_of("x" * 5000)) < 700
+
+
+def test_a_step_without_the_user_s_name_gets_it(at_node: NodeHome) -> None:
+    options = EnvironmentOptions(variables={"CCACHE_DIR": "/c/$USER"})
+    base = {name: value for name, value in at_node.base.items() if name != "USER"}
+    change = compute(options, at_node.scratch, base, node="n")
+    assert change.values["CCACHE_DIR"] == f"/c/{pwd.getpwuid(os.getuid()).pw_name}"

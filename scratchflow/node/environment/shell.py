@@ -1,0 +1,87 @@
+"""The environment as a file that a shell on the node reads: `.` it in any POSIX shell.
+
+An interactive bash gets a second file: it reads what a login shell reads, and the environment after
+that, because startup files like to set PATH anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from scratchflow.disk.durable import replace_file
+from scratchflow.model.errors import WorkspaceFailed
+from scratchflow.model.requests import Nothing
+from scratchflow.model.results import EnvironmentReady
+from scratchflow.node.context import NodeContext
+from scratchflow.node.environment.change import NO_CHANGE, Change
+from scratchflow.node.environment.environment import change_for
+from scratchflow.node.progress import Notifier
+from scratchflow.workspace.own_scratch import make_own_scratch
+from scratchflow.workspace.workspace import Workspace
+
+_NAME = "environment.sh"
+BASHRC_SUFFIX = ".bashrc"
+"""`FILE.bashrc` is for `bash --rcfile`."""
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+# bash before 4.3 and some distributions end it with `()`.
+_FUNCTION = re.compile(r"BASH_FUNC_([A-Za-z0-9_.:+-]+)(?:%%|\(\))", re.ASCII)
+
+_BASHRC = """\
+[ -r /etc/profile ] && . /etc/profile
+for __scratchflow_file in ~/.bash_profile ~/.bash_login ~/.profile; do
+    [ -r "$__scratchflow_file" ] && . "$__scratchflow_file" && break
+done
+unset __scratchflow_file
+. {file}
+"""
+
+
+def prepare_shell(
+    context: NodeContext,
+    _: Notifier,
+    __: Nothing,
+    environment: Mapping[str, str] = os.environ,
+) -> EnvironmentReady:
+    """Computes the environment and writes the files; an empty path when the profile has no layers."""
+    change = change_for(context, environment)
+    if change == NO_CHANGE:
+        return EnvironmentReady(file="")
+    try:
+        file = write_shell_files(context.workspace, change)
+    except OSError as error:
+        raise WorkspaceFailed(path=context.workspace.state, reason=error.strerror) from None
+    return EnvironmentReady(file=str(file))
+
+
+def write_shell_files(workspace: Workspace, change: Change) -> Path:
+    """Writes both files beside the workspace, readable for their owner alone; the path of the first."""
+    make_own_scratch(workspace)
+    file = workspace.state / _NAME
+    replace_file(file, shell_text(change).encode("utf-8", "surrogateescape"))
+    bashrc = _BASHRC.format(file=shlex.quote(str(file)))
+    replace_file(file.with_name(f"{_NAME}{BASHRC_SUFFIX}"), os.fsencode(bashrc))
+    return file
+
+
+def shell_text(change: Change) -> str:
+    """The change in the words of a POSIX shell. Functions are for bash alone, and another shell skips them."""
+    return "".join(f"{line}\n" for line in _lines(change))
+
+
+def _lines(change: Change) -> Iterator[str]:
+    for name in change.removed:
+        if _VARIABLE.fullmatch(name):
+            yield f"unset {name}"
+    for name, value in change.values.items():
+        function = _FUNCTION.fullmatch(name)
+        if _VARIABLE.fullmatch(name):
+            yield f"export {name}={shlex.quote(value)}"
+        elif function and value.startswith("() {"):
+            # Quoted as a whole: another shell may not even be able to parse it.
+            define = f"{function[1]} {value}\nexport -f {function[1]}"
+            yield f'[ -z "$BASH_VERSION" ] || eval {shlex.quote(define)}'

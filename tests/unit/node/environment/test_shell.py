@@ -1,0 +1,98 @@
+"""The file that shells read, in real shells, and the request that writes it."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scratchflow.cluster.slurm.request import login_shell_argv
+from scratchflow.model.requests import NOTHING
+from scratchflow.node.environment.change import Change, parse_dump
+from scratchflow.node.environment.shell import prepare_shell, shell_text
+from tests.unit.conftest import make_desk
+from tests.unit.node.environment.node_home import NodeHome
+
+_CHANGE = Change(
+    {
+        "LINES_OF": "a\nb'c\"d $HOME `id` \\",
+        "RAW": "\udcff",
+        "EMPTY": "",
+        "odd.name": "x",
+        "BASH_FUNC_hello%%": "() {  [[ a == a ]] && echo hello $1\n}",
+    },
+    ("GONE", "odd.gone"),
+)
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "zsh"])
+def test_every_shell_takes_over_values_as_they_are(tmp_path: Path, shell: str) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"there is no {shell} on this machine")
+    file = tmp_path / "environment.sh"
+    file.write_bytes(shell_text(_CHANGE).encode("utf-8", "surrogateescape"))
+    argv = [shell, "-c", f". {file} && exec /usr/bin/env -0"]
+    base = {"GONE": "1", "PATH": "/usr/bin:/bin"}
+    found = parse_dump(subprocess.run(argv, env=base, capture_output=True, check=True).stdout)
+    for name in ("LINES_OF", "RAW", "EMPTY"):
+        assert found[name] == _CHANGE.values[name]
+    assert "GONE" not in found
+    assert "odd.name" not in found
+    assert ("BASH_FUNC_hello%%" in found) == (shell == "bash")
+
+
+def test_a_function_works_in_bash(tmp_path: Path) -> None:
+    file = tmp_path / "environment.sh"
+    file.write_bytes(shell_text(_CHANGE).encode("utf-8", "surrogateescape"))
+    argv = ["bash", "-c", f". {file}; bash -c 'hello you'"]
+    assert subprocess.run(argv, capture_output=True, check=True).stdout == b"hello you\n"
+
+
+def _shell_says(argv: list[str], at_node: NodeHome, asked: str) -> str:
+    done = subprocess.run(
+        argv, input=f"{asked}\n", env=at_node.base, capture_output=True, text=True, check=False
+    )
+    return done.stdout
+
+
+def test_an_interactive_bash_has_the_environment_after_its_startup_files(
+    at_node: NodeHome, tmp_path: Path
+) -> None:
+    desk = make_desk(
+        tmp_path / "home", '[profiles.test.environment]\nprologue = "PATH=/mine:$PATH"\n'
+    )
+    at_node.profile("export FROM_PROFILE=1")
+    ready = prepare_shell(desk.context, desk.notify, NOTHING, at_node.base)
+    assert stat.S_IMODE(Path(ready.file).stat().st_mode) == 0o600
+    argv = login_shell_argv("/bin/bash", str(desk.work), ready.file)
+    said = _shell_says(argv, at_node, 'echo "$PATH:$FROM_PROFILE:$PWD"')
+    assert said == f"/mine:{at_node.tools}:/usr/bin:/bin:1:{desk.work}\n"
+
+
+def test_another_shell_has_it_too(at_node: NodeHome, tmp_path: Path) -> None:
+    layers = '[profiles.test.environment]\nvariables = { CCACHE_DIR = "$HOME/c" }\n'
+    desk = make_desk(tmp_path / "home", layers)
+    ready = prepare_shell(desk.context, desk.notify, NOTHING, at_node.base)
+    argv = login_shell_argv("/bin/sh", str(desk.work), ready.file)
+    assert _shell_says(argv, at_node, 'echo "$CCACHE_DIR"') == f"{at_node.home}/c\n"
+
+
+def test_without_layers_there_is_no_file_and_a_plain_shell(
+    at_node: NodeHome, tmp_path: Path
+) -> None:
+    desk = make_desk(tmp_path / "home")
+    assert prepare_shell(desk.context, desk.notify, NOTHING, at_node.base).file == ""
+    assert list(desk.scratch.iterdir()) == [desk.work]
+    argv = login_shell_argv("/bin/bash", str(desk.work), "")
+    assert (
+        _shell_says(argv, at_node, "pwd; shopt login_shell")
+        == f"{desk.work}\nlogin_shell    \ton\n"
+    )
+
+
+def test_a_file_that_is_gone_leaves_a_plain_shell(at_node: NodeHome, tmp_path: Path) -> None:
+    argv = login_shell_argv("/bin/bash", "", str(tmp_path / "gone"))
+    assert _shell_says(argv, at_node, "echo here") == "here\n"
