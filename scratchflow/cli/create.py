@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 from enum import Enum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.cli.packages import Requirements, package_words, read_requirements
 from scratchflow.cli.remote_call import at_workspace, on_host
 from scratchflow.model.ages import shown_id
-from scratchflow.model.errors import FileFailed, UsageInvalid
+from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Create
 from scratchflow.model.results import WorkspaceCreated
@@ -21,8 +21,6 @@ from scratchflow.model.units import format_size
 from scratchflow.model.wrap import Whole
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
-
-_MOST_BYTES = 256 * 1024
 
 
 class Env(str, Enum):
@@ -58,17 +56,29 @@ def create(
     ] = "",
     packages: Annotated[
         list[str] | None,
-        typer.Option("--packages", metavar="NAME", help="A package in it; may be repeated."),
+        typer.Option(
+            "--packages",
+            metavar="NAME",
+            help="A package in it, or options of the tool, like `-c pytorch`; may be repeated.",
+        ),
     ] = None,
     requirements: Annotated[
-        str, typer.Option("--requirements", metavar="FILE", help="The packages in it, as a file.")
+        str,
+        typer.Option(
+            "--requirements",
+            metavar="FILE",
+            help="The packages in it: `requirements.txt`, `environment.yml`, `uv.lock`, …",
+        ),
     ] = "",
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[WorkspaceCreated]:
     """Make the workspace and take its first snapshot.
 
     A workspace that exists is taken as it is. One that has snapshots already is to be restored. An
-    environment is made with uv or venv, or with micromamba, mamba or conda, whichever the node has.
+    environment is made with uv or venv, or with micromamba, mamba or conda, whichever the node has, after the
+    profile's `environment.modules` and `after_modules`, and with its `variables`. `--requirements` takes a file of
+    this machine: a list for pip or conda, an `environment.yml` (for `--env conda`), or a `pyproject.toml` or `uv.lock`, which
+    uv reads with the other one beside it (for `--env venv`; your own project is not installed).
 
     `--from` fills a new or empty workspace, and writes over nothing (exit code 35). `laptop:DIR` is a
     directory of the machine that you type on. What `backup.exclude`, a `.scratchignore` in DIR or a
@@ -80,10 +90,12 @@ def create(
     if env is Env.none and (python or packages or requirements):
         problem = "`--python`, `--packages` and `--requirements` need `--env venv` or `--env conda`"
         raise UsageInvalid(problem=problem, command=context.command_path)
-    for value in [python, *(packages or [])]:
-        if value.startswith("-") or "\n" in value:
-            problem = f"`{value}` is not a version or package"
-            raise UsageInvalid(problem=problem, command=context.command_path)
+    if python.startswith("-") or "\n" in python:
+        problem = f"`{python}` is not a version"
+        raise UsageInvalid(problem=problem, command=context.command_path)
+    files = Requirements()
+    if requirements:
+        files = read_requirements(requirements, env.value, python, context.command_path)
     url = source if is_git_url(source) else ""
     here = on_laptop(source)
     request = Create(
@@ -93,8 +105,10 @@ def create(
         named=without_password(source),
         env=env.value,
         python=python,
-        packages=tuple(packages or ()),
-        requirements=_content(requirements) if requirements else "",
+        packages=package_words(packages or (), context.command_path),
+        requirements=files.content,
+        requirements_kind=files.kind,
+        lock=files.lock,
         dry_run=dry_run,
     )
     if here is None:
@@ -119,20 +133,6 @@ def _check_source(source: str, command: str, *, tracked: bool) -> None:
         problem = f"`{source}` is neither a directory nor a git URL"
     if problem:
         raise UsageInvalid(problem=problem, command=command)
-
-
-def _content(path: str) -> str:
-    """The file is this machine's; its content travels."""
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise FileFailed(path=path, reason="it is too large for a list of packages")
-        return content.decode("utf-8")
-    except OSError as error:
-        raise FileFailed(path=path, reason=error.strerror) from None
-    except UnicodeDecodeError:
-        raise FileFailed(path=path, reason="it is not text") from None
 
 
 def _shown(created: WorkspaceCreated) -> Iterator[str]:

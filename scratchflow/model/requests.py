@@ -71,8 +71,12 @@ class NamingDryRun(DryRun, frozen=True):
     zone: Offsets = ()
 
 
+# A list for pip or conda, conda's `environment.yml`, or the `pyproject.toml` of a project.
+RequirementsKind = Literal["list", "conda", "project"]
+
+
 class Create(DryRun, frozen=True):
-    """`create`; `requirements` is the content of such a file.
+    """`create`; `requirements` is the content of such a file, `lock` that of the `uv.lock` of a project.
 
     The workspace is filled from `directory`, from `url` by git, or with an archive that follows the request
     and has the id `receives`; from one of them at most. `named` is what the user called it.
@@ -87,6 +91,8 @@ class Create(DryRun, frozen=True):
     python: str = ""
     packages: tuple[str, ...] = ()
     requirements: str = ""
+    requirements_kind: RequirementsKind = "list"
+    lock: str = ""
 
     path_fields: ClassVar[tuple[str, ...]] = ("directory",)
     laptop_fields: ClassVar[tuple[str, ...]] = ("directory",)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+# Of what a tool said, as an error quotes it.
+_MOST_LINES = 8
+_MOST_CHARACTERS = 600
+
 
 def printable(text: object) -> str:
     r"""The text on one line, with control characters and non-UTF-8 bytes as escapes.
@@ -38,6 +42,17 @@ def last_line(said: bytes | str) -> str:
     text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
     lines = text.split("\n")
     return next((line.strip()[-300:] for line in reversed(lines) if line.strip()), "")
+
+
+def few_lines(said: str) -> str:
+    """What a tool said, on one line. Some have the reason in their first line, others in the last."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    if len(lines) > _MOST_LINES:
+        half = _MOST_LINES // 2
+        lines = [*lines[:half], "…", *lines[-half:]]
+    text = " | ".join(lines)
+    half = _MOST_CHARACTERS // 2
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:half]}…{text[-half:]}"
 
 
 def counted(count: int, thing: str) -> str:

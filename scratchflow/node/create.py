@@ -18,6 +18,8 @@ from scratchflow.model.results import ReadyToReceive, WorkspaceCreated
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext
+from scratchflow.node.environment.cache import forget_cached
+from scratchflow.node.environment.environment import environment_for_tools
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import fresh_id, read_catalogue
@@ -183,9 +185,17 @@ def _make_environment(
         python=request.python,
         packages=request.packages,
         requirements=request.requirements,
-        modules=context.profile.environment.modules,
+        requirements_kind=request.requirements_kind,
+        lock=request.lock,
     )
-    make_environment(context.workspace.scratch, wanted, environment, notify.phase)
+    for_tools = environment_for_tools(context, environment)
+    make_environment(context.workspace.scratch, wanted, for_tools, notify.phase)
+    forget_cached(context.workspace)
+    layers = context.profile.environment
+    if not layers.venv and not layers.conda:
+        setting = "venv env" if request.env == "venv" else "conda ./env"
+        command = f"`scratchflow config set environment.{setting}`"
+        notify.remark(f"{command} lets every shell on the node start with it")
     if ENV_NAME not in context.workspace.also:
         command = f"`scratchflow config set backup.also '[\"{ENV_NAME}\"]'`"
         notify.remark(f"the environment is not backed up; {command} saves it with the workspace")

@@ -1,7 +1,6 @@
 """The environment beside the workspace, `/scratch/$USER/env`: made with whichever tool the node has.
 
-Everything goes to the tools as arguments or as a file. Only the profile's own module names meet a shell, as
-its arguments too.
+Everything goes to the tools as arguments or as a file; nothing meets a shell.
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ import msgspec
 
 from scratchflow.disk.private import PRIVATE
 from scratchflow.model.errors import EnvironmentFailed
-from scratchflow.model.text import last_line
+from scratchflow.model.requests import RequirementsKind
+from scratchflow.model.text import few_lines
 
 ENV_NAME = "env"
 EnvironmentKind = Literal["none", "venv", "conda"]
@@ -27,19 +27,19 @@ EnvironmentKind = Literal["none", "venv", "conda"]
 _UNFINISHED = ".scratchflow-env-unfinished"
 CONDAS = ("micromamba", "mamba", "conda")
 _MAKE_S = 3600.0
-# The names come as arguments; `module` exists only in a login shell.
-_WITH_MODULES = 'count=$1; shift; module load "${@:1:count}" || exit 97; shift "$count"; exec "$@"'
-_NO_SUCH_MODULE = 97
+_UV_ENVIRONMENT = "UV_PROJECT_ENVIRONMENT"
+_FILE_NAMES = {"list": "requirements.txt", "conda": "environment.yml", "project": "pyproject.toml"}
 
 
 class EnvironmentOptions(msgspec.Struct, frozen=True):
-    """What to put there. `requirements` is the content of such a file."""
+    """What to put there. `requirements` is the content of such a file, `lock` that of a project's lock."""
 
     kind: EnvironmentKind
     python: str = ""
     packages: Sequence[str] = ()
     requirements: str = ""
-    modules: Sequence[str] = ()
+    requirements_kind: RequirementsKind = "list"
+    lock: str = ""
 
 
 def make_environment(
@@ -56,7 +56,7 @@ def make_environment(
     unfinished = scratch / _UNFINISHED
     if unfinished.exists():
         shutil.rmtree(path, ignore_errors=True)
-    run = _Runner(options.modules, environment)
+    run = _Runner({**environment, _UV_ENVIRONMENT: str(path)})
     is_new = not (path / "bin" / "python").exists()
     if is_new and path.exists():
         raise _failed(f"`{path}` is there, and is no environment", f"move `{path}` away")
@@ -92,8 +92,10 @@ def activation(kind: EnvironmentKind, path: str, environment: Mapping[str, str])
 def _requirements_file(place: Path, options: EnvironmentOptions) -> Path | None:
     if not options.requirements:
         return None
-    file = place / "requirements.txt"
+    file = place / _FILE_NAMES[options.requirements_kind]
     file.write_text(options.requirements, "utf-8")
+    if options.lock:
+        file.with_name("uv.lock").write_text(options.lock, "utf-8")
     return file
 
 
@@ -104,6 +106,8 @@ def _venv_steps(
     path: Path, options: EnvironmentOptions, run: _Runner, listed: Path | None, *, is_new: bool
 ) -> _Steps:
     uv = run.find("uv")
+    if listed and options.requirements_kind == "project":
+        return _project_steps(path, options, uv, listed)
     python = options.python or "python3"
     make = [uv, "venv", f"--python={python}", str(path)] if uv else _plain_venv(python, path, run)
     wanted = [*(["-r", str(listed)] if listed else []), *options.packages]
@@ -112,6 +116,22 @@ def _venv_steps(
     return [
         *([("making the environment", make)] if is_new else []),
         *([("installing packages", [*installer, *wanted])] if wanted else []),
+    ]
+
+
+def _project_steps(path: Path, options: EnvironmentOptions, uv: str | None, listed: Path) -> _Steps:
+    """What a `pyproject.toml` needs, in the versions of its lock. The project itself lies in the workspace."""
+    if uv is None:
+        remedy = "`uv export > requirements.txt`, then `--requirements requirements.txt`"
+        raise _failed("there is no `uv` on the node to read `pyproject.toml`", remedy)
+    # `--inexact`: what is there already stays.
+    sync = [uv, "sync", "--no-install-project", "--inexact", f"--project={listed.parent}"]
+    sync += ["--locked"] if options.lock else []
+    sync += [f"--python={options.python}"] if options.python else []
+    more = [uv, "pip", "install", f"--python={path / 'bin' / 'python'}", *options.packages]
+    return [
+        ("installing packages", sync),
+        *([("installing packages", more)] if options.packages else []),
     ]
 
 
@@ -133,6 +153,8 @@ def _conda_steps(
     if tool is None:
         remedy = "`--env venv` does without; or put conda's module into `environment.modules`"
         raise _failed(f"there is none of {', '.join(CONDAS)} on the node", remedy)
+    if listed and options.requirements_kind == "conda":
+        return _described_steps(path, options, tool, listed, is_new=is_new)
     python = f"python={options.python}" if options.python else "python"
     wanted = [*options.packages, *(["--file", str(listed)] if listed else [])]
     if is_new:
@@ -142,35 +164,46 @@ def _conda_steps(
     return [("installing packages", install)] if wanted else []
 
 
-class _Runner:
-    """Runs the tools, after the profile's modules where it has some."""
+def _described_steps(
+    path: Path, options: EnvironmentOptions, tool: str, listed: Path, *, is_new: bool
+) -> _Steps:
+    """An `environment.yml`: micromamba takes it where others take a list, conda has verbs of its own for it."""
+    where = ["--prefix", str(path)]
+    if os.path.basename(tool) == "micromamba":
+        verb = [*(["create"] if is_new else ["install"]), "--yes"]
+    else:
+        verb = ["env", "create" if is_new else "update"]
+    made = [tool, *verb, *where, "--file", str(listed)]
+    more = [tool, "install", "--yes", *where, *options.packages]
+    return [
+        ("making the environment" if is_new else "installing packages", made),
+        *([("installing packages", more)] if options.packages else []),
+    ]
 
-    def __init__(self, modules: Sequence[str], environment: Mapping[str, str]) -> None:
-        self._modules = list(modules)
+
+class _Runner:
+    """Runs the tools."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = dict(environment)
 
     def find(self, program: str) -> str | None:
         """Where a program is; a path is itself."""
-        if not self._modules:
-            return shutil.which(program, path=self._environment.get("PATH"))
-        done = self._run(["sh", "-c", 'command -v -- "$1"', "sh", program])
-        found = done.stdout.decode("utf-8", "replace").strip().splitlines()
-        return found[-1] if done.returncode == 0 and found else None
+        return shutil.which(program, path=self._environment.get("PATH"))
 
     def __call__(self, argv: Sequence[str]) -> None:
         done = self._run(argv)
         if done.returncode == 0:
             return
-        words = last_line(done.stderr or done.stdout) or f"exit code {done.returncode}"
+        said = (done.stderr or done.stdout).decode("utf-8", "replace")
+        words = few_lines(said) or f"exit code {done.returncode}"
         tool = os.path.basename(argv[0])
         raise _failed(f"{tool}: {words}", "correct `--python` or the packages, and run it again")
 
     def _run(self, argv: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-        modules = self._modules
-        shell = ["bash", "-l", "-c", _WITH_MODULES, "bash", str(len(modules)), *modules]
         try:
-            done = subprocess.run(
-                [*shell, *argv] if modules else argv,
+            return subprocess.run(
+                argv,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -181,11 +214,6 @@ class _Runner:
             raise _failed(f"`{argv[0]}` did not end within an hour", "try fewer packages") from None
         except OSError as error:
             raise _failed(f"`{argv[0]}`: {error.strerror}", "is it installed?") from None
-        if modules and done.returncode == _NO_SUCH_MODULE:
-            names = ", ".join(modules)
-            remedy = "`module avail` on the cluster lists them; correct `environment.modules`"
-            raise _failed(f"the modules {names} could not be loaded", remedy)
-        return done
 
 
 def _failed(reason: str, remedy: str) -> EnvironmentFailed:

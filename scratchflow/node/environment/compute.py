@@ -11,14 +11,13 @@ from pathlib import Path
 
 from scratchflow.model.errors import LayerFailed
 from scratchflow.model.profile import EnvironmentOptions
+from scratchflow.model.text import few_lines
 from scratchflow.node.environment.change import Change, change_between, parse_dump
 from scratchflow.node.environment.script import ScriptFiles, script_of
 from scratchflow.process.child import kill_child
 
 # Modules and conda may lie on a slow shared file system.
 LIMIT_S = 300.0
-_MOST_LINES = 8
-_MOST_CHARACTERS = 600
 _LOGIN_SHELL = "login shell"
 
 _REMEDIES = {
@@ -96,18 +95,13 @@ def _failed(files: ScriptFiles, problem: str, node: str) -> LayerFailed:
     )
 
 
-def words_of(said: str, place: str = "\0") -> str:
-    """What the tools said, on one line: Lmod has its reason in the first line, Python in the last."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    # bash names the script and its line, which mean nothing to the reader.
+def words_of(said: str, place: str) -> str:
+    """What the tools said. bash names our script and its line, which mean nothing to the reader."""
     lines = [
-        line.partition(": line ")[2].partition(": ")[2] if place in line else line for line in lines
+        line.partition(": line ")[2].partition(": ")[2] if place in line else line
+        for line in said.splitlines()
     ]
-    if len(lines) > _MOST_LINES:
-        half = _MOST_LINES // 2
-        lines = [*lines[:half], "…", *lines[-half:]]
-    text = " | ".join(lines)
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+    return few_lines("\n".join(lines))
 
 
 def _content(path: Path) -> str:

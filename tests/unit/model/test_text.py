@@ -7,7 +7,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scratchflow.model.text import closest, printable
+from scratchflow.model.text import closest, few_lines, printable
 
 
 def test_rich_markup_in_a_name_stays_as_it_is() -> None:
@@ -39,3 +39,13 @@ def test_a_near_miss_finds_its_word() -> None:
 
 def test_a_far_miss_finds_nothing() -> None:
     assert closest("zebra", ["workspace", "store"]) is None
+
+
+def test_long_words_of_a_tool_keep_their_beginning_and_their_end() -> None:
+    words = few_lines("\n".join(f"line {number}\n" for number in range(100)))
+    assert words.startswith("line 0 | line 1 |")
+    assert words.endswith("| line 99")
+    assert few_lines("a\n\n  b\n") == "a | b"
+    long = few_lines("begin" + "x" * 5000 + "end")
+    assert len(long) < 700
+    assert (long[:5], long[-3:]) == ("begin", "end")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import WorkspaceFailed, WorkspaceKnown
+from scratchflow.model.errors import LayerFailed, WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Create
 from scratchflow.node.create import create
@@ -94,3 +94,34 @@ def test_the_refusal_gives_the_command_for_a_second_workspace(
     with pytest.raises(WorkspaceKnown) as caught:
         create(desk.context, desk.notify, request_, {})
     assert f"{second}`" in caught.value.shown_hint
+
+
+def test_an_environment_is_made_with_the_profile_s_modules_and_variables(tmp_path: Path) -> None:
+    home, log, canary = tmp_path / "home", tmp_path / "log", tmp_path / "canary"
+    home.mkdir()
+    tool = home / "conda"
+    tool.write_text(
+        f'#!/bin/sh\necho "$CCACHE_DIR $LOADED" >> {log}\nmkdir -p "$4/bin"; touch "$4/bin/python"\n'
+    )
+    tool.chmod(0o755)
+    module = f'module() {{ export LOADED="$LOADED $*" PATH="{home}:$PATH"; }}\n'
+    (home / ".bash_profile").write_text(module)
+    hostile = f"$(touch {canary})"
+    layers = f'modules = ["conda/24", "{hostile}"]\nvariables = {{ CCACHE_DIR = "$HOME/c" }}\n'
+    # What is not made yet can be in the profile already.
+    layers += 'conda = "./env"\nprologue = "false"\n'
+    desk = make_desk(tmp_path, f"[profiles.test.environment]\n{layers}")
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(home)}
+    create(desk.context, desk.notify, Create(env="conda"), environment)
+    assert log.read_text() == f"{home}/c  load conda/24 load {hostile}\n"
+    assert not canary.exists()
+
+
+def test_a_module_that_fails_leaves_no_environment(tmp_path: Path) -> None:
+    (tmp_path / ".bash_profile").write_text("module() { echo no such module: $2 >&2; return 1; }\n")
+    desk = make_desk(tmp_path, '[profiles.test.environment]\nmodules = ["cuda/99"]\n')
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    with pytest.raises(LayerFailed, match="cuda/99`: no such module: cuda/99") as failed:
+        create(desk.context, desk.notify, Create(env="venv"), environment)
+    assert failed.value.exit_code == 40
+    assert not (desk.scratch / "env").exists()

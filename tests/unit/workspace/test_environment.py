@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -91,17 +94,61 @@ def test_what_is_there_and_no_environment_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "scratch/env/thesis").read_text() == "mine"
 
 
-def test_modules_are_loaded_first_and_never_read_as_shell(tmp_path: Path) -> None:
-    log, canary = tmp_path / "log", tmp_path / "canary"
-    home = tmp_path / "tools"
-    play = 'mkdir -p "$4/bin"; touch "$4/bin/python"'
-    environment = _tools(home, conda=play)
-    profile = f'module() {{ printf "%s\\n" "$@" >> {log}; }}; export -f module; PATH={home}:$PATH\n'
-    (home / ".bash_profile").write_text(profile)
-    hostile = f"$(touch {canary})"
-    _make(tmp_path / "scratch", environment, kind="conda", modules=["conda/24", hostile])
-    assert log.read_text().splitlines()[:3] == ["load", "conda/24", hostile]
-    assert not canary.exists()
+@pytest.mark.parametrize("tool", ["micromamba", "mamba", "conda"])
+def test_an_environment_yml_goes_to_the_verb_that_the_tool_has_for_it(
+    tmp_path: Path, tool: str
+) -> None:
+    log = tmp_path / "log"
+    play = (
+        f'echo "$@" >> {log}; for last; do :; done; case $last in *.yml) cat "$last" >> {log} ;; esac\n'
+        f"mkdir -p {tmp_path}/scratch/env/bin; touch {tmp_path}/scratch/env/bin/python"
+    )
+    environment = _tools(tmp_path / "tools", **{tool: play})
+    wanted = {"kind": "conda", "requirements": "name: x\n", "requirements_kind": "conda"}
+    made = _make(tmp_path / "scratch", environment, **wanted, packages=("-c", "pytorch", "torch"))
+    first, content, second = log.read_text().splitlines()
+    verb = "create --yes" if tool == "micromamba" else "env create"
+    assert first.startswith(f"{verb} --prefix {made} --file ")
+    assert first.endswith("/environment.yml")
+    assert content == "name: x"
+    assert second == f"install --yes --prefix {made} -c pytorch torch"
+    _make(tmp_path / "scratch", environment, **wanted)
+    again = "install --yes" if tool == "micromamba" else "env update"
+    assert log.read_text().splitlines()[3].startswith(f"{again} --prefix {made} --file ")
+
+
+_PROJECT = (
+    '[project]\nname = "thesis"\nversion = "1"\nrequires-python = ">=3.10"\ndependencies = []\n'
+)
+
+
+def test_a_project_without_uv_says_what_does_without(tmp_path: Path) -> None:
+    wanted = {"kind": "venv", "requirements": _PROJECT, "requirements_kind": "project"}
+    with pytest.raises(EnvironmentFailed, match="no `uv` on the node") as failed:
+        _make(tmp_path / "scratch", _tools(tmp_path / "tools"), **wanted)
+    assert "uv export" in failed.value.shown_hint
+
+
+def test_a_real_uv_makes_what_the_lock_says_and_refuses_one_that_is_old(tmp_path: Path) -> None:
+    uv = shutil.which("uv")
+    if uv is None:
+        pytest.skip("there is no uv on the PATH")
+    environment = _tools(tmp_path / "tools")
+    environment |= {"PATH": f"{Path(uv).parent}:/usr/bin:/bin", "UV_OFFLINE": "1"}
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pyproject.toml").write_text(_PROJECT)
+    subprocess.run([uv, "lock", "--project", str(project)], env=environment, check=True)
+    lock = (project / "uv.lock").read_text()
+    wanted = {"kind": "venv", "requirements_kind": "project", "lock": lock}
+    made = _make(tmp_path / "scratch", environment, requirements=_PROJECT, **wanted)
+    assert (made / "bin/python").exists()
+    assert (made / "pyvenv.cfg").exists()
+    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+    newer = _PROJECT.replace("[]", '["nosuch-package-of-a-test"]')
+    with pytest.raises(EnvironmentFailed, match=r"uv: .*nosuch-package-of-a-test"):
+        _make(tmp_path / "scratch", environment, requirements=newer, **wanted)
+    assert (made / "bin/python").exists()  # what was there stays
 
 
 def test_what_a_killed_run_left_is_made_anew(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from scratchflow.model.errors import LayerFailed
 from scratchflow.model.profile import EnvironmentOptions
-from scratchflow.node.environment.compute import compute, words_of
+from scratchflow.node.environment.compute import compute
 from tests.unit.node.environment.node_home import CONDA_PROGRAM, MODULE_PROGRAM, NodeHome
 
 _FAILING = [
@@ -82,13 +82,6 @@ def test_values_with_newlines_and_odd_bytes_come_through(at_node: NodeHome) -> N
     found = at_node.values(prologue=r"export LINES_OF=$'a\nb=c\n' RAW=$'\xff'; unset USER")
     assert (found["LINES_OF"], found["RAW"]) == ("a\nb=c\n", "\udcff")
     assert "USER" not in found
-
-
-def test_long_words_keep_their_beginning_and_their_end() -> None:
-    words = words_of("\n".join(f"line {number}" for number in range(100)))
-    assert words.startswith("line 0 | line 1 |")
-    assert words.endswith("| line 99")
-    assert len(words_of("x" * 5000)) < 700
 
 
 def test_a_step_without_the_user_s_name_gets_it(at_node: NodeHome) -> None:
