@@ -25,7 +25,7 @@ class OnNode(msgspec.Struct, frozen=True):
     arguments: type[Arguments]
     function: str
     needs_scratch: bool = True
-    # Refused when the node sees another store than the login host. `backup` looks for the workspace
+    # Refused when the store is away, or the node sees another one than the login host. `backup` looks for the workspace
     # first, and `check node` tells instead of refusing.
     compares_store: bool = True
 
@@ -146,8 +146,10 @@ def do_here(
         store_seen=store_seen,
         received=received,
     )
-    if store_seen is not None and served.compares_store:
-        from scratchflow.node.same_store import require_same_store
+    if served.compares_store:
+        from scratchflow.node.same_store import require_same_store, require_store_here
 
-        require_same_store(here)
+        require_store_here(here, os.environ)
+        if store_seen is not None:
+            require_same_store(here)
     return function_of(served)(here, Notifier(emit, wants_items=wants_items), request)

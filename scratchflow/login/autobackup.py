@@ -49,6 +49,7 @@ from scratchflow.reach.node_agent import require_allocation, require_running
 from scratchflow.ssh.transport.local import LocalTransport
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses, current, is_alive, log_path, prepare
+from scratchflow.store.known import store_lost
 from scratchflow.workspace.workspace import expand, find_workspace
 
 START_S = 60.0
@@ -102,8 +103,11 @@ def switch_off(login: LoginHost, arguments: DryRun) -> AutobackupSwitched:
 
 
 def show(login: LoginHost, _: Nothing) -> AutobackupStatus:
-    """Shows its last heartbeat."""
+    """Shows its last heartbeat; StoreLost when nobody can say, because the store is away."""
     place = find_place(_store(login), login.profile.workspace)
+    lost = store_lost(login.home, place, login.host)
+    if lost is not None:
+        raise lost
     try:
         held: HeldNode | None = held_node(login)
     except AllocationMissing:

@@ -36,6 +36,7 @@ from scratchflow.store.checks.probe import probe_store
 from scratchflow.store.checks.writable import write_failure
 from scratchflow.store.directory import find_place
 from scratchflow.store.failures import translated
+from scratchflow.store.known import store_lost
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.own_scratch import require_own_scratch
@@ -284,9 +285,12 @@ def _check_store(settings: Settings, environment: Mapping[str, str]) -> list[Che
     """The store, and a line for each thing that its file system lacks."""
     store = expand(settings.profile.store, environment)
     try:
-        find_place(store, settings.profile.workspace)
+        place = find_place(store, settings.profile.workspace)
     except ScratchflowError as error:
         return [_failed_store(error)]
+    lost = store_lost(expand("~", environment), place, node_name(environment))
+    if lost is not None:
+        return [_failed_store(lost)]
     nearest = _nearest(store)
     if nearest == store:
         failed = write_failure(store)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pwd
+from collections.abc import Mapping
 from pathlib import Path
 
 from scratchflow.disk.trees import is_empty_or_missing
@@ -33,6 +35,14 @@ def require_same_store(context: NodeContext) -> None:
     replaced = store_replaced(context.workspace, context.store, context.node)
     if replaced is not None:
         raise replaced
+
+
+def require_store_here(context: NodeContext, environment: Mapping[str, str]) -> None:
+    """StoreLost, when the path held a store before and is empty now: nobody is told that there are no snapshots."""
+    home = Path(environment.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
+    lost = store_lost(home, find_place(context.store, context.workspace.name), context.node)
+    if lost is not None:
+        raise lost
 
 
 def store_replaced(workspace: Workspace, store: Path, node: str) -> StoreReplaced | None:

@@ -5,15 +5,28 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 
-from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, OnLogin, OnNode, function_of
+from scratchflow.config.settings import Asked, load_settings
+from scratchflow.dispatch.operations import (
+    ON_LOGIN,
+    ON_NODE,
+    OnLogin,
+    OnNode,
+    do_here,
+    function_of,
+)
 from scratchflow.login.host import LoginHost
+from scratchflow.model import requests
+from scratchflow.model.errors import StoreLost
 from scratchflow.model.results import RESULTS_BY_OP
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.store.directory import find_place
+from scratchflow.store.known import note_store
 
 
 @pytest.mark.parametrize("do", [*ON_NODE, *ON_LOGIN])
@@ -44,3 +57,30 @@ def test_reading_the_table_loads_nothing_that_does_the_work() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("do", "asked"),
+    [
+        ("snapshots list", requests.Nothing()),
+        ("snapshots verify", requests.Verify()),
+        ("snapshots prune", requests.Prune(dry_run=True)),
+        ("snapshots show", requests.Show(snapshot="latest")),
+        ("restore", requests.Restore(dry_run=True)),
+        ("autobackup status", requests.Nothing()),
+    ],
+)
+def test_a_store_that_is_away_is_not_told_as_one_without_snapshots(
+    do: str, asked: requests.Arguments, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f'[profiles.a]\nscheduler = "none"\nscratch = "{tmp_path}/scratch"\nstore = "{tmp_path}/store"\n'
+    )
+    settings = load_settings(Asked(config=str(config), profile="a"), {})
+    (tmp_path / "scratch/work").mkdir(parents=True)
+    place = find_place(tmp_path / "store", "work")
+    note_store(tmp_path / "home", place, "an id")
+    with pytest.raises(StoreLost, match="was there before"):
+        do_here(do, settings, asked, lambda _: None)
