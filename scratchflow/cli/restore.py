@@ -10,13 +10,19 @@ from scratchflow.cli.naming import LATEST, SNAPSHOT, zone_for
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.cli.remote_call import at_workspace, on_host
 from scratchflow.model.ages import named, shown_id
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors import EndedBySignal, UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Restore
 from scratchflow.model.results import Restored
 from scratchflow.model.source import on_laptop
 from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size, format_took
+from scratchflow.process.interrupted import Interrupted
+
+_CUT_SHORT = (
+    "If files were written already, the workspace is half of two states: `scratchflow restore` finishes it,"
+    " `scratchflow restore --abandon` leaves it as it is."
+)
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -94,7 +100,8 @@ def restore(
         zone=zone_for(snapshot),
     )
     if here is None:
-        return at_workspace(context, "restore", request, _shown)
+        call = at_workspace(context, "restore", request, _shown)
+        return call if dry_run or to is not None else _telling_what_an_end_means(call)
     who = caller(context)
 
     def run(emit: Emit) -> Restored:
@@ -103,6 +110,18 @@ def restore(
         return restore_here(who, request, here, emit)
 
     return Call("restore", run, _shown)
+
+
+def _telling_what_an_end_means(call: Call[Restored]) -> Call[Restored]:
+    """The same, with a word about the workspace when a signal ends it."""
+
+    def run(emit: Emit) -> Restored:
+        try:
+            return call.flow(emit)
+        except Interrupted as interrupted:
+            raise EndedBySignal(interrupted.signum, _CUT_SHORT) from interrupted
+
+    return Call(call.op, run, call.show)
 
 
 def _check_taken_home(here: str, command: str, *, source: str | None) -> None:

@@ -26,7 +26,6 @@ from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.known import store_lost
-from scratchflow.workspace.notes import read_restoring
 from scratchflow.workspace.workspace import expand, find_workspace
 
 
@@ -72,14 +71,8 @@ def unreadable_snapshots(catalogue: Catalogue) -> Iterator[Problem]:
         )
 
 
-def half_restored(
-    settings: Settings, environment: Mapping[str, str], heartbeat: Heartbeat | None = None
-) -> Iterator[Problem]:
-    """On one machine the notes say so; on a cluster the heartbeat does, `BEAT_S` late at most."""
-    restoring = heartbeat.restoring if heartbeat else ""
-    if settings.profile.scheduler == "none":
-        found = read_restoring(find_workspace(settings.profile, environment))
-        restoring = found.snapshot if found else ""
+def half_restored(restoring: str) -> Iterator[Problem]:
+    """A restore that has changed the workspace and is not through; `restoring` is its snapshot."""
     if restoring:
         yield Problem(
             name="restore.incomplete",

@@ -23,6 +23,7 @@ from scratchflow.login.status_jobs import allocation_shown, newest_of, profile_j
 from scratchflow.login.status_store import (
     Now,
     autobackup_shown,
+    half_restored_from,
     others_shown,
     snapshots_shown,
     workspace_shown,
@@ -121,7 +122,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now, trial: WriteTri
             problems=(
                 *replaced,
                 *store_unwritable_problem(place, trial),
-                *half_restored(settings, environment, heartbeat),
+                *half_restored(half_restored_from(settings, environment, place, held)),
                 *unreadable_snapshots(catalogue),
                 *workspace_gone(workspace, held),
                 *(() if replaced else workspace_behind(workspace, catalogue)),

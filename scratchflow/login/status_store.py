@@ -31,7 +31,7 @@ from scratchflow.store.heartbeats import (
     read_heartbeat,
 )
 from scratchflow.store.nodes import NodeRecord, read_nodes
-from scratchflow.workspace.notes import read_base
+from scratchflow.workspace.notes import read_base, read_restoring
 from scratchflow.workspace.workspace import expand, find_workspace
 
 _DAY_S = 86400
@@ -74,13 +74,31 @@ def workspace_shown(
     if record is None:
         exists_there = heartbeat.workspace_exists if heartbeat else None
         return WorkspaceShown(path=path, exists=exists_there, base_snapshot=None)
-    if heartbeat is not None and heartbeat.restoring:
-        return WorkspaceShown(path=path, exists=True, base_snapshot=None, seen_time=heartbeat.time)
+    if half_restored_from(settings, environment, place, held):
+        return WorkspaceShown(path=path, exists=True, base_snapshot=None, seen_time=record.time)
     seen = heartbeat.time if heartbeat and heartbeat.workspace_exists else record.time
     exists_now = True if heartbeat or _is_of_this_job(record, held) else None
     return WorkspaceShown(
         path=path, exists=exists_now, base_snapshot=record.snapshot, seen_time=seen
     )
+
+
+def half_restored_from(
+    settings: Settings,
+    environment: Mapping[str, str],
+    place: StoreDirectory,
+    held: Allocation | None,
+) -> str:
+    """The snapshot of a restore that has changed the workspace and is not through; empty when there is none.
+
+    On its own machine the notes beside the workspace say so, elsewhere the node's record.
+    """
+    if is_here(settings, environment, held):
+        found = read_restoring(find_workspace(settings.profile, environment))
+        return found.snapshot if found else ""
+    node = held.node if held else None
+    record = next((one for one in read_nodes(place) if one.node == node), None)
+    return record.restoring if record and _is_of_this_job(record, held) else ""
 
 
 def _is_of_this_job(record: NodeRecord, held: Allocation | None) -> bool:

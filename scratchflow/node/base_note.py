@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 import msgspec
 
@@ -14,7 +15,7 @@ from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.result import unsaved_fields
-from scratchflow.store.directory import StoreDirectory, open_place
+from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.nodes import NodeRecord, is_node_name, read_nodes, record_node
 from scratchflow.workspace.notes import cache_path, write_base
@@ -54,7 +55,7 @@ def note_equal(
             workspace_path=printable(context.workspace.path),
             job_id=job_id,
             job_name=job_name,
-            time=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            time=_now(),
             dirty=False,
             **unsaved_fields(list(dict.fromkeys(notify.unreadable))),
         )
@@ -75,6 +76,29 @@ def note_taken_up(context: NodeContext, place: StoreDirectory, notify: Notifier)
         notify.warn("notes.failed", b"", f"the workspace is not recorded as this job's: {error}")
 
 
+def note_half_restored(context: NodeContext, snapshot: str) -> None:
+    """Tells whoever looks from elsewhere that the copy is half of two states; with no snapshot, that it is not.
+
+    The next `note_equal` ends it. A hint: the node's own notes decide, and a store that is away costs only the hint.
+    """
+    with suppress(ScratchflowError):
+        place = find_place(context.store, context.workspace.name)
+        record = _record_of(context, place)
+        if record is None and snapshot and is_node_name(context.node):
+            job_id, job_name = _this_job(context)
+            record = NodeRecord(
+                node=context.node,
+                snapshot=snapshot,
+                workspace_path=printable(context.workspace.path),
+                job_id=job_id,
+                job_name=job_name,
+                time=_now(),
+            )
+        if record is not None and place.directory.is_dir():
+            half = msgspec.structs.replace(record, restoring=snapshot, time=_now(), dirty=None)
+            record_node(place, half)
+
+
 def is_of_job(record: NodeRecord, context: NodeContext) -> bool:
     """Whether the record is of the job that this process is in. Slurm is asked only if the number fits."""
     is_number_ours = record.job_id == context.job_id
@@ -89,6 +113,10 @@ def _job_of_copy(context: NodeContext, place: StoreDirectory) -> tuple[int | Non
     """The job that restored the copy on this node, or stored something of it; its number and name."""
     record = _record_of(context, place)
     return (record.job_id, record.job_name) if record else (None, "")
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _record_of(context: NodeContext, place: StoreDirectory) -> NodeRecord | None:

@@ -67,8 +67,6 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     # Which settings it was started with, as a digest.
     settings: str = ""
     workspace_exists: bool | None = None
-    # The snapshot of a restore that has begun and not finished: until then no backup is taken.
-    restoring: str = ""
     # Of the last backup: how many warnings, and which paths it could not read (the first few).
     warnings: int = 0
     unsaved: int = 0

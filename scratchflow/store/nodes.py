@@ -36,6 +36,8 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     # What the last backup there could not read: how many paths, and the first of them.
     unsaved: int = 0
     unsaved_paths: list[str] = []
+    # The snapshot of a restore that has begun to change the copy and is not through.
+    restoring: str = ""
 
     def is_of(self, job_id: int | None, job_name: str) -> bool:
         """Whether this job wrote it; by its number alone where one of the names is not known."""

@@ -51,7 +51,6 @@ from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
 from scratchflow.workspace.lock import NO_LOCKS
-from scratchflow.workspace.notes import read_restoring
 
 NICE = 10
 _MOST_BYTES = 8192
@@ -259,7 +258,6 @@ class _Loop:
             time=iso_time(now.wall_s) or "",
             beats=self._life.beats + 1,
             workspace_exists=os.path.isdir(self._context.workspace.path),
-            restoring=_unfinished(self._context),
             damaged=self._scrub.damaged,
             others=self._others.seen(),
         )
@@ -356,15 +354,6 @@ def _is_locked_now(descriptor: int, scratch: Path) -> bool:
     except OSError as error:
         raise WorkspaceFailed(path=scratch, reason=f"{NO_LOCKS} ({error.strerror})") from None
     return True
-
-
-def _unfinished(context: NodeContext) -> str:
-    """The snapshot of a restore that has begun and not finished; empty if there is none."""
-    try:
-        found = read_restoring(context.workspace)
-    except (OSError, ScratchflowError):
-        return ""  # the next backup reports it
-    return found.snapshot if found else ""
 
 
 def _write_to_the_log(log: Path) -> None:

@@ -17,7 +17,7 @@ from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors import NotSaved
 from scratchflow.model.results import Restored
-from scratchflow.node.base_note import note_restored
+from scratchflow.node.base_note import note_half_restored, note_restored
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.checks import (
@@ -60,7 +60,7 @@ def restore_difference(
     if dry_run:
         return _foretell(context, notify, source), None
     refuse_unreadable_roots(context.workspace.scratch, source)
-    first_change = FirstChange(lambda: forget_base(context.workspace))
+    first_change = FirstChange(lambda: _begin_changes(context, source.id))
     moved: list[bytes] = []
 
     def displacing(saved: Saved | None) -> Displacing:
@@ -104,6 +104,11 @@ def restore_difference(
         moved_aside=shown_aside(context, moved),
     )
     return done, Known(source.index, cache_now)
+
+
+def _begin_changes(context: NodeContext, snapshot: str) -> None:
+    forget_base(context.workspace)
+    note_half_restored(context, snapshot)
 
 
 def _foretell(context: NodeContext, notify: Notifier, source: Source) -> Restored:

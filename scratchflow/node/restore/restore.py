@@ -26,7 +26,7 @@ from scratchflow.model.requests import Restore
 from scratchflow.model.results import Restored
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
-from scratchflow.node.base_note import note_restored
+from scratchflow.node.base_note import note_half_restored, note_restored
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.abandon import abandon
@@ -253,11 +253,13 @@ def _swap_in(context: NodeContext, source: Source, incoming: Path, aside: str) -
     resumed = read_restoring(context.workspace) is not None
     begin_restoring(context.workspace, Restoring(snapshot=source.id, mode="full"))
     forget_base(context.workspace)
+    note_half_restored(context, source.id)
     try:
         return swap_in(incoming, context.workspace.scratch, source.roots, aside, first_change)
     except OSError:
         if not resumed and not first_change.happened:
             end_restoring(context.workspace)
+            note_half_restored(context, "")
         raise
 
 

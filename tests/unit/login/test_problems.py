@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,6 @@ from scratchflow.login.problems import half_restored, job_problems, lost_session
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results import AutobackupShown, SessionShown
 from scratchflow.store.heartbeats import Pulses
-from scratchflow.workspace.notes import Restoring, begin_restoring
-from tests.unit.conftest import make_desk
 from tests.unit.login.test_status import Login
 
 
@@ -26,15 +23,11 @@ def test_a_manifest_that_cannot_be_read_is_shown_also_when_it_is_not_the_newest(
     assert "snapshots.unreadable" in login.problems()
 
 
-def test_a_restore_that_did_not_finish_is_shown(tmp_path: Path) -> None:
-    desk = make_desk(tmp_path)
-    desk.write("work/file")
-    snapshot = str(desk.backup().snapshot)
-    begin_restoring(desk.context.workspace, Restoring(snapshot=snapshot, mode="delta"))
-    environment = {"USER": "u", "HOME": "/h"}
-    (problem,) = list(half_restored(desk.context.settings, environment))
+def test_a_restore_that_did_not_finish_is_shown() -> None:
+    (problem,) = list(half_restored("20261116T080000Z-abcdef"))
     assert problem.name == "restore.incomplete"
     assert "--abandon" in problem.fix
+    assert list(half_restored("")) == []
 
 
 def test_settings_that_changed_since_its_start_are_shown(held: Login) -> None:

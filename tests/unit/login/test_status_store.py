@@ -76,12 +76,18 @@ def test_a_copy_of_an_earlier_job_is_not_said_to_be_there(
 
 def test_a_restore_that_did_not_finish_on_the_node_is_shown(held: Login) -> None:
     snapshot = held.desk.ids[0]
-    held.beat(workspace_exists=True, restoring=snapshot)
+    held.beat(workspace_exists=True)
+    record = read_nodes(held.place)[0]
+    record_node(held.place, msgspec.structs.replace(record, restoring=snapshot))
     seen = held.look()
     assert seen.workspace.base_snapshot is None
     assert [problem.name for problem in seen.problems] == ["restore.incomplete"]
     assert snapshot in seen.problems[0].detail
-    held.beat(workspace_exists=True)
+    yesterday = iso_time(time.time() - 86400) or ""
+    of_another_job = msgspec.structs.replace(record, restoring=snapshot, job_id=6, time=yesterday)
+    record_node(held.place, of_another_job)
+    assert "restore.incomplete" not in held.problems()
+    record_node(held.place, record)
     assert held.problems() == []
 
 

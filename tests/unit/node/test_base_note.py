@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scratchflow.node.base_note import note_equal, note_taken_up
+from scratchflow.node.base_note import note_equal, note_half_restored, note_taken_up
 from scratchflow.node.context import NodeContext
 from scratchflow.store.directory import open_place
 from scratchflow.store.nodes import NodeRecord, read_nodes
@@ -84,3 +84,25 @@ def test_notes_that_cannot_be_written_are_warnings(desk: Desk, taken: str) -> No
     nodes.write_text("in the way")
     note_equal(_as_job(desk, 7), place, taken, None, desk.notify)
     assert desk.warnings == ["notes.failed", "notes.failed"]
+
+
+def test_a_half_restored_copy_is_told_until_it_equals_a_snapshot_again(
+    desk: Desk, taken: str
+) -> None:
+    place = open_place(desk.context.store, "work")
+    context = _as_job(desk, 7)
+    note_half_restored(context, "")  # of a node without a record: nothing to say
+    assert not [one for one in read_nodes(place) if one.node == "n1"]
+    note_half_restored(context, taken)  # the first restore on that node
+    assert (_record(desk).restoring, _record(desk).dirty) == (taken, None)
+    note_half_restored(context, "")
+    assert _record(desk).restoring == ""
+    note_half_restored(context, taken)
+    note_equal(context, place, taken, None, desk.notify)
+    assert (_record(desk).restoring, _record(desk).dirty) == ("", False)
+
+
+def test_in_a_store_that_is_away_nothing_is_noted(desk: Desk, taken: str) -> None:
+    away = msgspec.structs.replace(_as_job(desk, 7), store=desk.context.store / "not-mounted")
+    note_half_restored(away, taken)
+    assert not away.store.exists()

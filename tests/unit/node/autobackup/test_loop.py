@@ -28,7 +28,6 @@ from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat
-from scratchflow.workspace.notes import Restoring, begin_restoring, end_restoring
 from tests.unit.conftest import Desk, make_desk
 from tests.unit.node.test_other_workspaces import second
 
@@ -281,17 +280,6 @@ def test_a_snapshot_from_the_future_does_not_delay_the_next(
 
 def void(_: object) -> None:
     """For what is done for its effect alone."""
-
-
-def test_it_says_that_a_restore_did_not_finish(quick: Loop) -> None:
-    workspace = quick.desk.context.workspace
-    snapshot = str(quick.desk.backup().snapshot)
-    begin_restoring(workspace, Restoring(snapshot=snapshot, mode="delta"))
-    quick.run(1)
-    assert quick.beats[-1].restoring == snapshot
-    end_restoring(workspace)
-    quick.run(1)
-    assert quick.beats[-1].restoring == ""
 
 
 def test_it_saves_a_second_workspace_too_also_when_its_own_is_gone(quick: Loop) -> None:

@@ -17,6 +17,7 @@ from scratchflow.node.context import node_context
 from scratchflow.node.restore.restore import restore
 from scratchflow.node.restore.source import RestoreOptions
 from scratchflow.node.snapshot.options import SnapshotOptions
+from scratchflow.store.nodes import read_nodes
 from scratchflow.store.retention import readers
 from scratchflow.store.retention.prune import prune
 from scratchflow.store.retention.sweep import sweep
@@ -48,6 +49,7 @@ def test_an_abandoned_restore_is_saved_and_over(
     desk.write("work/README", "second")
     desk.backup()
     interrupt(desk, first, monkeypatch)
+    assert [record.restoring for record in read_nodes(desk.place)] == [first]
     desk.write("work/README", "half of two states")
     with pytest.raises(RestoreIncomplete) as caught:
         desk.backup()
@@ -57,6 +59,7 @@ def test_an_abandoned_restore_is_saved_and_over(
     assert read_restoring(desk.context.workspace) is None
     assert (desk.work / "README").read_text() == "half of two states"
     assert abandoned.abandoned == first
+    assert [record.restoring for record in read_nodes(desk.place)] == [""]
     desk.restore(str(abandoned.safety_snapshot), to=tmp_path / "x")
     assert (tmp_path / "x/work/README").read_text() == "half of two states"
     assert desk.backup().kind == "unchanged"
