@@ -23,6 +23,11 @@ def main() -> None:
         with contextlib.suppress(OutputGone):  # then the boundary meets it too, and says so
             write_stdout(f"scratchflow {__version__}\n".encode())
             return
+    import signal
+
+    # Until the command line listens, Ctrl-C simply ends us: nothing has begun, and a traceback says nothing.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from scratchflow.cli.app import run
 
     _leave(run(sys.argv[1:]))

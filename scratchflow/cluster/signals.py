@@ -11,6 +11,16 @@ from types import FrameType
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+def outlive_our_job() -> None:
+    """From here on the end of the job that we run in does not end us; Slurm kills us KillWait later.
+
+    For a command that ends its own job, and has still to say what became of everything.
+    """
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+
+
 @contextmanager
 def held_back() -> Iterator[None]:
     """The ending signals arrive after the block instead of within it.

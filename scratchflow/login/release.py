@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from scratchflow.cluster.signals import outlive_our_job
 from scratchflow.cluster.slurm.jobs import cancel, our_jobs
+from scratchflow.cluster.this_host import job_id as this_job_id
 from scratchflow.login.autobackup import tell_job_ends
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import OPEN, Allocation, with_node
@@ -32,6 +34,9 @@ def release_node(login: LoginHost, request: Release) -> NodeReleased:
         if ends_session and session:
             commands.append(_kill_command(session))
         return NodeReleased(job_ids=numbers, session_ended=False, commands=commands, dry_run=True)
+    if this_job_id(login.environment) in numbers:
+        login.remark("this shell is a part of the job that is given back, and ends with it")
+        outlive_our_job()
     for job in with_node(chosen):
         tell_job_ends(login, job)
     for number in numbers:

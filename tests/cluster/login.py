@@ -36,14 +36,19 @@ def install(cluster: Minicluster) -> None:
     """Brings the package and what it imports to where the cluster's own Python finds it."""
     target = cluster.shared(APP)
     for name in ("scratchflow", "msgspec", "libtmux", "xxhash", "lz4"):
-        spec = find_spec(name)
-        assert spec is not None
-        assert spec.origin is not None
-        shutil.copytree(Path(spec.origin).parent, target / name, dirs_exist_ok=True)
+        copy_package(cluster, name)
     shutil.copy(ROOT / "tests/cluster/on_login.py", target)
     version = cluster.exec("login", "python3", "-c", "import sys; print(sys.version_info[:2])")
     here = sys.version_info[:2]
     assert version.stdout.strip() == str(here), "msgspec is compiled: both Pythons must be alike"
+
+
+def copy_package(cluster: Minicluster, name: str) -> None:
+    """Brings one more package there."""
+    spec = find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    shutil.copytree(Path(spec.origin).parent, cluster.shared(APP) / name, dirs_exist_ok=True)
 
 
 @dataclass

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
 from tests.cluster.laptop import Laptop
+from tests.cluster.login import APP, copy_package, install
 from tests.cluster.minicluster import KNOWN_STORES, Minicluster
 
 WORK = "/scratch/alice/work"
@@ -65,3 +67,28 @@ def test_a_workspace_that_was_renamed_in_the_configuration_is_saved_before_the_n
     working.data("config", "set", "workspace", "work")
     working.data("up", "--node", "2")
     assert working.ssh(f"cat {WORK}/file").stdout == "mine\n"
+
+
+@pytest.mark.usefixtures("working")
+@pytest.mark.parametrize("verb", ["clear", "hop"])
+def test_typed_on_the_node_itself_it_says_how_it_ended_before_the_node_goes(
+    minicluster: Minicluster, verb: str
+) -> None:
+    """As in the shell that `attach` shows: the command is a part of the job that it gives back."""
+    install(minicluster)
+    for name in ("typer", "rich", "shellingham", "annotated_doc", "platformdirs"):
+        copy_package(minicluster, name)
+    (job,) = minicluster.jobs()
+    config = f"{APP}/config.toml"
+    minicluster.shared(config).write_text(
+        '[profiles.mini]\nscratch = "/scratch/$USER"\nstore = "/fsx/$USER/store"\n'
+        '[profiles.mini.slurm]\ntime = "10:00"\n'
+    )
+    step = ["srun", f"--jobid={job}", "--overlap", "env", f"PYTHONPATH={APP}"]
+    program = ["python3", "-m", "scratchflow", "--config", config, "-p", "mini", "--json", verb]
+    done = minicluster.login(*step, *program, check=False)
+    (outcome,) = [json.loads(line) for line in done.stdout.splitlines()][-1:]
+    assert outcome["type"] == "summary", str(outcome)[-400:]
+    data = outcome["data"]
+    assert data["snapshot"]
+    assert job not in minicluster.jobs()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
@@ -59,3 +61,27 @@ def test_a_dry_run_names_the_session_that_would_be_ended(monkeypatch: pytest.Mon
     monkeypatch.setattr(LoginHost, "tmux", OneSession())
     done = release.release_node(host.login, Release(job_ids=(7,), dry_run=True))
     assert done.commands == ["scancel 7", "tmux -L scratchflow kill-session -t =scratchflow-gpu"]
+
+
+def test_a_command_that_ends_its_own_job_lives_to_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    said: list[object] = []
+    host = Host(monkeypatch, looks=2)
+    login = LoginHost(
+        host.login.settings, {"SLURM_JOB_ID": "7"}, said.append, clock=host.login.clock
+    )
+    ended: list[int] = []
+
+    def slurm_ends_us(_: object, number: int, __: str) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        ended.append(number)
+
+    monkeypatch.setattr(release, "cancel", slurm_ends_us)
+    monkeypatch.setattr(release, "tell_job_ends", lambda *_: None)
+    try:
+        done = release.release_node(login, Release(job_ids=(7,), end_session=False))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert (done.job_ids, ended) == ([7], [7])
+    assert "ends with it" in str(said)
