@@ -18,7 +18,7 @@ from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.cluster.slurm.salloc import DirectHolder, Holder
 from scratchflow.cluster.slurm.submit import Request, Submission, allocate, resume
 from scratchflow.cluster.slurm.wait import Patience, ended_error
-from scratchflow.cluster.tmux.window import WindowHolder, show_node
+from scratchflow.cluster.tmux.window import NodeShell, WindowHolder, show_node
 from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import warm_nodes
 from scratchflow.login.warm import best_warm_node
@@ -312,8 +312,11 @@ def _show(login: LoginHost, got: RunningAllocation, *, reused: bool) -> str | No
             login.settings.name,
             login.profile.tmux_session,
             got,
-            login_shell_argv(login.shell, login.workspace_path),
-            overlap=steps_overlap(login.environment),
+            NodeShell(
+                login_shell_argv(login.shell, login.workspace_path),
+                steps_overlap(login.environment),
+            ),
+            has_ended=login.has_ended,
         )
     except TmuxFailed as error:
         login.caution("tmux.failed", str(error))

@@ -12,6 +12,7 @@ import msgspec
 
 from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm.client import Slurm, this_slurm
+from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.this_host import login_host
 from scratchflow.cluster.tmux.host import (
     SessionNote,
@@ -21,6 +22,7 @@ from scratchflow.cluster.tmux.host import (
 )
 from scratchflow.cluster.tmux.server import Tmux
 from scratchflow.config.settings import Settings
+from scratchflow.model.allocation import OPEN
 from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.profile import Profile
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
@@ -84,6 +86,12 @@ class LoginHost(msgspec.Struct, frozen=True):
     def tmux(self) -> Tmux:
         """Our own tmux server on this host."""
         return Tmux(local_run(command_environment(self.environment)), self.host)
+
+    def has_ended(self, job: int | str) -> bool:
+        """Whether the profile's job of this number or name is over. A name that is not in the queue may be yet to come."""
+        jobs = our_jobs(self.slurm, self.settings.name, ended=True)
+        found = [one for one in jobs if job in {one.job_id, one.name}]
+        return all(one.state not in OPEN for one in found) and (bool(found) or isinstance(job, int))
 
     def note_session(self, session: str) -> None:
         """Notes that the profile's session is on this host. If the home is full, only the note is lost."""

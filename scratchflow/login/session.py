@@ -9,7 +9,7 @@ from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.cluster.tmux.server import SOCKET
-from scratchflow.cluster.tmux.window import show_node
+from scratchflow.cluster.tmux.window import NodeShell, of_an_ended_job, show_node
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import AllocationMissing, ScratchflowError
@@ -50,7 +50,6 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
         none.allocate(login.tmux, name, session, node, shell, renew_unused=True)
     else:
         held = require_allocation(login.slurm, name)
-        overlap = steps_overlap(login.environment)
         environment = environment_file(login, held)
         shell = login_shell_argv(login.shell, login.workspace_path, environment)
         session = login.profile.tmux_session
@@ -59,9 +58,9 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
             name,
             session,
             held,
-            shell,
-            overlap=overlap,
+            NodeShell(shell, steps_overlap(login.environment)),
             renew_unused=True,
+            has_ended=login.has_ended,
         )
         login.note_session(pane.session)
     argv = login.tmux.attach_argv(name)
@@ -76,7 +75,8 @@ def environment_file(login: LoginHost, held: RunningAllocation | None) -> str:
     """
     if login.profile.environment == EnvironmentOptions():
         return ""
-    if not login.tmux.would_start(login.settings.name, renew_unused=True):
+    is_over = of_an_ended_job(login.has_ended)
+    if not login.tmux.would_start(login.settings.name, renew_unused=True, is_over=is_over):
         return ""
     try:
         if held is None or held.node == node_name(login.environment):

@@ -19,7 +19,7 @@ from scratchflow.cluster.slurm.submit import Request, Submission, allocate
 from scratchflow.cluster.slurm.wait import Patience
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.cluster.tmux.server import Tmux
-from scratchflow.cluster.tmux.window import WindowHolder, show_node
+from scratchflow.cluster.tmux.window import NodeShell, WindowHolder, show_node
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.profile import SlurmOptions
@@ -56,14 +56,14 @@ def do_allocate(asked: dict[str, Any]) -> RunningAllocation:
     # From here on the job is known to whoever asked, and an interruption is no reason to end it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hold == "window":
-        show_node(tmux, profile, session, got, [SHELL, "-l"])
+        show_node(tmux, profile, session, got, NodeShell([SHELL, "-l"]))
     return got
 
 
 def do_show(asked: dict[str, Any]) -> str:
     got = msgspec.convert(asked["allocation"], RunningAllocation)
     return show_node(
-        Tmux(RUN, HOST), asked["profile"], asked["session"], got, [SHELL, "-l"]
+        Tmux(RUN, HOST), asked["profile"], asked["session"], got, NodeShell([SHELL, "-l"])
     ).pane_id
 
 

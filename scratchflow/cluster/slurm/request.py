@@ -102,6 +102,21 @@ def shell_on_node_argv(
     return [*_srun(overlap=overlap), *where, "--pty", *shell]
 
 
+def until_job_runs(job_id: int, within_s: int) -> str:
+    """A line of shell that goes on at once while the job runs, and else waits: its shell was ended with it."""
+    asked = f"squeue --noheader --format=%T --jobs={job_id} 2>/dev/null"
+    waits = f'[ $n -lt {within_s} ] && [ "$({asked})" != RUNNING ]'
+    return f"n=0; while {waits}; do n=$((n+1)); sleep 1; done"
+
+
+def job_of_command(command: str) -> int | str | None:
+    """Which job a command of ours belongs to: its number, or the name under which it was asked for."""
+    if number := re.search(r"--jobid=(\d+)", command, re.ASCII):
+        return int(number[1])
+    name = re.search(rf"--job-name=({_OURS.pattern})", command, re.ASCII)
+    return name[1] if name else None
+
+
 def step_argv(
     job_id: int, node: str, command: Sequence[str], *, options: Sequence[str] = ()
 ) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scratchflow.cluster.tmux.server import Tmux
+from scratchflow.cluster.tmux.server import Tmux, then_detach
 from scratchflow.model.allocation import ThisMachine
 
 
@@ -26,7 +26,7 @@ def allocate(
     renew_unused: bool = False,
 ) -> ThisMachine:
     """Starts the session, or a shell in it where the last one has ended."""
-    pane = tmux.ensure(profile, session, shell, renew_unused=renew_unused)
+    pane = tmux.ensure(profile, session, then_detach(shell), renew_unused=renew_unused)
     return ThisMachine(name=pane.session, nodes=(node,))
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,6 +35,9 @@ _FIELDS = ("session_name", _PROFILE_OPTION, "pane_id", "pane_pid", "pane_dead", 
 _FORMAT = ":".join(f"#{{{field}}}" for field in (*_FIELDS, "window_name"))
 _NO_SERVER = ("no server running", "No such file or directory", "Connection refused")
 _ON_ITS_WAY_OUT = ("server exited", "lost server", "no sessions")
+# In a pane: `exit` is how people leave who know nothing of tmux.
+_OWN_SESSION = 'tmux display-message -p -t "$TMUX_PANE" "#{session_id}"'
+_DETACH = f'tmux detach-client -s "$({_OWN_SESSION})" 2>/dev/null'
 _START_TRIES, _START_PAUSE_S = 10, 0.1
 
 
@@ -78,26 +81,47 @@ class Tmux:
         return found[0] if found else None
 
     def ensure(
-        self, profile: str, session: str, argv: Sequence[str], *, renew_unused: bool = False
+        self,
+        profile: str,
+        session: str,
+        argv: Sequence[str],
+        *,
+        renew_unused: bool = False,
+        is_over: Callable[[str], bool] = lambda _: False,
     ) -> Pane:
         """The profile's window with a live command in it: the one that runs, or else this one.
 
-        With `renew_unused` also in place of a shell that nobody has used yet.
+        With `renew_unused` also in place of a shell that nobody has used yet. `is_over` says of a
+        command that still runs whether it is about to end.
         """
         pane = self.pane(profile)
         if pane is None:
             return self.start(profile, session, argv)
-        if self._wants_start(pane, renew_unused=renew_unused):
+        if self._wants_start(pane, renew_unused=renew_unused, is_over=is_over):
             return self.restart(pane, argv)
         return pane
 
-    def would_start(self, profile: str, *, renew_unused: bool = False) -> bool:
+    def would_start(
+        self,
+        profile: str,
+        *,
+        renew_unused: bool = False,
+        is_over: Callable[[str], bool] = lambda _: False,
+    ) -> bool:
         """Whether `ensure` would start its command now."""
         pane = self.pane(profile)
-        return pane is None or self._wants_start(pane, renew_unused=renew_unused)
+        return pane is None or self._wants_start(pane, renew_unused=renew_unused, is_over=is_over)
 
-    def _wants_start(self, pane: Pane, *, renew_unused: bool) -> bool:
-        return pane.dead or (renew_unused and self._is_unused(pane))
+    def _wants_start(
+        self, pane: Pane, *, renew_unused: bool, is_over: Callable[[str], bool]
+    ) -> bool:
+        is_unwanted = pane.dead or (renew_unused and self._is_unused(pane))
+        return is_unwanted or is_over(self._command(pane))
+
+    def _command(self, pane: Pane) -> str:
+        """What was started in the pane."""
+        wanted = "#{pane_start_command}"
+        return "\n".join(self._cmd("display-message", "-p", "-t", pane.pane_id, wanted))
 
     def _is_unused(self, pane: Pane) -> bool:
         """Whether no terminal has ever shown the session, and the window does not hold the job.
@@ -248,6 +272,15 @@ class Tmux:
 
     def _failed(self, reason: str) -> TmuxFailed:
         return TmuxFailed(host=self._host, reason=reason)
+
+
+def then_detach(argv: Sequence[str], before: str = "") -> list[str]:
+    """The command, and at its end every terminal that shows it is given back to its user.
+
+    The window stays: `ensure` fills it again. `before` is a line of shell to run before that.
+    """
+    steps = ['"$@"', *([before] if before else []), _DETACH]
+    return ["/bin/sh", "-c", "; ".join(steps), "sh", *argv]
 
 
 def _window_options(target: str) -> list[str]:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from scratchflow.cluster.slurm.request import shell_on_node_argv
+import msgspec
+
+from scratchflow.cluster.slurm.request import (
+    job_of_command,
+    shell_on_node_argv,
+    until_job_runs,
+)
 from scratchflow.cluster.slurm.salloc import STOP_S
-from scratchflow.cluster.tmux.server import Pane, Tmux
+from scratchflow.cluster.tmux.server import Pane, Tmux, then_detach
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import TmuxFailed
 from scratchflow.process.waiting import looks
+
+NEXT_SHELL_S = 10
+"""How long a terminal whose job has ended waits for a shell on another node."""
 
 _SIGNALLED = 128
 _GONE = 129  # as if by the hang-up that a closed window sends
@@ -100,20 +109,42 @@ def _end(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+class NodeShell(msgspec.Struct, frozen=True):
+    """The shell that a window shows: its command on the node, and whether it runs beside other steps."""
+
+    argv: Sequence[str]
+    overlap: bool = True
+
+
 def show_node(
     tmux: Tmux,
     profile: str,
     session: str,
     allocation: RunningAllocation,
-    shell: Sequence[str],
+    shell: NodeShell,
     *,
-    overlap: bool = True,
     renew_unused: bool = False,
+    has_ended: Callable[[int | str], bool] = lambda _: False,
 ) -> Pane:
     """Puts a shell on the node into the window, unless something runs there already.
 
     For `hold = "detached"`: after the grant, and whenever the session or its shell was lost. With
-    `renew_unused` also in place of one that was started before the workspace was there.
+    `renew_unused` also in place of one that was started before the workspace was there. `has_ended` is asked
+    of the job, by its number or name, whose shell is there: Slurm may take a minute to kill it.
     """
-    argv = shell_on_node_argv(allocation.job_id, allocation.node, shell, overlap=overlap)
-    return tmux.ensure(profile, session, argv, renew_unused=renew_unused)
+    argv = shell_on_node_argv(allocation.job_id, allocation.node, shell.argv, overlap=shell.overlap)
+    # A job that ended may be one that `hop` left, which puts the next node's shell here.
+    shown = then_detach(argv, until_job_runs(allocation.job_id, NEXT_SHELL_S))
+    return tmux.ensure(
+        profile, session, shown, renew_unused=renew_unused, is_over=of_an_ended_job(has_ended)
+    )
+
+
+def of_an_ended_job(has_ended: Callable[[int | str], bool]) -> Callable[[str], bool]:
+    """Says of a command in our window whether it belongs to a job that has ended."""
+
+    def is_over(command: str) -> bool:
+        job = job_of_command(command)
+        return job is not None and has_ended(job)
+
+    return is_over

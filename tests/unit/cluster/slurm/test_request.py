@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import pwd
+import subprocess
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from scratchflow.cluster.slurm.request import (
     job_name,
+    job_of_command,
     login_shell_argv,
     profile_of,
     salloc_argv,
     shell_inside_argv,
     shell_on_node_argv,
+    until_job_runs,
 )
 from scratchflow.model.profile import SlurmOptions
+from scratchflow.testing.slurm_programs import SlurmPrograms
 
 NAME = "scratchflow:aws:3f2a9c"
 NAMED = f"--job-name={NAME}"
@@ -162,3 +170,29 @@ def test_other_names_are_nobody_of_ours(name: str) -> None:
 def test_a_name_that_could_not_be_found_again_is_refused() -> None:
     with pytest.raises(ValueError, match="not a job name"):
         job_name("two:parts", "x")
+
+
+@pytest.mark.parametrize(
+    ("command", "job"),
+    [
+        ('/bin/sh -c "…" sh srun --overlap --jobid=17 --nodelist=n1 --pty /bin/bash -l', 17),
+        (f"salloc {NAMED} --no-shell --time=1 {NAMED}", NAME),
+        ("salloc --job-name=mine", None),
+        ("tail -F log", None),
+    ],
+)
+def test_a_command_of_ours_tells_its_job(command: str, job: int | str | None) -> None:
+    assert job_of_command(command) == job
+
+
+@pytest.mark.parametrize(("state", "asked"), [("RUNNING", 1), ("COMPLETING", 2)])
+def test_a_shell_that_ended_with_its_job_is_waited_for_and_one_that_was_left_is_not(
+    tmp_path: Path, state: str, asked: int
+) -> None:
+    programs = SlurmPrograms(tmp_path, pwd.getpwuid(os.getuid()).pw_name)
+    with programs.slurm() as fake:
+        number = fake.add(NAME, state=state)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    subprocess.run(["sh", "-ec", until_job_runs(number, 2)], env={"PATH": path}, check=True)
+    with programs.slurm() as fake:
+        assert len(fake.asked) == asked

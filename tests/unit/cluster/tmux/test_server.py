@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered
-from scratchflow.cluster.tmux.server import Tmux
+from scratchflow.cluster.tmux.server import Tmux, then_detach
 from scratchflow.cluster.tmux.window import WindowHolder
 from scratchflow.model.errors import TmuxFailed
 from scratchflow.process.child import Completed
+from tests.terminal import ENTER, Terminal
 from tests.unit.cluster.tmux.conftest import retry_until
 
 SLEEP = ["sleep", "1000"]
@@ -199,3 +201,16 @@ def test_a_shell_that_nobody_has_seen_is_renewed_but_never_the_one_that_holds_th
     tmux.kill("aws")
     holding = tmux.ensure("aws", "s", HOLDS)
     assert tmux.ensure("aws", "s", SLEEP, renew_unused=True).pid == holding.pid
+
+
+def test_a_command_that_ends_gives_the_terminal_back_and_leaves_the_window_to_be_filled(
+    tmux: Tmux,
+) -> None:
+    shell = tmux.ensure("aws", "s", then_detach(["sh", "-c", "echo ready; read line"]))
+    with Terminal(tmux.attach_argv("aws"), os.environ) as terminal:
+        terminal.wait_for("ready")
+        terminal.press(ENTER)
+        assert terminal.end() == 0
+    retry_until(lambda: bool((pane := tmux.pane("aws")) and pane.dead))
+    assert tmux.session("aws") == "s"
+    assert tmux.ensure("aws", "s", SLEEP).pid != shell.pid

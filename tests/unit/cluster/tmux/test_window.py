@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.cluster.tmux.server import Tmux
-from scratchflow.cluster.tmux.window import WindowHolder
+from scratchflow.cluster.tmux.window import NodeShell, WindowHolder, show_node
+from scratchflow.model.allocation import RunningAllocation
 from tests.unit.cluster.tmux.conftest import retry_until
 
 SLEEP = ["sleep", "1000"]
@@ -58,3 +59,20 @@ def test_a_window_closed_by_somebody_else_is_seen_to_be_gone(tmux: Tmux) -> None
     assert tmux.kill("aws")
     assert (holder.said(), holder.exit_code()) == ("", 129)
     holder.stop()
+
+
+def of_job(job_id: int) -> list[str]:
+    return ["sh", "-c", "sleep 1000", "sh", f"--jobid={job_id}"]
+
+
+@pytest.mark.parametrize("ended", [[], [7]])
+def test_a_shell_of_a_job_that_has_ended_makes_way_for_one_on_the_node_that_is_held(
+    tmux: Tmux, ended: list[int]
+) -> None:
+    """Slurm may take a minute to kill it."""
+    before = tmux.ensure("aws", "s", of_job(7))
+    held = RunningAllocation(job_id=8, name="n", state="running", nodes=("node-2",))
+    shown = show_node(
+        tmux, "aws", "s", held, NodeShell(["/bin/sh", "-l"]), has_ended=ended.__contains__
+    )
+    assert (shown.pid != before.pid) == bool(ended)
