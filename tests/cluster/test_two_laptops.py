@@ -28,3 +28,15 @@ def test_two_laptops_that_start_at_once_get_one_node(
         assert [str(one["data"]["job_id"]) for one in ended] == 2 * minicluster.jobs()
         assert laptop.ssh("hostname").stdout == second.ssh("hostname").stdout != ""
         laptop.data("clear", "--no-backup")
+
+
+def test_up_goes_on_with_its_own_job_while_another_run_still_holds_a_younger_one(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    with laptop.begin("up", "--node", "1", "--json") as process:
+        assert process.stdout is not None
+        assert any('"state":"running"' in line for line in process.stdout)
+        minicluster.allocate("node-2", "--job-name=scratchflow:mini:deadbeef")
+        ended = json.loads(process.communicate()[0].splitlines()[-1])
+    assert ended["exit_code"] == 0, ended
+    assert (ended["data"]["node"], ended["data"]["autobackup"]["node"]) == ("node-1", "node-1")
