@@ -75,6 +75,8 @@ def restore(
     `--to laptop:DIR` takes files home, to the machine that you type on; it needs no node. `--path
     results/a.csv` becomes `DIR/results/a.csv`. What an earlier take-home put there and nobody changed is
     brought up to date; a file that differs is named, and nothing is changed.
+
+    Without scratchflow: HOW-TO-RESTORE.txt in the store says how.
     """
     if abandon and (snapshot != LATEST or paths or to or source or replace):
         problem = "`--abandon` takes no snapshot, and no option but `--dry-run`"

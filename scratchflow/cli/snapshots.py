@@ -55,7 +55,7 @@ app = typer.Typer(
     cls=VerbGroup,
     rich_markup_mode=None,
     add_completion=False,
-    help="Look at, check and move snapshots.",
+    help="Look at, check and move snapshots. HOW-TO-RESTORE.txt beside them helps without scratchflow.",
 )
 
 
@@ -430,7 +430,7 @@ def _changed(entry: PathEntry) -> str:
 
 def _diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
     for change in diffed.paths:
-        yield _change_line(change)
+        yield _change_line(change, diffed.roots)
     since = f"since snapshot {named(diffed.older)}"
     if diffed.newer != WORKSPACE:
         since = f"from snapshot {named(diffed.older)} to {named(diffed.newer)}"
@@ -438,9 +438,16 @@ def _diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
     yield f"{counts if diffed.paths else 'nothing differs'} {since}"
 
 
-def _change_line(change: PathChange) -> str:
+def _change_line(change: PathChange, roots: list[str]) -> str:
     mark = {"added": "+", "removed": "-", "changed": "M"}[change.action]
-    return Whole(f"{mark} {shown_path(change.path, change.path_b64)}")
+    path = shown_path(change.path, change.path_b64)
+    return Whole(f"{mark} {_as_typed(path, roots)}")
+
+
+def _as_typed(path: str, roots: list[str]) -> str:
+    """As `restore --path` takes it: from the workspace down, unless that would mean another root."""
+    inside = path.removeprefix(f"{roots[0]}/") if roots else path
+    return path if inside.split("/")[0] in roots else inside
 
 
 def _verified(verified: SnapshotsVerified) -> Iterator[str]:

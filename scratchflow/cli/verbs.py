@@ -143,7 +143,10 @@ def top(
     ] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    """Fast node-local scratch for Slurm users, without losing a byte."""
+    """Fast node-local scratch for Slurm users, without losing a byte.
+
+    Without scratchflow: HOW-TO-RESTORE.txt in the store. More: README.md and docs/.
+    """
 
 
 def parse(arguments: Sequence[str]) -> Call[Any]:

@@ -260,6 +260,8 @@ class SnapshotsDiffed(Result, frozen=True):
     removed: int
     changed: int
     paths: list[PathChange]
+    roots: list[str] = []
+    """The workspace, and what is saved with it: each path begins with one of them."""
 
 
 class BadSnapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -108,6 +108,7 @@ def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> Snaps
         removed=counts["removed"],
         changed=counts["changed"],
         paths=[PathChange(action=action, **path_fields(path)) for action, path in changes],
+        roots=list(dict.fromkeys([second.workspace, *second.also, *first.also])),
     )
 
 

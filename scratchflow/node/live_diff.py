@@ -54,6 +54,7 @@ def diff_workspace(context: NodeContext, notify: Notifier, asked: DiffWorkspace)
         removed=counts["removed"],
         changed=counts["changed"],
         paths=[PathChange(action=changes[path], **path_fields(path)) for path in sorted(changes)],
+        roots=list(dict.fromkeys([*context.workspace.roots, *older.also])),
     )
 
 

@@ -807,29 +807,41 @@ def cut_frames(source, packed_ends, frames):
             yield piece
 
 
-def choose(index, paths):
-    """Which entries to restore: all, or those at and beneath the paths, with the directories above."""
+def choose(index, paths, workspace):
+    """Which entries to restore: all, or those at and beneath the paths, with the directories above.
+
+    A path is one from the scratch directory down, or else one of the workspace.
+    """
     if not paths:
         return bytearray(b"\1") * len(index.names)
     chosen = bytearray(len(index.names))
-    wanted = [os.fsencode(path).strip(b"/") for path in paths]
-    found = set()
+    names = {index.path(entry) for entry in range(len(index.names))}
+    wanted = [whole_path(os.fsencode(path), os.fsencode(workspace), names) for path in paths]
+    for one, path in zip(wanted, paths):
+        if one is None:
+            raise Trouble(
+                "snapshot %s holds no %r; paths are those of the workspace, like src/main.py"
+                % (index.snapshot, path)
+            )
     for entry in range(len(index.names)):
         path = index.path(entry)
         for one in wanted:
             if path == one or path.startswith(one + b"/"):
                 chosen[entry] = 1
-                found.add(one)
                 break
     for entry in range(len(index.names)):
         group = index.group_of[entry] if chosen[entry] else 0
         while group and not chosen[index.directory_of[group]]:
             chosen[index.directory_of[group]] = 1
             group = index.group_of[index.directory_of[group]]
-    for one in wanted:
-        if one not in found:
-            raise Trouble("snapshot %s holds no %r" % (index.snapshot, os.fsdecode(one)))
     return chosen
+
+
+def whole_path(path, workspace, names):
+    """The path from the scratch directory down; None when the snapshot has no such path."""
+    path = os.path.normpath(path.strip(b"/") or b".")
+    inside = os.path.normpath(os.path.join(workspace, path))
+    return next((one for one in (path, inside) if one in names), None)
 
 
 def used_archives(index):
@@ -849,7 +861,7 @@ def restore(store, arguments):
         raise Trouble("%s is not empty; choose a directory that does not exist yet" % shown(target))
     manifest = store.find(arguments.snapshot)
     index = Index(store, manifest["id"])
-    chosen = choose(index, arguments.path)
+    chosen = choose(index, arguments.path, manifest.get("workspace", ""))
     if not arguments.no_check:
         for archive_id in used_archives(index):
             say("checking %s.tar.lz4" % archive_id)
@@ -969,7 +981,10 @@ def parse(arguments):
     verb.add_argument("snapshot", help="any part of an id that no other has, or `latest`")
     verb.add_argument("--to", required=True, metavar="DIR", help="must not exist, or be empty")
     verb.add_argument(
-        "--path", action="append", default=[], help="only this path, like work/src; may be repeated"
+        "--path",
+        action="append",
+        default=[],
+        help="only this path, like src/main.py; may be repeated",
     )
     verb.add_argument(
         "--no-check",

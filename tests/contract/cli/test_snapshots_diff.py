@@ -15,8 +15,8 @@ def test_without_arguments_it_shows_what_changed_since_the_last_snapshot(tmp_pat
     (person.work / "file").write_text("2")
     shown = person.says("snapshots", "diff").splitlines()
     assert shown == [
-        "M work/file",
-        "+ work/new",
+        "M file",
+        "+ new",
         f"1 added, 1 changed, 0 removed since snapshot {short_id(first)} (just now)",
     ]
     second = person.data("backup")["snapshot"]
@@ -27,3 +27,20 @@ def test_without_arguments_it_shows_what_changed_since_the_last_snapshot(tmp_pat
     assert (live["older"], live["newer"], live["added"]) == (first, "workspace", 0)
     between = person.data("snapshots", "diff", short_id(first), "latest")
     assert (between["newer"], between["added"]) == (second, 1)
+
+
+def test_a_path_is_shown_as_restore_takes_it(tmp_path: Path) -> None:
+    person = Person(tmp_path)
+    person.saves("1")
+    for name in ("src/main.py", "work/notes"):
+        (person.work / name).parent.mkdir(exist_ok=True)
+        (person.work / name).write_text("first")
+    saved = person.data("backup")["snapshot"]
+    for name in ("src/main.py", "work/notes"):
+        (person.work / name).write_text("second, by mistake")
+    shown = person.says("snapshots", "diff").splitlines()[:2]
+    assert shown == ["M src/main.py", "M work/work/notes"], "`work/notes` would be another file"
+    for line in shown:
+        person.data("restore", saved, "--path", line.removeprefix("M "))
+    assert (person.work / "src/main.py").read_text() == "first"
+    assert (person.work / "work/notes").read_text() == "first"

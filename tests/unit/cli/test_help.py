@@ -131,3 +131,8 @@ def test_a_name_that_is_too_long_has_its_text_beneath() -> None:
         f"{' ' * 34}second text",
     ]
     assert list(rows_under("Options", [], 48)) == []
+
+
+@pytest.mark.parametrize("words", ["", "restore", "snapshots"])
+def test_who_looks_for_a_way_back_is_told_of_the_guide_in_the_store(words: str) -> None:
+    assert "HOW-TO-RESTORE.txt" in help_of(words)

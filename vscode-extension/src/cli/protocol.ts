@@ -742,6 +742,7 @@ export interface SnapshotsDiffed {
   removed: number;
   changed: number;
   paths: Array<PathChange>;
+  roots?: Array<string>;
 }
 
 /** `snapshots list`, oldest first. `now` is the time by the same clocks: ages are counted up to it. */

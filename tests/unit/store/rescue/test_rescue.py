@@ -18,6 +18,7 @@ from scratchflow.agent.delivery.source import package_files
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.names import PackedNames
+from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
 from tests.unit.node.test_transfer import ALSO, _made, _put_index, _step, fill, settle, steps, tree
@@ -125,6 +126,23 @@ def test_a_part_comes_back_alone(history: Desk, tmp_path: Path) -> None:
         run(store, "restore", "latest", "--to", str(tmp_path / "y"), "--path", "no").returncode == 1
     )
     assert not (tmp_path / "y").exists()
+
+
+@pytest.mark.parametrize("path", ["second", "./second", "work/second", "/work/second/"])
+def test_a_path_is_one_of_the_workspace_or_from_scratch_down(
+    history: Desk, tmp_path: Path, path: str
+) -> None:
+    store = copied(history, tmp_path / "copy")
+    done = run(store, "restore", "latest", "--to", str(tmp_path / "x"), "--path", path)
+    assert done.returncode == 0, done.stderr
+    assert history.content(tmp_path / "x") == {"work/second": b"hello"}
+    missing = run(store, "restore", "latest", "--to", str(tmp_path / "y"), "--path", "no/such")
+    assert "holds no 'no/such'; paths are those of the workspace" in missing.stderr
+
+
+def test_the_guide_fits_a_small_terminal() -> None:
+    guide = Path(rescue_files.__file__).parent / "rescue" / rescue_files.GUIDE_NAME
+    assert max(map(len, guide.read_text().splitlines())) <= 80
 
 
 def test_list_and_verify_tell_what_is_there(history: Desk, tmp_path: Path) -> None:
