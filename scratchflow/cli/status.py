@@ -32,6 +32,8 @@ from scratchflow.report.output import terminal_width
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 WATCH_EVERY_S = 5.0
+AT_THE_END = ", next when the job ends"
+AND_AT_THE_END = ", and when the job ends"
 _FRESH_S = 300
 _DAY_S = 86400
 
@@ -71,7 +73,7 @@ def shown(status: StatusShown) -> Iterator[str]:
         "alias": _alias(status.alias),
         "workspace": _workspace(status.workspace),
         "snapshots": _snapshots(status.snapshots),
-        "auto-backup": _autobackup(status.autobackup),
+        "auto-backup": _autobackup(status.autobackup, status.allocation),
         "tmux": _session(status.session),
     }
     if any(problem.name in {StoreLost.code, StoreUnusable.code} for problem in status.problems):
@@ -194,12 +196,22 @@ def _checked(oldest_s: int | None) -> str:
     return f"; oldest check: {age(oldest_s)}" if oldest_s > _DAY_S else ""
 
 
-def _autobackup(autobackup: AutobackupShown) -> str:
+def _autobackup(autobackup: AutobackupShown, held: AllocationShown | None) -> str:
     if not autobackup.enabled:
         return "off"
-    following = f", next at {at(autobackup.next_time)}" if autobackup.next_time else ""
+    following = following_words(autobackup.next_time, held.end_time if held else None)
+    if held is not None and held.job_id is not None and following != AT_THE_END:
+        following += AND_AT_THE_END
     of = f", with `{autobackup.of_workspace}`" if autobackup.of_workspace else ""
     return f"every {span(autobackup.every_s)}{of}{following}"
+
+
+def following_words(next_time: str | None, end_time: str | None) -> str:
+    """When the next automatic backup is due; after the job's end there is none."""
+    next_s, end_s = epoch(next_time), epoch(end_time)
+    if next_s is not None and end_s is not None and next_s >= end_s:
+        return AT_THE_END
+    return f", next at {at(next_time)}" if next_time else ""
 
 
 def _session(session: SessionShown) -> str:

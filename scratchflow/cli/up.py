@@ -85,9 +85,24 @@ def shown(now: UpAndRunning) -> Iterator[str]:
         snapshot = f", snapshot {named(now.workspace.snapshot)}" if now.workspace.snapshot else ""
         yield f"workspace `{printable(now.workspace.path)}`{snapshot}"
     if now.autobackup:
-        yield f"auto-backup every {span(now.autobackup.every_s)}"
+        yield autobackup_line(now.autobackup.every_s, now.job_id)
     if not now.editor.opened:
         yield from editor_lines(now.editor.command, now.editor.link)
+    yield from other_ways(now)
+
+
+def autobackup_line(every_s: float, job_id: int | None) -> str:
+    """How often; a job also promises a last one."""
+    last = ", and a last snapshot when the job ends" if job_id is not None else ""
+    return f"auto-backup every {span(every_s)}{last}"
+
+
+def other_ways(now: UpAndRunning) -> Iterator[str]:
+    """A shell there; and, in a workspace that is new, how to bring files."""
+    if now.job_id is not None and now.alias:
+        yield f"for a shell:  `scratchflow attach`, or `ssh {printable(now.alias)}`"
+    if now.workspace and now.workspace.action == "created":
+        yield "bring files:  `scratchflow create --from laptop:DIR`"
 
 
 def editor_lines(command: list[str], link: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_untouch
 from scratchflow.flows.alias import alias_problem, show_alias
 from scratchflow.flows.mend import mend
 from scratchflow.flows.next_step import next_step
+from scratchflow.model.ages import time_left
 from scratchflow.model.allocation import ENDING, HELD, WARN_AT_S
 from scratchflow.model.events import Emit, Event, Status, Warned
 from scratchflow.model.requests import Nothing, Watch
@@ -75,5 +76,6 @@ def _warn_of_the_end(shown: StatusShown, emit: Emit, warned: set[int]) -> None:
     news = set(passed) - warned
     warned |= set(passed)
     if news:
-        minutes = -(-left_s // 60)
-        emit(Warned(code=ENDING, message=f"the allocation ends in {minutes} min"))
+        # In the words of the picture beneath, so that the two never differ.
+        message = f"the allocation ends in {time_left(left_s)}" if left_s > 0 else "the time is up"
+        emit(Warned(code=ENDING, message=message))

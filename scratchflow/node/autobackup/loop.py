@@ -53,6 +53,7 @@ from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_pa
 from scratchflow.workspace.lock import NO_LOCKS
 
 NICE = 10
+_AUTOMATIC = {"auto", "final"}
 _MOST_BYTES = 8192
 _ASK_SLURM_EVERY_S = 60.0
 _TAKE_TURNS_S = 40.0
@@ -111,6 +112,7 @@ class _Loop:
             job_name=request.job_name,
             settings=settings_digest(context.profile),
             workspace=context.workspace.name,
+            last_time=self._taken_before(),
         )
 
     def run(self) -> AutobackupEnded:
@@ -191,6 +193,11 @@ class _Loop:
         age_s = None if taken_s is None else now.wall_s - taken_s
         return Timetable(schedule, now, age_s, _chance())
 
+    def _taken_before(self) -> str | None:
+        """When a loop before this one took its last snapshot of the workspace."""
+        taken = [one for one in read_catalogue(self._place).snapshots if one.purpose in _AUTOMATIC]
+        return taken[-1].time if taken else None
+
     def _wait_s(self, now: Moment) -> float:
         return self._timetable.wait_s(now, self._end_s, self._last_duration_s)
 
@@ -252,6 +259,8 @@ class _Loop:
         now = _now()
         if self._life.phase != "ended":
             next_s = now.wall_s + self._wait_s(now)
+            if self._end_s is not None:  # then the last one is taken, and no later one
+                next_s = min(next_s, max(now.wall_s, self._end_s))
             self._life = msgspec.structs.replace(self._life, next_time=iso_time(next_s))
         self._life = msgspec.structs.replace(
             self._life,

@@ -56,8 +56,9 @@ def test_its_words_do_not_reach_our_output(
 def test_an_editor_that_is_missing_or_fails_is_named(tmp_path: Path) -> None:
     settings = ToldCluster(tmp_path, {}, profile='scheduler = "none"').settings
     for environment in ({"PATH": ""}, editor(tmp_path, "code", "exit 1")):
-        with pytest.raises(EditorMissing, match="code"):
+        with pytest.raises(EditorMissing, match="code") as caught:
             opened(settings, "/w", environment, run=True)
+        assert "`scratchflow attach` a shell" in caught.value.shown_hint
 
 
 def test_without_a_running_node_there_is_nothing_to_open(

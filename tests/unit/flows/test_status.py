@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from scratchflow.cli.status import shown as shown_lines
 from scratchflow.flows import status as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.status import status, watch, with_alias
 from scratchflow.model.events import Event, Status, Warned
 from scratchflow.model.results import AutobackupSwitched, StatusShown
+from scratchflow.model.times import iso_time
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from tests.unit.flows.told import ToldCluster, job, seen
@@ -99,13 +102,30 @@ def test_what_cannot_be_mended_here_is_only_looked_at_once(tmp_path: Path, use: 
 def test_each_mark_before_the_end_is_told_once_and_the_nearest_speaks_for_the_others() -> None:
     said: list[Event] = []
     warned: set[int] = set()
-    for left_s in (7200, 3500, 3400, 200, 100):
+    for left_s in (7200, 3500, 3400, 599, 200, 100):
         module._warn_of_the_end(seen(job(1, seconds_left=left_s)), said.append, warned)
     texts = [event.message for event in said if isinstance(event, Warned)]
-    assert texts == ["the allocation ends in 59 min", "the allocation ends in 4 min"]
+    minutes = [text.removeprefix("the allocation ends in ") for text in texts]
+    assert minutes == ["58 min", "9 min", "3 min"]
     module._warn_of_the_end(seen(), said.append, warned)
     module._warn_of_the_end(seen(job(2, seconds_left=3000)), said.append, warned)
-    assert len(said) == 3
+    assert len(said) == 4
+
+
+@pytest.mark.parametrize("left_s", [599, 120, 59, 1])
+def test_the_warning_and_the_picture_tell_the_same_time(left_s: int) -> None:
+    said: list[Any] = []
+    end = iso_time(time.time() + left_s)
+    picture = seen(job(1, seconds_left=left_s, end_time=end))
+    module._warn_of_the_end(picture, said.append, set())
+    left = said[0].message.removeprefix("the allocation ends in ")
+    assert f"({left} left)" in "\n".join(shown_lines(picture))
+
+
+def test_after_the_end_no_time_is_told() -> None:
+    said: list[Any] = []
+    module._warn_of_the_end(seen(job(1, seconds_left=0)), said.append, set())
+    assert said[0].message == "the time is up"
 
 
 def test_each_picture_of_a_watch_gets_the_alias(

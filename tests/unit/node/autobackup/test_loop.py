@@ -315,3 +315,30 @@ def test_at_the_jobs_end_every_workspace_gets_a_last_snapshot(
     for desk in (quick.desk, other):
         last = read_catalogue(desk.place).snapshots[-1]
         assert (last.purpose, last.message) == ("final", "the job ends")
+
+
+def test_the_next_one_is_never_told_for_after_the_end(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.backup()
+    beats: list[Heartbeat] = []
+
+    def heard(_: object, life: Heartbeat) -> None:
+        beats.append(life)
+        if life.phase == "waiting" and life.last_duration_s is not None:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    monkeypatch.setattr(autobackup_loop, "beat", heard)
+    end_s = time.time() + 2  # the last one before it is due after a second
+    run_autobackup(desk.context, desk.notify, Autobackup(token="t", end_time=end_s), {})  # noqa: S106 - no secret
+    told = [epoch(life.next_time) or 0 for life in beats if life.next_time]
+    assert beats[-1].last_time
+    assert max(told) <= end_s
+
+
+def test_after_a_new_start_it_knows_when_the_one_before_saved(quick: Loop) -> None:
+    quick.run(1)
+    (last,) = read_catalogue(quick.desk.place).snapshots
+    quick.beats.clear()
+    quick.run(1)
+    assert quick.beats[0].last_time == last.time

@@ -1,0 +1,45 @@
+"""What a person reads of the auto-backup: when the next one is due, and that a job's end has one."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scratchflow.cli.status import following_words, shown
+from scratchflow.model.ages import at
+from scratchflow.model.results import AutobackupShown
+from tests.unit.flows.test_next_step import RUNNING, WELL
+
+SOON, END, LATER = (f"2026-11-15T{clock}:00Z" for clock in ("05:30", "06:00", "06:54"))
+
+
+@pytest.mark.parametrize(
+    ("next_time", "end_time", "words"),
+    [
+        (SOON, END, f", next at {at(SOON)}"),
+        (SOON, None, f", next at {at(SOON)}"),
+        (LATER, END, ", next when the job ends"),
+        (END, END, ", next when the job ends"),
+        (None, END, ""),
+    ],
+)
+def test_nothing_is_due_after_the_end(
+    next_time: str | None, end_time: str | None, words: str
+) -> None:
+    assert following_words(next_time, end_time) == words
+
+
+@pytest.mark.parametrize(
+    ("next_time", "job_id", "line"),
+    [
+        (SOON, 7, f"every 30 min, next at {at(SOON)}, and when the job ends"),
+        (LATER, 7, "every 30 min, next when the job ends"),
+        (SOON, None, f"every 30 min, next at {at(SOON)}"),
+    ],
+)
+def test_a_job_is_promised_a_last_snapshot(next_time: str, job_id: int | None, line: str) -> None:
+    held = msgspec.structs.replace(RUNNING, end_time=END if job_id else None, job_id=job_id)
+    autobackup = AutobackupShown(enabled=True, every_s=1800, next_time=next_time)
+    picture = msgspec.structs.replace(WELL, allocation=held, autobackup=autobackup)
+    rows = [row for row in shown(picture) if row.startswith("auto-backup")]
+    assert rows == [f"auto-backup  {line}"]

@@ -1,0 +1,51 @@
+"""What `up` says last: what is promised, and the ways to work there."""
+
+from __future__ import annotations
+
+import pytest
+
+from scratchflow.cli.up import autobackup_line, other_ways
+from scratchflow.cli.verbs import parse
+from scratchflow.model.results import AutobackupSwitched, EditorOpened, Settled, UpAndRunning
+
+SHELL = "for a shell:  `scratchflow attach`, or `ssh compile_machine`"
+BRING = "bring files:  `scratchflow create --from laptop:DIR`"
+
+
+def now(action: str = "nothing", job_id: int | None = 7) -> UpAndRunning:
+    return UpAndRunning(
+        job_id=job_id,
+        node="node-1",
+        end_time=None,
+        alias="compile_machine" if job_id else None,
+        workspace=Settled(action=action, path="/w", snapshot=None),  # type: ignore[arg-type]  # as given
+        autobackup=AutobackupSwitched(enabled=True, changed=True, node="node-1", every_s=1800),
+        editor=EditorOpened(path="/w", command=["code"], link="vscode://w", opened=False),
+        changed=True,
+    )
+
+
+def test_a_job_is_promised_a_last_snapshot() -> None:
+    assert autobackup_line(1800, 7) == (
+        "auto-backup every 30 min, and a last snapshot when the job ends"
+    )
+    assert autobackup_line(1800, None) == "auto-backup every 30 min"
+
+
+@pytest.mark.parametrize(
+    ("seen", "lines"),
+    [
+        (now(), [SHELL]),
+        (now("created"), [SHELL, BRING]),
+        (now("restored", None), []),
+        (now("created", None), [BRING]),
+    ],
+)
+def test_the_ways_that_help_are_named(seen: UpAndRunning, lines: list[str]) -> None:
+    assert list(other_ways(seen)) == lines
+
+
+def test_they_are_what_up_prints() -> None:
+    shown = list(parse(["up"]).show(now("created")))
+    assert shown[-2:] == [SHELL, BRING]
+    assert autobackup_line(1800, 7) in shown
