@@ -186,3 +186,30 @@ def test_switched_on_for_a_job_that_has_just_ended_it_says_so(
     retry_until(lambda: minicluster.jobs() == [], "the job is gone")
     refused = laptop.outcome("autobackup", "on")
     assert (refused["exit_code"], "scratchflow up" in refused["hint"]) == (25, True)
+
+
+def test_a_second_workspace_is_saved_too_and_at_the_jobs_end(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    second = ("--set", "workspace=p2")
+
+    def snapshots() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = laptop.data("snapshots", "list", *second)["snapshots"]
+        return found
+
+    got = laptop.data("up", "--set", "backup.every=2s")
+    loop = Loop(minicluster, got["node"])
+    laptop.data("create", *second)
+    assert laptop.ssh("echo one > /scratch/alice/p2/one").returncode == 0
+    retry_until(lambda: snapshots()[-1]["files"] == 1, "the auto-backup saves it")
+    retry_until(lambda: laptop.data("status")["others"], "its sign of life names it")
+    (other,) = laptop.data("status")["others"]
+    assert (other["path"], other["last_error"]) == ("/scratch/alice/p2", None)
+    shown = laptop.data("status", *second)["autobackup"]
+    assert (shown["enabled"], shown["of_workspace"]) == (True, "work")
+    laptop.data("autobackup", "on", "--set", "backup.every=1h")
+    assert laptop.ssh("echo two > /scratch/alice/p2/unsaved").returncode == 0
+    minicluster.exec("login", "scancel", str(got["job_id"]))
+    retry_until(lambda: loop.life["phase"] == "ended", "it has ended")
+    last = snapshots()[-1]
+    assert (last["message"], last["files"]) == ("the job ends", 2)
