@@ -45,7 +45,7 @@ ON_NODE = {
     "save node": OnNode(
         requests.SaveNode, "scratchflow.node.save_node:save_node", compares_store=False
     ),
-    "create": OnNode(requests.Create, "scratchflow.node.create:create"),
+    "create": OnNode(requests.Create, "scratchflow.node.create:requested_create"),
     "create ready": OnNode(requests.Create, "scratchflow.node.create:ready_to_receive"),
     "check node": OnNode(
         requests.Nothing, "scratchflow.login.check:check_node", compares_store=False

@@ -12,6 +12,7 @@ import msgspec
 
 from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.private import make_private_directories
+from scratchflow.model.ages import span
 from scratchflow.model.errors import WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.requests import Create
 from scratchflow.model.results import ReadyToReceive, WorkspaceCreated
@@ -31,9 +32,34 @@ from scratchflow.workspace.environment import (
     activation,
     make_environment,
 )
+from scratchflow.workspace.lock import has_loop
+from scratchflow.workspace.notes import known_workspaces
 from scratchflow.workspace.own_scratch import make_own_scratch
+from scratchflow.workspace.workspace import Workspace
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}", re.ASCII)
+
+
+def requested_create(
+    context: NodeContext,
+    notify: Notifier,
+    request: Create,
+    environment: Mapping[str, str] = os.environ,
+) -> WorkspaceCreated:
+    """What `create` asks for. Nothing is to be without backups unnoticed; `up` starts them itself."""
+    created = create(context, notify, request, environment)
+    if not request.dry_run and not _is_saved_by_itself(context):
+        every = span(context.profile.backup.every.seconds)
+        notify.remark(
+            f"no auto-backup runs on `{context.node}`: `scratchflow autobackup on` saves the workspace every {every}"
+        )
+    return created
+
+
+def _is_saved_by_itself(context: NodeContext) -> bool:
+    """Whether any auto-backup runs on this scratch: it saves every workspace on it."""
+    scratch = context.workspace.scratch
+    return any(has_loop(Workspace(scratch, name)) for name in known_workspaces(scratch))
 
 
 def create(

@@ -1,4 +1,4 @@
-"""The workspace's lock: one backup, restore or export at a time on this machine."""
+"""The workspace's lock: one backup, restore or export at a time on this machine; and the auto-backup's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from scratchflow.model.errors import WorkspaceBusy, WorkspaceFailed
 from scratchflow.workspace.own_scratch import make_own_scratch
 from scratchflow.workspace.workspace import Workspace
 
+LOOP_LOCK = "autobackup.lock"
+"""Held, beside the notes of a workspace, by the auto-backup that saves it."""
 _POLL_S = 0.2
 NO_LOCKS = "its file system has no file locks (flock), which keep two commands off one workspace"
 
@@ -57,3 +59,20 @@ def _lock(
             on_wait()
             remarked = True
         time.sleep(_POLL_S)
+
+
+def has_loop(workspace: Workspace) -> bool:
+    """Whether an auto-backup of its own saves it: the kernel drops the lock with the process."""
+    try:
+        descriptor = os.open(workspace.state / LOOP_LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False

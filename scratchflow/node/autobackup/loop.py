@@ -37,7 +37,7 @@ from scratchflow.model.snapshot import Purpose
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.node.autobackup.job_guard import JobGuard
 from scratchflow.node.autobackup.one_backup import LoopBackup, after_backup
-from scratchflow.node.autobackup.others import LOCK, OtherBackups
+from scratchflow.node.autobackup.others import OtherBackups
 from scratchflow.node.autobackup.preload import load_everything
 from scratchflow.node.autobackup.schedule import Moment, Schedule, Timetable
 from scratchflow.node.autobackup.scrub import Scrub
@@ -50,7 +50,7 @@ from scratchflow.process.waiting import looks
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
-from scratchflow.workspace.lock import NO_LOCKS
+from scratchflow.workspace.lock import LOOP_LOCK, NO_LOCKS
 
 NICE = 10
 _AUTOMATIC = {"auto", "final"}
@@ -301,7 +301,7 @@ def _only_one(context: NodeContext, place: StoreDirectory, job_name: str) -> Ite
     """
     context.workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(
-        context.workspace.state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        context.workspace.state / LOOP_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
     )
     own = _Holder(pid=os.getpid(), store=str(place.directory))
     alone = False

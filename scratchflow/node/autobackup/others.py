@@ -5,8 +5,6 @@ A workspace made with `--set workspace=NAME` has no loop of its own, and goes wi
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
 from collections.abc import Callable
 
@@ -25,11 +23,10 @@ from scratchflow.node.other_workspaces import (
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.heartbeats import OtherWorkspace
+from scratchflow.workspace.lock import has_loop
 from scratchflow.workspace.notes import noted_base
 from scratchflow.workspace.workspace import Workspace
 
-LOCK = "autobackup.lock"
-"""Held, beside the notes of a workspace, by the loop that saves it."""
 # What a heartbeat tells of them must fit into its file.
 _MOST = 20
 
@@ -101,20 +98,3 @@ class OtherBackups:
         taken = backup(there, Notifier(lambda _: None), options)
         took = format_took(taken.duration_s)
         self._say(f"`{name}`: {message}: snapshot {taken.snapshot}, {taken.kind}, in {took}")
-
-
-def has_loop(workspace: Workspace) -> bool:
-    """Whether a loop of its own saves it: the kernel drops the lock with the process."""
-    try:
-        descriptor = os.open(workspace.state / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return False

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import stat
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.model.errors import LayerFailed, WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Create
-from scratchflow.node.create import create
+from scratchflow.node.create import create, requested_create
+from scratchflow.workspace.lock import LOOP_LOCK
 from tests.unit.conftest import Desk, make_desk
 
 
@@ -125,3 +128,25 @@ def test_a_module_that_fails_leaves_no_environment(tmp_path: Path) -> None:
         create(desk.context, desk.notify, Create(env="venv"), environment)
     assert failed.value.exit_code == 40
     assert not (desk.scratch / "env").exists()
+
+
+def remarks(desk: Desk) -> list[str]:
+    return [event.message for event in desk.events if isinstance(event, Log)]
+
+
+def test_who_makes_a_workspace_that_nothing_saves_is_told(desk: Desk) -> None:
+    requested_create(desk.context, desk.notify, Create(dry_run=True), {})
+    assert remarks(desk) == []
+    requested_create(desk.context, desk.notify, Create(), {})
+    (remark,) = remarks(desk)
+    assert remark.endswith("`scratchflow autobackup on` saves the workspace every 30 min")
+
+
+def test_a_second_workspace_is_saved_by_the_auto_backup_of_the_first(desk: Desk) -> None:
+    desk.backup()
+    workspace = msgspec.structs.replace(desk.context.workspace, name="p2")
+    second = Desk(msgspec.structs.replace(desk.context, workspace=workspace))
+    with (desk.context.workspace.state / LOOP_LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        requested_create(second.context, second.notify, Create(), {})
+    assert remarks(second) == []

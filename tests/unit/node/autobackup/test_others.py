@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.node.autobackup.others import LOCK, OtherBackups, has_loop
+from scratchflow.node.autobackup.others import OtherBackups
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.workspace.lock import LOOP_LOCK, has_loop
 from tests.unit.conftest import Desk, make_desk
 from tests.unit.node.test_other_workspaces import second
 
@@ -36,7 +37,7 @@ def others(tmp_path: Path) -> Others:
 
 @contextmanager
 def loop_of_its_own(desk: Desk) -> Iterator[None]:
-    with (desk.context.workspace.state / LOCK).open("w") as lock:
+    with (desk.context.workspace.state / LOOP_LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
