@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import msgspec
@@ -27,6 +27,8 @@ class NodeRequest(msgspec.Struct, frozen=True):
     keep_waiting: bool
     flags: tuple[str, ...]
     """The resource flags that were given, as typed: `--gpus 2`."""
+    typed: dict[str, str] = {}
+    """The same by key, with what `--set` says."""
 
     def hold(self, settings: Settings, *, dry_run: bool) -> Hold:
         """The request as the login host gets it."""
@@ -41,6 +43,7 @@ class NodeRequest(msgspec.Struct, frozen=True):
             wait_s=wait_s,
             keep_waiting=self.keep_waiting,
             dry_run=dry_run,
+            typed=self.typed,
         )
 
     def foretold(self) -> Hold:
@@ -161,13 +164,21 @@ def node_request(context: typer.Context) -> NodeRequest:
     if given["last"]:
         kept["slurm"] = _last(context)
     kept["flags"] = [f"{KEYS[flag]}={value}" for flag, value in values.items()]
+    as_typed = {KEYS[flag]: f"--{flag} {printable(given[flag])}" for flag in values}
     return NodeRequest(
         node=given["node"],
         warm=not given["no_warm"],
         wait_s=_seconds(given["wait"], context),
         keep_waiting=given["keep_waiting"],
-        flags=tuple(f"--{flag} {printable(given[flag])}" for flag in values),
+        flags=tuple(as_typed.values()),
+        typed={**_set_by_hand(kept.get("overrides", ())), **as_typed},
     )
+
+
+def _set_by_hand(overrides: Iterable[str]) -> dict[str, str]:
+    """What `--set slurm.time=5:00:00` says, by key."""
+    pairs = [(text.partition("=")[0].strip(), text) for text in overrides]
+    return {key: f"--set {printable(text)}" for key, text in pairs if key.startswith("slurm.")}
 
 
 def _checked(flag: str, text: str, context: typer.Context) -> str:

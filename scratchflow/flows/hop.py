@@ -185,6 +185,7 @@ def _next_node(move: _Move, request: Hold) -> NodeHeld:
         wait_s=request.wait_s,
         keep_waiting=request.keep_waiting,
         beside=move.old_job,
+        typed=request.typed,
     )
     move.say("asking for the next node")
     return hold(move.cluster, beside)

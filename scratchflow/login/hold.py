@@ -12,8 +12,9 @@ import msgspec
 from scratchflow.cluster.command import command_environment
 from scratchflow.cluster.signals import held_back
 from scratchflow.cluster.slurm.jobs import cancel, job, our_jobs
-from scratchflow.cluster.slurm.nodes import find_node, partitions
+from scratchflow.cluster.slurm.nodes import find_node
 from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
+from scratchflow.cluster.slurm.reasons import explain
 from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.cluster.slurm.salloc import DirectHolder, Holder
 from scratchflow.cluster.slurm.submit import Request, Submission, allocate, resume
@@ -21,6 +22,7 @@ from scratchflow.cluster.slurm.wait import Patience, ended_error
 from scratchflow.cluster.tmux.window import NodeShell, WindowHolder, show_node
 from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import warm_nodes
+from scratchflow.login.refusal import cannot_be_met, explained
 from scratchflow.login.warm import best_warm_node
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation, with_node
 from scratchflow.model.errors import (
@@ -40,7 +42,6 @@ from scratchflow.model.errors import (
 from scratchflow.model.events import Progress, State
 from scratchflow.model.requests import Hold
 from scratchflow.model.results import NodeHeld
-from scratchflow.model.text import closest
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import format_duration
 from scratchflow.process.waiting import looks
@@ -175,16 +176,27 @@ class _Ask(msgspec.Struct, frozen=True):
     avoided: str = ""
 
     def for_one(self) -> RunningAllocation:
-        asked, login = self.asked, self.login
+        """A node; AllocationRefused names the option that Slurm cannot meet, and the limit."""
         wanted = self.node()
+        try:
+            return self._warm_or_any(wanted)
+        except AllocationRefused as error:
+            raise explained(self.login, wanted, self.asked.typed, error) from error
+
+    def _warm_or_any(self, wanted: str) -> RunningAllocation:
+        asked, login = self.asked, self.login
         warm = "" if wanted or not asked.warm else self.warm_choice()
         if warm:
             login.remark(f"`{warm}` is warm: asking for it first")
-            with suppress(AllocationPending, AllocationRefused):
+            try:
                 return self._allocate(warm, Patience(_at_most(WARM_WAIT_S, asked.wait_s)))
-            login.remark(
-                f"`{warm}`, which still holds a copy, is not available; asking for any node"
-            )
+            except AllocationPending:
+                why = "is not free at present"
+            except AllocationRefused:
+                if cannot_be_met(login):
+                    raise
+                why = "cannot be had for this request"
+            login.remark(f"`{warm}`, which still holds a copy, {why}; asking for any node")
         return self._allocate(wanted, _patience(asked))
 
     def prefers(self, node: str | None) -> bool:
@@ -237,26 +249,7 @@ class _Ask(msgspec.Struct, frozen=True):
         return self.login.profile.hold == "detached" or self.left is not None
 
     def _allocate(self, node: str, patience: Patience) -> RunningAllocation:
-        try:
-            return allocate(self.request(node), _submission(self.login, self._holder(), patience))
-        except AllocationRefused as error:
-            which = self._which_partition()
-            if not which:
-                raise
-            reason = f"{error.fields['reason']}; {which}"
-            raise AllocationRefused(reason=reason, profile=self.login.settings.name) from error
-
-    def _which_partition(self) -> str:
-        """Which one may have been meant, when the one that was asked for does not exist."""
-        wanted = self.login.profile.slurm.partition
-        try:
-            known = [partition.name for partition in partitions(self.login.slurm)]
-        except ScratchflowError:
-            return ""
-        if not wanted or not known or set(wanted.split(",")) <= set(known):
-            return ""
-        guess = closest(wanted, known)
-        return f"did you mean `{guess}`?" if guess else f"there are {', '.join(known[:12])}"
+        return allocate(self.request(node), _submission(self.login, self._holder(), patience))
 
     def _holder(self) -> Holder:
         """Who holds the job: `salloc` in our tmux window, or a detached one if there is no tmux."""
@@ -398,6 +391,8 @@ class _Watch:
 
     def _say_how_long(self, seen: Allocation) -> None:
         """Once: how long it will take at most, and how to end it."""
+        if explain(seen.reason).permanence == "never":
+            return  # it is withdrawn at once
         if seen.state == "pending" and not self._has_said_how_long:
             self._has_said_how_long = True
             self._login.remark(_how_long(self._patience, seen.job_id, resumed=self._resumed))

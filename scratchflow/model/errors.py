@@ -359,7 +359,14 @@ class AllocationRefused(ScratchflowError):
     code = "allocation.refused"
     exit_code = 22
     message = "Slurm refused the request: {reason}"
-    hint = "change the request under `[profiles.{profile}.slurm]`; `scratchflow nodes` shows what there is"
+    hint = "{next_step}; `scratchflow nodes` shows what there is"
+
+    @classmethod
+    def of_profile(cls, *, reason: str, profile: str) -> AllocationRefused:
+        """Without a word about which part of the request it was."""
+        return cls(
+            reason=reason, next_step=f"change the request under `[profiles.{profile}.slurm]`"
+        )
 
 
 class AllocationEnded(ScratchflowError):

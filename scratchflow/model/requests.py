@@ -214,6 +214,8 @@ class Hold(DryRun, frozen=True):
     only_held: bool = False
     # Another node than this job's, which is kept: the way to a new node before the old one is left.
     beside: int | None = None
+    # What of the request was typed rather than read from the profile: `slurm.time` as `--time 5h`.
+    typed: dict[str, str] = {}
 
 
 class Settle(DryRun, frozen=True):

@@ -52,4 +52,4 @@ def failure(said: str, slurm: Slurm, profile: str) -> ScratchflowError | None:
         return None
     if out_of_reach(said):
         return slurm.unreachable(reason)
-    return AllocationRefused(reason=reason, profile=profile)
+    return AllocationRefused.of_profile(reason=reason, profile=profile)

@@ -127,7 +127,7 @@ class Wait:
         was_refused = is_over and not seen.nodes and explain(seen.reason).permanence == "never"
         if was_refused or (seen.state == "pending" and self._in_vain(seen)):
             reason = f"{explain(seen.reason).text} ({seen.reason})"
-            raise AllocationRefused(reason=reason, profile=self._profile)
+            raise AllocationRefused.of_profile(reason=reason, profile=self._profile)
         if is_over:
             raise ended_error(seen)
         if seen.state in HELD and self._granted_at is None:

@@ -18,6 +18,8 @@ import pytest
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.store.directory import open_place
+from scratchflow.store.nodes import NodeRecord, record_node
 from scratchflow.testing.slurm_programs import SlurmPrograms
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -163,6 +165,47 @@ def test_a_partition_that_does_not_exist_is_told_with_those_that_do(
     refused = login.run("allocate", "--partition", partition)
     assert refused.returncode == 22
     assert said in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "named", "change"),
+    [
+        (["--time", "5h"], "`--time 5h`", "`--time 5h`"),
+        (["--set", "slurm.time=300"], "`--set slurm.time=300`", "`--set slurm.time=300`"),
+        ([], "`slurm.time = 300`", "the request under `[profiles.aws.slurm]`"),
+    ],
+)
+def test_a_refusal_names_the_option_and_the_limit(
+    login: Login, typed: list[str], named: str, change: str
+) -> None:
+    if not typed:
+        login.run("config", "set", "slurm.time", "300")
+    refused = login.run("allocate", *typed)
+    assert refused.returncode == 22
+    limit = f"{named} is more than the 10 min that partition `debug` allows (PartitionTimeLimit)"
+    assert f"error: Slurm refused the request: {limit}\n" in refused.stderr
+    assert f"hint: change {change}; `scratchflow nodes` shows" in refused.stderr
+    assert "waiting for up to" not in refused.stderr
+
+
+def test_a_warm_node_is_not_blamed_for_a_request_that_no_node_can_meet(login: Login) -> None:
+    with login.programs.slurm() as fake:
+        fake.jobs.clear()
+    record_node(
+        open_place(login.home / "store", "work"),
+        NodeRecord(
+            node="node-1",
+            snapshot="20261115T120000Z-3f2a9c",
+            workspace_path="/scratch/me/work",
+            job_id=None,
+            time="2026-11-15T12:00:00Z",
+        ),
+    )
+    refused = login.run("allocate", "--time", "5h")
+    assert refused.returncode == 22
+    assert "`node-1` is warm: asking for it first" in refused.stderr
+    assert "asking for any node" not in refused.stderr
+    assert "`--time 5h` is more than the 10 min" in refused.stderr
 
 
 def test_nodes_marks_those_of_the_partition_that_is_asked_for(login: Login) -> None:

@@ -74,7 +74,7 @@ def test_a_dry_run_leaves_the_alias_alone(tmp_path: Path, pointed: list[str]) ->
 
 def test_a_refusal_leaves_the_alias_parked(tmp_path: Path, pointed: list[str]) -> None:
     cluster = with_alias(
-        ToldCluster(tmp_path, {"hold": AllocationRefused(reason="no", profile="p")})
+        ToldCluster(tmp_path, {"hold": AllocationRefused(reason="no", next_step="x")})
     )
     with pytest.raises(AllocationRefused):
         allocate_on(cluster, Hold())

@@ -1,0 +1,55 @@
+"""Why Slurm refused a request, with the option and the limit that it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from scratchflow.cluster.slurm.nodes import nodes, partitions
+from scratchflow.login.host import LoginHost
+from scratchflow.login.request_limits import Cluster, excesses, in_words, next_step
+from scratchflow.model.errors import AllocationRefused, ScratchflowError
+from scratchflow.model.profile import to_plain
+from scratchflow.model.text import closest
+
+# Slurm's own word, at the end of what it means.
+_WORD = re.compile(r"\((\w+)\)$", re.ASCII)
+
+
+def cannot_be_met(login: LoginHost) -> bool:
+    """Whether the request is too much for every node, so that it is no use to ask for another one."""
+    return bool(excesses(login.profile.slurm, "", _cluster(login)))
+
+
+def explained(
+    login: LoginHost, node: str, typed: Mapping[str, str], refused: AllocationRefused
+) -> AllocationRefused:
+    """The same refusal with what was too much, and where that is to be changed."""
+    options, cluster = login.profile.slurm, _cluster(login)
+    reason = refused.fields["reason"]
+    found = excesses(options, node, cluster)
+    if found:
+        values = to_plain(options)
+        said = _WORD.search(reason)
+        why = in_words(found, typed, lambda key: values.get(key.partition(".")[2], ""))
+        reason = f"{why} ({said[1] if said else reason})"
+    elif which := _which_partition(options.partition, [one.name for one in cluster.partitions]):
+        reason = f"{reason}; {which}"
+    step = next_step([one.key for one in found], typed, login.settings.name)
+    return AllocationRefused(reason=reason, next_step=step)
+
+
+def _cluster(login: LoginHost) -> Cluster:
+    """Nothing is known when Slurm does not answer: then the refusal stays as it is."""
+    try:
+        return Cluster(partitions(login.slurm), nodes(login.slurm))
+    except ScratchflowError:
+        return Cluster((), ())
+
+
+def _which_partition(wanted: str, known: list[str]) -> str:
+    """Which one may have been meant, when the one that was asked for does not exist."""
+    if not wanted or not known or set(wanted.split(",")) <= set(known):
+        return ""
+    guess = closest(wanted, known)
+    return f"did you mean `{guess}`?" if guess else f"there are {', '.join(known[:12])}"

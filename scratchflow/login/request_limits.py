@@ -1,0 +1,114 @@
+"""What of a request is more than a partition allows or its nodes have, for the words of a refusal.
+
+Slurm decides, and only afterwards is it explained: a QOS may allow more than the partition says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from scratchflow.cluster.slurm.time_limit import time_limit_s
+from scratchflow.model.ages import time_left
+from scratchflow.model.allocation import Node, Partition
+from scratchflow.model.profile import SlurmOptions
+from scratchflow.model.units import format_size, parse_size
+
+_ONE_FEATURE = re.compile(r"[\w.-]+", re.ASCII)
+
+
+class Excess(msgspec.Struct, frozen=True):
+    """A key of the request that cannot be met, and why, as the end of a sentence about it."""
+
+    key: str
+    why: str
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    """What Slurm says there is."""
+
+    partitions: Sequence[Partition]
+    nodes: Sequence[Node]
+
+
+def excesses(options: SlurmOptions, node: str, cluster: Cluster) -> list[Excess]:
+    """What is too much in every partition that was asked for; `node` is the one it must be, if any."""
+    found = []
+    for name in _wanted(options, cluster):
+        found.append(list(_in_partition(options, node, name, cluster)))
+        if not found[-1]:
+            return []
+    return found[0] if found else []
+
+
+def _wanted(options: SlurmOptions, cluster: Cluster) -> list[str]:
+    """The partitions of the request; Slurm's default when it names none."""
+    known = [one.name for one in cluster.partitions]
+    default = [one.name for one in cluster.partitions if one.default]
+    names = options.partition.split(",") if options.partition else default
+    return [name for name in names if name in known]
+
+
+def _in_partition(
+    options: SlurmOptions, node: str, name: str, cluster: Cluster
+) -> Iterator[Excess]:
+    partition = next(one for one in cluster.partitions if one.name == name)
+    time_s = time_limit_s(options.time) if options.time else None
+    if time_s and partition.max_time_s is not None and time_s > partition.max_time_s:
+        limit = time_left(partition.max_time_s)
+        yield Excess("slurm.time", f"is more than the {limit} that partition `{name}` allows")
+    nodes = [one for one in cluster.nodes if name in one.partitions and node in {"", one.name}]
+    if options.nodes > len(nodes) > 0 and not node:
+        there = _counted(len(nodes), "node")
+        yield Excess("slurm.nodes", f"is more than the {there} of partition `{name}`")
+    if nodes:
+        whose = f"`{node}` has" if node else f"a node of partition `{name}` has"
+        yield from _on_nodes(options, nodes, whose)
+
+
+def _on_nodes(options: SlurmOptions, nodes: Sequence[Node], whose: str) -> Iterator[Excess]:
+    tasks_each = -(-options.ntasks // options.nodes)
+    cpus = (options.cpus_per_task or 1) * tasks_each
+    gpus = -(-options.gpus // options.nodes)
+    memory = _memory_bytes(options.mem)
+    most_cpus = max(one.cpus for one in nodes)
+    if cpus > most_cpus:
+        key = "slurm.cpus_per_task" if options.cpus_per_task else "slurm.ntasks"
+        yield Excess(key, f"is more than the {_counted(most_cpus, 'CPU')} that {whose}")
+    if gpus > (most_gpus := max(one.gpus for one in nodes)):
+        there = _counted(most_gpus, "GPU") if most_gpus else "0 GPUs"
+        yield Excess("slurm.gpus", f"is more than the {there} that {whose}")
+    if memory > (most_bytes := max(one.memory_bytes for one in nodes)):
+        yield Excess("slurm.mem", f"is more than the {format_size(most_bytes)} that {whose}")
+    feature = options.constraint
+    if _ONE_FEATURE.fullmatch(feature) and not any(feature in one.features for one in nodes):
+        yield Excess("slurm.constraint", f"is nothing that {whose}")
+
+
+def _memory_bytes(text: str) -> int:
+    """Slurm reads a bare number as megabytes."""
+    return parse_size(f"{text}M" if text.strip().isdigit() else text) if text else 0
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def in_words(
+    found: Sequence[Excess], typed: Mapping[str, str], value_of: Callable[[str], object]
+) -> str:
+    """`--time 5h` is more than …; a value of the profile is named by its key."""
+    return "; ".join(
+        f"`{typed.get(one.key) or f'{one.key} = {value_of(one.key)}'}` {one.why}" for one in found
+    )
+
+
+def next_step(keys: Sequence[str], typed: Mapping[str, str], profile: str) -> str:
+    """Where to change these keys: on the command line, in the profile, or in both."""
+    there = f"the request under `[profiles.{profile}.slurm]`"
+    if not keys:  # nobody knows which
+        return "change " + " or ".join([*(f"`{flag}`" for flag in typed.values()), there])
+    places = [f"`{typed[key]}`" if key in typed else there for key in keys]
+    return "change " + " and ".join(dict.fromkeys(places))

@@ -1,0 +1,80 @@
+"""Which part of a request is too much, and in whose words that is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.nodes import nodes, partitions
+from scratchflow.login.request_limits import Cluster, excesses, in_words, next_step
+from scratchflow.model.profile import SlurmOptions
+from scratchflow.testing.slurm import FakeSlurm
+
+
+def ask(**options: Any) -> SlurmOptions:
+    return SlurmOptions(**{"time": "5:00", **options})
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    slurm = Slurm(FakeSlurm(), "alice", "login")
+    return Cluster(partitions(slurm), nodes(slurm))
+
+
+@pytest.mark.parametrize(
+    ("options", "node", "key", "why"),
+    [
+        (ask(time="5:00:00"), "", "slurm.time", "is more than the 10 min that partition `debug` allows"),
+        (ask(time="5:00:00", partition="gpu"), "", "slurm.time", "is more than the 4 h that partition `gpu` allows"),
+        (ask(cpus_per_task=400), "", "slurm.cpus_per_task", "is more than the 4 CPUs that a node of partition `debug` has"),
+        (ask(ntasks=5), "", "slurm.ntasks", "is more than the 4 CPUs that a node of partition `debug` has"),
+        (ask(gpus=8), "", "slurm.gpus", "is more than the 2 GPUs that a node of partition `debug` has"),
+        (ask(gpus=1), "node-1", "slurm.gpus", "is more than the 0 GPUs that `node-1` has"),
+        (ask(mem="100G"), "", "slurm.mem", "is more than the 3.91 GiB that a node of partition `debug` has"),
+        (ask(mem="4001"), "", "slurm.mem", "is more than the 3.91 GiB that a node of partition `debug` has"),
+        (ask(nodes=4), "", "slurm.nodes", "is more than the 3 nodes of partition `debug`"),
+        (ask(constraint="a100"), "", "slurm.constraint", "is nothing that a node of partition `debug` has"),
+    ],
+)  # fmt: skip
+def test_what_is_too_much_is_named_with_its_limit(
+    cluster: Cluster, options: SlurmOptions, node: str, key: str, why: str
+) -> None:
+    (found,) = excesses(options, node, cluster)
+    assert (found.key, found.why) == (key, why)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ask(time="10:00", cpus_per_task=4, gpus=2, mem="4000"),
+        ask(time="4:00:00", partition="debug,gpu"),  # one of them allows it
+        ask(gpus=4, nodes=2),
+        ask(ntasks=8, nodes=2),
+        ask(time="5:00:00", partition="nonesuch"),
+        ask(constraint="a&b"),  # only Slurm reads that
+        ask(time="UNLIMITED", mem="0"),
+    ],
+)
+def test_what_fits_or_cannot_be_told_is_not_blamed(cluster: Cluster, options: SlurmOptions) -> None:
+    assert excesses(options, "", cluster) == []
+    assert excesses(ask(time="5:00:00", gpus=80), "", Cluster((), ())) == []
+
+
+def test_a_flag_is_named_as_typed_and_a_setting_by_its_key(cluster: Cluster) -> None:
+    found = excesses(ask(time="5:00:00", gpus=8), "", cluster)
+    typed = {"slurm.time": "--time 5h"}
+    said = in_words(found, typed, {"slurm.gpus": 8}.get)
+    assert said == (
+        "`--time 5h` is more than the 10 min that partition `debug` allows; "
+        "`slurm.gpus = 8` is more than the 2 GPUs that a node of partition `debug` has"
+    )
+    keys = [one.key for one in found]
+    there = "the request under `[profiles.p.slurm]`"
+    assert next_step(keys, typed, "p") == f"change `--time 5h` and {there}"
+    assert next_step(keys, {**typed, "slurm.gpus": "--gpus 8"}, "p") == (
+        "change `--time 5h` and `--gpus 8`"
+    )
+    assert next_step(keys, {}, "p") == f"change {there}"
+    assert next_step([], typed, "p") == f"change `--time 5h` or {there}"
