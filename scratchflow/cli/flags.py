@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -104,7 +105,7 @@ def _profile(arguments: Sequence[str]) -> str:
                 and argument != "--profile"
             ):
                 named = argument[len(start) :]
-    is_plain = named.replace("-", "").replace("_", "").isalnum() and named[0].isalnum()
+    is_plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", named)
     return named if is_plain else ""
 
 

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from scratchflow.config.settings import Asked
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors import ScratchflowError, UsageInvalid
 from scratchflow.model.text import closest, printable
 from scratchflow.report.output import Remarks
 
@@ -169,6 +169,20 @@ def caller(context: typer.Context) -> Caller:
         may_ask=may_ask(context),
         verbose=is_verbose(context),
     )
+
+
+def name_in_hints(who: Caller) -> None:
+    """Makes hints name the profile of this caller, unless commands without `-p` mean the same one."""
+    from scratchflow.config.settings import load_settings
+    from scratchflow.model.ages import Wording
+
+    name = who.settings().name
+    try:
+        usual = load_settings(Asked(config=who.asked.config), who.environment).name
+    except ScratchflowError:  # several, and none of them is the default
+        usual = ""
+    if name != usual:
+        Wording.profile = name
 
 
 def _global(context: Any) -> list[Any]:

@@ -10,7 +10,16 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.charts import day_line, time_bar
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.cli.tables import wrapped
-from scratchflow.model.ages import age, at, for_people, shown_id, span, time_left, until
+from scratchflow.model.ages import (
+    age,
+    at,
+    for_people,
+    for_profile,
+    shown_id,
+    span,
+    time_left,
+    until,
+)
 from scratchflow.model.allocation import WARN_AT_S
 from scratchflow.model.errors import StoreLost, StoreUnusable, UsageInvalid
 from scratchflow.model.events import Emit
@@ -80,7 +89,7 @@ def shown(status: StatusShown) -> Iterator[str]:
         rows |= dict.fromkeys(("snapshots", "auto-backup"), "not known: the store cannot be read")
     for name, text in rows.items():
         if text:
-            yield from wrapped(f"{name:<12} ", printable(text), width)
+            yield from wrapped(f"{name:<12} ", for_profile(printable(text)), width)
         if name == "workspace":
             for other in status.others:
                 yield from wrapped(f"{'also there':<12} ", printable(_other(other)), width)

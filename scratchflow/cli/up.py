@@ -7,7 +7,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.node_request import NodeCommand, node_request
-from scratchflow.cli.options import DRY_RUN, caller
+from scratchflow.cli.options import DRY_RUN, caller, name_in_hints
 from scratchflow.cli.questions import YES, TerminalAsker
 from scratchflow.model.ages import named, span
 from scratchflow.model.ages import until as until_words
@@ -59,6 +59,7 @@ def up(
             if planned is not None:
                 return foretold_with_set_up(planned)
         ready = ready_to_work(who, emit, login, asker, local=local)
+        name_in_hints(ready)
         request = wanted.hold(ready.settings(), dry_run=dry_run)
         now = flow(ready, emit, request, run_editor=open_editor)
         if now.reused:

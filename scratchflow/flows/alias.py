@@ -41,7 +41,7 @@ def require_alias(settings: Settings) -> None:
     if not include.is_installed(places_of(settings)):
         raise AliasUnused(alias=settings.profile.alias, login=settings.profile.login)
     # Our lines in the ssh config read every alias: one that was added by hand only lacks its file.
-    park_alias(places_of(settings), settings.profile.alias)
+    park_alias(places_of(settings), settings.profile.alias, settings.name)
 
 
 def point_at(settings: Settings, held: NodeHeld, emit: Emit) -> None:
@@ -109,7 +109,7 @@ def park(settings: Settings) -> bool:
     """Parks the alias, if this machine has it."""
     if not has_alias(settings):
         return False
-    park_alias(places_of(settings), settings.profile.alias)
+    park_alias(places_of(settings), settings.profile.alias, settings.name)
     return True
 
 

@@ -369,7 +369,7 @@ def _write(draft: _Draft, ssh_plan: include.Plan, emit: Emit) -> list[Check]:
     if ssh_plan.changes:
         include.apply(ssh_plan)
     if read_alias(ssh_plan.places, alias) is None:
-        park_alias(ssh_plan.places, alias)
+        park_alias(ssh_plan.places, alias, draft.name)
     leads = f"`ssh {alias}` leads to your node, once you have one"
     return [*checks, _told(Check(name="alias", ok=True, detail=leads), emit)]
 

@@ -18,10 +18,10 @@ from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, write_new
 from scratchflow.model.errors import SshConfigRefused, SshUnusable
 from scratchflow.ssh.config.alias_text import (
     HEADER,
-    PARKED_COMMAND,
     AliasTarget,
     Parked,
     fault_in,
+    parked_command,
     parked_text,
     parse_alias,
     target_text,
@@ -46,11 +46,11 @@ def point_alias(places: SshPaths, alias: str, target: AliasTarget) -> None:
     _replace_checked(file, text, alias, lambda found: _leads_to(found, target))
 
 
-def park_alias(places: SshPaths, alias: str) -> None:
-    """Makes `ssh` to the alias fail at once and say what to run."""
-    file = _file_of(places, alias)
+def park_alias(places: SshPaths, alias: str, profile: str = "") -> None:
+    """Makes `ssh` to the alias fail at once and say what to run, for this profile."""
+    file, command = _file_of(places, alias), parked_command(profile)
     _replace_checked(
-        file, parked_text(alias), alias, lambda found: found.proxy_command == PARKED_COMMAND
+        file, parked_text(alias, profile), alias, lambda found: found.proxy_command == command
     )
 
 

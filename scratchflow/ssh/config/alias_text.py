@@ -11,10 +11,7 @@ from scratchflow.ssh.config.paths import SshPaths
 
 HEADER = "# Written by scratchflow, which overwrites it; your own settings belong elsewhere.\n"
 
-# No value of anybody's is in here: ssh hands it to the user's shell. Single quotes and a plain
-# `sh` mean the same to sh, zsh, fish and csh, which differ on `>&2`.
 _PARKED_BEGINNING = "sh -c 'echo \"scratchflow: this host is parked"
-PARKED_COMMAND = f"{_PARKED_BEGINNING}, there is no allocation. Run: scratchflow up\" >&2; exit 1'"
 
 
 class AliasTarget(msgspec.Struct, frozen=True):
@@ -106,14 +103,26 @@ def target_text(alias: str, target: AliasTarget, places: SshPaths) -> str:
     return _host_text(alias, options)
 
 
-def parked_text(alias: str) -> str:
+def parked_command(profile: str) -> str:
+    """What ssh runs for a parked alias, to say which command takes a node for it.
+
+    No value of anybody's is in here but a profile's name, which has letters, digits, `.`, `_` and `-` only: ssh
+    hands it to the user's shell. Single quotes and a plain `sh` mean the same to sh, zsh, fish and csh, which
+    differ on `>&2`.
+    """
+    named = f"-p {profile} " if is_name(profile) else ""
+    run = f"scratchflow {named}up"
+    return f"{_PARKED_BEGINNING}, there is no allocation. Run: {run}\" >&2; exit 1'"
+
+
+def parked_text(alias: str, profile: str = "") -> str:
     """The file of a parked alias. The name under `.invalid` never resolves, by its definition."""
     return _host_text(
         alias,
         [
             "HostName parked.invalid",
             "ProxyJump none",
-            f"ProxyCommand {PARKED_COMMAND}",
+            f"ProxyCommand {parked_command(profile)}",
             "ControlMaster no",
             "ControlPath none",
             # ssh would add two lines about a closed connection, which is not the news.

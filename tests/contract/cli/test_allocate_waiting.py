@@ -188,6 +188,15 @@ def test_a_refusal_names_the_option_and_the_limit(
     assert "waiting for up to" not in refused.stderr
 
 
+def test_up_with_the_name_of_a_profile_names_it_in_its_hints(login: Login) -> None:
+    config = login.home / ".config/scratchflow/config.toml"
+    config.write_text(f'default_profile = "aws"\n{CONFIG}[profiles.other]\nstore = "~/other"\n')
+    refused = login.run("up", "other", "--time", "5h")
+    assert "`scratchflow -p other nodes` shows" in refused.stderr
+    refused = login.run("up", "--time", "5h")
+    assert "`scratchflow nodes` shows" in refused.stderr
+
+
 def test_a_warm_node_is_not_blamed_for_a_request_that_no_node_can_meet(login: Login) -> None:
     with login.programs.slurm() as fake:
         fake.jobs.clear()

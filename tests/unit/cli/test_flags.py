@@ -61,6 +61,7 @@ def test_every_option_that_takes_a_value_is_known_before_parsing() -> None:
         (["up"], ""),
         (["up", "-p", "gpu"], "gpu"),
         (["--profile", "gpu", "up"], "gpu"),
+        (["-p", "login.uni.edu", "up"], "login.uni.edu"),
         (["--profile=gpu", "up", "-puni"], "uni"),
         (["run", "--", "-p", "theirs"], ""),
         (["up", "-p", "two words; rm"], ""),

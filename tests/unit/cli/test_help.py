@@ -11,6 +11,7 @@ import typer
 
 from scratchflow.cli.help import in_one, rows_under
 from scratchflow.cli.verbs import VERBS, app, parse
+from scratchflow.model.ages import Wording, for_profile
 from scratchflow.model.errors import UsageInvalid
 
 
@@ -136,3 +137,11 @@ def test_a_name_that_is_too_long_has_its_text_beneath() -> None:
 @pytest.mark.parametrize("words", ["", "restore", "snapshots"])
 def test_who_looks_for_a_way_back_is_told_of_the_guide_in_the_store(words: str) -> None:
     assert "HOW-TO-RESTORE.txt" in help_of(words)
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() - {"profiles", "config"}))
+def test_a_hint_with_any_command_names_the_profile(
+    verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Wording, "profile", "gpu")
+    assert for_profile(f"run `scratchflow {verb}`") == f"run `scratchflow -p gpu {verb}`"

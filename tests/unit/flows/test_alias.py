@@ -70,6 +70,8 @@ def test_it_leads_to_the_node_and_back_to_nowhere(set_up: Settings) -> None:
     assert said == []
     assert park(set_up)
     assert show_alias(set_up) == AliasShown(name=alias, target=None, parked=True)
+    text = module.places_of(set_up).alias_file(alias).read_text()
+    assert f"Run: scratchflow -p {set_up.name} up" in text
 
 
 def test_new_host_keys_of_a_known_node_are_told(set_up: Settings) -> None:

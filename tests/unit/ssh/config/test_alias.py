@@ -72,7 +72,7 @@ def test_repointing_leaves_nothing_of_the_node_before(places: SshPaths) -> None:
 def test_a_parked_alias_fails_at_once_and_says_what_to_run(places: SshPaths) -> None:
     apply(plan_install(places))
     point_alias(places, ALIAS, TARGET)
-    park_alias(places, ALIAS)
+    park_alias(places, ALIAS, "gpu")
     assert read_alias(places, ALIAS) is PARKED
     for shell in ("/bin/sh", "/bin/bash"):
         started = time.monotonic()
@@ -87,7 +87,7 @@ def test_a_parked_alias_fails_at_once_and_says_what_to_run(places: SshPaths) -> 
         )
         assert done.returncode == 255
         assert done.stdout == ""
-        assert done.stderr.endswith("there is no allocation. Run: scratchflow up\n")
+        assert done.stderr.endswith("there is no allocation. Run: scratchflow -p gpu up\n")
         assert done.stderr.count("\n") == 1
         assert time.monotonic() - started < 20
 

@@ -60,6 +60,9 @@ def test_what_is_written_is_read_back(target: AliasTarget) -> None:
 
 def test_a_parked_alias_is_known_by_how_its_command_begins() -> None:
     assert parse_alias(parked_text("work"), "work") == PARKED
+    assert parse_alias(parked_text("work", "gpu"), "work") == PARKED
+    assert "Run: scratchflow -p gpu up" in parked_text("work", "gpu")
+    assert "Run: scratchflow up" in parked_text("work", "x; rm -rf ~")
     foreign = parked_text("work").replace("scratchflow: this host is parked", "something else")
     assert parse_alias(foreign, "work") is None
 
