@@ -23,6 +23,7 @@ import msgspec
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.slurm.jobs import job, our_jobs
 from scratchflow.cluster.this_host import step_id
+from scratchflow.model.ages import for_people
 from scratchflow.model.allocation import HELD, OPEN
 from scratchflow.model.errors import (
     AutobackupFailed,
@@ -386,8 +387,8 @@ def _lower_priority() -> str:
 
 
 def _say(text: str) -> None:
-    """A line for the log beside the heartbeat."""
+    """A line for the log beside the heartbeat: people read it, so short ids and the node's local time."""
     stamp = time.strftime("%Y-%m-%d %H:%M:%S")
     with suppress(OSError):
-        sys.stderr.write(f"{stamp} {text}\n")
+        sys.stderr.write(f"{stamp} {for_people(text)}\n")
         sys.stderr.flush()

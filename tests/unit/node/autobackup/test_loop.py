@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from scratchflow.model.ages import at
 from scratchflow.model.requests import Autobackup
 from scratchflow.model.times import epoch
 from scratchflow.node.autobackup import loop as autobackup_loop
@@ -342,3 +343,10 @@ def test_after_a_new_start_it_knows_when_the_one_before_saved(quick: Loop) -> No
     quick.beats.clear()
     quick.run(1)
     assert quick.beats[0].last_time == last.time
+
+
+def test_its_log_has_short_ids_and_local_times(capfd: pytest.CaptureFixture[str]) -> None:
+    autobackup_loop._say("snapshot 20261115T195140Z-570643, until 2026-11-15T19:52:13Z")
+    said = capfd.readouterr().err
+    assert said.rstrip().endswith(f" snapshot 570643, until {at('2026-11-15T19:52:13Z')}")
+    assert "Z" not in said
