@@ -31,7 +31,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "create": (
         ("create", "an empty workspace"),
         ("create --from laptop:~/thesis --tracked", "what git knows of it"),
-        ("create --env venv --requirements requirements.txt", "with packages"),
+        ("create --env venv --packages numpy", "with an environment"),
     ),
     "backup": (
         ("backup", "save what changed"),
