@@ -13,6 +13,7 @@ from tests.unit.node.environment.node_home import CONDA_PROGRAM, MODULE_PROGRAM
 
 HOME = "/home/alice"
 SHOWN = "/fsx/alice/environment"
+RUNS = "/fsx/alice/runs"
 STATE = "/scratch/alice/.scratchflow"
 # As Lmod's and as Tcl's init files define it.
 MANNERS = {
@@ -26,7 +27,7 @@ LAYERS = {
     "venv": "env",
     "variables.ORDER": "${ORDER}v",
     "variables.ODD": "$(touch /fsx/alice/canary); 'a' \"b\"",
-    "prologue": 'export ORDER="${ORDER}p" ON=$SLURMD_NODENAME',
+    "prologue": 'export ORDER="${ORDER}p" ON=$SLURMD_NODENAME; echo x >> /fsx/alice/runs',
 }
 
 
@@ -42,7 +43,7 @@ def home(minicluster: Minicluster, request: pytest.FixtureRequest) -> Iterator[s
     init = f'module() {{ eval "$({tools}/modulecmd bash "$@")"; }}\n'
     profile = f'PATH="{tools}:$PATH"\n{MANNERS[request.param]}\necho Welcome\n'
     files = {"modulecmd": MODULE_PROGRAM, "conda": CONDA_PROGRAM, "init/bash": init}
-    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store", KNOWN_STORES, SHOWN)
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store", KNOWN_STORES, SHOWN, RUNS)
     for node in minicluster.node_states():
         beneath = [f"/scratch/alice/{name}" for name in ("work", "env", ".scratchflow")]
         minicluster.exec(node, "rm", "-rf", *beneath)
@@ -84,8 +85,14 @@ def test_the_shell_of_attach_has_every_layer_in_order(
     assert found["ODD"] == LAYERS["variables.ODD"]
     assert not minicluster.shared("/fsx/alice/canary").exists()
     assert found["SLURM_JOB_ID"] == str(up["job_id"])
-    kept = minicluster.exec(up["node"], "stat", "-c", "%a %U", f"{STATE}/work/environment").stdout
-    assert kept.split() == ["600", "alice"]
+    kept = minicluster.exec(up["node"], "sh", "-c", f"stat -c '%a %U' {STATE}/work/environment*")
+    tmux = ["runuser", "-u", "alice", "--", "tmux", "-L", "scratchflow"]
+    minicluster.exec("login", *tmux, "kill-server")
+    again = _shown_in_shell(minicluster, laptop.data("attach", *_set(LAYERS))["session"])
+    assert again["ORDER"] == "macevp"
+    assert minicluster.shared(RUNS).read_text() == "x\n"  # computed once
+    assert set(kept.stdout.splitlines()) == {"600 alice"}
+    assert len(kept.stdout.splitlines()) == 3
 
 
 @pytest.mark.usefixtures("home")

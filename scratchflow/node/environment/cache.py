@@ -11,13 +11,20 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow import __version__
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.node.environment.change import Change, from_bytes, to_bytes
 from scratchflow.workspace.own_scratch import make_own_scratch
 from scratchflow.workspace.workspace import Workspace
 
-_NAME = "environment"
+_PREFIX = "environment-"
+# As many askers with another environment of their own; the oldest goes.
+_MOST_KEPT = 8
+# What differs between two processes of a job without meaning anything to the layers.
+_OF_ONE_PROCESS = {"_", "SHLVL", "PWD", "OLDPWD", "TERM", "COLORTERM", "COLUMNS", "LINES"}
+_OF_ONE_LOGIN = {"DISPLAY", "KRB5CCNAME", "DBUS_SESSION_BUS_ADDRESS"}
+_OF_ONE_STEP = ("SLURM", "SRUN_", "PMI", "SSH_", "TMUX", "TERM_", "XDG_SESSION", "VSCODE_")
 # What a login bash reads; and what is written whenever a venv or a conda environment is made anew.
 _STARTUP_FILES = (".bash_profile", ".bash_login", ".profile", ".bashrc")
 
@@ -30,16 +37,27 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stamps: dict[str, int]
 
 
-def cache_key(options: EnvironmentOptions, scratch: Path, job_id: int) -> str:
-    """The same as long as the profile's table and the job are."""
-    content = msgspec.json.encode([msgspec.to_builtins(options), str(scratch), job_id])
-    return hashlib.sha256(content).hexdigest()
+def cache_key(
+    options: EnvironmentOptions, scratch: Path, job_id: int, base: Mapping[str, str]
+) -> str:
+    """The same as long as the profile's table, the job and what the layers start from are.
+
+    What a layer sets to the value that it has already is no change. So what was computed in a shell with
+    modules loaded would lack them elsewhere, and is kept apart.
+    """
+    lasting = sorted((name, value) for name, value in base.items() if _is_lasting(name))
+    content = repr([__version__, msgspec.to_builtins(options), str(scratch), job_id, lasting])
+    return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _is_lasting(name: str) -> bool:
+    return name not in _OF_ONE_PROCESS | _OF_ONE_LOGIN and not name.startswith(_OF_ONE_STEP)
 
 
 def read_cached(workspace: Workspace, key: str) -> Change | None:
     """The change under this key; None when there is none, or it is damaged, stale or not ours."""
     try:
-        first, _, payload = _own_content(cache_file(workspace)).partition(b"\n")
+        first, _, payload = _own_content(cache_file(workspace, key)).partition(b"\n")
         header = msgspec.json.decode(first, type=_Header)
     except (OSError, msgspec.DecodeError):
         return None
@@ -59,18 +77,30 @@ def write_cached(
     header = msgspec.json.encode(_Header(key=key, digest=digest, stamps=stamps))
     with suppress(OSError):
         make_own_scratch(workspace)
-        replace_file(cache_file(workspace), header + b"\n" + payload)
+        replace_file(cache_file(workspace, key), header + b"\n" + payload)
+        _remove(_kept(workspace)[_MOST_KEPT:])
 
 
 def forget_cached(workspace: Workspace) -> None:
     """Makes the next one compute it anew."""
-    with suppress(OSError):
-        cache_file(workspace).unlink()
+    _remove(_kept(workspace))
 
 
-def cache_file(workspace: Workspace) -> Path:
+def cache_file(workspace: Workspace, key: str) -> Path:
     """Where it is kept: on the node, so that no other node takes it for its own."""
-    return workspace.state / _NAME
+    return workspace.state / f"{_PREFIX}{key[:16]}"
+
+
+def _kept(workspace: Workspace) -> list[Path]:
+    """All that are kept, the newest first."""
+    found = workspace.state.glob(f"{_PREFIX}*")
+    return sorted(found, key=lambda path: _changed_ns(str(path)), reverse=True)
+
+
+def _remove(files: Iterable[Path]) -> None:
+    for file in files:
+        with suppress(OSError):
+            file.unlink()
 
 
 def _own_content(path: Path) -> bytes:

@@ -24,7 +24,7 @@ def environment_of(context: NodeContext, base: Mapping[str, str]) -> dict[str, s
 
 
 def change_for(context: NodeContext, base: Mapping[str, str]) -> Change:
-    """What the profile's layers change; computed once for a job, and then read from a file.
+    """What the profile's layers change; computed once for a job and a `base`, and then read from a file.
 
     Without a job there is no end at which it would be forgotten: then it is computed each time.
     """
@@ -34,7 +34,7 @@ def change_for(context: NodeContext, base: Mapping[str, str]) -> Change:
     workspace = context.workspace
     if context.job_id is None:
         return compute(options, workspace.scratch, base, node=context.node)
-    key = cache_key(options, workspace.scratch, context.job_id)
+    key = cache_key(options, workspace.scratch, context.job_id, base)
     found = read_cached(workspace, key)
     if found is None:
         found = compute(options, workspace.scratch, base, node=context.node)

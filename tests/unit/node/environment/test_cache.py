@@ -32,7 +32,7 @@ def workspace(tmp_path: Path) -> Workspace:
 def test_it_comes_back_and_only_its_owner_can_read_it(workspace: Workspace) -> None:
     write_cached(workspace, "k", _CHANGE, {})
     assert read_cached(workspace, "k") == _CHANGE
-    assert stat.S_IMODE(cache_file(workspace).stat().st_mode) == 0o600
+    assert stat.S_IMODE(cache_file(workspace, "k").stat().st_mode) == 0o600
     forget_cached(workspace)
     assert read_cached(workspace, "k") is None
     forget_cached(workspace)
@@ -43,18 +43,39 @@ def test_another_key_is_another_environment(workspace: Workspace) -> None:
     assert read_cached(workspace, "other") is None
     one = EnvironmentOptions(venv="a")
     keys = {
-        cache_key(one, Path("/s"), 1),
-        cache_key(one, Path("/s"), 2),
-        cache_key(one, Path("/t"), 1),
-        cache_key(EnvironmentOptions(venv="b"), Path("/s"), 1),
+        cache_key(one, Path("/s"), 1, {}),
+        cache_key(one, Path("/s"), 2, {}),
+        cache_key(one, Path("/t"), 1, {}),
+        cache_key(EnvironmentOptions(venv="b"), Path("/s"), 1, {}),
+        cache_key(one, Path("/s"), 1, {"LOADEDMODULES": "gcc/12"}),
+        cache_key(one, Path("/s"), 1, {"LOADEDMODULES": "\udcff"}),
     }
-    assert len(keys) == 4
+    assert len(keys) == 6
+
+
+def test_two_steps_of_a_job_share_one() -> None:
+    one = EnvironmentOptions(venv="a")
+    step = {"SLURM_STEP_ID": "1", "SSH_CONNECTION": "a 1", "TERM": "xterm", "PATH": "/bin"}
+    other = {"PATH": "/bin", "SLURM_STEP_ID": "2", "PWD": "/x"}
+    assert cache_key(one, Path("/s"), 1, step) == cache_key(one, Path("/s"), 1, other)
+
+
+def test_only_a_few_are_kept(workspace: Workspace) -> None:
+    keys = [f"{number:016}" for number in range(12)]
+    for key in keys:
+        write_cached(workspace, key, _CHANGE, {})
+        os.utime(cache_file(workspace, key), ns=(int(key) + 1, int(key) + 1))
+    left = [key for key in keys if read_cached(workspace, key)]
+    assert left == keys[-8:]
+    (workspace.state / "base.json").touch()
+    forget_cached(workspace)
+    assert os.listdir(workspace.state) == ["base.json"]
 
 
 @pytest.mark.parametrize("cut", [1, 30, -1, -5])
 def test_a_cut_or_changed_file_is_not_believed(workspace: Workspace, cut: int) -> None:
     write_cached(workspace, "k", _CHANGE, {})
-    file = cache_file(workspace)
+    file = cache_file(workspace, "k")
     whole = file.read_bytes()
     file.write_bytes(whole[:cut])
     assert read_cached(workspace, "k") is None
@@ -64,7 +85,7 @@ def test_a_cut_or_changed_file_is_not_believed(workspace: Workspace, cut: int) -
 
 def test_one_that_others_could_have_written_is_not_believed(workspace: Workspace) -> None:
     write_cached(workspace, "k", _CHANGE, {})
-    file = cache_file(workspace)
+    file = cache_file(workspace, "k")
     file.chmod(0o660)
     assert read_cached(workspace, "k") is None
     file.chmod(0o600)

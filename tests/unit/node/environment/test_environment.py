@@ -9,7 +9,6 @@ import pytest
 
 from scratchflow.model.errors import LayerFailed
 from scratchflow.node.context import NodeContext
-from scratchflow.node.environment.cache import cache_file
 from scratchflow.node.environment.environment import environment_for_tools, environment_of
 from tests.unit.conftest import make_desk
 from tests.unit.node.environment.node_home import CONDA_PROGRAM, NodeHome
@@ -48,9 +47,19 @@ def test_it_is_computed_once_for_a_job(at_node: NodeHome, desk_place: Path) -> N
 def test_a_damaged_file_is_computed_anew(at_node: NodeHome, desk_place: Path) -> None:
     context = _context(desk_place, 'variables = { X = "1" }', 7)
     environment_of(context, at_node.base)
-    cache_file(context.workspace).write_bytes(b"\xff{}\nX=2\0")
+    (kept,) = context.workspace.state.glob("environment-*")
+    kept.write_bytes(b"\xff{}\nX=2\0")
     assert environment_of(context, at_node.base)["X"] == "1"
     assert environment_of(context, at_node.base)["X"] == "1"
+
+
+def test_what_was_computed_where_it_was_in_force_already_is_kept_apart(
+    at_node: NodeHome, desk_place: Path
+) -> None:
+    context = _context(desk_place, 'after_modules = "export CC=gcc-12"', 7)
+    inside = {**at_node.base, "CC": "gcc-12"}
+    assert environment_of(context, inside)["CC"] == "gcc-12"
+    assert environment_of(context, at_node.base)["CC"] == "gcc-12"
 
 
 def test_without_a_job_it_is_computed_each_time(at_node: NodeHome, desk_place: Path) -> None:

@@ -50,6 +50,23 @@ def test_without_the_function_tcl_s_own_init_file_is_read(at_node: NodeHome) -> 
     assert at_node.values(modules=["gcc/12"])["CC"] == "gcc-12"
 
 
+@pytest.mark.parametrize("package", ["/usr/share/lmod/lmod", "/usr/share/modules"])
+def test_a_real_module_command_loads_and_says_what_it_does_not_know(
+    at_node: NodeHome, package: str
+) -> None:
+    if not Path(package, "init/bash").exists():
+        pytest.skip(f"this machine has no {package}")
+    files = at_node.home / "modulefiles/hello"
+    files.mkdir(parents=True)
+    (files / "1.0").write_text("#%Module1.0\nsetenv HELLO 1\nprepend-path PATH /opt/hello\n")
+    at_node.profile(f"export MODULESHOME={package} MODULEPATH={files.parent}")
+    found = at_node.values(modules=["hello/1.0"])
+    assert (found["HELLO"], found["LOADEDMODULES"]) == ("1", "hello/1.0")
+    assert found["PATH"].startswith("/opt/hello:")
+    with pytest.raises(LayerFailed, match=r"nosuch/2`: .*nosuch/2"):
+        at_node.change(modules=["hello/1.0", "nosuch/2"])
+
+
 def test_an_old_tcl_module_that_fails_with_exit_code_0_has_failed(at_node: NodeHome) -> None:
     program = at_node.tool("modulecmd", MODULE_PROGRAM)
     at_node.profile(f'module() {{ eval "$({program} bash "$@")"; }}')
