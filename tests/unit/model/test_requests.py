@@ -11,7 +11,14 @@ import pytest
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE
 from scratchflow.model.requests import Arguments, Export, Prune, Release, Restore
 
-SAMPLES: dict[str, Any] = {"older": "a", "snapshots": ("a",), "file": "/f", "token": "t"}
+SAMPLES: dict[str, Any] = {
+    "older": "a",
+    "snapshot": "a",
+    "snapshots": ("a",),
+    "paths": ("a",),
+    "file": "/f",
+    "token": "t",
+}
 
 
 def kinds(top: type[Arguments] = Arguments) -> Iterator[type[Arguments]]:
