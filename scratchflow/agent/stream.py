@@ -9,6 +9,7 @@ import msgspec
 from scratchflow.model.errors import ScratchflowError, error_from_agent
 from scratchflow.model.events import (
     PROTOCOL_VERSION,
+    Checked,
     Data,
     Event,
     Failure,
@@ -39,6 +40,7 @@ _KINDS: tuple[type[Event], ...] = (
     Item,
     Warned,
     Log,
+    Checked,
     Data,
     Summary,
     Failure,

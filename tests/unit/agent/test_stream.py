@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
+import msgspec
 import pytest
 
 from scratchflow.agent.stream import (
@@ -16,7 +17,15 @@ from scratchflow.agent.stream import (
     parse_line,
 )
 from scratchflow.model.errors import FarError, StoreLocked
-from scratchflow.model.events import PROTOCOL_VERSION, Failure, Hello, Progress
+from scratchflow.model.events import (
+    PROTOCOL_VERSION,
+    AnyEvent,
+    Event,
+    Failure,
+    Hello,
+    Level,
+    Progress,
+)
 from tests.unit.agent.scripted import hello, summary
 
 
@@ -32,6 +41,27 @@ def test_a_line_says_its_number_and_its_event() -> None:
     parsed = parse_line(line(PROGRESS, seq=9))
     assert (parsed.v, parsed.seq) == (PROTOCOL_VERSION, 9)
     assert parsed.event == Progress(phase="read", files_done=1, bytes_done=2)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind in get_args(AnyEvent) if kind is not Hello],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_kind_of_event_that_json_may_show_is_understood(kind: type[Event]) -> None:
+    """Else it would be passed over without a word, as one of another version."""
+    samples: dict[object, Any] = {
+        bool: True,
+        int: 1,
+        float: 1.5,
+        str: "x",
+        str | None: None,
+        Level: "info",
+    }
+    fields = [field for field in msgspec.structs.fields(kind) if field.required]
+    values = {field.name: samples.get(field.type, {}) for field in fields}
+    tag = str(kind.__struct_config__.tag)
+    assert type(parse_line(line({"type": tag, **values})).event) is kind
 
 
 @pytest.mark.parametrize(
