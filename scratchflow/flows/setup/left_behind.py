@@ -33,7 +33,9 @@ def left_behind(
     elif settings.profile.scheduler == "slurm" and traces is not None:
         found += [*_snapshots(settings, traces, others), *_copies(settings, traces)]
         found += _notes_there(settings, traces)
-    return [*found, *_here()]
+    # Where this machine is the login host itself, what goes with the agent goes here.
+    goes = _GOES_WITH_AGENT if settings.profile.login == LOCAL else set()
+    return [*found, *_here(goes)]
 
 
 def removal_command(login: str, path: str) -> str:
@@ -108,7 +110,7 @@ def _notes_there(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
         )
 
 
-def _here() -> Iterator[LeftBehind]:
+def _here(goes: set[str]) -> Iterator[LeftBehind]:
     """What is on this machine: the profile `local`, what commands remember, the cache."""
     import platformdirs
 
@@ -122,6 +124,6 @@ def _here() -> Iterator[LeftBehind]:
         cache: ("the cache", ""),
     }
     for directory, (what, warning) in places.items():
-        if directory.is_dir():
+        if directory.is_dir() and not {entry.name for entry in directory.iterdir()} <= goes:
             command = f"rm -r {shlex.quote(str(directory))}"
             yield LeftBehind(what=f"{what} in {directory}", how=f"`{command}`{warning}")

@@ -117,7 +117,7 @@ def test_what_is_on_this_machine_is_named_when_it_is_there(
     settings: Settings, places: dict[str, Path]
 ) -> None:
     for place in places.values():
-        place.mkdir(parents=True)
+        (place / "agent").mkdir(parents=True)
     here = left(settings, found())[1:]
     commands = [shlex.split(one.how.strip("`")) for one in here]
     assert commands == [["rm", "-r", str(places[kind])] for kind in ("DATA", "STATE", "CACHE")]
@@ -125,6 +125,16 @@ def test_what_is_on_this_machine_is_named_when_it_is_there(
     work = left(settings, found())[1]
     assert "snapshots of profile `local`" in work.what
     assert work.how.endswith("gone for good")
+
+
+def test_what_goes_with_an_agent_on_this_very_machine_is_not_left(
+    tmp_path: Path, places: dict[str, Path]
+) -> None:
+    settings = ToldCluster(tmp_path, {}, profile='login = "local"').settings
+    (places["DATA"] / "agent").mkdir(parents=True)
+    assert not any(str(places["DATA"]) in one.what for one in left(settings, found()))
+    (places["DATA"] / "store").mkdir()
+    assert any(str(places["DATA"]) in one.what for one in left(settings, found()))
 
 
 def test_without_a_cluster_nothing_of_one_is_named(tmp_path: Path) -> None:
