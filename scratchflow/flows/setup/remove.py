@@ -23,6 +23,7 @@ from scratchflow.model.errors import (
     AgentMismatch,
     AgentMissing,
     AllocationHeld,
+    CommandTimedOut,
     ConnectionLost,
     SlurmUnreachable,
     UsageInvalid,
@@ -166,7 +167,8 @@ class _Reached:
         """
         with suppress(ConnectionLost, AgentMissing, AgentMismatch, SlurmUnreachable):
             with self._login() as transport:
-                self.traces = look_for_traces(transport, self._stores(others))
+                with suppress(CommandTimedOut):  # a store on a server that is away
+                    self.traces = look_for_traces(transport, self._stores(others))
                 ours = self._jobs(transport, OpenJobs())
                 all_jobs = self._jobs(transport, OpenJobs(any_profile=True))
             if ours:

@@ -17,6 +17,7 @@ from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
 from scratchflow.model.errors import (
     AgentMissing,
     AllocationHeld,
+    CommandTimedOut,
     ConnectionLost,
     Declined,
     UsageInvalid,
@@ -48,6 +49,7 @@ class Laptop:
         self.uninstalled = 0
         self.traces = Traces(agents=("1.0-abc",), entries=("agent",))
         self.stores: list[str] = []
+        self.is_store_away = False
         monkeypatch.setattr(module, "look_for_traces", self._look)
         monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
         monkeypatch.setattr(module, "reach_login", self._reach)
@@ -78,6 +80,8 @@ class Laptop:
 
     def _look(self, _: object, stores: list[str]) -> Traces:
         self.stores = stores
+        if self.is_store_away:
+            raise CommandTimedOut(command="sh", host="aws", seconds=60)
         return self.traces
 
     def _uninstall(self, _: object) -> None:
@@ -200,6 +204,18 @@ def test_the_question_names_everything_that_a_yes_does(laptop: Laptop) -> None:
         "Remove this?",
     ]
     assert [f"  {what}" for what in done.removes] == asked[1:-1]
+
+
+def test_a_store_that_does_not_answer_keeps_nobody_from_removing(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    laptop.is_store_away = True
+    laptop.ours = [job(7)]
+    with pytest.raises(AllocationHeld):
+        laptop.remove()
+    laptop.ours = []
+    done = laptop.remove()
+    assert (done.agent_removed, laptop.uninstalled) == (True, 1)
+    assert any(left.what.startswith("the snapshots in") for left in done.left)
 
 
 def test_an_agent_alone_is_asked_about_too(laptop: Laptop) -> None:
