@@ -1,9 +1,38 @@
-# What scratchflow has left in this account. Read by `sh -s`, with a call of `look` for each store behind it.
-# shellcheck shell=sh
+# What scratchflow has left in this account. Read by `sh -s -- STORE…`, each as a profile writes it.
+# shellcheck shell=sh disable=SC2088  # a tilde as a profile writes it, compared and not expanded
 # Every line of ours starts with the mark: login shells talk too.
 mark=scratchflow-trace
 USER=${USER:-$(id -un)}
 cd -- "${HOME:?}" || exit 1
+
+# TEXT WORD VALUE: sets `replaced` to the text with the value for every such word.
+replace() {
+    rest=$1
+    replaced=
+    while :; do
+        case $rest in
+        *"$2"*) ;;
+        *) break ;;
+        esac
+        replaced=$replaced${rest%%"$2"*}$3
+        rest=${rest#*"$2"}
+    done
+    replaced=$replaced$rest
+}
+
+# STORE: sets `replaced` to its path here.
+expand() {
+    case $1 in
+    "~") replaced=$HOME ;;
+    "~/"*) replaced=$HOME/${1#??} ;;
+    *) replaced=$1 ;;
+    esac
+    for name in USER HOME; do
+        if [ "$name" = USER ]; then value=$USER; else value=$HOME; fi
+        replace "$replaced" "\$$name" "$value"
+        replace "$replaced" "\${$name}" "$value"
+    done
+}
 
 # NUMBER STORE: the workspaces that have snapshots there, how many, and which nodes hold copies.
 look() {
@@ -34,4 +63,10 @@ for entry in .local/share/scratchflow/*; do
 done
 for note in .local/share/scratchflow/stores/*.json; do
     [ ! -f "$note" ] || printf '%s\t%s\t%s\n' "$mark" note "$(cat -- "$note")"
+done
+number=0
+for store in "$@"; do
+    expand "$store"
+    look "$number" "$replaced"
+    number=$((number + 1))
 done

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from scratchflow.config.file import users_directory
 from scratchflow.config.settings import LOCAL, Settings
-from scratchflow.flows.setup.traces import Traces, WorkspaceTrace, far_word
+from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
 from scratchflow.model.results import LeftBehind
 from scratchflow.model.text import counted
@@ -17,6 +18,9 @@ from scratchflow.workspace.workspace import STATE_NAME
 # What goes from our directory on the cluster together with the agent.
 _GOES_WITH_AGENT = {"agent", "tmux", "ssh", "stores"}
 _OUR_DIRECTORY = "~/.local/share/scratchflow"
+_PLAIN_PATH = re.compile(r"[\w@%+=:,./~$-]+", re.ASCII)
+# What means something between double quotes; the only `$` in a path are those of `$USER` and `$HOME`.
+_SPECIAL = re.compile(r'["`\\]')
 
 
 def left_behind(
@@ -40,8 +44,17 @@ def left_behind(
 
 def removal_command(login: str, path: str) -> str:
     """What to type on this machine to remove a directory of the login host, or of this machine itself."""
-    command = f"rm -r {far_word(path)}"
+    command = f"rm -r {_far_word(path)}"
     return command if login == LOCAL else f"ssh {login} {shlex.quote(command)}"
+
+
+def _far_word(path: str) -> str:
+    """One word for a shell of the cluster, which fills in `~` and `$USER` and takes the rest as it is."""
+    if _PLAIN_PATH.fullmatch(path):
+        return path
+    home, rest = ("~/", path[2:]) if path.startswith("~/") else ("", path)
+    escaped = _SPECIAL.sub(r"\\\g<0>", rest)
+    return f'{home}"{escaped}"'
 
 
 def _profile(settings: Settings) -> Iterator[LeftBehind]:
@@ -95,7 +108,7 @@ def _copies(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
     paths = [f"{scratch}/{name}" for name in dict.fromkeys([*names, STATE_NAME])]
     yield LeftBehind(
         what=f"copies of the workspace and our notes on the scratch of {', '.join(nodes)}",
-        how=f"`rm -r {' '.join(map(far_word, paths))}` in a job on each,"
+        how=f"`rm -r {' '.join(map(_far_word, paths))}` in a job on each,"
         " or leave them to the cluster's own clean-up",
     )
 

@@ -13,9 +13,6 @@ from scratchflow.ssh.transport.base import Transport
 
 _TIMEOUT_S = 60.0
 _MARK = "scratchflow-trace\t"
-_PLAIN_PATH = re.compile(r"[\w@%+=:,./~$-]+", re.ASCII)
-# What means something between double quotes; the only `$` in a path are those of `$USER` and `$HOME`.
-_SPECIAL = re.compile(r'["`\\]')
 
 
 class WorkspaceTrace(msgspec.Struct, frozen=True):
@@ -61,19 +58,9 @@ def look_for_traces(transport: Transport, stores: Sequence[str]) -> Traces:
     )
 
 
-def far_word(path: str) -> str:
-    """One word for a shell of the cluster, which fills in `~` and `$USER` and takes the rest as it is."""
-    if _PLAIN_PATH.fullmatch(path):
-        return path
-    home, rest = ("~/", path[2:]) if path.startswith("~/") else ("", path)
-    escaped = _SPECIAL.sub(r"\\\g<0>", rest)
-    return f'{home}"{escaped}"'
-
-
 def _asked(transport: Transport, stores: Sequence[str]) -> list[list[str]]:
-    calls = "".join(f"look {number} {far_word(store)}\n" for number, store in enumerate(stores))
-    content = script("traces.sh") + calls.encode("utf-8", "surrogateescape")
-    done = transport.run(["sh", "-s"], stdin=content, timeout_s=_TIMEOUT_S)
+    argv = ["sh", "-s", "--", *stores]
+    done = transport.run(argv, stdin=script("traces.sh"), timeout_s=_TIMEOUT_S)
     lines = done.stdout.decode("utf-8", "replace").split("\n")
     ours = [line.partition(_MARK)[2].split("\t") for line in lines if _MARK in line]
     return [fields for fields in ours if len(fields) > 1]

@@ -73,9 +73,19 @@ def test_every_workspace_of_a_store_is_counted_with_its_nodes(account: Account) 
     )
 
 
-@pytest.mark.parametrize("store", ["~/my store", "$HOME/my store", "${HOME}/my store/"])
-def test_a_store_is_found_as_a_profile_writes_it(account: Account, store: str) -> None:
-    account.snapshots("my store/work", 1)
+@pytest.mark.parametrize(
+    ("store", "place"),
+    [
+        ("~/my store", "my store"),
+        ("$HOME/my store", "my store"),
+        ("${HOME}/my store/", "my store"),
+        ("~/$USER/s", "ada/s"),
+        ("~/of-${USER}-and-$USER", "of-ada-and-ada"),
+        ("~/a 'b' \"c\" `d` * \\", "a 'b' \"c\" `d` * \\"),
+    ],
+)
+def test_a_store_is_found_as_a_profile_writes_it(account: Account, store: str, place: str) -> None:
+    account.snapshots(f"{place}/work", 1)
     assert account.look(store).workspaces == (WorkspaceTrace(store, "work", 1),)
 
 
