@@ -45,6 +45,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # To the node: the name of the job that it is asked in.
     job_name: JobName = ""
     store_seen: StoreSeen | None = None
+    # Where the job has its scratch, when that depends on the job's environment.
+    scratch: str = ""
 
 
 A = TypeVar("A", bound=Arguments)

@@ -11,6 +11,7 @@ from scratchflow.agent.upload import rest_of_input, unframed
 from scratchflow.cli.call import Call
 from scratchflow.model.errors import RequestRefused, UsageInvalid
 from scratchflow.model.events import Emit
+from scratchflow.model.requests import KnownJob
 from scratchflow.model.results import Result, VersionShown
 
 STDIN = 0
@@ -67,9 +68,9 @@ def dispatch(request: Request, emit: Emit, feed: Iterator[bytes] | None = None) 
         typed,
         emit,
         wants_items=request.verbose,
-        job_name=request.job_name,
         store_seen=request.store_seen,
         received=_received(feed) if feed else None,
+        job=KnownJob(request.job_name, request.scratch),
     )
 
 

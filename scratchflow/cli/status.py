@@ -80,7 +80,7 @@ def shown(status: StatusShown) -> Iterator[str]:
         "profile": status.profile,
         "node": _node(status.allocation, has_cluster=status.scheduler == "slurm"),
         "alias": _alias(status.alias),
-        "workspace": _workspace(status.workspace),
+        "workspace": _workspace(status.workspace, is_held=status.allocation is not None),
         "snapshots": _snapshots(status.snapshots),
         "auto-backup": _autobackup(status.autobackup, status.allocation),
         "tmux": _session(status.session),
@@ -164,7 +164,9 @@ def _alias(alias: AliasShown | None) -> str:
     return f"{alias.name} " + ("is parked" if alias.parked else f"leads to {alias.target}")
 
 
-def _workspace(workspace: WorkspaceShown) -> str:
+def _workspace(workspace: WorkspaceShown, *, is_held: bool) -> str:
+    if workspace.goes_with_job and not is_held:
+        return f"{workspace.path}, in each job anew; `scratchflow up` brings the last snapshot"
     if workspace.exists is False:
         return f"{workspace.path} is not there"
     base = workspace.base_snapshot and shown_id(workspace.base_snapshot)
@@ -173,7 +175,8 @@ def _workspace(workspace: WorkspaceShown) -> str:
             f"{workspace.path}: an earlier job left snapshot {base} there; `scratchflow up` looks"
         )
     base = f", from snapshot {base}" if base else ""
-    return f"{workspace.path}{base}{_seen(workspace.seen_time)}"
+    goes = "; removed when the job ends, only snapshots stay" if workspace.goes_with_job else ""
+    return f"{workspace.path}{base}{_seen(workspace.seen_time)}{goes}"
 
 
 def _other(other: OtherShown) -> str:

@@ -1,12 +1,15 @@
-"""The PATH of a login shell, for a process that ssh started without one.
+"""What a login shell adds to the environment, for a process that ssh started without one.
 
-`ssh host command` reads no profile, and many sites put Slurm on the PATH there.
+`ssh host command` reads no profile. Many sites put Slurm on the PATH there, and name their storage:
+`$SCRATCH`, `$PROJECT`.
 """
 
 from __future__ import annotations
 
+import os
+import pwd
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Run
 
@@ -15,6 +18,8 @@ _MARK = "scratchflow-environment"
 # Whatever a profile prints comes before the mark. The values are the shell's own, never ours.
 _TELL = f"printf '\\n%s\\n' {_MARK}; env"
 _PROFILE_S = 15.0
+# Shells that take `-l` beside `-c`. Others (csh) read the user's file with `-c` alone.
+_WITH_LOGIN = ("sh", "bash", "dash", "ksh", "zsh", "fish")
 
 
 def with_login_path(environment: Mapping[str, str], run: Run) -> dict[str, str]:
@@ -22,14 +27,37 @@ def with_login_path(environment: Mapping[str, str], run: Run) -> dict[str, str]:
     before = dict(environment)
     if shutil.which("squeue", path=before.get("PATH")):
         return before
+    return {**before, **_told(["sh", "-l", "-c", _TELL], _WANTED, run)}
+
+
+def with_login_names(
+    environment: Mapping[str, str], names: Collection[str], run: Run, shell: str = ""
+) -> dict[str, str]:
+    """The environment, with what the user's own login shell has these names set to."""
+    if not names:
+        return dict(environment)
+    return {**environment, **_told(_login_shell_argv(shell or users_shell()), names, run)}
+
+
+def users_shell() -> str:
+    """The shell of this account, `/bin/sh` where it has none."""
     try:
-        done = run(["sh", "-l", "-c", _TELL], _PROFILE_S)
+        return pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    except KeyError:
+        return "/bin/sh"
+
+
+def _login_shell_argv(shell: str) -> list[str]:
+    takes_login = os.path.basename(shell) in _WITH_LOGIN
+    return [shell, *(["-l"] if takes_login else []), "-c", _TELL]
+
+
+def _told(argv: list[str], names: Collection[str], run: Run) -> dict[str, str]:
+    """Nothing when the shell does not say."""
+    try:
+        done = run(argv, _PROFILE_S)
     except (CommandMissing, CommandUnanswered):
-        return before
-    return {**before, **_parse_environment(done.text)}
-
-
-def _parse_environment(text: str) -> dict[str, str]:
-    lines = text.rpartition(f"\n{_MARK}\n")[2].splitlines()
+        return {}
+    lines = done.text.rpartition(f"\n{_MARK}\n")[2].splitlines()
     pairs = (line.partition("=") for line in lines)
-    return {name: value for name, equals, value in pairs if equals and name in _WANTED and value}
+    return {name: value for name, equals, value in pairs if equals and name in names and value}

@@ -150,6 +150,11 @@ def _defaults(name: str) -> _Table:
 def local_profile() -> Profile:
     """The built-in profile: no cluster, the node is this machine."""
     data = users_directory("data")
+    if "$" in os.fspath(data):
+        problem = (
+            f"`{data}` holds a `$`, which would begin a name; XDG_DATA_HOME can be another path"
+        )
+        raise ConfigBadValue(key="scratch", origin="environment", problem=problem)
     table = {
         "login": "local",
         "scheduler": "none",

@@ -18,7 +18,7 @@ A = TypeVar("A", bound=Arguments)
 def paths_there(request: A, environment: Mapping[str, str], emit: Emit) -> A:
     """The same request with its paths as the node will understand them.
 
-    The shell has already made `~/old` a path in the home of this machine: it means the home there. A
+    A path that begins with `$NAME` is the node's to read. The shell has already made `~/old` a path in the home of this machine: it means the home there. A
     relative path means nothing there, and is refused.
     """
     meant: dict[str, str] = {}
@@ -33,7 +33,9 @@ def paths_there(request: A, environment: Mapping[str, str], emit: Emit) -> A:
             if field in request.laptop_fields:
                 message += f"; `laptop:~/{in_home}` would be on this machine"
             emit(Log(level="info", message=message))
-        elif not path.startswith(("/", "~/")):
+        elif not path.startswith(
+            ("/", "~/", "$") if field in request.named_fields else ("/", "~/")
+        ):
             problem = f"`{path}` would be a path on the node: give it in full, or from `~/` on"
             if field in request.laptop_fields:
                 problem += f"; `laptop:{path}` is on this machine"

@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from scratchflow.config.settings import Settings
+from scratchflow.dispatch.located import with_store_found
 from scratchflow.model import requests
 from scratchflow.model.events import Emit
-from scratchflow.model.requests import Arguments, StoreSeen
+from scratchflow.model.requests import Arguments, KnownJob, StoreSeen
 from scratchflow.model.results import Result
+
+NO_JOB = KnownJob()
 
 
 class OnNode(msgspec.Struct, frozen=True):
@@ -55,6 +58,7 @@ ON_NODE = {
         "scratchflow.node.environment.shell:prepare_shell",
         compares_store=False,
     ),
+    "locate": OnNode(requests.Nothing, "scratchflow.node.locate:locate", compares_store=False),
     "settle": OnNode(requests.Settle, "scratchflow.node.settle:settle"),
     "autobackup run": OnNode(
         requests.Autobackup, "scratchflow.node.autobackup.loop:run_autobackup"
@@ -122,14 +126,15 @@ def do_here(
     emit: Emit,
     *,
     wants_items: bool = False,
-    job_name: str = "",
     store_seen: StoreSeen | None = None,
     received: Iterator[bytes] | None = None,
+    job: KnownJob = NO_JOB,
 ) -> Result:
     """Does it on this machine, which is the right one; `received` is what was sent along.
 
-    `job_name` is the name of the job that this is done in, where whoever asks has told it.
+    `job` is what whoever asks knows of the job that this is done in.
     """
+    settings = with_store_found(settings, os.environ)
     if do in ON_LOGIN:
         from scratchflow.login.host import LoginHost
 
@@ -142,9 +147,10 @@ def do_here(
         settings,
         os.environ,
         needs_scratch=served.needs_scratch,
-        job_name=job_name,
+        job_name=job.name,
         store_seen=store_seen,
         received=received,
+        scratch=job.scratch,
     )
     if served.compares_store:
         from scratchflow.node.same_store import require_same_store, require_store_here

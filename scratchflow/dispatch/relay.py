@@ -12,12 +12,14 @@ from scratchflow.agent.upload import unframed
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
+from scratchflow.dispatch.located import with_store_found
 from scratchflow.dispatch.operations import do_here
 from scratchflow.model.events import Emit
 from scratchflow.model.profile import to_plain
-from scratchflow.model.requests import Arguments, DryRun, StoreSeen
+from scratchflow.model.requests import Arguments, DryRun, KnownJob, StoreSeen
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.node.same_store import store_seen_here
+from scratchflow.reach.job_scratch import scratch_of_job
 from scratchflow.reach.node import node_transport
 from scratchflow.reach.node_agent import ask_node, require_allocation
 from scratchflow.ssh.transport.base import Feed
@@ -41,8 +43,10 @@ def relay(
 
     `feed` goes to the agent there as it comes.
     """
+    settings = with_store_found(settings, environment)
     slurm = this_slurm(environment)
     held = require_allocation(slurm, settings.name, job_id)
+    scratch = scratch_of_job(settings, held, environment, slurm, emit)
     if held.node == node_name(environment):
         received = unframed(feed) if feed else None
         return do_here(
@@ -51,8 +55,8 @@ def relay(
             arguments,
             emit,
             wants_items=verbose,
-            job_name=held.name,
             received=received,
+            job=KnownJob(held.name, scratch),
         )
     request = asking(
         do,
@@ -61,7 +65,9 @@ def relay(
         profile=to_plain(settings.profile),
         verbose=verbose,
     )
-    request = msgspec.structs.replace(request, feeds=feed is not None, job_name=held.name)
+    request = msgspec.structs.replace(
+        request, feeds=feed is not None, job_name=held.name, scratch=scratch
+    )
     seen = _store_seen(settings, do, arguments, environment)
     node = node_transport(held, settings.name, environment)
     with _growing_for(settings, do, environment) as name:

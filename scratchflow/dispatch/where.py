@@ -8,6 +8,7 @@ from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
+from scratchflow.dispatch.located import with_store_found
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes
@@ -28,6 +29,7 @@ def is_job_of(settings: Settings, job_id: int | None, environment: Mapping[str, 
 def _has_worked_here(
     settings: Settings, job_id: int | None, environment: Mapping[str, str]
 ) -> bool:
+    settings = with_store_found(settings, environment)
     place = find_place(expand(settings.profile.store, environment), settings.profile.workspace)
     node = node_name(environment)
     return any(record.node == node and record.job_id == job_id for record in read_nodes(place))

@@ -57,7 +57,7 @@ def session_here(cluster: Cluster, request: Hold) -> Allocated:
     name, session = settings.name, settings.profile.tmux_session
     reused = none.allocation(login.tmux, name, node) is not None
     if not request.dry_run:
-        shell = login_shell_argv(login.shell, login.workspace_path)
+        shell = login_shell_argv(login.shell, login.start_directory(None))
         none.allocate(login.tmux, name, session, node, shell)
     return Allocated(
         job_id=None,

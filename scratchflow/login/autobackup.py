@@ -202,7 +202,10 @@ def _start(login: LoginHost, held: HeldNode) -> Heartbeat:
         hold_stdin=False,
     )
     seen = store_seen_here(_store(login), login.profile.workspace, login.home, make=True)
-    request = encode(msgspec.structs.replace(asked, store_seen=seen, job_name=held.name))
+    scratch = "" if held.job_id is None else login.scratch_of(held)
+    request = encode(
+        msgspec.structs.replace(asked, store_seen=seen, job_name=held.name, scratch=scratch)
+    )
     log = log_path(place, held.node)
     if held.job_id is None:
         step: LastingStep = _start_here(request, log)

@@ -76,8 +76,9 @@ def _looks(
     looks["tmux"] = lambda: [_check_tmux(settings)]
     looks["store"] = lambda: _check_store(settings, environment)
     if not has_slurm:
-        looks["scratch"] = lambda: _check_scratch(settings, environment)
-        looks["workspace"] = lambda: [_check_workspace(settings, environment)]
+        workspace = find_workspace(settings.profile, environment)
+        looks["scratch"] = lambda: _check_scratch(workspace)
+        looks["workspace"] = lambda: [_check_workspace(settings, environment, workspace)]
     elif settings.profile.hold == "tmux":
         looks["logout"] = lambda: [_check_logout(environment)]
     return looks
@@ -102,8 +103,8 @@ def check_node(
             msgspec.structs.replace(store, detail=f"{store.detail}, as seen from `{node}`"),
             *limits,
             *(_check_freshness(at_node) if store.ok else []),
-            *_check_scratch(settings, environment),
-            _check_workspace(settings, environment, at_node.job_name),
+            *_check_scratch(at_node.workspace),
+            _check_workspace(settings, environment, at_node.workspace, at_node.job_name),
         ]
     )
 
@@ -135,8 +136,7 @@ def _check_same_store(at_node: NodeContext, store: Check) -> Check:
     return msgspec.structs.replace(store, detail=f"{store.detail}{same}")
 
 
-def _check_scratch(settings: Settings, environment: Mapping[str, str]) -> list[Check]:
-    workspace = find_workspace(settings.profile, environment)
+def _check_scratch(workspace: Workspace) -> list[Check]:
     scratch = workspace.scratch
     try:
         require_own_scratch(workspace)
@@ -163,9 +163,11 @@ def _check_scratch(settings: Settings, environment: Mapping[str, str]) -> list[C
 
 
 def _check_workspace(
-    settings: Settings, environment: Mapping[str, str], job_name: JobName = lambda: ""
+    settings: Settings,
+    environment: Mapping[str, str],
+    workspace: Workspace,
+    job_name: JobName = lambda: "",
 ) -> Check:
-    workspace = find_workspace(settings.profile, environment)
     restoring = read_restoring(workspace)
     if restoring is not None:
         detail = f"a restore of {restoring.snapshot} did not finish"

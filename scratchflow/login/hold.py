@@ -240,7 +240,7 @@ class _Ask(msgspec.Struct, frozen=True):
             node=node,
             shell=self.login.shell,
             overlap=steps_overlap(self.login.environment),  # asked before a node is at stake
-            directory=self.login.workspace_path,
+            directory=self.login.start_directory(None),
         )
 
     @property
@@ -281,6 +281,7 @@ def _ready(login: LoginHost, got: RunningAllocation, *, reused: bool) -> NodeHel
     if host_keys and not steps_overlap(login.environment):  # then ssh is our way, too
         with suppress(SshConfigRefused):  # a full home costs the record, not the node
             remember_node(keys_on_login(), login.settings.name, node, host_keys)
+    login.scratch_of(got, again=not reused)
     warm = warm_nodes(login.settings, login.environment)
     return NodeHeld(
         job_id=got.job_id,
@@ -306,7 +307,7 @@ def _show(login: LoginHost, got: RunningAllocation, *, reused: bool) -> str | No
             login.profile.tmux_session,
             got,
             NodeShell(
-                login_shell_argv(login.shell, login.workspace_path),
+                login_shell_argv(login.shell, login.start_directory(got)),
                 steps_overlap(login.environment),
             ),
             has_ended=login.has_ended,

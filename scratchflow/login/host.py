@@ -13,7 +13,7 @@ import msgspec
 from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm.client import Slurm, this_slurm
 from scratchflow.cluster.slurm.jobs import our_jobs
-from scratchflow.cluster.this_host import login_host
+from scratchflow.cluster.this_host import job_id, login_host
 from scratchflow.cluster.tmux.host import (
     SessionNote,
     forget_session,
@@ -22,12 +22,15 @@ from scratchflow.cluster.tmux.host import (
 )
 from scratchflow.cluster.tmux.server import Tmux
 from scratchflow.config.settings import Settings
-from scratchflow.model.allocation import OPEN
+from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation
 from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.profile import Profile
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
+from scratchflow.reach.job_scratch import scratch_of_job
 from scratchflow.ssh.config.names import is_login, is_name
-from scratchflow.workspace.workspace import expand
+from scratchflow.workspace.job_scratch import noted_scratch
+from scratchflow.workspace.path_names import is_of_the_account, names_to_find
+from scratchflow.workspace.workspace import Workspace, find_workspace, workspace_as_written
 
 _FALLBACK_SHELL = "/bin/sh"
 
@@ -56,11 +59,28 @@ class LoginHost(msgspec.Struct, frozen=True):
         shell = pwd.getpwuid(os.getuid()).pw_shell
         return shell if os.access(shell, os.X_OK) else _FALLBACK_SHELL
 
-    @property
-    def workspace_path(self) -> str:
-        """Where the workspace is on the node, as far as this host can tell."""
-        scratch = expand(self.profile.scratch, self.environment, key="scratch")
-        return str(scratch / self.profile.workspace)
+    def workspace_of(self, held: Allocation | None) -> Workspace:
+        """The workspace on the node of this job; with its path as written while nobody can say where that is."""
+        written, job = self.profile.scratch, held.job_id if held else None
+        if self.profile.scheduler == "none" or is_of_the_account(written):
+            return find_workspace(self.profile, self.environment)
+        node = held.node if held and held.node else ""
+        noted = noted_scratch(self.home, self.settings.name, written, job, node)
+        is_inside = job is not None and job_id(self.environment) == job
+        if not noted and not (is_inside and not names_to_find(written, self.environment)):
+            return workspace_as_written(self.profile)
+        return find_workspace(self.profile, self.environment, scratch=noted)
+
+    def start_directory(self, held: Allocation | None) -> str:
+        """Where a shell on the node starts: the workspace, as far as this host can tell."""
+        path = str(self.workspace_of(held).path)
+        return path if os.path.isabs(path) else ""
+
+    def scratch_of(self, held: RunningAllocation, *, again: bool = False) -> str:
+        """Where this job has its scratch, asked of its node if need be; empty when the profile alone says it."""
+        return scratch_of_job(
+            self.settings, held, self.environment, self.slurm, self.emit, again=again
+        )
 
     @property
     def home(self) -> Path:

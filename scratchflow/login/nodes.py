@@ -46,7 +46,8 @@ def warm_nodes(settings: Settings, environment: Mapping[str, str]) -> dict[str, 
     profile = settings.profile
     try:
         place = find_place(expand(profile.store, environment), profile.workspace)
-        return {record.node: record.snapshot for record in read_nodes(place)}
+        kept = [record for record in read_nodes(place) if not record.goes_with_job]
+        return {record.node: record.snapshot for record in kept}
     except StoreUnusable:
         return {}
 

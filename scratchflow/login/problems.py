@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from shlex import quote
 
 from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.slurm.states import CAUSE_TEXTS
 from scratchflow.cluster.this_host import node_name
-from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status_store import is_here
 from scratchflow.model.allocation import OPEN, Allocation
@@ -26,18 +25,15 @@ from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.known import store_lost
-from scratchflow.workspace.workspace import expand, find_workspace
+from scratchflow.workspace.workspace import expand
 
 
-def store_replaced_problem(
-    settings: Settings, environment: Mapping[str, str], held: Allocation | None
-) -> Iterator[Problem]:
+def store_replaced_problem(login: LoginHost, held: Allocation | None) -> Iterator[Problem]:
     """Checked only if the workspace is on this machine: the notes needed for it are there."""
-    if not is_here(settings, environment, held):
+    if not is_here(login.settings, login.environment, held):
         return
-    workspace = find_workspace(settings.profile, environment)
-    store = expand(settings.profile.store, environment)
-    error = store_replaced(workspace, store, node_name(environment))
+    store = expand(login.profile.store, login.environment)
+    error = store_replaced(login.workspace_of(held), store, node_name(login.environment))
     if error is not None:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
 

@@ -45,13 +45,13 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
         if none.allocation(login.tmux, name, node) is None:
             raise AllocationMissing(profile=name)
         environment = environment_file(login, None)
-        shell = login_shell_argv(login.shell, login.workspace_path, environment)
+        shell = login_shell_argv(login.shell, login.start_directory(None), environment)
         session = login.profile.tmux_session
         none.allocate(login.tmux, name, session, node, shell, renew_unused=True)
     else:
         held = require_allocation(login.slurm, name)
         environment = environment_file(login, held)
-        shell = login_shell_argv(login.shell, login.workspace_path, environment)
+        shell = login_shell_argv(login.shell, login.start_directory(held), environment)
         session = login.profile.tmux_session
         pane = show_node(
             login.tmux,
@@ -97,7 +97,9 @@ def _prepared_here(login: LoginHost) -> str:
 
 def _prepared_on_node(login: LoginHost, held: RunningAllocation) -> str:
     name, profile = login.settings.name, to_plain(login.profile)
-    request = asking("environment", {}, profile_name=name, profile=profile)
+    asked = asking("environment", {}, profile_name=name, profile=profile)
+    scratch = login.scratch_of(held)
+    request = msgspec.structs.replace(asked, job_name=held.name, scratch=scratch)
     node = node_transport(held, name, login.environment)
     answer = ask_node(node, request, login.emit, login.settings, login.slurm)
     return msgspec.convert(answer, EnvironmentReady).file

@@ -46,7 +46,7 @@ from scratchflow.store.checks.verified import read_verified
 from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.directory import find_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses, current, read_heartbeats
-from scratchflow.workspace.workspace import expand, find_workspace
+from scratchflow.workspace.workspace import expand
 
 
 def look(
@@ -103,14 +103,15 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now, trial: WriteTri
         place = find_place(expand(settings.profile.store, environment), settings.profile.workspace)
         catalogue, verified = read_catalogue(place), read_verified(place)
         autobackup = autobackup_shown(settings, place, held, now)
-        workspace = workspace_shown(settings, environment, place, held)
+        there = login.workspace_of(held)
+        workspace = workspace_shown(settings, environment, place, held, there)
         replaced = (
             *store_lost_problem(login, place),
-            *store_replaced_problem(settings, environment, held),
+            *store_replaced_problem(login, held),
         )
         job = held.job_id if held else None
         heartbeat = current(place, held.node, job, held.name) if held and held.node else None
-        others = others_shown(settings, environment, heartbeat)
+        others = others_shown(there, heartbeat)
         return _Stored(
             workspace=workspace,
             others=others,
@@ -122,7 +123,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now, trial: WriteTri
             problems=(
                 *replaced,
                 *store_unwritable_problem(place, trial),
-                *half_restored(half_restored_from(settings, environment, place, held)),
+                *half_restored(half_restored_from(settings, environment, place, held, there)),
                 *unreadable_snapshots(catalogue),
                 *workspace_gone(workspace, held),
                 *(() if replaced else workspace_behind(workspace, catalogue)),
@@ -131,7 +132,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now, trial: WriteTri
             ),
         )
     except ScratchflowError as error:
-        path = str(find_workspace(settings.profile, environment).path)
+        path = str(login.workspace_of(held).path)
         every_s = settings.profile.backup.every.seconds
         return _Stored(
             workspace=WorkspaceShown(path=path, exists=None, base_snapshot=None),

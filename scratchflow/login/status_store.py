@@ -6,6 +6,8 @@ import os
 import time
 from collections.abc import Mapping
 
+import msgspec
+
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import Allocation
@@ -31,8 +33,9 @@ from scratchflow.store.heartbeats import (
     read_heartbeat,
 )
 from scratchflow.store.nodes import NodeRecord, read_nodes
+from scratchflow.workspace.job_scratch import goes_with_job
 from scratchflow.workspace.notes import read_base, read_restoring
-from scratchflow.workspace.workspace import expand, find_workspace
+from scratchflow.workspace.workspace import Workspace, expand
 
 _DAY_S = 86400
 
@@ -57,9 +60,22 @@ def workspace_shown(
     environment: Mapping[str, str],
     place: StoreDirectory,
     held: Allocation | None,
+    workspace: Workspace,
 ) -> WorkspaceShown:
     """The workspace: looked at if it is on this machine, else from the heartbeat or the node's record."""
-    workspace = find_workspace(settings.profile, environment)
+    seen = _workspace_seen(settings, environment, place, held, workspace)
+    job, scratch = held.job_id if held else None, str(workspace.scratch)
+    goes = goes_with_job(settings.profile.scratch, scratch, job)
+    return msgspec.structs.replace(seen, goes_with_job=goes)
+
+
+def _workspace_seen(
+    settings: Settings,
+    environment: Mapping[str, str],
+    place: StoreDirectory,
+    held: Allocation | None,
+    workspace: Workspace,
+) -> WorkspaceShown:
     path = str(workspace.path)
     node = held.node if held else None
     if is_here(settings, environment, held):
@@ -68,13 +84,15 @@ def workspace_shown(
         base = read_base(workspace, store) if exists else None
         return WorkspaceShown(path=path, exists=exists, base_snapshot=base)
     record = next((one for one in read_nodes(place) if one.node == node), None)
+    if record is not None and record.goes_with_job and not (held and record.job_id == held.job_id):
+        record = None
     heartbeat = current(place, node, held.job_id, held.name) if held and node else None
     if heartbeat is not None and heartbeat.workspace_exists is False:
         return WorkspaceShown(path=path, exists=False, base_snapshot=None, seen_time=heartbeat.time)
     if record is None:
         exists_there = heartbeat.workspace_exists if heartbeat else None
         return WorkspaceShown(path=path, exists=exists_there, base_snapshot=None)
-    if half_restored_from(settings, environment, place, held):
+    if half_restored_from(settings, environment, place, held, workspace):
         return WorkspaceShown(path=path, exists=True, base_snapshot=None, seen_time=record.time)
     seen = heartbeat.time if heartbeat and heartbeat.workspace_exists else record.time
     exists_now = True if heartbeat or _is_of_this_job(record, held) else None
@@ -88,13 +106,14 @@ def half_restored_from(
     environment: Mapping[str, str],
     place: StoreDirectory,
     held: Allocation | None,
+    workspace: Workspace,
 ) -> str:
     """The snapshot of a restore that has changed the workspace and is not through; empty when there is none.
 
     On its own machine the notes beside the workspace say so, elsewhere the node's record.
     """
     if is_here(settings, environment, held):
-        found = read_restoring(find_workspace(settings.profile, environment))
+        found = read_restoring(workspace)
         return found.snapshot if found else ""
     node = held.node if held else None
     record = next((one for one in read_nodes(place) if one.node == node), None)
@@ -200,15 +219,12 @@ def _shared_autobackup(heartbeat: Heartbeat, other: OtherWorkspace, now: Now) ->
     )
 
 
-def others_shown(
-    settings: Settings, environment: Mapping[str, str], heartbeat: Heartbeat | None
-) -> list[OtherShown]:
+def others_shown(workspace: Workspace, heartbeat: Heartbeat | None) -> list[OtherShown]:
     """Other workspaces of ours on the node, as its auto-backup saw them."""
-    scratch = find_workspace(settings.profile, environment).scratch
     return [
         OtherShown(
             name=other.name,
-            path=str(scratch / other.name),
+            path=str(workspace.scratch / other.name),
             snapshot=other.snapshot,
             saved_time=other.time,
             last_error=other.error or None,

@@ -149,6 +149,15 @@ class ConfigBadValue(ScratchflowError):
         return ours or super().shown_hint
 
 
+class PathNameUnset(ScratchflowError):
+    """A path holds a name that is not set where the path is used."""
+
+    code = "config.name_unset"
+    exit_code = 10
+    message = "`{key}` is `{path}`, but `${name}` is not set {where}{similar}"
+    hint = "use a name that is set there, or write the path out; `scratchflow config show` shows where `{key}` comes from"
+
+
 class ConfigNoProfile(ScratchflowError):
     """The profile that was asked for does not exist."""
 

@@ -1,6 +1,6 @@
 """A profile: which cluster, which paths, which resources. Field names are the keys of the file.
 
-Cluster paths keep `$USER`, `$HOME` and `~` as written: they mean the cluster's, which expands them.
+Cluster paths keep `$NAME` and `~` as written: they mean the cluster's, which puts them in where a path is used.
 """
 
 import re
@@ -24,9 +24,11 @@ AtLeastOne = Annotated[int, Meta(ge=1)]
 _SLURM_TIME = re.compile(
     r"(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+(:\d+){0,2}|unlimited|infinite)", re.IGNORECASE
 )
-# What the machine that owns a path puts in.
-PATH_VARIABLE = re.compile(r"\$(?:(USER|HOME)\b|\{(USER|HOME)\})", re.ASCII)
-_ROOTED = re.compile(r"/|~(?:/|\Z)|\$HOME\b|\$\{HOME\}", re.ASCII)
+# What the machine that uses a path puts in.
+PATH_NAME = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})", re.ASCII)
+# Whether the value of a name is an absolute path shows where it is used. A user's name never is, and
+# the current directory is another one wherever we are started.
+_ROOTED = re.compile(r"/|~(?:/|\Z)|\$(?!\{?(?:USER|PWD|OLDPWD)\b)", re.ASCII)
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -145,9 +147,16 @@ def require_beneath(key: str, path: str) -> None:
 def require_rooted(key: str, path: str) -> None:
     """Refuses a path that would depend on where we are started, or on what nobody expands."""
     if not _ROOTED.match(path):
-        raise ValueError(f"`{key}` must be an absolute path, or start with `~/` or `$HOME`")
-    if "$" in PATH_VARIABLE.sub("", path):
-        raise ValueError(f"`{key}`: `$USER` and `$HOME` are the only variables a path may hold")
+        raise ValueError(f"`{key}` must be an absolute path, or start with `~/` or `$NAME`")
+    if "$" in PATH_NAME.sub("", path):
+        raise ValueError(
+            f"`{key}`: after a `$` only a name is possible, as in `$NAME` or `${{NAME}}`"
+        )
+
+
+def path_names(path: str) -> list[str]:
+    """The names in a path, in their order."""
+    return [match[1] or match[2] for match in PATH_NAME.finditer(path)]
 
 
 def to_plain(section: Section) -> dict[str, Any]:

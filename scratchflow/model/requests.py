@@ -21,6 +21,13 @@ class StoreSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grows: str = ""
 
 
+class KnownJob(msgspec.Struct, frozen=True):
+    """What whoever asks knows of the job that something is done in: its name, and where it has its scratch."""
+
+    name: str = ""
+    scratch: str = ""
+
+
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of what each `do` takes. An argument that is not known is refused, never passed over."""
 
@@ -28,6 +35,8 @@ class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The arguments that are paths: a relative one means nothing on another machine."""
     laptop_fields: ClassVar[tuple[str, ...]] = ()
     """Those of them that may be `laptop:PATH` on the command line."""
+    named_fields: ClassVar[tuple[str, ...]] = ()
+    """Those of them in which `$NAME` means what the node has it set to."""
 
 
 class Nothing(Arguments, frozen=True):
@@ -130,6 +139,7 @@ class Restore(NamingDryRun, frozen=True):
 
     path_fields: ClassVar[tuple[str, ...]] = ("to", "source")
     laptop_fields: ClassVar[tuple[str, ...]] = ("to",)
+    named_fields: ClassVar[tuple[str, ...]] = ("to",)
 
 
 class Show(Naming, frozen=True):

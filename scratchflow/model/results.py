@@ -476,13 +476,15 @@ class WorkspaceShown(msgspec.Struct, frozen=True, kw_only=True):
     """The workspace; `exists` is null while nobody on its node can be asked.
 
     From another machine it is what the auto-backup saw last, or else the record of the last backup
-    or restore; `seen_time` says when that was.
+    or restore; `seen_time` says when that was. One that goes with its job is removed when that
+    ends: then the snapshots are all that is left. Without a job, its path is as the profile has it.
     """
 
     path: str
     exists: bool | None
     base_snapshot: str | None
     seen_time: str | None = None
+    goes_with_job: bool = False
 
 
 class RecentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -657,6 +659,12 @@ class JobsShown(Result, frozen=True):
     """`jobs open`: the allocations of a profile, oldest first, waiting ones too; two while moving."""
 
     jobs: list[AllocationShown]
+
+
+class ScratchLocated(Result, frozen=True):
+    """`locate`: where the job has its scratch."""
+
+    path: str
 
 
 class Hopped(Result, frozen=True):
@@ -837,6 +845,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "open": EditorOpened,
     "settle": Settled,
     "jobs open": JobsShown,
+    "locate": ScratchLocated,
     "autobackup on": AutobackupSwitched,
     "autobackup off": AutobackupSwitched,
     "autobackup status": AutobackupStatus,

@@ -57,6 +57,7 @@ def note_equal(
             job_name=job_name,
             time=_now(),
             dirty=False,
+            goes_with_job=context.scratch_goes_with_job,
             **unsaved_fields(list(dict.fromkeys(notify.unreadable))),
         )
         record_node(place, record)

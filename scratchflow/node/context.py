@@ -25,9 +25,17 @@ from scratchflow.model.requests import StoreSeen
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.lock.owner import this_process
+from scratchflow.workspace.job_scratch import goes_with_job, noted_scratch
 from scratchflow.workspace.lock import alone_with
+from scratchflow.workspace.path_names import is_of_the_account
 from scratchflow.workspace.staging import sweep_incoming
-from scratchflow.workspace.workspace import STATE_NAME, Workspace, expand, find_workspace
+from scratchflow.workspace.workspace import (
+    STATE_NAME,
+    Workspace,
+    expand,
+    find_workspace,
+    workspace_as_written,
+)
 
 # A backup that meets another one waits for it: both are wanted.
 LOCK_WAIT_S = 120
@@ -56,6 +64,11 @@ class NodeContext(msgspec.Struct, frozen=True):
     def profile(self) -> Profile:
         """The profile in force."""
         return self.settings.profile
+
+    @property
+    def scratch_goes_with_job(self) -> bool:
+        """Whether everything on scratch is removed when the job ends: the snapshots are all that is left."""
+        return goes_with_job(self.profile.scratch, str(self.workspace.scratch), self.job_id)
 
     def lock(
         self,
@@ -99,12 +112,14 @@ def node_context(
     job_name: str = "",
     store_seen: StoreSeen | None = None,
     received: Iterator[bytes] | None = None,
+    scratch: str = "",
 ) -> NodeContext:
     """These settings on this machine; refused when their workspace is needed and lies elsewhere.
 
-    `job_name` is the name of the job that this process is in, as whoever asks knows it from Slurm.
+    `job_name` is the name of the job that this process is in, as whoever asks knows it from Slurm. `scratch`
+    is where the job has it; without it, what is noted for the job, then its environment.
     """
-    workspace = find_workspace(settings.profile, environment)
+    workspace = _workspace(settings, environment, scratch, needed=needs_scratch)
     if needs_scratch and not _is_on_this_machine(settings.profile, workspace, environment):
         raise WorkspaceElsewhere(profile=settings.name, scratch=workspace.scratch)
     store = expand(settings.profile.store, environment)
@@ -141,6 +156,20 @@ def _names_job(profile: Profile, environment: Mapping[str, str], told: str) -> C
             return ""
 
     return name
+
+
+def _workspace(
+    settings: Settings, environment: Mapping[str, str], scratch: str, *, needed: bool
+) -> Workspace:
+    profile = settings.profile
+    if scratch or is_of_the_account(profile.scratch) or profile.scheduler == "none":
+        return find_workspace(profile, environment, scratch=scratch)
+    number, node = job_id(environment), node_name(environment)
+    noted = noted_scratch(expand("~", environment), settings.name, profile.scratch, number, node)
+    if not needed and not noted:  # on the login host, for instance
+        return workspace_as_written(profile)
+    where = f"in job {number} on `{node}`" if number is not None else ""
+    return find_workspace(profile, environment, scratch=noted, where=where)
 
 
 def _asks_slurm(profile: Profile, environment: Mapping[str, str]) -> Callable[[int], bool]:

@@ -33,6 +33,8 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     time: str
     # True and False are what was seen at `time`; None is not known.
     dirty: bool | None = None
+    # The copy is removed at the end of its job: to any other job the node is not warm.
+    goes_with_job: bool = False
     # What the last backup there could not read: how many paths, and the first of them.
     unsaved: int = 0
     unsaved_paths: list[str] = []

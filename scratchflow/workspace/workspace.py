@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import pwd
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from scratchflow.model.errors import ConfigBadValue
-from scratchflow.model.profile import PATH_VARIABLE, Profile
+from scratchflow.model.profile import Profile, path_names, require_beneath
+from scratchflow.workspace.path_names import with_names
 
 STATE_NAME = ".scratchflow"
 
@@ -38,40 +38,51 @@ class Workspace(msgspec.Struct, frozen=True):
         return self.scratch / STATE_NAME / self.name
 
 
-def find_workspace(profile: Profile, environment: Mapping[str, str]) -> Workspace:
-    """The profile's workspace on this machine.
+def find_workspace(
+    profile: Profile, environment: Mapping[str, str], *, scratch: str = "", where: str = ""
+) -> Workspace:
+    """The profile's workspace on this machine; `scratch` is where its job has it, if that is known.
 
-    Symlinks on the way to scratch are followed here, once; beneath it none is.
+    `where` says whose environment this is, for an error. Symlinks on the way to scratch are followed here, once; beneath it none is.
     """
-    scratch = expand(profile.scratch, environment, key="scratch")
+    place = (
+        Path(scratch)
+        if scratch
+        else expand(profile.scratch, environment, key="scratch", where=where)
+    )
+    real = os.path.realpath(place)
     return Workspace(
-        scratch=Path(os.path.realpath(scratch)),
+        scratch=Path(real),
         name=profile.workspace,
-        also=tuple(profile.backup.also),
+        also=tuple(_beneath(one, {str(place), real}, environment) for one in profile.backup.also),
     )
 
 
-def expand(path: str, environment: Mapping[str, str], *, key: str = "store") -> Path:
-    """`$USER`, `$HOME` and a leading `~` become this machine's; nothing else is expanded."""
-    if path == "~" or path.startswith("~/"):
-        path = f"$HOME{path[1:]}"
-    expanded = PATH_VARIABLE.sub(
-        lambda match: _of_this_user(match[1] or match[2], environment, key), path
-    )
+def workspace_as_written(profile: Profile) -> Workspace:
+    """The same where nobody can say what its names mean, to be shown and not to be used."""
+    return Workspace(Path(profile.scratch), profile.workspace, tuple(profile.backup.also))
+
+
+def expand(
+    path: str, environment: Mapping[str, str], *, key: str = "store", where: str = ""
+) -> Path:
+    """`$NAME`, `${NAME}` and a leading `~` become this machine's; nothing else is expanded."""
+    expanded = with_names(path, environment, key=key, where=where)
     if not os.path.isabs(expanded):  # it would be another directory wherever we are started
         problem = f"`{path}` is `{expanded}` on this machine, which is not an absolute path"
         raise ConfigBadValue(key=key, origin="profile", problem=problem)
     return Path(os.path.normpath(expanded))
 
 
-def _of_this_user(name: str, environment: Mapping[str, str], key: str) -> str:
-    """The user's name or home; a job step may come without the variables."""
-    value = environment.get(name)
-    if value:
-        return value
+def _beneath(path: str, scratches: set[str], environment: Mapping[str, str]) -> str:
+    """One of `backup.also` by its name beneath scratch, which it may begin with."""
+    if not path_names(path):
+        return path
+    expanded = with_names(path, environment, key="backup.also")
+    for scratch in scratches:
+        expanded = expanded.removeprefix(f"{scratch}/")
     try:
-        entry = pwd.getpwuid(os.getuid())
-    except KeyError:
-        problem = f"this machine does not say what `${name}` is; set {name}, or write the path out"
-        raise ConfigBadValue(key=key, origin="profile", problem=problem) from None
-    return entry.pw_name if name == "USER" else entry.pw_dir
+        require_beneath("also", expanded)
+    except ValueError as error:
+        raise ConfigBadValue(key="backup.also", origin="profile", problem=error) from None
+    return expanded

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 
 import pytest
 
+from tests.cluster.laptop import Laptop
 from tests.cluster.login import APP, install
-from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 
 # A step that is started from inside another one: what it finds in its environment, and its CPUs.
 _STEP_FROM_INSIDE = """
@@ -79,3 +81,101 @@ def test_a_step_from_inside_a_narrow_one_has_the_jobs_cpus_and_nothing_of_the_ou
     names = {line.partition("=")[0] for line in environment}
     assert "SLURM_STEP_ID" in names
     assert names.isdisjoint(_OUTER)
+
+
+@pytest.fixture
+def per_job(laptop: Laptop, minicluster: Minicluster) -> Laptop:
+    """A laptop whose profile has the jobs' directories for its scratch, and nothing stored."""
+    minicluster.exec("login", "rm", "-rf", "/fsx/alice/store", KNOWN_STORES)
+    laptop.data("config", "set", "scratch", "$SLURM_TMPDIR")
+    return laptop
+
+
+def place_of(job_id: int) -> str:
+    return f"/localscratch/alice.{job_id}.0/work"
+
+
+def test_clear_and_up_bring_back_what_went_with_the_job(per_job: Laptop) -> None:
+    first = per_job.data("up")
+    assert first["workspace"]["path"] == place_of(first["job_id"])
+    assert first["editor"]["link"].endswith(place_of(first["job_id"]))
+    assert per_job.ssh(f"echo edit > {place_of(first['job_id'])}/file").returncode == 0
+    shown = per_job.data("status")["workspace"]
+    assert (shown["path"], shown["goes_with_job"]) == (place_of(first["job_id"]), True)
+    saved = per_job.data("backup")["snapshot"]
+    assert per_job.data("up")["changed"] is False
+    assert per_job.data("clear")["snapshot"] == saved
+    assert [node["warm"] for node in per_job.data("nodes")["nodes"]] == [None, None]
+    assert per_job.data("status")["workspace"]["path"] == "$SLURM_TMPDIR/work"
+    assert per_job.data("snapshots", "list")["snapshots"][-1]["id"] == saved
+    again = per_job.data("up")
+    assert again["workspace"]["action"] == "restored"
+    assert per_job.ssh(f"cat {place_of(again['job_id'])}/file").stdout == "edit\n"
+
+
+def test_a_job_that_is_cancelled_by_hand_leaves_a_last_snapshot(
+    per_job: Laptop, minicluster: Minicluster
+) -> None:
+    job_id = per_job.data("up")["job_id"]
+    assert per_job.ssh(f"echo late > {place_of(job_id)}/late").returncode == 0
+    minicluster.login("scancel", str(job_id))
+    retry_until(lambda: minicluster.jobs() == [], "the job has ended")
+
+    def is_saved() -> bool:
+        last = per_job.data("snapshots", "list")["snapshots"][-1]
+        return (last["message"], last["files"]) == ("the job ends", 1)
+
+    retry_until(is_saved, "the last snapshot is there")
+    again = per_job.data("up")["job_id"]
+    assert per_job.ssh(f"cat {place_of(again)}/late").stdout == "late\n"
+
+
+def test_a_session_of_ssh_on_the_node_means_the_same_directory(
+    per_job: Laptop, minicluster: Minicluster
+) -> None:
+    job_id = per_job.data("up")["job_id"]
+    node = per_job.data("status")["allocation"]["node"]
+    (config,) = (per_job.home / "CONFIG").rglob("config.toml")
+    text = config.read_text().replace('login = "login"', 'login = "local"')
+    minicluster.shared("/home/alice/local.toml").write_text(text)
+    agent = "sh .local/share/scratchflow/agent/current/start"
+    asked = f"{agent} --config local.toml backup -m typed --json"
+    assert per_job.ssh("printenv SLURM_TMPDIR").returncode == 1
+    done = per_job.ssh(asked)
+    assert done.returncode == 0, (node, done)
+    assert json.loads(done.stdout.splitlines()[-1])["data"]["snapshot"]
+    assert per_job.ssh(f"ls -d {place_of(job_id)}").returncode == 0
+
+
+def test_hop_takes_everything_to_the_directory_of_the_next_job(per_job: Laptop) -> None:
+    first = per_job.data("up")
+    assert per_job.ssh(f"echo moved > {place_of(first['job_id'])}/file").returncode == 0
+    moved = per_job.data("hop")
+    assert moved["job_id"] != first["job_id"]
+    assert per_job.ssh(f"cat {place_of(moved['job_id'])}/file").stdout == "moved\n"
+
+
+def test_a_name_that_no_job_sets_costs_no_node_and_is_told(per_job: Laptop) -> None:
+    told = per_job.outcome("up", "--set", "scratch=$SLURM_TEMPDIR/x")
+    assert (told["exit_code"], told["code"]) == (10, "config.name_unset")
+    assert "`$SLURM_TEMPDIR` is not set in job" in told["message"]
+    assert "`$SLURM_TMPDIR` (/localscratch/alice." in told["message"]
+    assert per_job.data("status")["allocation"] is None
+
+
+def test_the_store_is_named_by_the_login_shell(per_job: Laptop, minicluster: Minicluster) -> None:
+    profile = minicluster.shared("/home/alice/.bash_profile")
+    profile.write_text("export PROJECT=/fsx/alice\n")
+    try:
+        named = ["--set", "store=$PROJECT/named"]
+        up = per_job.data("up", *named)
+        assert per_job.ssh(f"echo x > {place_of(up['job_id'])}/file").returncode == 0
+        saved = per_job.data("backup", *named)["snapshot"]
+        assert minicluster.shared(f"/fsx/alice/named/work/{saved}.json").exists()
+        assert per_job.data("autobackup", "on", *named)["changed"] is False
+        per_job.data("clear", *named)
+    finally:
+        profile.unlink()
+    told = per_job.outcome("status", *named)
+    assert (told["exit_code"], told["code"]) == (10, "config.name_unset")
+    assert "`$PROJECT` is not set on `login`" in told["message"]

@@ -75,6 +75,7 @@ from scratchflow.workspace.notes import (
     read_base,
     read_restoring,
 )
+from scratchflow.workspace.path_names import with_names
 from scratchflow.workspace.staging import begin_incoming, occupied_roots, swap_in
 from scratchflow.workspace.workspace import Workspace
 
@@ -96,7 +97,7 @@ def requested_restore(context: NodeContext, notify: Notifier, asked: Restore) ->
 
 def _absolute(path: str) -> Path:
     try:
-        return Path(os.path.expanduser(path)).absolute()
+        return Path(os.path.expanduser(with_names(path, os.environ, key="--to"))).absolute()
     except OSError as error:  # the current directory is gone
         raise FileFailed(path=path, reason=error.strerror) from None
 

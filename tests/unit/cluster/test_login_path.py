@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
 
 from scratchflow.cluster.command import local_run
-from scratchflow.cluster.login_path import with_login_path
+from scratchflow.cluster.login_path import users_shell, with_login_names, with_login_path
 
 
 def _environment(home: Path) -> dict[str, str]:
@@ -39,3 +41,19 @@ def test_a_path_that_has_slurm_is_left_alone(tmp_path: Path) -> None:
 def test_without_a_shell_nothing_changes(tmp_path: Path) -> None:
     before = {"PATH": str(tmp_path)}
     assert with_login_path(before, local_run(before)) == before
+
+
+def test_a_name_is_taken_from_the_users_own_login_shell(tmp_path: Path) -> None:
+    (tmp_path / ".bash_profile").write_text("echo hello; export PROJECT=/p/lab OTHER=/o\n")
+    before = _environment(tmp_path)
+    found = with_login_names(before, {"PROJECT"}, local_run(before), "/bin/bash")
+    assert found == {**before, "PROJECT": "/p/lab"}
+
+
+def test_no_shell_is_started_for_nothing() -> None:
+    assert with_login_names({"A": "b"}, set(), local_run({}), "/no/such/shell") == {"A": "b"}
+    assert with_login_names({"A": "b"}, {"C"}, local_run({}), "/no/such/shell") == {"A": "b"}
+
+
+def test_the_shell_is_the_accounts() -> None:
+    assert users_shell() == pwd.getpwuid(os.getuid()).pw_shell

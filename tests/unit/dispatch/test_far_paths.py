@@ -37,6 +37,13 @@ def test_a_relative_path_means_nothing_there(path: str) -> None:
         paths_there(Export(file=path), HOME, lambda _: None)
 
 
+def test_a_name_of_the_node_stays_in_the_path_that_knows_names() -> None:
+    asked = Restore(to="$SCRATCH/old")
+    assert paths_there(asked, HOME, lambda _: None) == asked
+    with pytest.raises(UsageInvalid, match="on the node"):
+        paths_there(Export(file="$SCRATCH/old"), HOME, lambda _: None)
+
+
 @pytest.mark.parametrize("home", ["", "/"])
 def test_without_a_home_every_path_stays(home: str) -> None:
     asked = Export(file="/tmp/x")

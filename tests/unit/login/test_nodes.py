@@ -11,6 +11,8 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import show_nodes, warm_nodes
 from scratchflow.model.errors import SchedulerMissing, SlurmUnreachable
 from scratchflow.model.requests import NOTHING
+from scratchflow.store.directory import find_place
+from scratchflow.store.nodes import read_nodes, record_node
 from scratchflow.testing.slurm import FakeSlurm
 from tests.unit.login.test_status import NODE, Login
 
@@ -51,3 +53,11 @@ def test_a_slurm_that_is_away_is_no_empty_cluster(held: Login, slurm: FakeSlurm)
 def test_without_a_scheduler_there_are_none_to_show(login: Login) -> None:
     with pytest.raises(SchedulerMissing):
         show_nodes(here(login), NOTHING)
+
+
+def test_a_copy_that_went_with_its_job_makes_no_node_warm(held: Login) -> None:
+    place = find_place(held.desk.context.store, held.desk.context.workspace.name)
+    record = next(one for one in read_nodes(place) if one.node == NODE)
+    assert NODE in warm_nodes(held.settings, held.environment)
+    record_node(place, msgspec.structs.replace(record, goes_with_job=True))
+    assert NODE not in warm_nodes(held.settings, held.environment)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.model.errors import ConfigBadValue
-from scratchflow.model.profile import Profile
+from scratchflow.model.profile import BackupOptions, Profile
 from scratchflow.workspace.workspace import expand, find_workspace
 
 ME = {"USER": "me", "HOME": "/home/me"}
@@ -63,3 +63,22 @@ def test_a_user_that_the_machine_does_not_know_is_a_clear_error() -> None:
 def test_only_what_a_path_names_has_to_be_known() -> None:
     assert expand("/plain", {}) == Path("/plain")
     assert expand("/s/$USER", {"USER": "me"}) == Path("/s/me")
+
+
+def test_what_is_saved_besides_may_hold_names_and_stays_beneath_scratch(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    site = {**ME, "SCRATCH": str(tmp_path / "link"), "DATA": "data"}
+    also = ["env-$USER", "${SCRATCH}/$DATA", "plain"]
+    profile = Profile(scratch="$SCRATCH", backup=BackupOptions(also=also))
+    workspace = find_workspace(profile, site)
+    assert workspace.scratch == tmp_path / "real"
+    assert workspace.roots == ["work", "env-me", "data", "plain"]
+    for outside in ("/elsewhere", "../x"):
+        with pytest.raises(ConfigBadValue, match="beneath scratch"):
+            find_workspace(profile, {**site, "USER": "x", "DATA": outside})
+
+
+def test_where_the_job_has_its_scratch_is_not_asked_of_this_environment() -> None:
+    found = find_workspace(Profile(scratch="$SLURM_TMPDIR"), {}, scratch="/local/7")
+    assert found.path == Path("/local/7/work")

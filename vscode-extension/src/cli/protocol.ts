@@ -60,6 +60,7 @@ export interface Results {
   "open": EditorOpened;
   "settle": Settled;
   "jobs open": JobsShown;
+  "locate": ScratchLocated;
   "autobackup on": AutobackupSwitched;
   "autobackup off": AutobackupSwitched;
   "autobackup status": AutobackupStatus;
@@ -638,6 +639,11 @@ export interface Restored {
   host?: string;
 }
 
+/** `locate`: where the job has its scratch. */
+export interface ScratchLocated {
+  path: string;
+}
+
 /** `session`: our tmux session on a login host, and what a terminal there runs to show it. */
 export interface SessionReady {
   session: string;
@@ -906,11 +912,13 @@ export interface WorkspaceCreated {
 /**
  * The workspace; `exists` is null while nobody on its node can be asked.
  * From another machine it is what the auto-backup saw last, or else the record of the last backup
- * or restore; `seen_time` says when that was.
+ * or restore; `seen_time` says when that was. One that goes with its job is removed when that
+ * ends: then the snapshots are all that is left. Without a job, its path is as the profile has it.
  */
 export interface WorkspaceShown {
   path: string;
   exists: boolean | null;
   base_snapshot: string | null;
   seen_time?: string | null;
+  goes_with_job?: boolean;
 }
