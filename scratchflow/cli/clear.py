@@ -66,6 +66,8 @@ def _shown(cleared: Cleared) -> Iterator[str]:
         yield printable(
             f"workspace `{name}` is in snapshot {shown_id(snapshot)}; `{command}` brings it back"
         )
+    if cleared.goes_with_job and cleared.snapshot:
+        yield "that is the only copy: the directory on the node goes with the job"
     if cleared.released:
         yield _released(cleared)
     else:

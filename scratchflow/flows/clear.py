@@ -33,6 +33,7 @@ from scratchflow.model.results import (
     NodeSaved,
 )
 from scratchflow.model.text import counted
+from scratchflow.workspace.job_scratch import goes_with_job
 
 # Of the others nothing ran yet. What is stopped, or in a state nobody knows, cannot be saved: it is kept.
 _HAS_WORK = {"running", "suspended", "unknown"}
@@ -63,6 +64,8 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         return _clear_here(cluster, options)
     jobs = cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
     saved = [job for job in jobs if job.state in _HAS_WORK] if options.backup else []
+    if not options.backup and not options.dry_run:
+        _warn_without_backup(cluster, jobs)
     taken = [] if options.dry_run else _back_up_all(cluster, saved)
     for job, one in taken:
         require_saved(job.node, one, verb="clear", leave_behind=options.leave_behind)
@@ -88,7 +91,16 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         dry_run=options.dry_run,
         unsaved=sum(one.unsaved for _, one in taken),
         unsaved_paths=[path for _, one in taken for path in one.unsaved_paths],
+        goes_with_job=any(one.goes_with_job for _, one in taken),
     )
+
+
+def _warn_without_backup(cluster: Cluster, jobs: Sequence[AllocationShown]) -> None:
+    """Elsewhere the node keeps its copy, and the next `up` there finds it."""
+    scratch = cluster.settings.profile.scratch
+    if goes_with_job(scratch, "", None) and any(job.state in _HAS_WORK for job in jobs):
+        message = f"`{scratch}` goes with its job: what changed since the last snapshot is lost"
+        cluster.emit(Warned(code="release.scratch_goes", message=message))
 
 
 def _commands(
@@ -139,7 +151,8 @@ def warn_of_loss(emit: Emit, node: str | None, saved: NodeSaved) -> None:
     """Says what goes with the node."""
     if saved.unsaved:
         count = counted(saved.unsaved, "path")
-        message = f"{count} on `{node}` stay behind, in no snapshot: {_named(saved)}"
+        fate = "go with the job" if saved.goes_with_job else "stay behind"
+        message = f"{count} on `{node}` {fate}, in no snapshot: {_named(saved)}"
         emit(Warned(code="release.left_behind", message=message))
 
 

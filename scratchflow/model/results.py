@@ -426,6 +426,8 @@ class NodeSaved(Result, frozen=True):
     # Paths that no snapshot holds; the first few, and how many.
     unsaved: int = 0
     unsaved_paths: list[str] = []
+    # Scratch is removed with the job: the snapshots are the only copy.
+    goes_with_job: bool = False
 
 
 class Cleared(Result, frozen=True):
@@ -448,6 +450,8 @@ class Cleared(Result, frozen=True):
     # With `--leave-behind`: what went with the node; the first few paths, and how many.
     unsaved: int = 0
     unsaved_paths: list[str] = []
+    # Scratch is removed with the job: the snapshots are the only copy.
+    goes_with_job: bool = False
 
 
 class AllocationShown(msgspec.Struct, frozen=True, kw_only=True):

@@ -85,6 +85,7 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         others={name: snapshot for name, snapshot in others.items() if snapshot},
         unsaved=unsaved.count,
         unsaved_paths=unsaved.shown[:_SHOWN],
+        goes_with_job=context.scratch_goes_with_job,
     )
 
 

@@ -128,7 +128,7 @@ class _Loop:
             finally:
                 self._scrub.stop()
             if reason != "switched off":
-                self._back_up("the job ends", "final")
+                self._back_up("the job ends", "final", job_ends=True)
         self._life = msgspec.structs.replace(self._life, phase="ended", next_time=None)
         self._beat()
         _say(f"ended: {reason}")
@@ -187,7 +187,11 @@ class _Loop:
 
     def _begin_timetable(self) -> Timetable:
         options = self._context.profile.backup
-        schedule = Schedule(options.every.seconds, options.final_before.seconds)
+        schedule = Schedule(
+            options.every.seconds,
+            options.final_before.seconds,
+            scratch_goes=self._context.scratch_goes_with_job,
+        )
         latest = read_catalogue(self._place).newest_readable
         taken_s = epoch(latest.time) if latest else None
         now = _now()
@@ -206,7 +210,7 @@ class _Loop:
     def _last_duration_s(self) -> float:
         return self._life.last_duration_s or 0.0
 
-    def _back_up(self, message: str, purpose: Purpose) -> bool:
+    def _back_up(self, message: str, purpose: Purpose, *, job_ends: bool = False) -> bool:
         """Takes one snapshot; returns whether it was the last one."""
         self._life = msgspec.structs.replace(self._life, phase="backing up")
         self._beat()
@@ -216,9 +220,9 @@ class _Loop:
         try:
             with self._signs_of_life():
                 try:
-                    taken = self._backup.take(message, purpose)
+                    taken = self._backup.take(message, purpose, job_ends=job_ends)
                 finally:
-                    self._others.take(message, purpose)
+                    self._others.take(message, purpose, job_ends=job_ends)
         except WorkspaceMissing as missing:
             _say(str(missing))  # nothing to lose, so no error: it may come with a restore
         except ScratchflowError as failed:

@@ -41,12 +41,17 @@ class LoopBackup:
         self._exclude: list[str] = list(context.profile.backup.exclude)
         self._known_base = read_base(context.workspace, context.store)
 
-    def take(self, message: str, purpose: Purpose) -> BackupTaken:
+    def take(self, message: str, purpose: Purpose, *, job_ends: bool = False) -> BackupTaken:
         """Takes one snapshot. Each has its own notifier, so its warnings are counted alone."""
         self._logged = self.warnings = 0
         notify = Notifier(self._hear)
         self._follow_newer_settings()
-        wanted = SnapshotOptions(message=message, purpose=purpose, roots=self._roots())
+        wanted = SnapshotOptions(
+            message=message,
+            purpose=purpose,
+            roots=self._roots(),
+            scratch_goes=job_ends and self._context.scratch_goes_with_job,
+        )
         taken = backup(self._with_excludes(), notify, wanted)
         self._known_base = taken.snapshot
         took = format_took(taken.duration_s)

@@ -42,13 +42,13 @@ class OtherBackups:
         self._is_ending = is_ending
         self._last: dict[str, OtherWorkspace] = {}
 
-    def take(self, message: str, purpose: Purpose) -> None:
+    def take(self, message: str, purpose: Purpose, *, job_ends: bool = False) -> None:
         """Takes a snapshot of each that no loop of its own saves. What fails is told, and stops nothing."""
         for name in self._names():
             if purpose != "final" and self._is_ending():
                 return  # the last ones come now, and the profile's own workspace first
             if not has_loop(Workspace(self._context.workspace.scratch, name)):
-                self._last[name] = self._take(name, message, purpose)
+                self._last[name] = self._take(name, message, purpose, job_ends=job_ends)
 
     def seen(self) -> list[OtherWorkspace]:
         """Those that are there now."""
@@ -74,10 +74,10 @@ class OtherBackups:
             own_loop=has_loop(workspace),
         )
 
-    def _take(self, name: str, message: str, purpose: Purpose) -> OtherWorkspace:
+    def _take(self, name: str, message: str, purpose: Purpose, *, job_ends: bool) -> OtherWorkspace:
         error = ""
         try:
-            self._save(name, message, purpose)
+            self._save(name, message, purpose, job_ends=job_ends)
         except (ScratchflowError, WorkspaceUnknown) as failed:
             error = str(failed)
         except Exception as bug:  # noqa: BLE001 - one bad backup must not end all later ones
@@ -88,12 +88,16 @@ class OtherBackups:
             return OtherWorkspace(name=name, time=before.time if before else None, error=error)
         return OtherWorkspace(name=name, time=iso_time(time.time()))
 
-    def _save(self, name: str, message: str, purpose: Purpose) -> None:
+    def _save(self, name: str, message: str, purpose: Purpose, *, job_ends: bool) -> None:
         there = as_known(self._context, name)
         # The rules of another profile, which may keep more, are not known here.
         is_ours = there.settings.name == self._context.settings.name
         options = SnapshotOptions(
-            message=message, purpose=purpose, prune=is_ours, keeps_newest=is_old_copy(there)
+            message=message,
+            purpose=purpose,
+            prune=is_ours,
+            keeps_newest=is_old_copy(there),
+            scratch_goes=job_ends and self._context.scratch_goes_with_job,
         )
         taken = backup(there, Notifier(lambda _: None), options)
         took = format_took(taken.duration_s)

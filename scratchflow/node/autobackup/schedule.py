@@ -14,6 +14,8 @@ FINAL_MARGIN_S = 120.0
 RETRY_S = 60.0
 # Two conversions of the same end differ a little: the wall clock is slewed, and durations vary.
 _SAME_FINAL_S = 60.0
+# The least time before the end that a snapshot on a scratch that goes with the job is begun by the clock.
+CLOSING_S = 30.0
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +30,8 @@ class Schedule(msgspec.Struct, frozen=True):
 
     every_s: float
     final_before_s: float
+    # What is not saved when the job ends is gone.
+    scratch_goes: bool = False
 
     def regular_in_s(self, chance: float) -> float:
         """How long until the next one; `chance` from 0 to 1 moves it forward by up to a tenth."""
@@ -50,6 +54,15 @@ class Schedule(msgspec.Struct, frozen=True):
         lead_s = max(self.final_before_s, 2 * last_duration_s + FINAL_MARGIN_S)
         return max(left_s - lead_s, (left_s - elapsed_s) / 2)
 
+    def closing_in_s(self, left_s: float, last_duration_s: float) -> float | None:
+        """How long after one near the end the next follows, where scratch goes with the job: half the time left.
+
+        None when that would not be done in time: the signal at the job's end does the rest.
+        """
+        half_s = left_s / 2
+        lead_s = CLOSING_S + 2 * last_duration_s
+        return half_s if self.scratch_goes and half_s >= lead_s else None
+
     def retry_in_s(self) -> float:
         """When to try again after a failure: soon, for the end may be near."""
         return min(self.every_s, RETRY_S)
@@ -65,6 +78,7 @@ class Timetable:
         self._begun_s = now.monotonic_s
         self._regular_s = now.monotonic_s + schedule.first_in_s(newest_age_s, chance)
         self._final_taken_s: float | None = None
+        self._taken_s = now.monotonic_s
         self._retries = False
 
     def wait_s(self, now: Moment, end_s: float | None, last_duration_s: float) -> float:
@@ -73,7 +87,8 @@ class Timetable:
         # After a failure the retry comes first, also before the final one.
         if not self._retries:
             final_s = self._final_s(now, end_s, last_duration_s)
-            due_s = min(due_s, final_s) if final_s is not None else due_s
+            closing_s = self._closing_s(now, end_s, last_duration_s) if final_s is None else None
+            due_s = min(one for one in (due_s, final_s, closing_s) if one is not None)
         return max(0.0, due_s - now.monotonic_s)
 
     def is_final(self, now: Moment, end_s: float | None, last_duration_s: float) -> bool:
@@ -85,6 +100,7 @@ class Timetable:
         """A backup is done. The regular ones go on after the final one, up to the end."""
         self._regular_s = now.monotonic_s + self._schedule.regular_in_s(chance)
         self._retries = False
+        self._taken_s = now.monotonic_s
         if final:
             self._final_taken_s = now.monotonic_s
 
@@ -105,3 +121,11 @@ class Timetable:
         final_s = now.monotonic_s + self._schedule.final_in_s(left_s, elapsed_s, last_duration_s)
         taken_s = self._final_taken_s
         return None if taken_s is not None and final_s <= taken_s + _SAME_FINAL_S else final_s
+
+    def _closing_s(self, now: Moment, end_s: float | None, last_duration_s: float) -> float | None:
+        """When the next one after the last is due; None without an end."""
+        if end_s is None:
+            return None
+        left_then_s = end_s - now.wall_s + now.monotonic_s - self._taken_s
+        closing_in_s = self._schedule.closing_in_s(left_then_s, last_duration_s)
+        return None if closing_in_s is None else self._taken_s + closing_in_s

@@ -26,6 +26,9 @@ class SnapshotOptions(msgspec.Struct, frozen=True):
     never_full: bool = False
     # The snapshot that is the newest one now stays that: what is saved is a copy that fell behind.
     keeps_newest: bool = False
+    # The job ends, and scratch goes with it: what is missing may have been removed a moment ago. Such a
+    # snapshot is taken all the same, but the one before it stays the newest.
+    scratch_goes: bool = False
     # What to save, by name beneath scratch; by default what the profile says.
     roots: Sequence[str] = ()
 

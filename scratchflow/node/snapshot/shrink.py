@@ -46,6 +46,12 @@ def shrink_since(
     return msgspec.structs.replace(shrink, still_there=_still_there(index, planned, shrink.root))
 
 
+def shrank_while_saved(parent: Manifest, index: Index, saved: Index, roots: Sequence[str]) -> bool:
+    """Whether most of the parent's files are missing in what was saved: removed before they could be read."""
+    common = [root for root in (parent.workspace, *parent.also) if root in roots]
+    return find_shrink(root_sizes(index, common), root_sizes(saved, common)) is not None
+
+
 def _still_there(index: Index, planned: Plan, root: str) -> str | None:
     """A file of the parent that is on disk though the scan passed over it: it is excluded by now."""
     scratch, inside = os.fsencode(planned.scanned.scratch), os.fsencode(root) + b"/"

@@ -23,7 +23,12 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot import result as results
 from scratchflow.node.snapshot.result import Heard
 from scratchflow.node.snapshot.roots import warn_of_roots
-from scratchflow.node.snapshot.shrink import UNATTENDED, keep_parent, shrink_since
+from scratchflow.node.snapshot.shrink import (
+    UNATTENDED,
+    keep_parent,
+    shrank_while_saved,
+    shrink_since,
+)
 from scratchflow.store.catalogue import Catalogue, fresh_id, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import known_damage
 from scratchflow.store.commit.commit import NewSnapshot
@@ -119,10 +124,12 @@ def _save_workspace(
         if planned.is_only_due:
             raise _NoRoomForFull from error
         raise
-    is_own = not options.keeps_newest
-    note_equal(context, lock.place, snapshot, written.cache, notify, is_own=is_own)
-    if options.keeps_newest:
-        _keep_newest(context, lock, notify, catalogue)
+    is_going = options.scratch_goes and parent is not None and _is_going(context, parent, written)
+    keeps_newest = options.keeps_newest or is_going
+    note_equal(context, lock.place, snapshot, written.cache, notify, is_own=not keeps_newest)
+    if keeps_newest:
+        why = "went with its job while it was saved" if is_going else "is an old copy"
+        _keep_newest(context, lock, notify, catalogue, why)
     pruned = _prune(lock, context, notify) if options.prune else ()
     took_s = context.monotonic() - started_s
     taken = results.taken(manifest, planned, written, took_s, heard.unsaved(notify))
@@ -130,8 +137,15 @@ def _save_workspace(
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
 
 
+def _is_going(context: NodeContext, parent: Parent, written: Written) -> bool:
+    """Whether the workspace is being removed: most of it is missing in what was saved, or all of it by now."""
+    if not context.workspace.path.is_dir():
+        return True
+    return shrank_while_saved(parent.manifest, parent.index, written.index, context.workspace.roots)
+
+
 def _keep_newest(
-    context: NodeContext, lock: StoreLock, notify: Notifier, before: Catalogue
+    context: NodeContext, lock: StoreLock, notify: Notifier, before: Catalogue, why: str
 ) -> None:
     """Makes the snapshot that was the newest one before the newest one again, under a new id."""
     newest = before.newest_readable
@@ -149,9 +163,7 @@ def _keep_newest(
     cache.flags = array("B", bytes([RECHECK]) * len(index))
     options = SnapshotOptions(message=f"the newest one again: {newest.id}", purpose="restored")
     snapshot = _commit_tree(context, lock, notify, newest, Known(index, cache), options)[0]
-    notify.remark(
-        f"`{context.workspace.path}` is an old copy; `{snapshot}` is the newest snapshot again"
-    )
+    notify.remark(f"`{context.workspace.path}` {why}; `{snapshot}` is the newest snapshot again")
 
 
 def commit_again(

@@ -42,3 +42,8 @@ def test_an_older_copy_on_the_node_is_not_told_as_the_newest_work() -> None:
         "the node held an older copy of the workspace, which is in snapshot 739aa9"
     )
     assert line.endswith("the newest snapshot is 96eba8")
+
+
+def test_a_snapshot_that_is_the_only_copy_is_told_as_that() -> None:
+    saved = Cleared(job_id=7, snapshot="last", released=True, job_ids=[7], goes_with_job=True)
+    assert "that is the only copy" in " ".join(_shown(saved))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.flows.alias import has_alias, places_of, show_alias
@@ -132,3 +133,22 @@ def test_what_else_was_on_the_node_and_what_is_newer_is_passed_on(tmp_path: Path
     saved = NodeSaved(snapshot="old", newer="newest", others={"p2": "second"})
     done = clear_on(cluster_with(tmp_path, job(1), **{"save node": saved}), ClearOptions())
     assert (done.snapshot, done.newer, done.others) == ("old", "newest", {"p2": "second"})
+
+
+def test_without_a_backup_it_says_what_a_scratch_that_goes_with_its_job_takes_along(
+    tmp_path: Path,
+) -> None:
+    for scratch, codes in [("$SLURM_TMPDIR", ["release.scratch_goes"]), ("/scratch/$USER", [])]:
+        cluster = cluster_with(tmp_path, job(1))
+        profile = msgspec.structs.replace(cluster.settings.profile, scratch=scratch)
+        cluster.settings = msgspec.structs.replace(cluster.settings, profile=profile)
+        clear_on(cluster, ClearOptions(backup=False))
+        assert [one.code for one in cluster.told if isinstance(one, Warned)] == codes
+
+
+def test_what_no_snapshot_holds_goes_with_the_job_where_scratch_does(tmp_path: Path) -> None:
+    going = msgspec.structs.replace(UNSAVED, goes_with_job=True)
+    cluster = cluster_with(tmp_path, job(1), **{"save node": going})
+    assert clear_on(cluster, ClearOptions(leave_behind=True)).goes_with_job
+    (warned,) = [one for one in cluster.told if isinstance(one, Warned)]
+    assert "go with the job, in no snapshot" in warned.message

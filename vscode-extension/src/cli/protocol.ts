@@ -248,6 +248,7 @@ export interface Cleared {
   dry_run?: boolean;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+  goes_with_job?: boolean;
 }
 
 /** `setup`: what was written where, and whether it works. */
@@ -488,6 +489,7 @@ export interface NodeSaved {
   newer?: string | null;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+  goes_with_job?: boolean;
 }
 
 /** `nodes`; `partition` is the one that the profile asks for, or Slurm's default. */

@@ -107,3 +107,37 @@ def test_the_heartbeat_says_what_the_last_backup_found(desk: Desk, unsaved: int)
     assert (after.last_time, after.last_snapshot, after.warnings) == ("now", taken.snapshot, 5)
     assert (after.unsaved, after.unsaved_paths) == (unsaved, ["x"] * unsaved)
     assert (after.node, after.phase) == ("n1", "waiting")
+
+
+def test_what_goes_with_its_job_while_it_is_saved_does_not_become_the_newest(
+    tmp_path: Path,
+) -> None:
+    desk = make_desk(tmp_path, "")
+    for number in range(200):
+        desk.write(f"work/{number}")
+    profile = msgspec.structs.replace(desk.context.profile, scratch="$SLURM_TMPDIR")
+    settings = msgspec.structs.replace(desk.context.settings, profile=profile)
+    desk.context = msgspec.structs.replace(desk.context, settings=settings)
+    loop, _ = _loop(desk)
+    whole = loop.take("on schedule", "auto")
+    for number in range(1, 200):
+        (desk.work / str(number)).unlink()
+    (desk.work / "0").write_text("late")
+    taken = loop.take("the job ends", "final", job_ends=True)
+    *_, last, newest = read_catalogue(desk.place).snapshots
+    assert (last.id, last.files) == (taken.snapshot, 1)
+    assert (newest.files, newest.message) == (200, f"the newest one again: {whole.snapshot}")
+
+
+def test_what_a_person_removed_before_the_job_ends_stays_removed_on_a_scratch_that_stays(
+    tmp_path: Path,
+) -> None:
+    desk = make_desk(tmp_path, "")
+    for number in range(200):
+        desk.write(f"work/{number}")
+    loop, _ = _loop(desk)
+    loop.take("on schedule", "auto")
+    for number in range(1, 200):
+        (desk.work / str(number)).unlink()
+    taken = loop.take("the job ends", "final", job_ends=True)
+    assert read_catalogue(desk.place).snapshots[-1].id == taken.snapshot

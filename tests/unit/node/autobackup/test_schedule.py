@@ -123,3 +123,20 @@ def test_a_last_one_taken_by_a_wrong_clock_does_not_replace_the_true_one(clocks:
     clocks.step(-9 * HOUR_S)
     clocks.pass_by(8 * HOUR_S - 600)
     assert table.is_final(clocks.now, end_s, last_duration_s=1)
+
+
+def test_where_scratch_goes_with_the_job_more_follow_the_last_one_up_to_the_end(
+    clocks: Clocks,
+) -> None:
+    table = Timetable(Schedule(1800, 600, scratch_goes=True), clocks.now, 0.0, chance=0)
+    end_s = clocks.wall_s + 1600
+    clocks.pass_by(1000)
+    table.succeeded(clocks.now, chance=0, final=True)
+    waited = []
+    while (due_s := wait_s(table, clocks, end_s)) < end_s - clocks.wall_s:
+        waited.append(due_s)
+        clocks.pass_by(due_s)
+        assert wait_s(table, clocks, end_s) == 0
+        assert not table.is_final(clocks.now, end_s, last_duration_s=1)
+        table.succeeded(clocks.now, chance=0, final=False)
+    assert waited == [300, 150, 75, 37.5]
