@@ -27,7 +27,7 @@ from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.lock.owner import this_process
 from scratchflow.workspace.job_scratch import goes_with_job, noted_scratch
 from scratchflow.workspace.lock import alone_with
-from scratchflow.workspace.path_names import is_of_the_account
+from scratchflow.workspace.path_names import is_of_the_account, names_to_find
 from scratchflow.workspace.staging import sweep_incoming
 from scratchflow.workspace.workspace import (
     STATE_NAME,
@@ -169,7 +169,19 @@ def _workspace(
     if not needed and not noted:  # on the login host, for instance
         return workspace_as_written(profile)
     where = f"in job {number} on `{node}`" if number is not None else ""
-    return find_workspace(profile, environment, scratch=noted, where=where)
+    known = environment if noted else _as_in_a_shell(profile.scratch, environment)
+    return find_workspace(profile, known, scratch=noted, where=where)
+
+
+def _as_in_a_shell(path: str, environment: Mapping[str, str]) -> Mapping[str, str]:
+    """The job's environment as the user's shells have it: with what a login shell on the node adds."""
+    missing = names_to_find(path, environment)
+    if not missing:
+        return environment
+    from scratchflow.cluster.command import local_run
+    from scratchflow.cluster.login_path import with_login_names
+
+    return {**environment, **with_login_names(environment, missing, local_run(environment))}
 
 
 def _asks_slurm(profile: Profile, environment: Mapping[str, str]) -> Callable[[int], bool]:

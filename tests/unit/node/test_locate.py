@@ -43,3 +43,10 @@ def test_a_name_that_the_job_does_not_set_is_told_with_the_job(tmp_path: Path) -
 def test_what_needs_only_the_store_needs_no_name_of_a_job(tmp_path: Path) -> None:
     context = node_context(SETTINGS, {"HOME": str(tmp_path)}, needs_scratch=False)
     assert str(context.workspace.path) == "$SLURM_TMPDIR/work"
+
+
+def test_a_name_that_only_a_login_shell_on_the_node_sets_is_found(tmp_path: Path) -> None:
+    (tmp_path / ".profile").write_text("export LOCAL_DISK=/disk7\n")
+    settings = given_settings("aws", {"scratch": "$LOCAL_DISK/x", "store": "/fsx"}, "a test")
+    step = {**STEP, "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    assert node_context(settings, step).workspace.scratch == Path("/disk7/x")
