@@ -15,6 +15,7 @@ from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm.nodes import partitions, slurm_settings
 from scratchflow.disk.file_systems import file_system_of, is_shared
 from scratchflow.login.host import LoginHost
+from scratchflow.login.job_places import places_in_job, tmpdir_prolog
 from scratchflow.login.quota import quota_left_bytes
 from scratchflow.model.errors import SlurmMissing, SlurmUnreachable
 from scratchflow.model.requests import NOTHING, Nothing
@@ -61,7 +62,11 @@ def _slurm(login: LoginHost) -> dict[str, Any]:
             "slurm_problem": error.fields["reason"],
             "has_slurm": has_slurm,
         }
+    job_id, in_job = places_in_job(login.slurm) if found else (None, [])
     return {
+        "job_id": job_id,
+        "in_job": in_job,
+        "tmpdir_prolog": tmpdir_prolog(settings),
         "cluster": settings.get("ClusterName", ""),
         "partitions": [
             PartitionSeen(name=one.name, is_default=one.default, max_time_s=one.max_time_s)

@@ -771,6 +771,11 @@ class Surveyed(Result, frozen=True):
     scratches: list[PlaceSeen]
     # Slurm's own word for the nodes' temporary directory; empty when it does not answer.
     node_tmp: str = ""
+    # What the node of a job of the user's, which runs now, has for a scratch; the best first.
+    job_id: int | None = None
+    in_job: list[PlaceSeen] = []
+    # The script that sets `$SLURM_TMPDIR` in every job, if Slurm names one and it can be read.
+    tmpdir_prolog: str = ""
     slurm_problem: str = ""
     has_slurm: bool = True
 

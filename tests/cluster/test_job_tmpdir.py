@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.cluster.laptop import Laptop
+from tests.cluster.laptop import SETUP, SHORT, Laptop
 from tests.cluster.login import APP, install
 from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 
@@ -179,3 +180,22 @@ def test_the_store_is_named_by_the_login_shell(per_job: Laptop, minicluster: Min
     told = per_job.outcome("status", *named)
     assert (told["exit_code"], told["code"]) == (10, "config.name_unset")
     assert "`$PROJECT` is not set on `login`" in told["message"]
+
+
+def test_setup_proposes_what_the_site_gives_each_job(
+    minicluster: Minicluster, job: str, tmp_path: Path
+) -> None:
+    def proposed(home: Path) -> dict[str, str]:
+        home.mkdir()
+        done = Laptop(home, minicluster).data(*SETUP, *SHORT, "--yes")
+        scratch: dict[str, str] = next(one for one in done["values"] if one["key"] == "scratch")
+        return scratch
+
+    in_job = proposed(tmp_path / "one")
+    assert in_job["value"] == "$SLURM_TMPDIR"
+    assert f"as job {job} sees it" in in_job["reason"]
+    minicluster.login("scancel", job)
+    retry_until(lambda: minicluster.jobs() == [], "the job has ended")
+    by_slurm = proposed(tmp_path / "other")
+    assert by_slurm["value"] == "$SLURM_TMPDIR"
+    assert "`/etc/slurm/task_prolog`" in by_slurm["reason"]

@@ -22,6 +22,7 @@ LABELS = {
 }
 # What Slurm calls the nodes' temporary directory where nobody has set it: it says nothing.
 _SLURMS_DEFAULT_TMP = "/tmp"  # noqa: S108 - compared, not used
+_JOBS_OWN = "$SLURM_TMPDIR"
 _LONGEST_S = time_limit_s(SlurmOptions().time) or 8 * 3600
 
 
@@ -114,6 +115,14 @@ def _room(place: PlaceSeen) -> str:
 def _scratch(seen: Surveyed) -> SetupValue:
     """The nodes' own disk. What is a network file system on the login host is one on the nodes as well."""
     later = "checked on your first node"
+    if seen.in_job:
+        best = seen.in_job[0]
+        kind = f"the node's own disk ({best.file_system}), {format_size(best.free_bytes)} free"
+        reason = f"{kind}, as job {seen.job_id} sees it{_goes(best.path)}"
+        return SetupValue(key="scratch", value=best.path, reason=reason)
+    if seen.tmpdir_prolog:
+        reason = f"`{seen.tmpdir_prolog}` makes it known in every job{_goes(_JOBS_OWN)}; {later}"
+        return SetupValue(key="scratch", value=_JOBS_OWN, reason=reason)
     if _is_plain_path(seen.node_tmp) and seen.node_tmp != _SLURMS_DEFAULT_TMP:
         path = f"{seen.node_tmp.rstrip('/')}/$USER"
         return SetupValue(key="scratch", value=path, reason=f"the nodes' disk, Slurm says; {later}")
@@ -125,6 +134,10 @@ def _scratch(seen: Surveyed) -> SetupValue:
         reason = f"`{network.path}` is shared ({network.file_system}), too slow; {later}"
         return SetupValue(key="scratch", value="/tmp/$USER", reason=reason)  # noqa: S108 - proposed, not used here
     return SetupValue(key="scratch", value="/scratch/$USER", reason=f"the usual place; {later}")
+
+
+def _goes(path: str) -> str:
+    return "; removed when the job ends" if path == _JOBS_OWN else ""
 
 
 def _is_plain_path(text: str) -> bool:

@@ -858,6 +858,9 @@ export interface Surveyed {
   stores: Array<PlaceSeen>;
   scratches: Array<PlaceSeen>;
   node_tmp?: string;
+  job_id?: number | null;
+  in_job?: Array<PlaceSeen>;
+  tmpdir_prolog?: string;
   slurm_problem?: string;
   has_slurm?: boolean;
 }

@@ -119,3 +119,19 @@ def test_a_profile_that_is_there_keeps_its_values() -> None:
     values = {one.key: one for one in as_it_is(Profile(store="/s"), {"scratch": "/t"})}
     assert (values["store"].value, values["store"].reason) == ("/s", "as it is")
     assert (values["scratch"].value, values["scratch"].reason) == ("/t", "your choice")
+
+
+def test_what_a_running_job_sees_comes_before_every_guess() -> None:
+    own = PlaceSeen(path="$SLURM_TMPDIR", free_bytes=GIB, file_system="ext4", is_shared=None)
+    values = proposed(cluster(job_id=7, in_job=[own, DISK], node_tmp="/local"))
+    assert values["scratch"].value == "$SLURM_TMPDIR"
+    for words in ("ext4", "job 7", "removed when the job ends"):
+        assert words in values["scratch"].reason
+    assert proposed(cluster(job_id=7, in_job=[DISK]))["scratch"].value == "/scratch/$USER"
+
+
+def test_a_site_that_gives_each_job_a_directory_is_believed() -> None:
+    value = proposed(cluster(tmpdir_prolog="/etc/slurm/task_prolog"))["scratch"]
+    assert value.value == "$SLURM_TMPDIR"
+    assert "`/etc/slurm/task_prolog`" in value.reason
+    assert "first node" in value.reason
