@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from scratchflow.cluster.tmux.host import SessionNote, note_session
-from scratchflow.config.settings import Asked, load_settings
+from scratchflow.config.settings import Asked, given_settings, load_settings
 from scratchflow.login.host import LoginHost
+from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.events import Event, Warned
+from scratchflow.workspace.job_scratch import JobScratch, note_scratch
 
 
 def login_host(home: Path, said: list[Event] | None = None, **environment: str) -> LoginHost:
@@ -72,3 +74,27 @@ def test_a_tmux_is_looked_for_on_the_path_that_was_given(tmp_path: Path) -> None
     (tmp_path / "tmux").write_text("#!/bin/sh\n")
     (tmp_path / "tmux").chmod(0o755)
     assert login_host(tmp_path, PATH=str(tmp_path)).has_tmux
+
+
+def test_a_scratch_of_the_job_is_a_path_once_it_is_noted_and_as_written_before(
+    tmp_path: Path,
+) -> None:
+    settings = given_settings("aws", {"scratch": "$SLURM_TMPDIR"}, "a test")
+    here = LoginHost(settings, {"HOME": str(tmp_path), "SLURM_TMPDIR": "/other"}, lambda _: None)
+    held = RunningAllocation(job_id=7, name="x", state="running", nodes=("n1",))
+    assert str(here.workspace_of(held).path) == "$SLURM_TMPDIR/work"
+    assert here.start_directory(held) == ""
+    found = JobScratch(job_id=7, node="n1", written="$SLURM_TMPDIR", path="/local7")
+    note_scratch(tmp_path, "aws", found)
+    assert here.start_directory(held) == "/local7/work"
+    assert here.start_directory(None) == ""
+
+
+def test_inside_the_job_its_own_environment_says_where_scratch_is(tmp_path: Path) -> None:
+    settings = given_settings("aws", {"scratch": "$SLURM_TMPDIR"}, "a test")
+    inside = {"HOME": str(tmp_path), "SLURM_TMPDIR": "/local7", "SLURM_JOB_ID": "7"}
+    here = LoginHost(settings, inside, lambda _: None)
+    held = RunningAllocation(job_id=7, name="x", state="running", nodes=("n1",))
+    assert here.start_directory(held) == "/local7/work"
+    other = RunningAllocation(job_id=8, name="x", state="running", nodes=("n2",))
+    assert here.start_directory(other) == ""
