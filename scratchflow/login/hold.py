@@ -72,9 +72,9 @@ def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
         if held or open_jobs:
             return _held_again(login, asked, (held or open_jobs)[-1])
         return _taken(ask)
-    except AllocationEnded as error:
-        # Two that start at once share one window: the later one ends the `salloc` of the earlier. And
-        # whoever waits for another run's request loses it when that one asks for another node instead.
+    except (AllocationEnded, TmuxFailed) as error:
+        # Two that start at once share one window: the later one ends the `salloc` of the earlier, or
+        # closes the window while that one is at it. And whoever waits for another run's request loses it when that one asks for another node instead.
         return _held_again(login, asked, _of_another_run(login, asked, error))
 
 
@@ -91,7 +91,7 @@ def _taken(ask: _Ask) -> NodeHeld:
     return _made_ready(ask.login, ask.asked, other)
 
 
-def _of_another_run(login: LoginHost, asked: Hold, error: AllocationEnded) -> Allocation:
+def _of_another_run(login: LoginHost, asked: Hold, error: ScratchflowError) -> Allocation:
     """The job that another run has asked for just now, or is about to; the error when there is none."""
     for _ in looks(_OTHER_RUN_S, _OTHER_RUN_S / 10, login.clock):
         others = _open_jobs(login, asked)

@@ -24,7 +24,7 @@ def test_two_laptops_that_start_at_once_get_one_node(
     for _ in range(ROUNDS):
         started = [one.begin(verb, "--json") for one in (laptop, second)]
         ended = [json.loads(one.communicate()[0].splitlines()[-1]) for one in started]
-        assert [one["exit_code"] for one in ended] == [0, 0], ended
+        assert [one["exit_code"] for one in ended] == [0, 0], json.dumps(ended)
         assert [str(one["data"]["job_id"]) for one in ended] == 2 * minicluster.jobs()
         assert laptop.ssh("hostname").stdout == second.ssh("hostname").stdout != ""
         laptop.data("clear", "--no-backup")

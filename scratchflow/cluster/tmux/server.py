@@ -170,8 +170,13 @@ class Tmux:
 
     def kill_pane(self, pane_id: str) -> None:
         """Closes one pane; with its last pane a window goes, and with that a session."""
-        if self.pane_with_id(pane_id) is not None:
+        if self.pane_with_id(pane_id) is None:
+            return
+        try:
             self._cmd("kill-pane", "-t", pane_id)
+        except TmuxFailed:
+            if self.pane_with_id(pane_id) is not None:  # else another run was quicker
+                raise
 
     def kill(self, profile: str) -> bool:
         """Ends the profile's session and what runs in it; False when there was none."""

@@ -9,7 +9,14 @@ from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login import hold as holding
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation, RunningAllocation
-from scratchflow.model.errors import AllocationEnded, AllocationMissing, NodeFailed, NodeSilent
+from scratchflow.model.errors import (
+    AllocationEnded,
+    AllocationMissing,
+    NodeFailed,
+    NodeSilent,
+    ScratchflowError,
+    TmuxFailed,
+)
 from scratchflow.model.requests import Hold
 from scratchflow.testing.slurm import FakeClock
 
@@ -91,8 +98,15 @@ def test_a_job_that_another_run_ended_right_after_its_grant_gives_way_to_that_ru
     assert holding._first_granted(login, Hold(), ours).job_id == 6
 
 
+@pytest.mark.parametrize(
+    "lost",
+    [
+        AllocationEnded(job_id=5, reason="`salloc` was ended"),
+        TmuxFailed(host="login", reason="can't find pane: %3"),
+    ],
+)
 def test_a_request_that_another_run_ended_waits_for_the_one_that_comes_instead(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, lost: ScratchflowError
 ) -> None:
     """Two runs share one window: the later one ends the request of the earlier, and asks then."""
     fake = FakeClock()
@@ -100,7 +114,7 @@ def test_a_request_that_another_run_ended_waits_for_the_one_that_comes_instead(
 
     def ended(*_: object) -> RunningAllocation:
         fake.on_sleep = lambda: queue.append(job(6, 100)) if not queue else None
-        raise AllocationEnded(job_id=5, reason="`salloc` was ended")
+        raise lost
 
     monkeypatch.setattr(holding, "our_jobs", lambda *_: list(queue))
     monkeypatch.setattr(holding._Ask, "for_one", ended)

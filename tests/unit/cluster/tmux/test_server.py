@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered
-from scratchflow.cluster.tmux.server import Tmux, then_detach
+from scratchflow.cluster.tmux.server import Pane, Tmux, then_detach
 from scratchflow.cluster.tmux.window import WindowHolder
 from scratchflow.model.errors import TmuxFailed
 from scratchflow.process.child import Completed
@@ -214,3 +214,21 @@ def test_a_command_that_ends_gives_the_terminal_back_and_leaves_the_window_to_be
     retry_until(lambda: bool((pane := tmux.pane("aws")) and pane.dead))
     assert tmux.session("aws") == "s"
     assert tmux.ensure("aws", "s", SLEEP).pid != shell.pid
+
+
+def test_a_pane_that_another_run_closes_in_the_same_moment_is_closed(
+    tmux: Tmux, socket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmux.ensure("aws", "s", SLEEP)
+    before = tmux.ensure("other", "o", SLEEP)
+    seen = tmux.pane_with_id
+
+    def seen_and_closed(pane_id: str) -> Pane | None:
+        monkeypatch.setattr(tmux, "pane_with_id", seen)
+        found = seen(pane_id)
+        listed(socket, "kill-pane", "-t", pane_id)
+        return found
+
+    monkeypatch.setattr(tmux, "pane_with_id", seen_and_closed)
+    tmux.kill_pane(before.pane_id)
+    assert tmux.pane("other") is None
