@@ -62,9 +62,11 @@ def test_with_keep_waiting_the_request_stays_and_the_next_allocate_gets_its_node
     ("options", "words"),
     [
         (("--set", "slurm.partition=nosuch"), "Invalid partition name"),
-        (("--set", "slurm.time=2:00:00"), "than the partition allows"),
+        (("--time", "2h"), "`--time 2h` is more than the 10 min that partition `debug` allows"),
+        (("--cpus", "400"), "`--cpus 400` is more than the"),
+        (("--mem", "100T"), "`--mem 100T` is more than the"),
         (("--node", "99"), "ends in the number 99"),
-        (("--set", "slurm.gpus=9"), "configuration is not available"),
+        (("--set", "slurm.gpus=9"), "`--set slurm.gpus=9` is more than the 2 GPUs that a node"),
     ],
 )
 def test_what_can_never_be_granted_is_refused_at_once(
