@@ -59,7 +59,10 @@ def requested_create(
 def _is_saved_by_itself(context: NodeContext) -> bool:
     """Whether any auto-backup runs on this scratch: it saves every workspace on it."""
     scratch = context.workspace.scratch
-    return any(has_loop(Workspace(scratch, name)) for name in known_workspaces(scratch))
+    try:
+        return any(has_loop(Workspace(scratch, name)) for name in known_workspaces(scratch))
+    except OSError:
+        return False
 
 
 def create(

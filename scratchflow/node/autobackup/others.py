@@ -53,7 +53,11 @@ class OtherBackups:
     def seen(self) -> list[OtherWorkspace]:
         """Those that are there now."""
         scratch = self._context.workspace.scratch
-        return [self._seen(Workspace(scratch, name)) for name in self._names()[:_MOST]]
+        try:
+            return [self._seen(Workspace(scratch, name)) for name in self._names()[:_MOST]]
+        except OSError as error:  # a note that may not be read must not end the loop
+            self._say(f"other workspaces: {error}")
+            return []
 
     def _names(self) -> list[str]:
         try:

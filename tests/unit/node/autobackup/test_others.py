@@ -77,6 +77,16 @@ def test_a_failure_is_told_and_the_next_one_is_saved_all_the_same(others: Others
     assert any("`p2`: automatic: failed" in line for line in others.lines)
 
 
+def test_a_note_that_may_not_be_read_does_not_end_the_loop(others: Others) -> None:
+    note = others.other.context.workspace.state / "base.json"
+    note.chmod(0)
+    assert others.backups.seen() == []
+    others.backups.take("automatic", "auto")
+    note.chmod(0o600)
+    (seen,) = others.backups.seen()
+    assert "PermissionError" in seen.error
+
+
 def test_when_the_job_ends_the_last_ones_are_not_kept_waiting(others: Others) -> None:
     others.other.write("p2/unsaved")
     others.ending = True
