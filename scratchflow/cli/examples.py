@@ -108,6 +108,15 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("nodes", "what is free, which are warm"),
         ("nodes -p other", "of another cluster"),
     ),
+    "run": (
+        ("run -- make -j8", "in the workspace, on the node"),
+        ("run --cwd src -- git status", "in a directory of it"),
+        ("run --detach -- python train.py", "leave it; `attach` shows it"),
+    ),
+    "shell": (
+        ("shell", "Ctrl-D leaves it"),
+        ("shell --up", "take a node first if there is none"),
+    ),
     "attach": (
         ("attach", "Ctrl-b d leaves it"),
         ("attach --json", "print the command instead"),
@@ -176,9 +185,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 # What people type first, and the command that does it.
 OTHER_WORDS = {
     "start": "up",
-    "login": "attach",
-    "ssh": "attach",
-    "shell": "attach",
+    "login": "shell",
+    "ssh": "shell",
+    "exec": "run",
+    "srun": "run",
     "stop": "clear",
     "end": "clear",
     "release": "clear",

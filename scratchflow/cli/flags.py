@@ -16,6 +16,7 @@ WITH_VALUE = frozenset(
         "--account",
         "--config",
         "--constraint",
+        "--cwd",
         "--cpus",
         "--env",
         "--packages",

@@ -37,6 +37,8 @@ _SETTINGS = "Cluster and settings"
 VERBS = {
     "up": Verb("Daily", "scratchflow.cli.up", "Start working: node, workspace, auto-backup"),
     "status": Verb("Daily", "scratchflow.cli.status", "Show what is true now, and what to do next"),
+    "run": Verb("Daily", "scratchflow.cli.run", "Run a command on the node, in the workspace"),
+    "shell": Verb("Daily", "scratchflow.cli.shell", "Open a shell on the node, in this terminal"),
     "attach": Verb(
         "Daily", "scratchflow.cli.attach", "Open a shell on the node, in our tmux session"
     ),
@@ -44,17 +46,17 @@ VERBS = {
     "hop": Verb("Daily", "scratchflow.cli.hop", "Move to another node, with everything"),
     "clear": Verb("Daily", "scratchflow.cli.clear", "Back up, give the node back, park the alias"),
     "create": Verb(
-        "Workspace", "scratchflow.cli.create", "Make the workspace, or bring your files there"
+        "Daily", "scratchflow.cli.create", "Make the workspace, or bring your files there"
     ),
-    "backup": Verb("Workspace", "scratchflow.cli.backup", "Take a snapshot of the workspace"),
+    "backup": Verb("Daily", "scratchflow.cli.backup", "Take a snapshot of the workspace"),
     "restore": Verb(
-        "Workspace", "scratchflow.cli.restore", "Bring the workspace or a file back, or home"
+        "Daily", "scratchflow.cli.restore", "Bring the workspace or a file back, or home"
     ),
     "snapshots": Verb(
-        "Workspace", "scratchflow.cli.snapshots", "List, compare, check and move snapshots"
+        "Daily", "scratchflow.cli.snapshots", "List, compare, check and move snapshots"
     ),
     "autobackup": Verb(
-        "Workspace", "scratchflow.cli.autobackup", "Back up by itself, every 30 min unless set"
+        "Daily", "scratchflow.cli.autobackup", "Back up by itself, every 30 min unless set"
     ),
     "setup": Verb(
         _SETTINGS, "scratchflow.cli.setup", "Set up a cluster: profile, agent, ssh alias"

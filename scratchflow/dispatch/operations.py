@@ -59,6 +59,9 @@ ON_NODE = {
         compares_store=False,
     ),
     "locate": OnNode(requests.Nothing, "scratchflow.node.locate:locate", compares_store=False),
+    "run place": OnNode(
+        requests.Nothing, "scratchflow.node.run_place:run_place", compares_store=False
+    ),
     "settle": OnNode(requests.Settle, "scratchflow.node.settle:settle"),
     "autobackup run": OnNode(
         requests.Autobackup, "scratchflow.node.autobackup.loop:run_autobackup"
@@ -105,6 +108,8 @@ ON_LOGIN = {
     "look": OnLogin(requests.Nothing, "scratchflow.login.status:look"),
     "watch": OnLogin(requests.Watch, "scratchflow.login.watch:watch"),
     "session": OnLogin(requests.Session, "scratchflow.login.session:ready_session"),
+    "run carrier": OnLogin(requests.Nothing, "scratchflow.login.run:carrier"),
+    "run detached": OnLogin(requests.RunDetached, "scratchflow.login.run:run_detached"),
     "jobs open": OnLogin(requests.OpenJobs, "scratchflow.login.status_jobs:open_jobs"),
     "autobackup on": OnLogin(requests.SwitchOn, "scratchflow.login.autobackup:switch_on"),
     "autobackup off": OnLogin(requests.DryRun, "scratchflow.login.autobackup:switch_off"),

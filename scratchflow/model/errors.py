@@ -428,6 +428,25 @@ class AllocationMissing(ScratchflowError):
     hint = "`scratchflow up` takes a node and brings the workspace there"
 
 
+class RunCut(ScratchflowError):
+    """The connection was lost while the command of `run` was running."""
+
+    code = "run.cut"
+    exit_code = 14
+    message = "the connection to `{node}` was lost while the command ran: {reason}"
+    hint = "it may still run there{as_what}; `scratchflow run --detach -- CMD` needs no connection"
+    retryable = True
+
+
+class RunDirectoryMissing(ScratchflowError):
+    """The directory that `run --cwd` names is not there."""
+
+    code = "run.no_directory"
+    exit_code = 30
+    message = "there is no directory `{path}` on `{node}`"
+    hint = "`--cwd` is taken from the workspace; `scratchflow run -- ls` shows what is there"
+
+
 class AllocationSuspended(ScratchflowError):
     """The node is ours, but Slurm has stopped everything on it for a while."""
 

@@ -241,6 +241,14 @@ class Session(Arguments, frozen=True):
     rebuild: bool = False
 
 
+class RunDetached(Arguments, frozen=True, kw_only=True):
+    """`run detached`: the command, packed for the node's shell, in a window of our tmux session."""
+
+    argv: tuple[str, ...]
+    # What the window is called after.
+    program: str = "run"
+
+
 class Release(DryRun, frozen=True):
     """`release`: the part of `clear` that the login host does."""
 

@@ -718,6 +718,48 @@ class Attached(Result, frozen=True):
     ran: bool = False
 
 
+class RunCarrier(Result, frozen=True, kw_only=True):
+    """`run carrier`: what the login host runs before a command's words to run it on the node.
+
+    With `quotes` the words go into one argument, for the login shell of the node.
+    """
+
+    job_id: int | None
+    node: str
+    argv: list[str]
+    terminal_argv: list[str]
+    quotes: bool = False
+    shell: list[str] = []
+
+
+class RunPlace(Result, frozen=True):
+    """`run place`: the workspace on the node, and the file that sets the profile's environment there."""
+
+    directory: str
+    sourced: str = ""
+
+
+class RunWindow(Result, frozen=True):
+    """`run detached`: the window of our tmux session in which the command runs."""
+
+    session: str
+    window: str
+    host: str
+
+
+class RunEnded(Result, frozen=True, kw_only=True):
+    """`run` and `shell`: how the command ended; with `--detach`, in which window it runs."""
+
+    node: str
+    job_id: int | None
+    code: int = 0
+    window: RunWindow | None = None
+
+    def exit_code(self) -> int:
+        """The command's own."""
+        return self.code
+
+
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that was looked at; `fix` is the one line that mends it."""
 
@@ -849,6 +891,11 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "attach": Attached,
     "session": SessionReady,
     "environment": EnvironmentReady,
+    "run": RunEnded,
+    "shell": RunEnded,
+    "run carrier": RunCarrier,
+    "run place": RunPlace,
+    "run detached": RunWindow,
     "up": UpAndRunning,
     "hop": Hopped,
     "open": EditorOpened,

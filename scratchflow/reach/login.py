@@ -22,8 +22,10 @@ from scratchflow.model.profile import to_plain
 from scratchflow.report.question import question_open
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.ssh.config.resolve import resolve_chain
 from scratchflow.ssh.transport.base import Feed, Transport
 from scratchflow.ssh.transport.choose import Means, open_transport
+from scratchflow.ssh.transport.openssh import OpenSshTransport
 
 
 @contextmanager
@@ -48,6 +50,45 @@ def reach_login(
     with transport:
         emit(Log(level="debug", message=f"connection: {transport.describe()}"))
         yield transport
+
+
+class SharedLogin:
+    """The shared connection to the login host, for commands that have our stdin, stdout and stderr."""
+
+    def __init__(self, ssh: OpenSshTransport) -> None:
+        self._ssh = ssh
+        self.shared_path = ssh.shared_path
+
+    def argv(self, *, terminal: bool) -> list[str]:
+        """`ssh` to the login host, up to the command."""
+        return self._ssh.foreground_argv(terminal=terminal)
+
+    def terminal_code(self, code: int) -> int:
+        """The command's exit code, of such an ssh with a terminal; ConnectionLost when the connection was."""
+        return self._ssh.terminal_code(code)
+
+
+@contextmanager
+def share_login(
+    settings: Settings, environment: Mapping[str, str], emit: Emit, *, may_ask: bool
+) -> Iterator[SharedLogin]:
+    """Logs in with the system's ssh, whatever `transport` says, and leaves the connection for the next command.
+
+    Only it gives a far command our own descriptors, and a terminal.
+    """
+    profile = settings.profile
+    config = Path(os.path.expanduser(profile.ssh_config))
+    ssh = OpenSshTransport(
+        resolve_chain(profile.login, config=config if config.exists() else None),
+        environment=environment,
+        interactive=may_ask and sys.stdin.isatty() and sys.stderr.isatty(),
+        question=partial(question_open, emit),
+        reason="`run` and `shell` use the system's ssh",
+    )
+    with ssh:
+        ssh.connect()
+        emit(Log(level="debug", message=ssh.describe()))
+        yield SharedLogin(ssh)
 
 
 def ask_agent(

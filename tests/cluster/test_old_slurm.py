@@ -10,6 +10,7 @@ import pytest
 
 from tests.cluster.laptop import Laptop
 from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
+from tests.cluster.test_run import WORDS, run, way_file
 
 WORK = "/scratch/alice/work"
 SRUN = "/usr/local/bin/srun"
@@ -112,3 +113,13 @@ def test_without_being_told_it_ends_with_its_job_after_a_last_backup(
     minicluster.exec("login", "scancel", str(got["job_id"]))
     retry_until(lambda: store.life(got["node"])["phase"] == "ended", "it has ended")
     assert (store.newest()["message"], store.newest()["files"]) == ("the job ends", 1)
+
+
+def test_run_goes_over_ssh_and_asks_for_the_job_each_time(laptop: Laptop) -> None:
+    job_id = laptop.data("up", "--node", "1")["job_id"]
+    script = 'pwd; echo "$SLURM_JOB_ID"; echo err >&2; printf "%s\\0" "$@"; exit 7'
+    done = run(laptop, "--", "sh", "-c", script, "sh", *WORDS)
+    said = "".join(f"{word}\0" for word in WORDS)
+    assert (done.returncode, done.stderr) == (7, b"err\n")
+    assert done.stdout.decode() == f"{WORK}\n{job_id}\n{said}"
+    assert not way_file(laptop).exists()

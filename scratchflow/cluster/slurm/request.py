@@ -129,6 +129,13 @@ def step_argv(
     return [*_srun(), *where, *options, *command]
 
 
+def terminal_step_argv(job_id: int, node: str) -> list[str]:
+    """What stands before a command that gets a terminal on the node; `srun` needs one here."""
+    where = [f"--jobid={job_id}", f"--nodelist={node}", "--chdir=/"]
+    # Twice quiet: else it remarks on every exit code but 0.
+    return [*_srun(), *where, "--quiet", "--quiet", "--pty"]
+
+
 def shell_inside_argv(shell: str, *, overlap: bool = True, directory: str = "") -> list[str]:
     """The same for a command of `salloc` itself, which hands the job over in the environment."""
     return [*_srun(overlap=overlap), "--pty", *login_shell_argv(shell, directory)]

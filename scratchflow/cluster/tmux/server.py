@@ -159,6 +159,22 @@ class Tmux:
         where = ["-d", "-t", f"={name}:", "-n", window]
         self._cmd("new-window", *where, "--", *_quoted(argv))
 
+    def open_window(self, profile: str, name: str, argv: Sequence[str]) -> str:
+        """Runs the command in a new window of the profile's session, which stays when it has ended.
+
+        The window's name: the one asked for, with a number behind it when there is such a window.
+        """
+        session = self.session(profile)
+        if session is None:
+            raise self._failed(f'profile "{profile}" has no session')
+        taken = {pane.window for pane in self._panes() if pane.session == session}
+        free = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+        window = next(word for word in (name, *free) if word not in taken)
+        target = f"={session}:={window}"
+        where = ["-t", f"={session}:", "-n", window]
+        self._cmd("new-window", *where, "--", *_quoted(argv), *_window_options(target))
+        return window
+
     def restart(self, pane: Pane, argv: Sequence[str]) -> Pane:
         """Runs another command in the same window; whatever still runs there is ended."""
         self._cmd("respawn-pane", "-k", "-t", pane.pane_id, "--", *_quoted(argv))

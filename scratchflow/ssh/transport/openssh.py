@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from scratchflow.model.errors import ConnectionLost
 from scratchflow.process.child import Completed
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import (
@@ -119,6 +120,30 @@ class OpenSshTransport(Transport):
             shared = f", over {'a' if self._master.is_ours else 'your'} shared connection"
         return f"openssh to {self.host}{shared} ({self.reason})"
 
+    @property
+    def shared_path(self) -> str:
+        """The socket of the shared connection; empty when there is none."""
+        return self._master.path if self._master else ""
+
+    def foreground_argv(self, *, terminal: bool) -> list[str]:
+        """`ssh` up to the command, for whoever gives it stdin, stdout and stderr of its own; connect first.
+
+        It says nothing itself: its stderr is the far command's.
+        """
+        options = self._options(batch=True, terminal=terminal)
+        share = self._master.options if self._master else ["-o", "ControlPath=none"]
+        quiet = ["-o", "LogLevel=QUIET"]
+        return ["ssh", *options, *quiet, "-o", "ControlMaster=no", *share, "--", self.host]
+
+    def terminal_code(self, code: int) -> int:
+        """What an ssh made of `foreground_argv` exited with, in a terminal; ConnectionLost when that is ssh's own.
+
+        ssh has one code for both. While the shared connection lives, it is the command's.
+        """
+        if code == 255 and not self._lives_on():
+            raise ConnectionLost(host=self.host, reason="it was cut while a command ran")
+        return code
+
     def close(self) -> None:
         if self._keep_s == 0:
             self.end_master()
@@ -144,7 +169,7 @@ class OpenSshTransport(Transport):
             command,
         ]
 
-    def _options(self, *, batch: bool) -> list[str]:
+    def _options(self, *, batch: bool, terminal: bool = False) -> list[str]:
         config = self._target.config_file
         settings = [
             f"BatchMode={'yes' if batch else 'no'}",
@@ -152,14 +177,15 @@ class OpenSshTransport(Transport):
             f"ServerAliveInterval={ALIVE_INTERVAL_S}",
             f"ServerAliveCountMax={ALIVE_COUNT}",
             # What a config may ask for an interactive login, and what would break a plain command.
-            "RequestTTY=no",
+            f"RequestTTY={'force' if terminal else 'no'}",
             "RemoteCommand=none",
             "PermitLocalCommand=no",
             "ClearAllForwardings=yes",
             "ForwardX11=no",
         ]
         options = [word for setting in settings for word in ("-o", setting)]
-        return [*(["-F", str(config)] if config else []), "-T", *options]
+        kind = "-tt" if terminal else "-T"
+        return [*(["-F", str(config)] if config else []), kind, *options]
 
     def _meaning(self, code: int, stderr: bytes, log: Path) -> int:
         """The far command's own return code; raises when it is ssh that failed."""

@@ -12,6 +12,7 @@ from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE
 from scratchflow.model.requests import Arguments, Export, Prune, Release, Restore
 
 SAMPLES: dict[str, Any] = {
+    "argv": ("sh", "-c", "true"),
     "older": "a",
     "snapshot": "a",
     "snapshots": ("a",),

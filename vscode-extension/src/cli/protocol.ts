@@ -6,6 +6,8 @@ export const CLI_VERSION = "0.1.0";
 export const VERBS = [
   "up",
   "status",
+  "run",
+  "shell",
   "attach",
   "open",
   "hop",
@@ -55,6 +57,11 @@ export interface Results {
   "attach": Attached;
   "session": SessionReady;
   "environment": EnvironmentReady;
+  "run": RunEnded;
+  "shell": RunEnded;
+  "run carrier": RunCarrier;
+  "run place": RunPlace;
+  "run detached": RunWindow;
   "up": UpAndRunning;
   "hop": Hopped;
   "open": EditorOpened;
@@ -639,6 +646,40 @@ export interface Restored {
   abandoned?: string | null;
   dry_run?: boolean;
   host?: string;
+}
+
+/**
+ * `run carrier`: what the login host runs before a command's words to run it on the node.
+ * With `quotes` the words go into one argument, for the login shell of the node.
+ */
+export interface RunCarrier {
+  job_id: number | null;
+  node: string;
+  argv: Array<string>;
+  terminal_argv: Array<string>;
+  quotes?: boolean;
+  shell?: Array<string>;
+}
+
+/** `run` and `shell`: how the command ended; with `--detach`, in which window it runs. */
+export interface RunEnded {
+  node: string;
+  job_id: number | null;
+  code?: number;
+  window?: RunWindow | null;
+}
+
+/** `run place`: the workspace on the node, and the file that sets the profile's environment there. */
+export interface RunPlace {
+  directory: string;
+  sourced?: string;
+}
+
+/** `run detached`: the window of our tmux session in which the command runs. */
+export interface RunWindow {
+  session: string;
+  window: string;
+  host: string;
 }
 
 /** `locate`: where the job has its scratch. */

@@ -1,0 +1,275 @@
+"""`run` and `shell`: a command on the node, with this terminal's input and output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import msgspec
+
+from scratchflow.cluster.command import command_environment
+from scratchflow.cluster.slurm.request import login_shell_argv
+from scratchflow.cluster.slurm.step_refused import is_refused
+from scratchflow.config.settings import Asked
+from scratchflow.config.warm_run import WarmRun, write_warm_run
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_here, is_login_host
+from scratchflow.model.errors import (
+    AllocationMissing,
+    EndedBySignal,
+    NodeSilent,
+    RunCut,
+    RunDirectoryMissing,
+    UsageInvalid,
+)
+from scratchflow.model.events import Emit
+from scratchflow.model.requests import NOTHING, Hold, RunDetached
+from scratchflow.model.results import RunCarrier, RunEnded, RunPlace, RunWindow
+from scratchflow.model.text import last_line
+from scratchflow.process.carried import Outcome, carry
+from scratchflow.process.far_words import (
+    Way,
+    followed_argv,
+    kill_argv,
+    replacing_argv,
+    terminal_argv,
+)
+from scratchflow.process.interrupted import Interrupted
+from scratchflow.reach.login import SharedLogin, share_login
+from scratchflow.report.question import question_open
+
+_REFUSED_S, _AGAIN_S = 20.0, 1.0
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to run; an empty command is the user's login shell."""
+
+    command: tuple[str, ...] = ()
+    cwd: str = ""
+    terminal: bool = False
+    detach: bool = False
+    take_node: bool = False
+
+
+def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
+    """Runs it in a step of the job until it ends. On the node itself it takes the place of this process."""
+    settings = caller.settings()
+    if is_here(settings, caller.environment) and not wanted.detach:
+        with cluster_of(settings, caller, emit) as cluster:
+            place = cluster.at_workspace("run place", NOTHING, RunPlace)
+        _become(place, wanted)
+    with _reached(caller, emit) as login, cluster_of(settings, caller, emit) as cluster:
+        found = _carrier(cluster, wanted)
+        place = cluster.at_workspace("run place", NOTHING, RunPlace, job_id=found.job_id)
+        if wanted.detach:
+            window = _leave(cluster, found, place, wanted)
+            return RunEnded(node=found.node, job_id=found.job_id, window=window)
+        with question_open(emit):  # the terminal is the command's now
+            code = _Foreground(cluster, login, found, place, wanted).code()
+    return RunEnded(node=found.node, job_id=found.job_id, code=code)
+
+
+def cut_error(outcome: Outcome, node: str, reason: str = "") -> RunCut:
+    """The error for a command that had started, and of whose end nothing was heard."""
+    as_what = f" as process group {outcome.group}" if outcome.group else ""
+    said = reason or "it ended before the command did"
+    return RunCut(node=node, reason=said, as_what=as_what)
+
+
+@contextmanager
+def _reached(caller: Caller, emit: Emit) -> Iterator[SharedLogin | None]:
+    """The shared connection to the login host; None where we are on it. Made first, so that agents ride it too."""
+    settings = caller.settings()
+    if is_login_host(settings, caller.environment):
+        yield None
+        return
+    with share_login(settings, caller.environment, emit, may_ask=caller.may_ask) as login:
+        yield login
+
+
+def _carrier(cluster: Cluster, wanted: Wanted) -> RunCarrier:
+    try:
+        return cluster.on_login("run carrier", NOTHING, RunCarrier)
+    except AllocationMissing:
+        if not wanted.take_node:
+            raise
+    from scratchflow.flows.up import up
+
+    wait_s = cluster.settings.profile.wait.seconds
+    up(cluster.caller, cluster.emit, Hold(wait_s=wait_s), run_editor=False)
+    return cluster.on_login("run carrier", NOTHING, RunCarrier)
+
+
+def _become(place: RunPlace, wanted: Wanted) -> None:
+    """The command in place of this process: its input, output, signals and exit code are the real ones."""
+    directory = os.path.join(place.directory, wanted.cwd)
+    if not os.path.isdir(directory):
+        raise RunDirectoryMissing(path=directory, node=os.uname().nodename)
+    words, sourced = _words(os.environ.get("SHELL") or "/bin/sh", place, wanted)
+    argv = replacing_argv(os.fsencode(directory), sourced, words)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the command would too
+    os.execvp(argv[0], argv)  # noqa: S606 - the point of it is that no shell reads the words
+
+
+def _words(shell: str, place: RunPlace, wanted: Wanted) -> tuple[list[bytes], bytes]:
+    """The command, and the file to source before it. A login shell sources it itself, after its own startup files."""
+    if wanted.command:
+        return [os.fsencode(word) for word in wanted.command], os.fsencode(place.sourced)
+    directory = os.path.join(place.directory, wanted.cwd)
+    return [os.fsencode(word) for word in login_shell_argv(shell, directory, place.sourced)], b""
+
+
+def _leave(cluster: Cluster, found: RunCarrier, place: RunPlace, wanted: Wanted) -> RunWindow:
+    directory = os.path.join(place.directory, wanted.cwd)
+    words, sourced = _words(found.shell[0], place, wanted)
+    argv = terminal_argv(os.fsencode(directory), sourced, words)
+    name = os.path.basename(wanted.command[0]) if wanted.command else "shell"
+    program = "".join(letter for letter in name if letter.isascii() and letter.isalnum())[:20]
+    request = RunDetached(argv=tuple(argv), program=program or "run")
+    return cluster.on_login("run detached", request, RunWindow)
+
+
+class _Foreground:
+    """One command with our stdin, stdout and stderr."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        login: SharedLogin | None,
+        found: RunCarrier,
+        place: RunPlace,
+        wanted: Wanted,
+    ) -> None:
+        self._cluster, self._login, self._found = cluster, login, found
+        self._place, self._wanted = place, wanted
+        self._directory = os.path.join(place.directory, wanted.cwd)
+        self._words, self._sourced = _words(found.shell[0], place, wanted)
+        environment = cluster.caller.environment
+        self._environment = command_environment(environment) if login is None else environment
+
+    def code(self) -> int:
+        """The exit code of the command."""
+        if self._wanted.terminal:
+            return self._in_terminal()
+        outcome = self._followed()
+        until = time.monotonic() + _REFUSED_S
+        while not outcome.started and is_refused(_text(outcome)) and time.monotonic() < until:
+            time.sleep(_AGAIN_S)
+            outcome = self._followed()
+        return self._meaning(outcome)
+
+    def _way(self, *, terminal: bool = False) -> Way:
+        found, login = self._found, self._login
+        outer = login.argv(terminal=terminal) if login else []
+        carrier = found.terminal_argv if terminal else found.argv
+        return Way(outer, carrier, quotes=found.quotes)
+
+    def _followed(self) -> Outcome:
+        way = self._way()
+        token = os.urandom(16).hex()
+        argv = followed_argv(token, os.fsencode(self._directory), self._sourced, self._words)
+        return carry(
+            way.argv(argv),
+            token,
+            kill=lambda group, name: way.argv(kill_argv(group, name)),
+            environment=self._environment,
+            on_start=lambda: self._note(way),
+        )
+
+    def _note(self, way: Way) -> None:
+        """The next `run` may take the same way without asking."""
+        settings, job_id = self._cluster.settings, self._found.job_id
+        # Flags that the quick way does not read; and ssh to the node would not notice that the job has ended.
+        if self._cluster.caller.asked != Asked() or self._found.quotes:
+            return
+        warm = WarmRun(
+            config=str(settings.path),
+            shared=self._login.shared_path if self._login else "",
+            node=self._found.node,
+            job_id=str(job_id),
+            directory=self._place.directory,
+            sourced=self._place.sourced,
+            outer=way.outer,
+            carrier=way.carrier,
+            quotes=way.quotes,
+        )
+        write_warm_run(warm, self._cluster.caller.environment)
+
+    def _meaning(self, outcome: Outcome) -> int:
+        node, job_id = self._found.node, self._found.job_id
+        if outcome.no_directory:
+            raise RunDirectoryMissing(path=self._directory, node=node)
+        if outcome.code is not None:
+            return outcome.code
+        if outcome.signals:
+            killed = outcome.started and len(outcome.signals) > 2
+            raise EndedBySignal(signal.SIGKILL if killed else outcome.signals[-1])
+        if outcome.started:
+            raise cut_error(outcome, node, self._why_cut())
+        # What Slurm says of the job is the better reason, when it has ended meanwhile.
+        self._cluster.on_login("run carrier", NOTHING, RunCarrier)
+        reason = _text(outcome) or f"exit code {outcome.carrier_code}"
+        raise NodeSilent(node=node, job_id=job_id, reason=reason)
+
+    def _why_cut(self) -> str:
+        try:
+            now = self._cluster.on_login("run carrier", NOTHING, RunCarrier)
+        except AllocationMissing:
+            return f"job {self._found.job_id} has ended"
+        same = now.job_id == self._found.job_id
+        return "" if same else f"job {self._found.job_id} has ended"
+
+    def _in_terminal(self) -> int:
+        argv = self._way(terminal=True).argv(
+            terminal_argv(os.fsencode(self._directory), self._sourced, self._words)
+        )
+        with _terminal_restored():
+            if self._login is not None:
+                return self._login.terminal_code(self._call(argv))
+            if not os.isatty(0):
+                problem = "`--pty` needs a terminal on the login host"
+                raise UsageInvalid(problem=problem, command="scratchflow run")
+            return self._call(argv)
+
+    def _call(self, argv: list[str]) -> int:
+        """Runs it in our own process group: the terminal is its own."""
+        with subprocess.Popen(argv, env=self._environment) as process:
+            try:
+                code = process.wait()
+            except Interrupted:
+                # Its terminal goes with it, and the far shell is hung up.
+                process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_AGAIN_S)
+                process.kill()
+                raise
+        return code if code >= 0 else 128 - code
+
+
+@contextmanager
+def _terminal_restored() -> Iterator[None]:
+    """However it ends, the terminal is as it was."""
+    import termios
+
+    try:
+        before = termios.tcgetattr(0)
+    except termios.error:  # stdin is none
+        yield
+        return
+    try:
+        yield
+    finally:
+        ignored = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        with suppress(termios.error):
+            termios.tcsetattr(0, termios.TCSADRAIN, before)
+        signal.signal(signal.SIGTTOU, ignored)
+
+
+def _text(outcome: Outcome) -> str:
+    return last_line(outcome.noise)

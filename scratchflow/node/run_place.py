@@ -1,0 +1,30 @@
+"""`run place`, on the node: where a command of `run` and `shell` starts, and with which environment."""
+
+from __future__ import annotations
+
+from scratchflow.model.errors import WorkspaceMissing
+from scratchflow.model.profile import EnvironmentOptions
+from scratchflow.model.requests import NOTHING, Nothing
+from scratchflow.model.results import RunPlace
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+
+
+def run_place(here: NodeContext, notify: Notifier, _: Nothing) -> RunPlace:
+    """The workspace; WorkspaceMissing when it is not there."""
+    path = here.workspace.path
+    if not path.is_dir():
+        raise WorkspaceMissing(path=path)
+    return RunPlace(directory=str(path), sourced=environment_file(here, notify))
+
+
+def environment_file(here: NodeContext, notify: Notifier) -> str:
+    """The file that a shell on this node sources to get the profile's environment; empty for none.
+
+    This is the one place where `run`, `shell` and `run --detach` get it from. A layer that fails is an error.
+    """
+    if here.profile.environment == EnvironmentOptions():
+        return ""
+    from scratchflow.node.environment.shell import prepare_shell
+
+    return prepare_shell(here, notify, NOTHING).file

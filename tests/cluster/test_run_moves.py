@@ -1,0 +1,39 @@
+"""`run` while nodes come and go."""
+
+from __future__ import annotations
+
+from tests.cluster.laptop import Laptop
+from tests.cluster.test_run import run, way_file
+
+
+def test_without_a_node_it_refuses_and_up_takes_one(laptop: Laptop) -> None:
+    assert run(laptop, "--", "true").returncode == 25
+    done = run(laptop, "--up", "--", "hostname")
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"node-")
+
+
+def test_after_a_move_it_runs_on_the_new_node(laptop: Laptop) -> None:
+    """The way that is known leads into a job that has ended."""
+    laptop.data("up", "--node", "1")
+    assert run(laptop, "--", "hostname").stdout == b"node-1\n"
+    known = way_file(laptop).read_bytes()
+    laptop.data("hop", "--node", "2")
+    assert way_file(laptop).read_bytes() == known
+    done = run(laptop, "--", "hostname", stdin=b"kept")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"node-2\n", b"")
+
+
+def test_it_has_the_profiles_environment_and_a_change_counts_at_once(laptop: Laptop) -> None:
+    laptop.data("up", "--node", "1")
+    laptop.data("config", "set", "environment.prologue", 'export GREETING="a  b\'s $((40+2))"')
+    for _ in range(2):
+        done = run(laptop, "--", "printenv", "GREETING", "SLURM_JOB_ID")
+        assert (done.returncode, done.stdout.splitlines()[0]) == (0, b"a  b's 42")
+    assert way_file(laptop).exists()
+    laptop.data("config", "set", "environment.prologue", "echo no such layer >&2; false")
+    failed = run(laptop, "--", "echo", "ran")
+    assert (failed.returncode, failed.stdout) == (40, b"")
+    assert b"no such layer" in failed.stderr
+    laptop.data("config", "unset", "environment.prologue")
+    assert run(laptop, "--", "printenv", "GREETING").returncode == 1

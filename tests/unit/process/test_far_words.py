@@ -1,0 +1,79 @@
+"""Words reach the command as they are, whichever login shell they pass through."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scratchflow.process.far_words import (
+    Way,
+    followed_argv,
+    packed,
+    replacing_argv,
+    terminal_argv,
+)
+
+WORDS = [
+    b"a b",
+    b"new\nline\n",
+    b"q'\"`x",
+    b"$HOME $(id)",
+    b"*",
+    b"-n",
+    b"--",
+    b"",
+    b"back\\slash\\\\0101",
+    b"!! \xff\xfe %s %%",
+    b",.",
+    b"\t;&|<>~#",
+]
+SHELLS = [shell for shell in ("sh", "dash", "bash", "zsh", "fish", "tcsh") if shutil.which(shell)]
+SHOW = [b"printf", b"%s\\0", *WORDS]
+
+
+def parts(output: bytes) -> list[bytes]:
+    return output.split(b"\0")[:-1]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("quotes", [False, True])
+def test_every_word_passes_every_login_shell(tmp_path: Path, shell: str, *, quotes: bool) -> None:
+    """As ssh does it: one string for `SHELL -c`, twice with `quotes`."""
+    carrier = [shell, "-c"] if quotes else ["env"]
+    way = Way([shell, "-c"], carrier, quotes=quotes)
+    argv = way.argv(terminal_argv(os.fsencode(tmp_path), b"", SHOW))
+    done = subprocess.run(argv, capture_output=True, check=True)
+    assert parts(done.stdout) == WORDS
+
+
+def test_plain_words_stay_readable() -> None:
+    assert packed(b"src/main.py") == ".src/main.py"
+    assert packed(b"a b") == ",a\\0040b"
+
+
+@pytest.mark.parametrize("make", [terminal_argv, replacing_argv])
+def test_directory_environment_and_code_are_as_asked(tmp_path: Path, make: object) -> None:
+    assert callable(make)
+    place = tmp_path / "it's a 'place'"
+    place.mkdir()
+    sourced = place / "set it"
+    sourced.write_text("export GREETING='hello there'\n")
+    command = [b"sh", b"-c", b'pwd; echo "$GREETING"; exit 7']
+    argv = make(os.fsencode(place), os.fsencode(sourced), command)
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (7, f"{place}\nhello there\n")
+
+
+def test_a_word_of_the_shell_is_no_command(tmp_path: Path) -> None:
+    argv = terminal_argv(os.fsencode(tmp_path), b"", [b"exit", b"3"])
+    assert subprocess.run(argv, capture_output=True, check=False).returncode == 127
+
+
+def test_a_missing_directory_starts_nothing(tmp_path: Path) -> None:
+    argv = followed_argv("token", os.fsencode(tmp_path / "none"), b"", [b"echo", b"ran"])
+    done = subprocess.run(argv, capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == (b"", b"\x01token nodir 0\n")
