@@ -30,7 +30,7 @@ class Cluster:
         self._home = directory / "home"
 
     @property
-    def _environment(self) -> Mapping[str, str]:
+    def environment(self) -> Mapping[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
         return {**kept, "HOME": str(self._home), "MC_STATE": str(self._state)}
 
@@ -50,7 +50,7 @@ class Cluster:
         """Runs a command on the laptop; what it said, on both ways."""
         done = subprocess.run(
             argv,
-            env=self._environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
