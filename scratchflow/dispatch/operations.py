@@ -91,12 +91,16 @@ ON_NODE = {
     "snapshots unkeep": OnNode(
         requests.Mark, "scratchflow.node.retention:unkeep_snapshots", needs_scratch=False
     ),
-    "snapshots export": OnNode(requests.Export, "scratchflow.node.transfer:requested_export"),
+    "snapshots export": OnNode(
+        requests.Export, "scratchflow.node.transfer.transfer:requested_export"
+    ),
     "snapshots send": OnNode(
-        requests.Send, "scratchflow.node.send:send_snapshot", needs_scratch=False
+        requests.Send, "scratchflow.node.transfer.send:send_snapshot", needs_scratch=False
     ),
     "snapshots newer": OnNode(requests.Newer, "scratchflow.node.restore.unsaved:find_newer"),
-    "snapshots import": OnNode(requests.Import, "scratchflow.node.transfer:requested_import"),
+    "snapshots import": OnNode(
+        requests.Import, "scratchflow.node.transfer.transfer:requested_import"
+    ),
 }
 
 ON_LOGIN = {
@@ -105,12 +109,12 @@ ON_LOGIN = {
     "check": OnLogin(requests.Look, "scratchflow.login.check:check_login"),
     "hold": OnLogin(requests.Hold, "scratchflow.login.hold:hold_node"),
     "release": OnLogin(requests.Release, "scratchflow.login.release:release_node"),
-    "look": OnLogin(requests.Nothing, "scratchflow.login.status:look"),
-    "watch": OnLogin(requests.Watch, "scratchflow.login.watch:watch"),
+    "look": OnLogin(requests.Nothing, "scratchflow.login.status.status:look"),
+    "watch": OnLogin(requests.Watch, "scratchflow.login.status.watch:watch"),
     "session": OnLogin(requests.Session, "scratchflow.login.session:ready_session"),
     "run carrier": OnLogin(requests.Nothing, "scratchflow.login.run:carrier"),
     "run detached": OnLogin(requests.RunDetached, "scratchflow.login.run:run_detached"),
-    "jobs open": OnLogin(requests.OpenJobs, "scratchflow.login.status_jobs:open_jobs"),
+    "jobs open": OnLogin(requests.OpenJobs, "scratchflow.login.status.jobs:open_jobs"),
     "autobackup on": OnLogin(requests.SwitchOn, "scratchflow.login.autobackup:switch_on"),
     "autobackup off": OnLogin(requests.DryRun, "scratchflow.login.autobackup:switch_off"),
     "autobackup status": OnLogin(requests.Nothing, "scratchflow.login.autobackup:show"),

@@ -161,7 +161,7 @@ def export_here(caller: Caller, request: Export, file: str, emit: Emit) -> Snaps
         if not isinstance(exported, SnapshotExported):
             raise TypeError(type(exported))
         return exported
-    from scratchflow.node.transfer import free_path, new_file
+    from scratchflow.node.transfer.transfer import free_path, new_file
 
     target = free_path(path)
     with cluster_of(settings, caller, emit) as cluster:

@@ -27,7 +27,7 @@ from scratchflow.cluster.slurm.lasting_step import (
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.login.host import LoginHost
-from scratchflow.login.status_store import Now, autobackup_shown
+from scratchflow.login.status.store import Now, autobackup_shown
 from scratchflow.model.allocation import HELD, RunningAllocation, ThisMachine
 from scratchflow.model.errors import (
     AllocationMissing,

@@ -23,8 +23,8 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot.manifest import plain_manifest
-from scratchflow.node.transfer import refuse_holes
-from scratchflow.node.transfer_roots import landing_of_own
+from scratchflow.node.transfer.roots import landing_of_own
+from scratchflow.node.transfer.transfer import refuse_holes
 from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.commit.reserve import ensure_reserve

@@ -65,7 +65,7 @@ def find_source(
     """What the wish means. A scan of the workspace is begun already if only a difference is needed."""
     if options.source is not None:
         # Imported when a file is named: it brings all that writing archives needs.
-        from scratchflow.node.transfer import opened_file
+        from scratchflow.node.transfer.transfer import opened_file
 
         with opened_file(context, notify, options.source, dry_run=options.dry_run) as (
             archive,

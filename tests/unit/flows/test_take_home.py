@@ -17,7 +17,7 @@ from scratchflow.model.errors import FileFailed, StreamBroken, TargetFull
 from scratchflow.model.events import Data, Event, Progress
 from scratchflow.model.requests import Send
 from scratchflow.model.results import SnapshotSent
-from scratchflow.node.transfer import new_file
+from scratchflow.node.transfer.transfer import new_file
 
 SENT = SnapshotSent(snapshot="s", files=1, bytes=1, written_files=1, written_bytes=1)
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.unit.conftest import Desk
-from tests.unit.login.test_status import NODE, Login
+from tests.unit.login.status.test_status import NODE, Login
 
 
 @pytest.fixture

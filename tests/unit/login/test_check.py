@@ -20,7 +20,7 @@ from scratchflow.node.context import node_context
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.testing.slurm import FakeSlurm
-from tests.unit.login.test_status import NODE, Login
+from tests.unit.login.status.test_status import NODE, Login
 
 
 def test_doctor_says_that_a_deleted_workspace_is_amiss(login: Login) -> None:

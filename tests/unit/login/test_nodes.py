@@ -14,7 +14,7 @@ from scratchflow.model.requests import NOTHING
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes, record_node
 from scratchflow.testing.slurm import FakeSlurm
-from tests.unit.login.test_status import NODE, Login
+from tests.unit.login.status.test_status import NODE, Login
 
 
 @pytest.fixture

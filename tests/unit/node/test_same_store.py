@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from scratchflow.cli.snapshots import _verified
-from scratchflow.login import status
 from scratchflow.login.host import LoginHost
+from scratchflow.login.status import status
 from scratchflow.model.errors import StoreNotShared, StoreReplaced
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.directory import STORE_NAME

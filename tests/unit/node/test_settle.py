@@ -14,7 +14,7 @@ from scratchflow.node.settle import settle
 from scratchflow.store.catalogue import newer_elsewhere, read_catalogue
 from scratchflow.workspace.notes import Restoring, begin_restoring
 from tests.unit.conftest import Desk
-from tests.unit.login.test_status import Login
+from tests.unit.login.status.test_status import Login
 
 
 def in_job(desk: Desk, job_id: int, node: str = "node-1", name: str = "") -> Desk:

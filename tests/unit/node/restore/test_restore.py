@@ -28,7 +28,7 @@ from scratchflow.node.history import (
 from scratchflow.node.restore import source as restore_source
 from scratchflow.node.restore import steps as restore_steps
 from scratchflow.node.snapshot import plan as snapshot_plan
-from scratchflow.node.transfer import export_snapshot, import_snapshot
+from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
 from scratchflow.workspace.notes import Restoring, begin_restoring, read_base, read_restoring
 from tests.unit.conftest import Desk, make_desk, pack_plainly, unpack_plainly
 

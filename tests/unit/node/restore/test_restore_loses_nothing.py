@@ -23,7 +23,7 @@ from scratchflow.model.errors import (
     WorkspaceIsLink,
 )
 from scratchflow.node.context import node_context
-from scratchflow.node.transfer import export_snapshot, import_snapshot
+from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
 from scratchflow.workspace.lock import alone_with
 from scratchflow.workspace.notes import read_restoring
 from tests.unit.conftest import Desk, make_desk, pack_plainly

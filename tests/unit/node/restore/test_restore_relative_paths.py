@@ -10,7 +10,7 @@ from scratchflow.model.errors import PathMissing
 from scratchflow.model.requests import Export, Restore, Show
 from scratchflow.node.history import show_snapshot
 from scratchflow.node.restore.restore import requested_restore
-from scratchflow.node.transfer import requested_export
+from scratchflow.node.transfer.transfer import requested_export
 from tests.unit.conftest import Desk
 
 

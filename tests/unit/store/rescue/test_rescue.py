@@ -21,7 +21,16 @@ from scratchflow.archive.tree.names import PackedNames
 from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
-from tests.unit.node.test_transfer import ALSO, _made, _put_index, _step, fill, settle, steps, tree
+from tests.unit.node.transfer.test_transfer import (
+    ALSO,
+    _made,
+    _put_index,
+    _step,
+    fill,
+    settle,
+    steps,
+    tree,
+)
 
 Rescue = Callable[..., "subprocess.CompletedProcess[str]"]
 

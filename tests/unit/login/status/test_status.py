@@ -8,8 +8,8 @@ import time
 import msgspec
 import pytest
 
-from scratchflow.login import status as looking
 from scratchflow.login.host import LoginHost
+from scratchflow.login.status import status as looking
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results import StatusShown
 from scratchflow.model.times import iso_time

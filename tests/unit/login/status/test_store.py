@@ -20,7 +20,7 @@ from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.known import note_store
 from scratchflow.store.nodes import read_nodes, record_node
 from scratchflow.testing.store import make_id
-from tests.unit.login.test_status import Login
+from tests.unit.login.status.test_status import Login
 
 
 def test_the_auto_backup_of_one_machine_is_on_without_a_session(login: Login) -> None:

@@ -15,7 +15,7 @@ from scratchflow.model.errors import PathMissing, SnapshotDamaged
 from scratchflow.model.events import Data
 from scratchflow.model.requests import Send
 from scratchflow.model.results import SnapshotSent
-from scratchflow.node.send import send_snapshot
+from scratchflow.node.transfer.send import send_snapshot
 from tests.odd_tree import make_odd_tree, tree_digest
 from tests.unit.conftest import Desk
 

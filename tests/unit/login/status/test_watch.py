@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.login import watch as module
 from scratchflow.login.host import LoginHost
+from scratchflow.login.status import watch as module
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.model.events import Event, Status
 from scratchflow.model.requests import Watch
 from scratchflow.model.results import StatusShown
-from tests.unit.login.test_status import Login
+from tests.unit.login.status.test_status import Login
 
 
 class Over(Exception):

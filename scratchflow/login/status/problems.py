@@ -9,7 +9,7 @@ from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.slurm.states import CAUSE_TEXTS
 from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
-from scratchflow.login.status_store import is_here
+from scratchflow.login.status.store import is_here
 from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors import LatestUnreadable
 from scratchflow.model.results import (

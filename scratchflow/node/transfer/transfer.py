@@ -42,7 +42,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot.manifest import plain_manifest
-from scratchflow.node.transfer_roots import Landing, landing_of_foreign, landing_of_own
+from scratchflow.node.transfer.roots import Landing, landing_of_foreign, landing_of_own
 from scratchflow.store.catalogue import fresh_id, read_catalogue
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import StoreDirectory, find_place

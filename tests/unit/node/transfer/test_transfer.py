@@ -25,7 +25,7 @@ from scratchflow.cli import snapshots as cli
 from scratchflow.model.ages import short_id
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
 from scratchflow.node.history import verify_snapshots
-from scratchflow.node.transfer import export_snapshot, import_snapshot
+from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
 from scratchflow.store.catalogue import read_catalogue
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.conftest import Desk, make_desk
-from tests.unit.login.test_status import Login
+from tests.unit.login.status.test_status import Login
 
 ALSO = '[profiles.test.backup]\nalso = ["data"]\n'
 

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from scratchflow.login.host import LoginHost
-from scratchflow.login.status import look
+from scratchflow.login.status.status import look
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.model.events import Status
 from scratchflow.model.requests import Watch

@@ -6,7 +6,8 @@ import msgspec
 
 from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
-from scratchflow.login.problems import (
+from scratchflow.login.status.jobs import allocation_shown, newest_of, profile_jobs
+from scratchflow.login.status.problems import (
     forgotten_jobs,
     half_restored,
     job_problems,
@@ -19,8 +20,7 @@ from scratchflow.login.problems import (
     workspace_behind,
     workspace_gone,
 )
-from scratchflow.login.status_jobs import allocation_shown, newest_of, profile_jobs
-from scratchflow.login.status_store import (
+from scratchflow.login.status.store import (
     Now,
     autobackup_shown,
     half_restored_from,
@@ -28,7 +28,7 @@ from scratchflow.login.status_store import (
     snapshots_shown,
     workspace_shown,
 )
-from scratchflow.login.store_problems import store_problems
+from scratchflow.login.status.store_problems import store_problems
 from scratchflow.model.allocation import Allocation, ThisMachine
 from scratchflow.model.errors import ScratchflowError, TmuxFailed
 from scratchflow.model.requests import NOTHING, Nothing

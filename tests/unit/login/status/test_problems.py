@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from scratchflow.login.problems import half_restored, job_problems, lost_session
+from scratchflow.login.status.problems import half_restored, job_problems, lost_session
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results import AutobackupShown, SessionShown
 from scratchflow.store.heartbeats import Pulses
-from tests.unit.login.test_status import Login
+from tests.unit.login.status.test_status import Login
 
 
 def test_a_manifest_that_cannot_be_read_is_shown_also_when_it_is_not_the_newest(

@@ -8,11 +8,11 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.login import host
 from scratchflow.login.host import LoginHost
-from scratchflow.login.status_jobs import allocation_shown, newest_of, open_jobs, profile_jobs
+from scratchflow.login.status.jobs import allocation_shown, newest_of, open_jobs, profile_jobs
 from scratchflow.model.allocation import Allocation, AllocationState
 from scratchflow.model.requests import OpenJobs
 from scratchflow.testing.slurm import FakeSlurm
-from tests.unit.login.test_status import Login
+from tests.unit.login.status.test_status import Login
 
 
 def job(number: int, state: AllocationState, end_time: int | None = None) -> Allocation:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scratchflow.archive.foreign.member_tree import MemberTree, Stored
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import REGULAR
-from scratchflow.node.transfer_roots import Landing, landing_of_foreign, landing_of_own
+from scratchflow.node.transfer.roots import Landing, landing_of_foreign, landing_of_own
 from scratchflow.workspace.workspace import Workspace
 
 HERE = Workspace(Path("/scratch/u"), "work", also=("env",))

@@ -1,0 +1,1 @@
+"""Snapshots leave and come: archives that other programs read, and files sent to the laptop."""
