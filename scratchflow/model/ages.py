@@ -19,7 +19,7 @@ SHORT_LENGTH = 6
 _ALONE = r"(?<![\w./:-])%s(?!\.?[\w/-])"
 _ID_IN_TEXT = _ALONE % r"\d{8}T\d{6}Z-([0-9a-f]{6})"
 _COMMAND_IN_TEXT = (
-    r"`scratchflow ((?:--set \S+ )*(?:up|status|open|hop|clear|create|backup|restore|autobackup|snapshots|allocate|nodes|attach"
+    r"`scratchflow ((?:--set \S+ )*(?:up|status|open|hop|clear|create|backup|restore|autobackup|snapshots|allocate|nodes|attach|run|shell"
     r"|setup|doctor|config (?:show|get|set|unset))\b[^`]*)`"
 )
 _TIME_IN_TEXT = _ALONE % r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
