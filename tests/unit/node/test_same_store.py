@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,9 @@ from scratchflow.cli.snapshots import _verified
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status import status
 from scratchflow.model.errors import StoreNotShared, StoreReplaced
+from scratchflow.model.requests import SaveNode
 from scratchflow.node.history import verify_snapshots
+from scratchflow.node.save_node import save_node
 from scratchflow.store.directory import STORE_NAME
 from scratchflow.workspace.notes import Base
 from tests.unit.conftest import Desk
@@ -191,8 +194,13 @@ def test_verify_of_another_store_checks_it_and_says_so(desk: Desk) -> None:
 def test_a_workspace_that_was_moved_away_holds_nothing_back(desk: Desk) -> None:
     desk.backup()
     another_store(desk)
-    with pytest.raises(StoreReplaced):
+    with pytest.raises(StoreReplaced) as caught:
         desk.backup()
-    desk.work.rename(desk.work.with_name("work.mine"))
+    source, target = re.findall(r"`mv (\S+) (\S+)`", caught.value.shown_hint)[0]
+    desk.write("work/unsaved")
+    Path(source).rename(target)
     desk.restore()
     assert (desk.work / "file").is_file()
+    # What a hint tells to make is known to whoever gives the node back.
+    saved = save_node(desk.context, desk.notify, SaveNode())
+    assert any(Path(target).name in path for path in saved.unsaved_paths)
