@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from scratchflow import __version__
-from scratchflow.model.errors import RequestRefused
+from scratchflow.model.errors import RequestRefused, UsageInvalid
 from scratchflow.model.events import PROTOCOL_VERSION
 from scratchflow.model.profile import NAME_PATTERN
 from scratchflow.model.requests import Arguments, StoreSeen
@@ -83,7 +83,8 @@ def encode(request: Request) -> bytes:
     try:
         line = msgspec.json.encode(request) + b"\n"
     except UnicodeEncodeError:
-        raise RequestRefused(reason="a path in it is not UTF-8") from None
+        problem = "a name that is not UTF-8 cannot be sent to the cluster; a glob with `?` for each such byte can"
+        raise UsageInvalid(problem=problem, command="scratchflow") from None
     if len(line) > MAX_REQUEST_BYTES:
         raise RequestRefused(reason="the request is larger than 1 MiB")
     return line

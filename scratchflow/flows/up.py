@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.allocate import allocate_on, session_here
 from scratchflow.flows.open import opened
 from scratchflow.flows.status import seen_on
+from scratchflow.model.errors import EndedBySignal, StoreLost, error_from_agent
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import Hold, Settle, SwitchOn
 from scratchflow.model.results import (
@@ -17,6 +21,7 @@ from scratchflow.model.results import (
     StatusShown,
     UpAndRunning,
 )
+from scratchflow.process.interrupted import Interrupted
 
 
 def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndRunning:
@@ -24,15 +29,18 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
     settings = caller.settings()
     with cluster_of(settings, caller, emit) as cluster:
         seen = seen_on(cluster)
+        _require_store(seen)
         allocated = _node(cluster, seen, request)
         if request.dry_run:
             return _foretold(cluster, seen, allocated)
-        emit(Progress(phase="the workspace"))
-        # Of this job: another laptop that starts at the same moment may hold a younger one for a second.
-        taken = allocated.job_id if allocated else None
-        settled = cluster.at_workspace("settle", Settle(), Settled, job_id=taken)
-        _say(settled, emit)
-        autobackup = cluster.on_login("autobackup on", SwitchOn(job_id=taken), AutobackupSwitched)
+        with _told_that_the_node_stays(_held(seen, allocated)[0]):
+            emit(Progress(phase="the workspace"))
+            # Of this job: another laptop that starts at the same moment may hold a younger one for a second.
+            taken = allocated.job_id if allocated else None
+            settled = cluster.at_workspace("settle", Settle(), Settled, job_id=taken)
+            _say(settled, emit)
+            switch = SwitchOn(job_id=taken)
+            autobackup = cluster.on_login("autobackup on", switch, AutobackupSwitched)
     editor = opened(settings, settled.path, caller.environment, run=run_editor)
     node, job_id, end_time = _held(seen, allocated)
     return UpAndRunning(
@@ -46,6 +54,29 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         changed=allocated is not None or settled.action != "nothing" or autobackup.changed,
         reused=allocated is None or allocated.reused,
     )
+
+
+def _require_store(seen: StatusShown) -> None:
+    """The refusal that would come later anyway, before a node is taken for nothing."""
+    for problem in seen.problems:
+        if problem.name == StoreLost.code:
+            raise error_from_agent(
+                problem.name,
+                problem.detail,
+                problem.fix,
+                retryable=StoreLost.retryable,
+                exit_code=StoreLost.exit_code,
+            )
+
+
+@contextmanager
+def _told_that_the_node_stays(node: str | None) -> Iterator[None]:
+    """Ctrl-C in here leaves the node ours: whoever pressed it should know."""
+    try:
+        yield
+    except Interrupted as interrupted:
+        told = f"`{node}` stays ours: `scratchflow up` goes on, `scratchflow clear` gives it back."
+        raise EndedBySignal(interrupted.signum, told if node else "") from interrupted
 
 
 def foretold_with_set_up(planned: ClusterSetUp) -> UpAndRunning:

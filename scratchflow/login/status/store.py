@@ -87,7 +87,8 @@ def _workspace_seen(
     if record is not None and record.goes_with_job and not (held and record.job_id == held.job_id):
         record = None
     heartbeat = current(place, node, held.job_id, held.name) if held and node else None
-    if heartbeat is not None and heartbeat.workspace_exists is False:
+    is_gone = heartbeat is not None and heartbeat.workspace_exists is False
+    if heartbeat is not None and is_gone and not _was_noted_since(heartbeat, record):
         return WorkspaceShown(path=path, exists=False, base_snapshot=None, seen_time=heartbeat.time)
     if record is None:
         exists_there = heartbeat.workspace_exists if heartbeat else None
@@ -99,6 +100,13 @@ def _workspace_seen(
     return WorkspaceShown(
         path=path, exists=exists_now, base_snapshot=record.snapshot, seen_time=seen
     )
+
+
+def _was_noted_since(heartbeat: Heartbeat, record: NodeRecord | None) -> bool:
+    """Whether a backup or restore of the same job has seen the workspace after the auto-backup's last look."""
+    if record is None or not record.is_of(heartbeat.job_id, heartbeat.job_name):
+        return False
+    return record.time > heartbeat.time
 
 
 def half_restored_from(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 from scratchflow.flows import up as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.up import up
+from scratchflow.model.errors import EndedBySignal, StoreLost
 from scratchflow.model.events import Log, Warned
 from scratchflow.model.requests import Hold, SwitchOn
 from scratchflow.model.results import Allocated, AutobackupSwitched, Settled, UpAndRunning
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from tests.unit.flows.told import ToldCluster, give, job, seen
@@ -133,3 +136,23 @@ def test_what_follows_is_done_on_the_node_that_was_taken_not_on_a_younger_one(
         ("settle", NEW.job_id)
     ]
     assert ("autobackup on", SwitchOn(job_id=NEW.job_id), None) in desk.cluster.asked
+
+
+def test_with_the_store_away_no_node_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, monkeypatch, look=seen(None, "store.lost"))
+    with pytest.raises(StoreLost) as caught:
+        desk.up()
+    assert (caught.value.exit_code, desk.taken) == (10, [])
+
+
+def test_after_ctrl_c_it_says_that_the_node_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: object) -> None:
+        raise Interrupted(signal.SIGINT)
+
+    desk = Desk(tmp_path, monkeypatch, look=seen(None), settle=interrupted)
+    with pytest.raises(EndedBySignal, match="`node-9` stays ours: `scratchflow up` goes on"):
+        desk.up()

@@ -42,6 +42,14 @@ def test_a_workspace_that_was_deleted_on_the_node_is_said_to_be_gone(held: Login
     assert "from snapshot" not in "\n".join(shown(seen))
 
 
+def test_a_workspace_that_came_back_since_the_last_look_is_there(held: Login) -> None:
+    held.beat(seconds_ago=20, workspace_exists=False)
+    record = read_nodes(held.place)[0]
+    back = msgspec.structs.replace(record, job_id=7, time=iso_time(time.time()) or "")
+    record_node(held.place, back)
+    assert (held.look().workspace.exists, held.problems()) == (True, [])
+
+
 def test_without_an_auto_backup_the_record_says_how_old_it_is(held: Login) -> None:
     assert held.look().workspace.seen_time is not None
 
