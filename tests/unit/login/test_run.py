@@ -68,7 +68,7 @@ def test_a_detached_command_gets_a_window_of_our_session(
 ) -> None:
     monkeypatch.setattr(host.LoginHost, "tmux", tmux)
     tmux.ensure("here", "work", ["sleep", "1000"])
-    command = [b"sh", b"-c", b"echo 'a  b;' > said; sleep 1000"]
+    command = [b"sh", b"-c", b"echo 'a  b;' > said; sleep 5"]
     argv = tuple(terminal_argv(os.fsencode(tmp_path), b"", command))
     login = login_host(tmp_path, "here")
     windows = [run_detached(login, RunDetached(argv=argv, program="sh")) for _ in range(2)]
