@@ -41,7 +41,7 @@ def test_a_failing_layer_gives_exit_code_40_with_its_words(
     assert name in error.fields["name"]
     assert words in error.fields["words"]
     assert "Welcome" not in str(error)
-    assert "scratchflow-" not in error.fields["words"]
+    assert "/script" not in error.fields["words"]  # the file that bash ran
     assert error.shown_hint
 
 
