@@ -71,8 +71,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("snapshots show latest work/src", "a directory in it"),
     ),
     "snapshots diff": (
-        ("snapshots diff 20261115T093000Z-3f2a9c", "since that one"),
-        ("snapshots diff 20261115T093000Z-3f2a9c latest", "the same"),
+        ("snapshots diff yesterday", "from yesterday to the workspace now"),
+        ("snapshots diff yesterday latest", "to the newest snapshot"),
     ),
     "snapshots verify": (
         ("snapshots verify", "all of them"),

@@ -8,7 +8,7 @@ from scratchflow.cli.up import autobackup_line, other_ways
 from scratchflow.cli.verbs import parse
 from scratchflow.model.results import AutobackupSwitched, EditorOpened, Settled, UpAndRunning
 
-SHELL = "for a shell:  `scratchflow attach`, or `ssh compile_machine`"
+SHELL = "for a shell:  `scratchflow shell`, or `ssh compile_machine`"
 BRING = "bring files:  `scratchflow create --from laptop:DIR`"
 
 
