@@ -71,8 +71,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("snapshots show latest work/src", "a directory in it"),
     ),
     "snapshots diff": (
-        ("snapshots diff yesterday", "from yesterday to the workspace now"),
-        ("snapshots diff yesterday latest", "to the newest snapshot"),
+        ("snapshots diff yesterday", "against the workspace now"),
+        ("snapshots diff yesterday latest", "against the newest one"),
     ),
     "snapshots verify": (
         ("snapshots verify", "all of them"),
