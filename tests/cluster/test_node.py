@@ -28,7 +28,7 @@ def test_the_alias_leads_to_the_node_that_slurm_gave_and_is_parked_after(
     began = time.monotonic()
     refused = laptop.ssh("hostname")
     assert refused.returncode == 255
-    assert "there is no allocation. Run: scratchflow up" in refused.stderr
+    assert "there is no allocation. Run: scratchflow -p mini up" in refused.stderr
     assert time.monotonic() - began < 2
 
     second = laptop.data("allocate", "--node", "2")

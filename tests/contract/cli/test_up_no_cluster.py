@@ -165,7 +165,7 @@ def test_setup_offers_the_hosts_of_the_ssh_config(machine: Machine, size: tuple[
         assert "did you mean `second`?" in terminal.text
 
 
-@pytest.mark.parametrize("store", ["sf", "./sf", "$WORK/sf"])
+@pytest.mark.parametrize("store", ["sf", "./sf"])
 def test_a_store_that_is_no_place_is_refused_before_anybody_is_reached(
     machine: Machine, store: str
 ) -> None:

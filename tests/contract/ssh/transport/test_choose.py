@@ -22,13 +22,13 @@ def kind_for(lab: Lab, host: str = "login") -> str:
 @pytest.mark.parametrize(
     ("extra", "kind", "word"),
     [
-        ("", "paramiko", "nothing"),
+        ("", "paramiko", "default"),
         ("Host login\n  ProxyCommand nc %h %p\n", "openssh", "ProxyCommand"),
         ("Host login\n  PKCS11Provider /lib/x.so\n", "openssh", "smart card"),
         ("Host login\n  StrictHostKeyChecking no\n", "openssh", "switched off"),
         ("Host login\n  CertificateFile /x/y-cert.pub\n", "openssh", "certificate"),
         ("Host login\n  KnownHostsCommand /bin/true\n", "openssh", "vouched"),
-        ("Host login\n  GSSAPIAuthentication yes\n", "paramiko", "nothing"),
+        ("Host login\n  GSSAPIAuthentication yes\n", "paramiko", "default"),
     ],
 )
 def test_auto_takes_paramiko_unless_only_ssh_can_do_it(
