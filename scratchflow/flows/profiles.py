@@ -224,7 +224,8 @@ def _require_released(caller: Caller, settings: Settings, emit: Emit) -> None:
         return
     if jobs:
         node = jobs[-1].node or "a place in the queue"
-        raise AllocationHeld(job_id=jobs[-1].job_id or "of tmux", node=node)
+        number = jobs[-1].job_id or "of tmux"
+        raise AllocationHeld(job_id=number, node=node, profile=settings.name)
 
 
 def _open_jobs(caller: Caller, settings: Settings, emit: Emit) -> list[AllocationShown]:

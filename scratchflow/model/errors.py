@@ -473,7 +473,8 @@ class AllocationHeld(ScratchflowError):
     code = "allocation.held"
     exit_code = 22
     message = "job {job_id} still holds `{node}`"
-    hint = "`scratchflow clear` saves the workspace and gives the node back first"
+    # With the profile always: the default one may hold another node.
+    hint = "`scratchflow -p {profile} clear` saves the workspace and gives the node back first"
 
 
 class AllocationElsewhere(ScratchflowError):

@@ -159,7 +159,7 @@ class Wait:
             job_id=(last.job_id if last else None) or "?",
             waited=format_duration(waited_s),
             reason=_shown_reason(last),
-            next_step="the request stays in the queue; `scratchflow allocate` waits on for it"
+            next_step="the request stays in the queue; the same command waits on for it"
             if self._patience.keep_waiting
             else "the request was withdrawn; ask for less, or wait longer with `--wait 1h` or `--keep-waiting`",
         )

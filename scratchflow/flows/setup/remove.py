@@ -173,7 +173,8 @@ class _Reached:
                 all_jobs = self._jobs(transport, OpenJobs(any_profile=True))
             if ours:
                 node = ours[-1].node or "a place in the queue"
-                raise AllocationHeld(job_id=ours[-1].job_id, node=node)
+                name = self._settings.name
+                raise AllocationHeld(job_id=ours[-1].job_id, node=node, profile=name)
             return all_jobs
         return []
 

@@ -131,8 +131,9 @@ def test_a_profile_goes_with_its_default_and_what_was_remembered_and_says_what_s
 @pytest.mark.parametrize("held", [job(7), job(7, "pending")])
 def test_one_that_holds_a_node_or_waits_for_one_stays(desk: Desk, held: Any) -> None:
     desk.jobs = [held]
-    with pytest.raises(AllocationHeld, match="7"):
+    with pytest.raises(AllocationHeld, match="7") as caught:
         desk.remove("uni")
+    assert "`scratchflow -p uni clear`" in caught.value.shown_hint
     assert desk.file.read_text() == FILE
 
 
