@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import termios
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,8 @@ WORDS = [
     "é!",
     "\t;&|",
 ]
+# The time limit of its jobs, and what a test may take of it on a busy machine.
+_JOB_S, _LONGEST_TEST_S = 600.0, 180.0
 
 
 def start(laptop: Laptop, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
@@ -60,13 +63,23 @@ def way_file(laptop: Laptop) -> Path:
 
 
 @pytest.fixture(scope="module")
-def held(ready: Laptop, minicluster: Minicluster) -> Iterator[Laptop]:
-    """A laptop with a node and a workspace."""
-    ready.data("up", "--node", "1")
-    yield ready
+def jobs_until(ready: Laptop, minicluster: Minicluster) -> Iterator[list[float]]:
+    """Until when each job of this file is long enough for one more test; the last one is held."""
+    yield []
     ready.run("clear", "--no-backup")
     idle = {"idle"}
     retry_until(lambda: set(minicluster.node_states().values()) == idle, "all nodes are idle again")
+
+
+@pytest.fixture
+def held(ready: Laptop, jobs_until: list[float]) -> Laptop:
+    """A laptop with a workspace on a node that does not go in the middle of the test."""
+    if not jobs_until or time.monotonic() > jobs_until[-1]:
+        if jobs_until:
+            ready.data("clear")
+        ready.data("up", "--node", "1")
+        jobs_until.append(time.monotonic() + _JOB_S - _LONGEST_TEST_S)
+    return ready
 
 
 @pytest.fixture(params=["first", "again"])
