@@ -226,14 +226,14 @@ def warm_restores(bench: Bench, seed: int) -> None:
 
 def one_file(bench: Bench) -> None:
     names = sorted(p for p in bench.work.rglob("*.h") if p.is_file() and not p.is_symlink())
-    wanted = names[len(names) // 2].relative_to(bench.scratch)
+    wanted = names[len(names) // 2].relative_to(bench.work)
     target = bench.fresh("one")
     bench.note("one file", OURS, bench.ours("restore", "--path", str(wanted), "--to", str(target)))
     if not (target / wanted).is_file():
         raise SystemExit(f"one file: {wanted} did not come back")
     plain = bench.out("plain.tar.lz4")
     script = 'lz4 -dc "$1" | tar -xf - -C "$2" "$3"'
-    bench.note("one file", "tar | lz4", shell(script, plain, bench.fresh("one"), wanted))
+    bench.note("one file", "tar | lz4", shell(script, plain, bench.fresh("one"), bench.work.name / wanted))
     bench.note("one file", "scratchflow --version", run([PROGRAM, "--version"]))
 
 
