@@ -8,29 +8,34 @@ from typing import Any
 
 from scratchflow.model.errors import ConfigSyntax
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 # Both readers put the place into the message; only newer ones have it as attributes.
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 def loads(text: str) -> dict[str, Any]:
     """The document as plain values; a ValueError or RecursionError when it cannot be read."""
-    return tomllib.loads(text)
+    document: dict[str, Any] = _reader().loads(text)
+    return document
 
 
 def parse_document(text: str, path: str) -> dict[str, Any]:
     """The document as plain values; a ConfigSyntax names line and column when it is not TOML."""
     try:
         return loads(text)
-    except tomllib.TOMLDecodeError as error:
-        problem, line, column = _place_of(str(error), text)
-        raise ConfigSyntax(path=path, line=line, column=column, problem=problem) from None
     except (ValueError, RecursionError) as error:
+        if isinstance(error, _reader().TOMLDecodeError):
+            problem, line, column = _place_of(str(error), text)
+            raise ConfigSyntax(path=path, line=line, column=column, problem=problem) from None
         raise ConfigSyntax(path=path, line=1, column=1, problem=_beyond_python(error)) from None
+
+
+def _reader() -> Any:
+    """Loaded when there is something to read: `--help` and a machine without a configuration need none."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return tomllib
 
 
 def _beyond_python(error: ValueError | RecursionError) -> str:

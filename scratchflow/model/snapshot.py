@@ -1,6 +1,5 @@
 """A snapshot: one committed, immutable backup of the workspace, as its manifest tells it."""
 
-import hashlib
 import re
 from datetime import datetime, timezone
 from typing import Literal
@@ -79,6 +78,8 @@ def checked_manifest(content: bytes) -> bytes:
 
 
 def _digest(body: bytes) -> bytes:
+    import hashlib  # loads OpenSSL, 4 ms, which most commands do not need
+
     return hashlib.sha256(body).hexdigest().encode()
 
 
