@@ -233,7 +233,9 @@ def one_file(bench: Bench) -> None:
         raise SystemExit(f"one file: {wanted} did not come back")
     plain = bench.out("plain.tar.lz4")
     script = 'lz4 -dc "$1" | tar -xf - -C "$2" "$3"'
-    bench.note("one file", "tar | lz4", shell(script, plain, bench.fresh("one"), bench.work.name / wanted))
+    bench.note(
+        "one file", "tar | lz4", shell(script, plain, bench.fresh("one"), bench.work.name / wanted)
+    )
     bench.note("one file", "scratchflow --version", run([PROGRAM, "--version"]))
 
 
