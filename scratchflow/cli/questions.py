@@ -78,6 +78,8 @@ class TerminalAsker:
             try:
                 # Bytes: whatever a keyboard sends is an answer, if only a wrong one.
                 line = sys.stdin.buffer.readline().decode("utf-8", "replace")
+            except OSError:  # the terminal was closed: the end of the input
+                line = ""
             finally:
                 if not line:  # the end of the input, or Ctrl-C: what follows gets a line of its own
                     Remarks().write("\n")

@@ -1132,6 +1132,15 @@ class PythonMissing(ScratchflowError):
     hint = 'it needs Python 3.10 or newer; name the module that brings one in `[profiles.{profile}.environment]`, like `modules = ["python/3.11"]`'
 
 
+class LoginShellUnusable(ScratchflowError):
+    """The host lets us in, but its login shell does not run what it is given; nothing was put there."""
+
+    code = "agent.login_shell"
+    exit_code = 40
+    message = "the login shell on `{host}` does not run our commands: {reason}"
+    hint = "`ssh {host} true` has to end with exit code 0: in `~/.bashrc` and the like, whatever reads input, exits or starts another shell belongs behind a test for a terminal, `[ -t 0 ]`"
+
+
 class BundleFailed(ScratchflowError):
     """The agent for a cluster's platform could not be put together on this machine."""
 

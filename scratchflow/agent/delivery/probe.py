@@ -8,7 +8,7 @@ from importlib.resources import files
 import msgspec
 
 from scratchflow.agent.delivery.target import MACHINES, OLDEST_GLIBC, OLDEST_PYTHON, Target
-from scratchflow.model.errors import InstallFailed, PythonMissing
+from scratchflow.model.errors import LoginShellUnusable, PythonMissing
 from scratchflow.model.text import last_line
 from scratchflow.ssh.transport.base import Transport
 
@@ -81,7 +81,11 @@ def probe(transport: Transport, modules: Sequence[str] = ()) -> Host:
     values = {key: value for key, value in pairs if key != "python"}
     if "end" not in values:
         said = last_line(done.stderr) or last_line(done.stdout)
-        raise InstallFailed(host=transport.host, reason=f"it cannot be looked at: {said}")
+        reason = said or f"it ended with exit code {done.returncode}, without a word"
+        raise LoginShellUnusable(host=transport.host, reason=reason)
+    if not values.get("first_line"):
+        reason = "one of its startup files reads what is sent to the command"
+        raise LoginShellUnusable(host=transport.host, reason=reason)
     free = values.get("home_free_kib", "")
     return Host(
         home=values["home"],

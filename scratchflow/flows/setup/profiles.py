@@ -13,6 +13,7 @@ from scratchflow.config.check import check_config
 from scratchflow.config.file import read_text
 from scratchflow.config.toml import parse_document
 from scratchflow.model.profile import NAME_PATTERN, Profile
+from scratchflow.ssh.config.hosts import hosts_in_config
 from scratchflow.ssh.config.paths import SshPaths
 
 # First parts of host names that say nothing about the cluster.
@@ -93,10 +94,10 @@ def _valid(text: str) -> str:
 
 
 def own_alias(name: str, known: Known) -> str:
-    """The usual alias; one with the profile's name behind it when another profile has that one."""
+    """The usual alias; one with the profile's name behind it when another profile or a host has that one."""
     usual = Profile().alias
     config = SshPaths.of(Profile().ssh_config)
-    theirs = {
+    theirs = set(hosts_in_config(config)) | {
         profile.alias
         for profile in known.others(name).values()
         if SshPaths.of(profile.ssh_config) == config

@@ -148,9 +148,10 @@ def set_up(
                 done = _result(draft, known, reached_by, trial.installed, ssh_plan.diff, checks)
                 return msgspec.structs.replace(done, command=command, dry_run=True)
             draft, checks = _agree(draft, transport, seen, ssh_plan, emit, asker)
+            diff = draft.edit().diff(place)
+            # Before the agent is kept: where this cannot be written, nothing stays over there.
+            checks += _write(draft, ssh_plan, emit)
             trial.keep()
-    diff = draft.edit().diff(place)
-    checks += _write(draft, ssh_plan, emit)
     done = _result(draft, known, reached_by, trial.installed, ssh_plan.diff, checks)
     return msgspec.structs.replace(done, config_diff=diff)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from scratchflow.agent.delivery.install import Installed, end_trial
 from scratchflow.config.settings import Settings
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors import LoginShellUnusable, ScratchflowError
 from scratchflow.model.events import Checked, Emit, Log, Warned
 from scratchflow.model.text import printable
 from scratchflow.reach.login import install_for
@@ -40,13 +40,17 @@ def agent_on_trial(
     `told` is what to say of one that was brought.
     """
     trial: TrialAgent | None = None
+    may_be_there = True
     try:
         trial = TrialAgent(settings, transport, emit)
         detail = "already there" if trial.installed.was_there else told
         emit(Checked(name="agent", ok=True, detail=detail))
         yield trial
+    except LoginShellUnusable:
+        may_be_there = trial is not None
+        raise
     finally:
-        if trial is None or not trial.is_kept:
+        if may_be_there and (trial is None or not trial.is_kept):
             _end(settings.profile.login, transport, emit)
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from scratchflow.agent.delivery.probe import FoundPython, Host, fitting_pythons, probe
-from scratchflow.model.errors import InstallFailed, PythonMissing
+from scratchflow.model.errors import LoginShellUnusable, PythonMissing
 from tests.process_transport import ProcessTransport, bare_environment
 from tests.unit.agent.delivery.this_machine import this_host, this_python
 
@@ -160,5 +160,21 @@ def test_a_host_that_does_not_answer_as_one_is_an_error(tmp_path: Path) -> None:
     far = ProcessTransport(
         bare_environment(tmp_path), through=["sh", "-c", "echo no shell >&2", "x"]
     )
-    with pytest.raises(InstallFailed, match="no shell"):
+    with pytest.raises(LoginShellUnusable, match="no shell"):
         probe(far)
+
+
+@pytest.mark.parametrize(
+    ("startup", "reason"),
+    [
+        ("exit 3", "exit code 3, without a word"),
+        ('read -r project; eval "$*"', "startup files reads what is sent"),
+    ],
+)
+def test_a_login_shell_that_is_in_the_way_is_told_as_that(
+    tmp_path: Path, startup: str, reason: str
+) -> None:
+    far = ProcessTransport(bare_environment(tmp_path), through=["bash", "-c", startup, "bash"])
+    with pytest.raises(LoginShellUnusable, match=reason) as refused:
+        probe(far)
+    assert "[ -t 0 ]" in refused.value.shown_hint

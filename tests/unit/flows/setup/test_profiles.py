@@ -56,6 +56,15 @@ def test_a_second_profile_has_its_own() -> None:
     assert own_workspace("gpu", FIRST) == "work_gpu"
 
 
+def test_a_host_of_the_users_own_keeps_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh/config").write_text("Host compile_machine\n    HostName mine.example\n")
+    assert own_alias("uni", Known({})) == "compile_machine_uni"
+
+
 def test_setting_up_the_same_profile_again_keeps_what_it_has() -> None:
     assert own_alias("uni", FIRST) == "compile_machine"
 

@@ -18,6 +18,7 @@ from scratchflow.flows.setup.propose import LABELS
 from scratchflow.flows.setup.setup import SetupOptions, set_up
 from scratchflow.model.errors import (
     ConfigBadValue,
+    ConfigUnwritable,
     Declined,
     SetupCancelled,
     SetupIncomplete,
@@ -134,6 +135,18 @@ def test_profile_ssh_config_and_a_parked_alias_are_written(laptop: Laptop) -> No
         "profile",
         "alias",
     ]
+
+
+def test_where_the_profile_cannot_be_written_no_agent_stays(
+    laptop: Laptop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(place: Path, _: object) -> None:
+        raise ConfigUnwritable(path=str(place), reason="no space left on device")
+
+    monkeypatch.setattr(module, "apply_edits", full)
+    with pytest.raises(ConfigUnwritable):
+        laptop.set_up(YES)
+    assert laptop.agent == ""
 
 
 def test_a_second_time_nothing_changes_and_nobody_is_asked(laptop: Laptop) -> None:

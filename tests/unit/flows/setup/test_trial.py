@@ -10,7 +10,7 @@ from scratchflow.agent.delivery.install import Installed
 from scratchflow.config.settings import Settings
 from scratchflow.flows.setup import trial as module
 from scratchflow.flows.setup.trial import agent_on_trial
-from scratchflow.model.errors import ConnectionLost, InstallFailed
+from scratchflow.model.errors import ConnectionLost, InstallFailed, LoginShellUnusable
 from scratchflow.model.events import Event, Warned
 from scratchflow.ssh.transport.local import LocalTransport
 from tests.unit.flows.told import ToldCluster
@@ -77,3 +77,16 @@ def test_an_installation_that_broke_off_is_cleared_away_too(host: Host, settings
     assert host.done == ["end"]
     (warning,) = [event for event in host.told if isinstance(event, Warned)]
     assert "`scratchflow setup aws --remove`" in warning.message
+
+
+def test_where_nothing_could_be_brought_nobody_is_told_that_it_may_be_there(
+    host: Host, settings: Settings
+) -> None:
+    host.failure = LoginShellUnusable(host="aws", reason="it ended with exit code 3")
+    with (
+        pytest.raises(LoginShellUnusable),
+        agent_on_trial(settings, LocalTransport(), host.told.append, "here"),
+    ):
+        pass
+    assert host.done == []
+    assert host.told == []
