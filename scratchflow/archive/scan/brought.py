@@ -23,7 +23,8 @@ _PRIVATE = 0o700
 class BringRules(IgnoreRules):
     """The profile's patterns and the directory's `.scratchignore`; remembers what they left out.
 
-    With `tracked`, the paths that git lists, everything else is left out, except `.git`.
+    With `tracked`, the paths that git lists, everything else is left out, except the repository in `.git`
+    and what submodules have by that name.
     """
 
     def __init__(self, exclude: Iterable[str], tracked: Iterable[bytes] | None = None) -> None:
@@ -39,7 +40,7 @@ class BringRules(IgnoreRules):
         def leaves_out(path: bytes, name: bytes, is_directory: bool) -> bool:  # noqa: FBT001 - as the walk calls it
             ignored = matches is not None and matches(path, name, is_directory)
             if not ignored and known is not None:
-                ignored = path not in known and path.partition(b"/")[0] != b".git"
+                ignored = path not in known and not _is_of_git(path, known)
             if ignored:
                 self.note(path + b"/" * is_directory)
             return ignored
@@ -51,6 +52,15 @@ class BringRules(IgnoreRules):
         self.left_out += 1
         if len(self.first_left_out) < _NAMED:
             self.first_left_out.append(path)
+
+
+def _is_of_git(path: bytes, known: set[bytes]) -> bool:
+    """Whether it is the repository, or that of a submodule, or a submodule's pointer to it."""
+    parts = path.split(b"/")
+    if b".git" not in parts:
+        return False
+    owner = b"/".join(parts[: parts.index(b".git")])
+    return not owner or owner in known
 
 
 def _with_parents(paths: Iterable[bytes]) -> set[bytes]:

@@ -86,7 +86,7 @@ def unusable(directory: Path, reason: str, next_step: str = "") -> SourceUnusabl
 
 
 def _tracked(directory: Path, environment: Mapping[str, str]) -> list[bytes]:
-    """What git tracks there. A linked worktree is refused: its repository would stay behind."""
+    """What git tracks there. Refused: a linked worktree, whose repository would stay behind, and a bare repository."""
     try:
         known = tracked_files(directory, environment)
     except GitFailed as failed:
@@ -95,5 +95,11 @@ def _tracked(directory: Path, environment: Mapping[str, str]) -> list[bytes]:
     if (directory / ".git").is_file():
         reason = "it is a linked worktree or a submodule, and its repository lies elsewhere"
         step = "bring the main checkout, a clone of it, or the directory without `--tracked`"
+        raise unusable(directory, reason, step)
+    if not known and (directory / "HEAD").is_file() and (directory / "objects").is_dir():
+        reason = "it is a bare repository, which has no files of its own to track"
+        step = (
+            f"`--from {directory.as_uri()}` clones it; without `--tracked` it is brought as it is"
+        )
         raise unusable(directory, reason, step)
     return known

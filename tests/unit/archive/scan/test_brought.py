@@ -89,10 +89,13 @@ def test_of_many_paths_that_stay_behind_the_first_are_named(project: Path) -> No
 
 
 def test_only_what_is_tracked_and_the_repository(project: Path) -> None:
-    for name in ("kept", "src/kept", "src/other", "other", ".git/HEAD", ".github/kept", ".gitx"):
+    pointers = ("module/kept", "module/.git", "other-repository/.git")
+    of_git = (".git/HEAD", ".github/kept", ".gitx", *pointers)
+    for name in ("kept", "src/kept", "src/other", "other", *of_git):
         (project / name).parent.mkdir(exist_ok=True)
         (project / name).touch()
-    rules = BringRules(["src/secret"], [b"kept", b"src/kept", b".github/kept", b"gone"])
+    tracked = [b"kept", b"src/kept", b".github/kept", b"module/kept", b"gone"]
+    rules = BringRules(["src/secret"], tracked)
     found = paths(project, rules)
     assert [path.removeprefix(b"work/") for path in found[1:]] == [
         b".git",
@@ -100,10 +103,13 @@ def test_only_what_is_tracked_and_the_repository(project: Path) -> None:
         b".github",
         b".github/kept",
         b"kept",
+        b"module",
+        b"module/.git",
+        b"module/kept",
         b"src",
         b"src/kept",
     ]
-    assert sorted(rules.first_left_out) == [b".gitx", b"other", b"src/other"]
+    assert sorted(rules.first_left_out) == [b".gitx", b"other", b"other-repository/", b"src/other"]
 
 
 def test_what_cannot_be_brought_is_told_with_its_full_path(project: Path) -> None:

@@ -37,4 +37,25 @@ def test_tracked_needs_a_repository_of_its_own(
     git(repository, "worktree", "add", "-q", str(repository.parent / "linked"))
     with pytest.raises(SourceUnusable, match="linked worktree"):
         bring(empty, directory=str(repository.parent / "linked"), tracked=True)
+    git(repository, "clone", "-q", "--bare", str(repository), str(repository.parent / "bare.git"))
+    with pytest.raises(SourceUnusable, match="bare repository"):
+        bring(empty, directory=str(repository.parent / "bare.git"), tracked=True)
     assert left_behind(empty) == []
+
+
+def test_a_submodule_stays_one(empty: Desk, repository: Path, tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    git(whole, "init", "-q")
+    allowed = ["-c", "protocol.file.allow=always"]
+    git(whole, *allowed, "submodule", "--quiet", "add", str(repository), "deps/sub")
+    git(whole, "commit", "-qm", "with a submodule")
+    (whole / "deps/sub/file").write_text("changed")
+    bring(empty, directory=str(whole), tracked=True)
+    status = subprocess.run(
+        ["git", "-C", str(empty.work), "status", "--short"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert status.stdout == " m deps/sub\n"
