@@ -88,7 +88,7 @@ def _fetch(cluster: Cluster, request: Restore, target: Path, emit: Emit) -> Rest
 
 def _newer(cluster: Cluster, request: Restore, snapshot: str) -> NewerFound | None:
     """What the node has newer of the paths; None when no node is held, or it does not say."""
-    if not request.paths or request.snapshot != "latest":
+    if request.snapshot != "latest":
         return None
     asked = Newer(snapshot=snapshot, paths=request.paths)
     try:
@@ -109,8 +109,7 @@ def _warn_of_newer(cluster: Cluster, request: Restore, snapshot: str, emit: Emit
     from scratchflow.node.restore.unsaved import NEWER, words_of
 
     found = _newer(cluster, request, snapshot)
-    message = words_of(found) if found else ""
-    if message:
+    for message in words_of(found) if found else ():
         emit(Warned(code=NEWER, message=message))
 
 

@@ -331,6 +331,10 @@ class NewerFound(Result, frozen=True):
     changed: int = 0
     changed_paths: list[str] = []
     """The first of them."""
+    added: int = 0
+    """How many files are in the workspace and not in the snapshot; excluded ones do not count."""
+    added_paths: list[str] = []
+    """The first of them."""
     unsaved: list[str] = []
     """Paths, as they were asked for, that are in the workspace and not in the snapshot."""
 

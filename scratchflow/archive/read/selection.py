@@ -1,4 +1,4 @@
-"""Chooses a part of an index by paths and globs."""
+"""Chooses a part of a tree by paths and globs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from fnmatch import translate
 from re import compile as compile_pattern
 
-from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, Tree
 
 _GLOB = frozenset("*?[")
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path may stand for several."""
+    return not _GLOB.isdisjoint(path)
 
 
 class Selection:
@@ -23,10 +27,10 @@ class Selection:
     `unmatched` are the patterns that chose nothing.
     """
 
-    def __init__(self, index: Index, patterns: Sequence[str], within: str = "") -> None:
-        self.entries = bytearray(len(index))
+    def __init__(self, tree: Tree, patterns: Sequence[str], within: str = "") -> None:
+        self.entries = bytearray(len(tree))
         self.unmatched: list[str] = []
-        self._index = index
+        self._tree = tree
         for pattern in patterns:
             found = self._matches(pattern.strip("/"))
             if not found and within:
@@ -38,31 +42,31 @@ class Selection:
         self._choose_parents()
 
     def _matches(self, pattern: str) -> list[int]:
-        entry = self._index.find(os.fsencode(pattern))
+        entry = self._tree.find(os.fsencode(pattern))
         if entry is not None:  # a name may itself hold `[` or `*`
             return [entry]
-        if not _GLOB.intersection(pattern):
+        if not is_pattern(pattern):
             return []
         matches = compile_pattern(translate(pattern)).fullmatch
         return [
             entry
-            for group, prefix in self._index.groups()
-            for entry in range(self._index.first[group], self._index.first[group + 1])
-            if matches(os.fsdecode(prefix + self._index.names[entry]))
+            for group, prefix in self._tree.groups()
+            for entry in range(self._tree.first[group], self._tree.first[group + 1])
+            if matches(os.fsdecode(prefix + self._tree.names[entry]))
         ]
 
     def _choose(self, entry: int) -> None:
-        index = self._index
+        tree = self._tree
         self.entries[entry] = 1
-        waiting = [index.group_at(entry)] if index.mode[entry] & KIND_MASK == DIRECTORY else []
+        waiting = [tree.group_at(entry)] if tree.mode[entry] & KIND_MASK == DIRECTORY else []
         while waiting:
             group = waiting.pop()
-            first, end = index.first[group], index.first[group + 1]
+            first, end = tree.first[group], tree.first[group + 1]
             self.entries[first:end] = b"\1" * (end - first)
-            waiting.extend(index.subdirectories(group)[1])
+            waiting.extend(tree.subdirectories(group)[1])
 
     def _choose_parents(self) -> None:
-        index = self._index
-        for group in range(index.group_count - 1, 0, -1):  # a group's parent always comes before it
-            if any(self.entries[index.first[group] : index.first[group + 1]]):
-                self.entries[index.entry_of[group]] = 1
+        tree = self._tree
+        for group in range(tree.group_count - 1, 0, -1):  # a group's parent always comes before it
+            if any(self.entries[tree.first[group] : tree.first[group + 1]]):
+                self.entries[tree.entry_of[group]] = 1

@@ -34,9 +34,8 @@ def restore_elsewhere(
     select = chosen_part(context, source, options)
     if not options.paths and not is_empty_or_missing(target):
         raise FileTaken(path=target)
-    if options.paths and options.snapshot == LATEST and source.manifest:
-        newer = words_of(newer_than(context, source.index, options.paths))
-        if newer:
+    if options.snapshot == LATEST and source.manifest:
+        for newer in words_of(newer_than(context, source.index, options.paths)):
             notify.warn(NEWER, b"", newer)
     if options.dry_run:
         return foretell_part(context, notify, source, select, target)

@@ -1,19 +1,22 @@
-"""What the workspace has newer than a snapshot, of a few paths: a look at their sizes and times, at no content."""
+"""What the workspace has newer than a snapshot, of some paths: a look at names, sizes and times, at no content."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from scratchflow.archive.read.reader import open_index
-from scratchflow.archive.read.selection import Selection
+from scratchflow.archive.read.selection import Selection, is_pattern
 from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, Tree
 from scratchflow.model.requests import Newer
 from scratchflow.model.results import NewerFound
 from scratchflow.model.text import counted, printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.snapshot.plan import begin_scan
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.store.names import find_snapshot
@@ -33,45 +36,110 @@ def find_newer(context: NodeContext, _: Notifier, asked: Newer) -> NewerFound:
 
 
 def newer_than(context: NodeContext, index: Index, paths: tuple[str, ...]) -> NewerFound:
-    """Which chosen files have another size or time now, and which paths are only in the workspace."""
-    scratch = context.workspace.scratch
-    shorter = [path.removeprefix(f"{scratch}/") for path in paths]
-    select = Selection(index, shorter, within=context.workspace.name)
-    changed = [] if select.unmatched else _changed(scratch, index, select)
-    unsaved = [path for path in select.unmatched if is_in_workspace(context, path)]
-    shown = [printable(_relative(path, context.workspace.name)) for path in changed[:_SHOWN]]
+    """Which chosen files have another size or time now, which were made since, which paths are all new.
+
+    No paths mean everything.
+    """
+    select = _chosen(context, index, paths or context.workspace.roots)
+    missing = select.unmatched if paths else []
+    changed = [] if missing else _changed(context.workspace.scratch, index, select)
+    added = [] if missing else _added(context, index, paths)
     return NewerFound(
         snapshot=index.id,
         host=context.node,
         changed=len(changed),
-        changed_paths=shown,
-        unsaved=unsaved,
+        changed_paths=_first_of(context, changed),
+        added=len(added),
+        added_paths=_first_of(context, added),
+        unsaved=[path for path in missing if is_in_workspace(context, path)],
     )
+
+
+def _chosen(context: NodeContext, tree: Tree, paths: Sequence[str]) -> Selection:
+    scratch = f"{context.workspace.scratch}/"
+    shorter = [path.removeprefix(scratch) for path in paths]
+    return Selection(tree, shorter, within=context.workspace.name)
+
+
+def _first_of(context: NodeContext, paths: list[bytes]) -> list[str]:
+    return [printable(_relative(path, context.workspace.name)) for path in paths[:_SHOWN]]
 
 
 def is_in_workspace(context: NodeContext, path: str) -> bool:
     """Whether there is such a path now, from the workspace or from scratch down."""
+    return any(map(os.path.lexists, _places_of(context, path)))
+
+
+def _places_of(context: NodeContext, path: str) -> list[Path]:
+    """Where a path that somebody typed may lie on this machine; nowhere for one that leads out."""
     scratch = context.workspace.scratch
     relative = path.removeprefix(f"{scratch}/").strip("/")
     if not relative or ".." in relative.split("/"):
-        return False
+        return []
     places = [scratch / context.workspace.name / relative]
     if relative.split("/")[0] in context.workspace.roots:
         places.append(scratch / relative)
-    return any(map(os.path.lexists, places))
+    return places
 
 
-def words_of(found: NewerFound) -> str:
-    """What to say of it; empty when nothing is newer."""
-    if not found.changed:
-        return ""
-    names = ", ".join(f"`{path}`" for path in found.changed_paths)
-    more = ", …" if found.changed > len(found.changed_paths) else ""
-    count = f"{counted(found.changed, 'file')} ({names}{more})"
-    return (
-        f"{count} changed on `{found.host}` since snapshot {found.snapshot}: these are the older versions;"
-        " `scratchflow backup` saves the newer ones, then run this command again"
-    )
+def words_of(found: NewerFound) -> list[str]:
+    """What to say of it, in one sentence for each kind; nothing when nothing is newer."""
+    words = []
+    if found.changed:
+        words.append(
+            f"{_counted(found.changed, found.changed_paths)} changed on `{found.host}` since snapshot"
+            f" {found.snapshot}: these are the older versions;"
+            " `scratchflow backup` saves the newer ones, then run this command again"
+        )
+    if found.added:
+        is_one = found.added == 1
+        words.append(
+            f"{_counted(found.added, found.added_paths)} {'is' if is_one else 'are'} on `{found.host}`"
+            f" and not in snapshot {found.snapshot}: `scratchflow backup` saves"
+            f" {'it' if is_one else 'them'}, then run this command again"
+        )
+    return words
+
+
+def _counted(count: int, paths: list[str]) -> str:
+    names = ", ".join(f"`{path}`" for path in paths)
+    return f"{counted(count, 'file')} ({names}{', …' if count > len(paths) else ''})"
+
+
+def _added(context: NodeContext, index: Index, paths: Sequence[str]) -> list[bytes]:
+    """The files that a backup would save now and the snapshot has not: what is excluded is not among them."""
+    if paths and not any(_may_hold_more(context, path) for path in paths):
+        return []
+    with begin_scan(context, None) as scan:
+        now = scan.finish(lambda *_: None, index)
+    chosen = _chosen(context, now, paths or context.workspace.roots).entries
+    found = []
+    for group, prefix in now.groups():
+        first, end = now.first[group], now.first[group + 1]
+        if chosen.find(1, first, end) < 0:
+            continue
+        known = _names_in(index, prefix)
+        for entry, name in enumerate(now.names.slice(first, end), first):
+            is_file = now.mode[entry] & KIND_MASK != DIRECTORY
+            if is_file and chosen[entry] and name not in known:
+                found.append(prefix + name)
+    return found
+
+
+def _may_hold_more(context: NodeContext, path: str) -> bool:
+    """Whether the path stands for more than one file: a directory or a pattern."""
+    return is_pattern(path) or any(map(os.path.isdir, _places_of(context, path)))
+
+
+def _names_in(index: Index, prefix: bytes) -> frozenset[bytes]:
+    """What the snapshot has in a directory, which is given as a prefix of paths."""
+    group = 0
+    if prefix:
+        entry = index.find(prefix[:-1])
+        if entry is None or index.mode[entry] & KIND_MASK != DIRECTORY:
+            return frozenset()
+        group = index.group_at(entry)
+    return frozenset(index.names.slice(index.first[group], index.first[group + 1]))
 
 
 def _changed(scratch: Path, index: Index, select: Selection) -> list[bytes]:

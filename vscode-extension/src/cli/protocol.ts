@@ -444,6 +444,8 @@ export interface NewerFound {
   host: string;
   changed?: number;
   changed_paths?: Array<string>;
+  added?: number;
+  added_paths?: Array<string>;
   unsaved?: Array<string>;
 }
 

@@ -35,10 +35,51 @@ def test_a_file_that_changed_since_is_named_and_one_that_did_not_is_not(desk: De
 
 def test_the_words_name_the_first_files_and_what_to_do() -> None:
     found = NewerFound(snapshot="s", host="node-1", changed=5, changed_paths=["a", "b", "c"])
-    words = words_of(found)
+    (words,) = words_of(found)
     assert words.startswith("5 files (`a`, `b`, `c`, …) changed on `node-1` since snapshot s")
     assert "`scratchflow backup`" in words
-    assert words_of(NewerFound(snapshot="s", host="node-1")) == ""
+    assert words_of(NewerFound(snapshot="s", host="node-1")) == []
+
+
+def test_the_words_name_a_new_file_and_what_to_do() -> None:
+    found = NewerFound(snapshot="s", host="node-2", added=1, added_paths=["results/final.csv"])
+    (words,) = words_of(found)
+    assert words.startswith("1 file (`results/final.csv`) is on `node-2` and not in snapshot s: ")
+    assert words.endswith("`scratchflow backup` saves it, then run this command again")
+    both = NewerFound(snapshot="s", host="n", changed=1, changed_paths=["a"], added=2)
+    assert [words.split(" (")[0] for words in words_of(both)] == ["1 file", "2 files"]
+
+
+@pytest.mark.parametrize("path", ["results", "work/results", ".", "results/*.csv", None])
+def test_a_new_file_beneath_a_directory_is_named(desk: Desk, path: str | None) -> None:
+    desk.write("work/results/a.csv")
+    desk.backup()
+    paths = (path,) if path else ()
+    assert newer(desk, *paths).added == 0
+    desk.write("work/results/final.csv")
+    found = newer(desk, *paths)
+    assert (found.added, found.added_paths, found.changed) == (1, ["results/final.csv"], 0)
+    assert newer(desk, "src").added == 0, "it lies elsewhere"
+    assert newer(desk, "results/a.csv").added == 0
+
+
+def test_a_whole_new_directory_is_counted_by_its_files(desk: Desk) -> None:
+    desk.backup()
+    desk.write("work/results/deep/a.csv")
+    desk.write("work/results/b.csv")
+    (desk.work / "results/link").symlink_to("b.csv")
+    (desk.work / "results/empty").mkdir()
+    assert newer(desk, ".").added == 3
+
+
+def test_what_is_excluded_on_purpose_is_not_called_new(desk: Desk) -> None:
+    desk.write("work/.scratchignore", "results/*.tmp\n/cache/\n")
+    desk.write("work/results/a.csv")
+    desk.backup()
+    desk.write("work/results/b.tmp")
+    desk.write("work/cache/c.csv")
+    assert newer(desk, "results").added == 0
+    assert newer(desk).added == 0
 
 
 def test_a_file_made_since_is_known_to_be_in_the_workspace(desk: Desk, tmp_path: Path) -> None:
@@ -72,3 +113,13 @@ def test_a_restore_elsewhere_on_the_node_warns_too(desk: Desk, tmp_path: Path) -
     assert desk.warnings == [NEWER]
     desk.restore(old, paths=("README",), to=tmp_path / "two")
     assert desk.warnings == [NEWER], "an older one was asked for"
+
+
+@pytest.mark.parametrize("paths", [("src",), ()])
+def test_a_restore_elsewhere_on_the_node_warns_of_a_new_file(
+    desk: Desk, tmp_path: Path, paths: tuple[str, ...]
+) -> None:
+    desk.backup()
+    desk.write("work/src/final.csv")
+    desk.restore(paths=paths, to=tmp_path / "out")
+    assert desk.warnings == [NEWER]
