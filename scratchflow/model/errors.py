@@ -492,7 +492,16 @@ class SchedulerMissing(ScratchflowError):
     code = "config.no_scheduler"
     exit_code = 10
     message = 'profile "{profile}" has no cluster: its scheduler is "none"'
-    hint = "`scratchflow setup LOGIN` adds a cluster; `--profile` chooses another"
+    hint = "`scratchflow setup LOGIN` adds a cluster; `-p NAME` chooses a profile that has one"
+
+
+class NameOfThisMachine(ScratchflowError):
+    """A cluster was to be set up under the name of the built-in profile."""
+
+    code = "config.name_of_this_machine"
+    exit_code = 10
+    message = "`{name}` is the profile of this machine; a cluster of that name would hide it and its snapshots"
+    hint = "leave `-p {name}` out, or choose another name: `scratchflow setup {login} --name NAME`"
 
 
 class Declined(ScratchflowError):

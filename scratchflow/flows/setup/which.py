@@ -14,7 +14,12 @@ from scratchflow.dispatch.cluster import Caller, is_login_host
 from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.profiles import Known, known_profiles
 from scratchflow.flows.setup.setup import SetupOptions, set_up
-from scratchflow.model.errors import ClusterMissing, ConfigProfileNeeded, UsageInvalid
+from scratchflow.model.errors import (
+    ClusterMissing,
+    ConfigProfileNeeded,
+    NameOfThisMachine,
+    UsageInvalid,
+)
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import LOGIN_PATTERN, Profile
 from scratchflow.model.requests import Hold
@@ -33,6 +38,8 @@ def set_up_chosen(caller: Caller, emit: Emit, options: SetupOptions, asker: Aske
     """`setup`: with a login host, with a profile of the file, or with what the user chooses."""
     known = _known(caller)
     name = options.name or caller.asked.profile or ""
+    if name == LOCAL and LOCAL not in known.clusters():
+        raise NameOfThisMachine(name=name, login=options.login or "LOGIN")
     login = options.login or _login_of(known, name, caller, asker)
     if not re.fullmatch(LOGIN_PATTERN, login):
         problem = f"`{login}` is not a host as ssh takes it, like `me@login.cluster.example`"

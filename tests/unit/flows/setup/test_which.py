@@ -12,7 +12,12 @@ from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows.setup import which as module
 from scratchflow.flows.setup.setup import SetupOptions
 from scratchflow.flows.setup.which import foretold_set_up, ready_to_work, set_up_chosen
-from scratchflow.model.errors import ClusterMissing, ConfigProfileNeeded, UsageInvalid
+from scratchflow.model.errors import (
+    ClusterMissing,
+    ConfigProfileNeeded,
+    NameOfThisMachine,
+    UsageInvalid,
+)
 from scratchflow.model.events import Event, Log
 from scratchflow.model.requests import Hold
 from scratchflow.model.results import ClusterSetUp
@@ -113,6 +118,21 @@ def test_what_is_no_host_goes_no_further(desk: Desk, login: str) -> None:
 def test_an_unknown_profile_without_a_host_is_refused(desk: Desk) -> None:
     with pytest.raises(UsageInvalid, match="no profile `new`"):
         desk.set_up(desk.caller(ONE, "new"), Answers())
+
+
+@pytest.mark.parametrize("login", ["aws", ""])
+def test_no_cluster_hides_the_profile_of_this_machine(desk: Desk, login: str) -> None:
+    with pytest.raises(NameOfThisMachine) as caught:
+        desk.set_up(desk.caller(profile="local"), NOBODY, login)
+    assert f"`scratchflow setup {login or 'LOGIN'} --name NAME`" in caught.value.shown_hint
+    with pytest.raises(NameOfThisMachine):
+        desk.set_up(desk.caller(), NOBODY, "aws", name="local")
+    with pytest.raises(NameOfThisMachine):
+        desk.up(desk.caller(profile="local"), NOBODY, "aws")
+    assert desk.begun == []
+    mine = '[profiles.local]\nlogin = "aws"\nscheduler = "slurm"\n'
+    desk.set_up(desk.caller(mine, profile="local"), NOBODY, login)
+    assert desk.begun == [("local", "aws")], "somebody wrote that cluster into the file"
 
 
 def test_up_begins_nothing_where_all_is_set_up(desk: Desk) -> None:
