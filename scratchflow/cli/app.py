@@ -110,6 +110,8 @@ def _reporter(flags: Flags, gate: SignalGate) -> Reporter:
 
         Wording.in_full = flags.verbose
         Wording.profile = flags.profile
+        Wording.config = flags.config
+        Wording.overrides = flags.overrides
         return Human(quiet=flags.quiet, verbose=flags.verbose)
     from scratchflow.cluster.this_host import role
     from scratchflow.model.events import Hello

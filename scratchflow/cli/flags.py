@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -53,6 +53,9 @@ class Flags(msgspec.Struct, frozen=True):
     verbose: bool
     version: bool
     profile: str = ""
+    # As they were typed: the configuration file, and the values of `--set`.
+    config: str = ""
+    overrides: tuple[str, ...] = ()
 
 
 def peek(arguments: Sequence[str]) -> Flags:
@@ -60,12 +63,15 @@ def peek(arguments: Sequence[str]) -> Flags:
     if is_agent(arguments):  # its request says how verbose it is
         return Flags(json=True, quiet=False, verbose=True, version=False)
     words = set(_options(arguments))
+    values = list(_values(arguments))
     return Flags(
         json="--json" in words,
         quiet=bool(words & {"--quiet", "-q"}),
         verbose=bool(words & {"--verbose", "-v"}),
         version="--version" in words,
-        profile=_profile(arguments),
+        profile=_plain([value for name, value in values if name in {"-p", "--profile"}]),
+        config=next((value for name, value in reversed(values) if name == "--config"), ""),
+        overrides=tuple(value for name, value in values if name == "--set"),
     )
 
 
@@ -89,25 +95,31 @@ def _options(arguments: Sequence[str]) -> list[str]:
     return found
 
 
-def _profile(arguments: Sequence[str]) -> str:
-    """The name after the last `-p` or `--profile`, if it is one that can be typed again as it is."""
-    named = ""
-    wants_name = False
+def _values(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each option that has a value, with it: `--set A=1`, `--set=A=1`, `-p NAME`, `-vpNAME`."""
+    name = ""
     for argument in arguments:
+        if name:
+            yield name, argument
+            name = ""
+            continue
         if argument == "--":
-            break
-        if wants_name:
-            named = argument
-        wants_name = argument in {"-p", "--profile"}
-        for start in ("--profile=", "-p"):
-            if (
-                argument.startswith(start)
-                and len(argument) > len(start)
-                and argument != "--profile"
-            ):
-                named = argument[len(start) :]
-    is_plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", named)
-    return named if is_plain else ""
+            return
+        last = _single(argument)[-1]
+        if last in WITH_VALUE:
+            name = last
+        elif last.startswith("--"):
+            option, equals, value = last.partition("=")
+            if equals:
+                yield option, value
+        elif last[:2] in WITH_VALUE:
+            yield last[:2], last[2:]
+
+
+def _plain(names: list[str]) -> str:
+    """The last profile that was named, if it is one that can be typed again as it is."""
+    is_plain = names and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", names[-1])
+    return names[-1] if is_plain else ""
 
 
 def _single(argument: str) -> list[str]:

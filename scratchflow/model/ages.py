@@ -19,9 +19,13 @@ SHORT_LENGTH = 6
 _ALONE = r"(?<![\w./:-])%s(?!\.?[\w/-])"
 _ID_IN_TEXT = _ALONE % r"\d{8}T\d{6}Z-([0-9a-f]{6})"
 _COMMAND_IN_TEXT = (
-    r"`scratchflow ((?:--set \S+ )*(?:up|status|open|hop|clear|create|backup|restore|autobackup|snapshots|allocate|nodes|attach|run|shell"
-    r"|setup|doctor|config (?:show|get|set|unset))\b[^`]*)`"
+    r"`scratchflow ((?:(?:--set|--config|-p) [^\s`]+ )*)(up|status|open|hop|clear|create|backup|restore|autobackup|snapshots"
+    r"|allocate|nodes|attach|run|shell|setup|doctor|config|profiles)\b([^`]*)`"
 )
+# These are about profiles: `--set` would be written into one there.
+_ABOUT_PROFILES = frozenset({"setup", "config", "profiles"})
+# The settings that say which workspace is meant, and where it is.
+_SAYS_WHICH = frozenset({"workspace", "scratch", "store", "login", "scheduler", "alias"})
 _TIME_IN_TEXT = _ALONE % r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
@@ -36,6 +40,9 @@ class Wording:
     in_full = False
     # The profile that was named with `-p`: commands in hints name it too, or they would mean another one.
     profile = ""
+    # The same for `--config`, and for those of `--set` that choose another workspace.
+    config = ""
+    overrides: tuple[str, ...] = ()
 
 
 def short_id(snapshot: str) -> str:
@@ -163,16 +170,39 @@ def for_people(text: str, now_s: float | None = None, zone: Zone | None = None) 
 
 
 def for_profile(text: str) -> str:
-    """The text with `-p NAME` in the commands that it recommends, if this one was given so."""
-    if not Wording.profile:
+    """The text with the options in its commands that choose a profile or a workspace, as this one was given them.
+
+    So a command that is typed as it stands means what this one meant.
+    """
+    if not (Wording.profile or Wording.config or Wording.overrides):
         return text
+    return re.sub(_COMMAND_IN_TEXT, _with_options, text)
 
-    def named_profile(found: re.Match[str]) -> str:
-        if re.search(r" (-p|--profile)\b", found[0]):
-            return found[0]
-        return f"`scratchflow -p {Wording.profile} {found[1]}`"
 
-    return re.sub(_COMMAND_IN_TEXT, named_profile, text)
+def _with_options(found: re.Match[str]) -> str:
+    import shlex  # few commands show a hint
+
+    before, verb, rest = found[1], found[2], found[3]
+    line = f"{before}{verb}{rest}"
+    options = []
+    if Wording.config and "--config" not in line:
+        options += ["--config", Wording.config]
+    if _takes_profile(line) and Wording.profile:
+        options += ["-p", Wording.profile]
+    for override in Wording.overrides if verb not in _ABOUT_PROFILES else ():
+        key = override.partition("=")[0].strip()
+        if key in _SAYS_WHICH and f"--set {key}=" not in line:
+            options += ["--set", override]
+    if any("`" in option for option in options):  # nobody could tell where the command ends
+        return found[0]
+    return "`" + " ".join(["scratchflow", *map(shlex.quote, options), line]) + "`"
+
+
+def _takes_profile(line: str) -> bool:
+    """Whether `-p` belongs to this command; a new cluster is never set up under the name of this machine."""
+    if re.search(r"(^| )(-p|--profile|--name)\b", line) or line.startswith("profiles"):
+        return False
+    return not (line.startswith("setup") and Wording.profile == "local")
 
 
 @lru_cache(maxsize=1)

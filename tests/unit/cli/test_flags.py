@@ -37,7 +37,8 @@ from scratchflow.cli.verbs import VERBS, app
     ],
 )
 def test_flags_are_found_anywhere_before_the_users_own_command(line: str, expected: Flags) -> None:
-    assert msgspec.structs.replace(peek(line.split()), profile="") == expected
+    found = msgspec.structs.replace(peek(line.split()), profile="", config="", overrides=())
+    assert found == expected
 
 
 def options_of(command: Any) -> Iterator[Any]:
@@ -69,3 +70,21 @@ def test_every_option_that_takes_a_value_is_known_before_parsing() -> None:
 )
 def test_the_profile_is_known_before_anything_is_parsed(arguments: list[str], profile: str) -> None:
     assert peek(arguments).profile == profile
+
+
+@pytest.mark.parametrize(
+    ("line", "config", "overrides"),
+    [
+        ("up", "", ()),
+        ("--set workspace=other run ls", "", ("workspace=other",)),
+        ("--config a --set=a=1 up --config=b -v --set b=2", "b", ("a=1", "b=2")),
+        ("backup -m --config status", "", ()),
+        ("run -- --set workspace=theirs", "", ()),
+        ("-vp NAME --config a up", "a", ()),
+    ],
+)
+def test_the_file_and_the_settings_of_this_command_are_known_before_parsing(
+    line: str, config: str, overrides: tuple[str, ...]
+) -> None:
+    found = peek(line.split())
+    assert (found.config, found.overrides) == (config, overrides)

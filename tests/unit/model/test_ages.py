@@ -118,3 +118,46 @@ def test_commands_in_a_hint_name_the_profile_that_was_given(
     second = for_people("`scratchflow --set workspace=p2 restore`")
     assert second == "`scratchflow -p gpu --set workspace=p2 restore`"
     assert for_people(for_people("`scratchflow up --gpus 2`")) == "`scratchflow -p gpu up --gpus 2`"
+
+
+@pytest.mark.parametrize(
+    ("hint", "read"),
+    [
+        ("`scratchflow restore`", "`scratchflow --config 'my file' --set workspace=p2 restore`"),
+        (
+            "`scratchflow run -- ls`",
+            "`scratchflow --config 'my file' --set workspace=p2 run -- ls`",
+        ),
+        (
+            "`scratchflow --set workspace=p3 create`",
+            "`scratchflow --config 'my file' --set workspace=p3 create`",
+        ),
+        ("`scratchflow config set store X`", "`scratchflow --config 'my file' config set store X`"),
+        ("`scratchflow profiles list`", "`scratchflow --config 'my file' profiles list`"),
+        ("`scratchflow setup LOGIN`", "`scratchflow --config 'my file' setup LOGIN`"),
+    ],
+)
+def test_commands_in_a_hint_mean_the_workspace_and_the_file_that_were_given(
+    monkeypatch: pytest.MonkeyPatch, hint: str, read: str
+) -> None:
+    monkeypatch.setattr(Wording, "config", "my file")
+    monkeypatch.setattr(Wording, "overrides", ("workspace=p2", "slurm.time=10"))
+    assert for_people(hint) == read
+    assert for_people(read) == read
+
+
+def test_a_value_that_would_break_the_hint_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Wording, "overrides", ("workspace=`reboot`",))
+    assert for_people("`scratchflow restore`") == "`scratchflow restore`"
+
+
+def test_no_hint_sets_a_cluster_up_under_the_name_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Wording, "profile", "local")
+    assert for_people("`scratchflow setup LOGIN`") == "`scratchflow setup LOGIN`"
+    assert for_people("`scratchflow status`") == "`scratchflow -p local status`"
+    monkeypatch.setattr(Wording, "profile", "uni")
+    assert for_people("`scratchflow setup`") == "`scratchflow -p uni setup`"
+    named = "`scratchflow setup uni --name NAME`"
+    assert for_people(named) == named
