@@ -28,6 +28,10 @@ def clear(
         bool, typer.Option("--no-backup", help="Give the node back without a last backup.")
     ] = False,
     leave_behind: Annotated[bool, LEAVE_BEHIND] = False,
+    pending: Annotated[
+        bool,
+        typer.Option("--pending", help="Withdraw what waits in the queue, and keep the node."),
+    ] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Cleared]:
     """Take a last backup, give the node back, end our tmux session, park the ssh alias.
@@ -41,15 +45,19 @@ def clear(
         from scratchflow.flows.clear import ClearOptions
         from scratchflow.flows.clear import clear as flow
 
-        return flow(who, emit, ClearOptions(not no_backup, dry_run, leave_behind))
+        return flow(who, emit, ClearOptions(not no_backup, dry_run, leave_behind, pending))
 
     return Call("clear", run, _shown)
 
 
 def _shown(cleared: Cleared) -> Iterator[str]:
     if cleared.dry_run:
-        commands = "; ".join(cleared.commands) or "nothing, there is no allocation"
+        none = "no request waits" if cleared.pending else "there is no allocation"
+        commands = "; ".join(cleared.commands) or f"nothing, {none}"
         yield Whole(f"would run: {commands}")
+        return
+    if cleared.pending:
+        yield _withdrawn(cleared)
         return
     if cleared.snapshot and cleared.newer:
         yield (
@@ -74,6 +82,13 @@ def _shown(cleared: Cleared) -> Iterator[str]:
         yield "there was no allocation"
     if cleared.parked:
         yield "the ssh alias is parked; `scratchflow up` starts again"
+
+
+def _withdrawn(cleared: Cleared) -> str:
+    if not cleared.job_ids:
+        return "no request waits in the queue"
+    numbers = ", ".join(map(str, cleared.job_ids))
+    return f"withdrawn from the queue: job{'s' * (len(cleared.job_ids) > 1)} {numbers}"
 
 
 def _released(cleared: Cleared) -> str:

@@ -26,6 +26,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "clear": (
         ("clear", "save, give the node back"),
+        ("clear --pending", "withdraw a request, keep the node"),
         ("clear --dry-run", "show what would happen"),
     ),
     "create": (

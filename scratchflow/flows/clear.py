@@ -47,6 +47,8 @@ class ClearOptions(msgspec.Struct, frozen=True):
     dry_run: bool = False
     # Gives the node back though files on it are in no snapshot.
     leave_behind: bool = False
+    # Withdraws what waits in the queue, and keeps the node.
+    pending: bool = False
 
 
 def clear(caller: Caller, emit: Emit, options: ClearOptions) -> Cleared:
@@ -60,6 +62,8 @@ def clear(caller: Caller, emit: Emit, options: ClearOptions) -> Cleared:
 
 def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     """The same on a cluster that is reached already."""
+    if options.pending:
+        return _withdraw(cluster, options)
     if cluster.settings.profile.scheduler == "none":
         return _clear_here(cluster, options)
     jobs = cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
@@ -92,6 +96,25 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         unsaved=sum(one.unsaved for _, one in taken),
         unsaved_paths=[path for _, one in taken for path in one.unsaved_paths],
         goes_with_job=any(one.goes_with_job for _, one in taken),
+    )
+
+
+def _withdraw(cluster: Cluster, options: ClearOptions) -> Cleared:
+    """Only the requests that wait for a node: nothing ran there, so there is nothing to save."""
+    numbers: list[int] = []
+    commands: list[str] = []
+    if cluster.settings.profile.scheduler == "slurm":
+        wanted = Release(pending=True, dry_run=options.dry_run)
+        released = cluster.on_login("release", wanted, NodeReleased)
+        numbers, commands = released.job_ids, released.commands
+    return Cleared(
+        job_id=numbers[-1] if numbers else None,
+        job_ids=numbers,
+        snapshot=None,
+        released=bool(numbers) and not options.dry_run,
+        commands=commands,
+        dry_run=options.dry_run,
+        pending=True,
     )
 
 

@@ -26,6 +26,8 @@ def release_node(login: LoginHost, request: Release) -> NodeReleased:
     """
     jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
     chosen = [job for job in jobs if request.job_ids is None or job.job_id in request.job_ids]
+    if request.pending:
+        chosen = [job for job in chosen if job.state == "pending"]
     numbers = [job.job_id for job in chosen if job.job_id is not None]
     ends_session = request.end_session and len(chosen) == len(jobs)
     if request.dry_run:

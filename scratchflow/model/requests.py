@@ -255,6 +255,8 @@ class Release(DryRun, frozen=True):
     # Only these; None means all of the profile.
     job_ids: tuple[int, ...] | None = None
     end_session: bool = True
+    # Only those that still wait for a node.
+    pending: bool = False
 
 
 class Watch(Arguments, frozen=True):

@@ -456,6 +456,8 @@ class Cleared(Result, frozen=True):
     unsaved_paths: list[str] = []
     # Scratch is removed with the job: the snapshots are the only copy.
     goes_with_job: bool = False
+    pending: bool = False
+    """Only requests that waited for a node were withdrawn; a node that is held stays."""
 
 
 class AllocationShown(msgspec.Struct, frozen=True, kw_only=True):

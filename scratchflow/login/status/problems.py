@@ -19,6 +19,7 @@ from scratchflow.model.results import (
     SessionShown,
     WorkspaceShown,
 )
+from scratchflow.model.times import iso_time
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, newer_elsewhere
 from scratchflow.store.checks.writable import WriteTrial
@@ -102,17 +103,33 @@ def workspace_behind(workspace: WorkspaceShown, catalogue: Catalogue) -> Iterato
         )
 
 
+def _several(jobs: list[Allocation]) -> Problem:
+    """More than one job: which has a node, which waits and why, and the ways out of it."""
+    waiting = [job for job in jobs if job.state == "pending"]
+    others = [job for job in jobs if job.state != "pending"]
+    held = [f"job {job.job_id} holds `{job.node or '?'}`" for job in others]
+    details = [*held, *map(_waiting_words, waiting)]
+    fix = "`scratchflow hop` finishes the move, `scratchflow clear` gives all of them back"
+    if waiting:
+        its = "it" if len(waiting) == 1 else "them"
+        fix = f"`scratchflow clear --pending` withdraws {its}"
+    if waiting and others:
+        fix = f"`scratchflow hop` waits for {its} and moves there, `scratchflow clear --pending` withdraws {its} alone"
+    return Problem(name="allocation.several", detail="; ".join(details), fix=fix)
+
+
+def _waiting_words(job: Allocation) -> str:
+    why = f": {job.reason_text}" if job.reason_text else ""
+    when = iso_time(job.start_estimate)
+    return f"job {job.job_id} waits in the queue{why}" + (f", expected at {when}" if when else "")
+
+
 def job_problems(
     jobs: list[Allocation], held: Allocation | None, autobackup: AutobackupShown
 ) -> Iterator[Problem]:
     open_jobs = [job for job in jobs if job.state in OPEN]
     if len(open_jobs) > 1:
-        numbers = ", ".join(str(job.job_id) for job in open_jobs)
-        yield Problem(
-            name="allocation.several",
-            detail=f"jobs {numbers} are all of this profile",
-            fix="`scratchflow hop` finishes a move, `scratchflow clear` gives all of them back",
-        )
+        yield _several(open_jobs)
     if held is None and jobs and jobs[-1].cause not in {None, "cancelled", "completed"}:
         last = jobs[-1]
         reason = CAUSE_TEXTS[last.cause] if last.cause else ""

@@ -18,6 +18,14 @@ from scratchflow.testing.store import make_id
             "jobs 7, 8 were given back",
         ),
         (Cleared(job_id=None, snapshot=None, released=True), "the session was ended"),
+        (
+            Cleared(job_id=7, snapshot=None, released=True, job_ids=[7], pending=True),
+            "withdrawn from the queue: job 7",
+        ),
+        (
+            Cleared(job_id=None, snapshot=None, released=False, pending=True),
+            "no request waits in the queue",
+        ),
         (Cleared(job_id=None, snapshot=None, released=False), "there was no allocation"),
     ],
 )

@@ -52,6 +52,17 @@ def test_saved_then_released_then_parked(tmp_path: Path) -> None:
     assert alias.parked
 
 
+def test_what_only_waits_is_withdrawn_and_the_node_and_its_alias_stay(tmp_path: Path) -> None:
+    cluster = cluster_with(tmp_path, job(1), release=NodeReleased(job_ids=[2], session_ended=False))
+    point_alias(places_of(cluster.settings), "compile_machine", AliasTarget("p", "n", "u", "aws"))
+    done = clear_on(cluster, ClearOptions(pending=True))
+    assert cluster.done == ["release"]
+    assert (done.job_ids, done.released, done.parked, done.pending) == ([2], True, False, True)
+    alias = show_alias(cluster.settings)
+    assert alias
+    assert not alias.parked
+
+
 @pytest.mark.parametrize(
     "error", [FULL, NodeNotSaved(node="n", count="1", paths="a", verb="clear")]
 )

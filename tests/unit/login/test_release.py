@@ -63,6 +63,18 @@ def test_a_dry_run_names_the_session_that_would_be_ended(monkeypatch: pytest.Mon
     assert done.commands == ["scancel 7", "tmux -L scratchflow kill-session -t =scratchflow-gpu"]
 
 
+def test_what_waits_is_withdrawn_alone_and_the_session_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = Host(monkeypatch, looks=float("inf"))
+    waits = Allocation(job_id=8, name="scratchflow:local:x", state="pending")
+    monkeypatch.setattr(release, "our_jobs", lambda *_: [JOB, waits])
+    monkeypatch.setattr(LoginHost, "has_tmux", True)
+    monkeypatch.setattr(LoginHost, "tmux", OneSession())
+    done = release.release_node(host.login, Release(pending=True, dry_run=True))
+    assert done.commands == ["scancel 8"]
+
+
 def test_a_command_that_ends_its_own_job_lives_to_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     said: list[object] = []

@@ -256,6 +256,7 @@ export interface Cleared {
   unsaved?: number;
   unsaved_paths?: Array<string>;
   goes_with_job?: boolean;
+  pending?: boolean;
 }
 
 /** `setup`: what was written where, and whether it works. */

@@ -63,6 +63,21 @@ def test_two_jobs_of_a_profile_are_one_too_many() -> None:
     assert named([job(1, "ended", cause="timeout"), job(2)]) == []
 
 
+def test_a_job_that_waits_beside_the_held_one_is_told_with_why_when_and_how_to_withdraw_it() -> (
+    None
+):
+    reason = "waits for a node to become free"
+    waits = job(10, "pending", reason_text=reason, start_estimate=1794826320)
+    (problem,) = job_problems([job(6), waits], job(6), QUIET)
+    assert problem.detail == (
+        f"job 6 holds `node-1`; job 10 waits in the queue: {reason}, expected at 2026-11-16T10:52:00Z"
+    )
+    assert "`scratchflow clear --pending` withdraws it alone" in problem.fix
+    assert "`scratchflow hop` waits for it" in problem.fix
+    (problem,) = job_problems([job(6), job(7)], job(7), QUIET)
+    assert "--pending" not in problem.fix
+
+
 @pytest.mark.parametrize(
     ("cause", "problems"),
     [
