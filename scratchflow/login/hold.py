@@ -45,7 +45,7 @@ from scratchflow.model.results import NodeHeld
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import format_duration
 from scratchflow.process.waiting import looks
-from scratchflow.reach.node import keys_on_login, steps_overlap
+from scratchflow.reach.node import cpus_are_bound, keys_on_login, steps_overlap
 from scratchflow.ssh.keys.known_hosts import remember_node
 from scratchflow.ssh.keys.node_probe import scan_host_keys, wait_for_sshd
 
@@ -240,6 +240,7 @@ class _Ask(msgspec.Struct, frozen=True):
             node=node,
             shell=self.login.shell,
             overlap=steps_overlap(self.login.environment),  # asked before a node is at stake
+            binding=cpus_are_bound(self.login.environment),
             directory=self.login.start_directory(None),
         )
 
@@ -309,6 +310,7 @@ def _show(login: LoginHost, got: RunningAllocation, *, reused: bool) -> str | No
             NodeShell(
                 login_shell_argv(login.shell, login.start_directory(got)),
                 steps_overlap(login.environment),
+                cpus_are_bound(login.environment),
             ),
             has_ended=login.has_ended,
         )

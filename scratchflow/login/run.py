@@ -15,7 +15,7 @@ from scratchflow.model.errors import AllocationMissing
 from scratchflow.model.requests import Nothing, RunDetached, Session
 from scratchflow.model.results import RunCarrier, RunWindow
 from scratchflow.process.far_words import quoted
-from scratchflow.reach.node import keys_on_login, steps_overlap
+from scratchflow.reach.node import cpus_are_bound, keys_on_login, steps_overlap
 from scratchflow.reach.node_agent import require_allocation
 from scratchflow.ssh.transport.node import know_node, neighbour_argv
 
@@ -40,11 +40,13 @@ def _by_step(login: LoginHost, held: RunningAllocation, shell: list[str]) -> Run
     srun = shutil.which("srun", path=environment.get("PATH")) or "srun"
     conf = environment.get("SLURM_CONF")
     start = [*(["env", f"SLURM_CONF={conf}"] if conf else []), srun]
+    binding = cpus_are_bound(environment)
+    terminal = terminal_step_argv(held.job_id, held.node, binding=binding)
     return RunCarrier(
         job_id=held.job_id,
         node=held.node,
         argv=[*start, *step_argv(held.job_id, held.node, [])[1:]],
-        terminal_argv=[*start, *terminal_step_argv(held.job_id, held.node)[1:]],
+        terminal_argv=[*start, *terminal[1:]],
         shell=shell,
     )
 

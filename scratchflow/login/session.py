@@ -18,7 +18,7 @@ from scratchflow.model.requests import NOTHING, Session
 from scratchflow.model.results import EnvironmentReady, SessionReady
 from scratchflow.node.context import node_context
 from scratchflow.node.progress import Notifier
-from scratchflow.reach.node import node_transport, steps_overlap
+from scratchflow.reach.node import cpus_are_bound, node_transport, steps_overlap
 from scratchflow.reach.node_agent import ask_node, require_allocation
 
 
@@ -58,7 +58,7 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
             name,
             session,
             held,
-            NodeShell(shell, steps_overlap(login.environment)),
+            NodeShell(shell, steps_overlap(login.environment), cpus_are_bound(login.environment)),
             renew_unused=True,
             has_ended=login.has_ended,
         )

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from scratchflow.cluster.command import command_environment
 from scratchflow.cluster.slurm.client import this_slurm
-from scratchflow.cluster.slurm.overlap import has_overlap
+from scratchflow.cluster.slurm.overlap import has_binding, has_overlap
 from scratchflow.cluster.slurm.request import step_argv
 from scratchflow.cluster.this_host import slurm_variables
 from scratchflow.model.allocation import RunningAllocation
@@ -27,6 +27,7 @@ from scratchflow.ssh.transport.openssh import ssh_environment
 
 # What each `srun` said: a process asks once.
 _overlaps: dict[str, bool] = {}
+_binds: dict[str, bool] = {}
 
 
 def steps_overlap(environment: Mapping[str, str]) -> bool:
@@ -35,6 +36,17 @@ def steps_overlap(environment: Mapping[str, str]) -> bool:
     if srun not in _overlaps:
         _overlaps[srun] = has_overlap(this_slurm(environment))
     return _overlaps[srun]
+
+
+def cpus_are_bound(environment: Mapping[str, str]) -> bool:
+    """Whether this cluster may bind a step to some CPUs; so it is taken to be when Slurm does not say."""
+    srun = shutil.which("srun", path=environment.get("PATH")) or ""
+    if srun not in _binds:
+        try:
+            _binds[srun] = has_binding(this_slurm(environment))
+        except ScratchflowError:  # the option that is then given costs a remark, no more
+            return True
+    return _binds[srun]
 
 
 def keys_on_login() -> SshPaths:

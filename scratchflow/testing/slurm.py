@@ -91,6 +91,7 @@ class FakeSlurm(msgspec.Struct):
     up: bool = True
     overlap: bool = True
     """Off: as before 20.11, `srun` does not know `--overlap`."""
+    task_plugin: str = "task/cgroup,task/affinity"
     accounted: dict[int, str] = msgspec.field(default_factory=dict)
     """`sacct` lines of jobs that slurmctld has forgotten; empty: accounting is off."""
     jobs: dict[int, FakeJob] = msgspec.field(default_factory=dict)
@@ -184,7 +185,8 @@ class FakeSlurm(msgspec.Struct):
             return completed(1, "", f"slurm_load_jobs error: {_DOWN}\n")
         if words == ["show", "config"]:
             kind = "slurmdbd" if self.accounted else "none"
-            return completed(0, f"AccountingStorageType   = accounting_storage/{kind}\n")
+            text = f"AccountingStorageType   = accounting_storage/{kind}\nTaskPlugin              = {self.task_plugin}\n"
+            return completed(0, text)
         if words[-1] == "node":
             return completed(0, "".join(self._shown_node(node) for node in self.nodes.values()))
         if words[-1] == "partition":

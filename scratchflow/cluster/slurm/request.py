@@ -95,11 +95,11 @@ def login_shell_argv(shell: str, directory: str = "", environment: str = "") -> 
 
 
 def shell_on_node_argv(
-    job_id: int, node: str, shell: Sequence[str], *, overlap: bool = True
+    job_id: int, node: str, shell: Sequence[str], *, overlap: bool = True, binding: bool = True
 ) -> list[str]:
     """The command of a shell as a step of the job, beside its other steps; needs a terminal."""
     where = [f"--jobid={job_id}", f"--nodelist={node}"]
-    return [*_srun(overlap=overlap), *where, "--pty", *shell]
+    return [*_srun(overlap=overlap, binding=binding), *where, "--pty", *shell]
 
 
 def until_job_runs(job_id: int, within_s: int) -> str:
@@ -129,23 +129,28 @@ def step_argv(
     return [*_srun(), *where, *options, *command]
 
 
-def terminal_step_argv(job_id: int, node: str) -> list[str]:
+def terminal_step_argv(job_id: int, node: str, *, binding: bool = True) -> list[str]:
     """What stands before a command that gets a terminal on the node; `srun` needs one here."""
     where = [f"--jobid={job_id}", f"--nodelist={node}", "--chdir=/"]
     # Twice quiet: else it remarks on every exit code but 0.
-    return [*_srun(), *where, "--quiet", "--quiet", "--pty"]
+    return [*_srun(binding=binding), *where, "--quiet", "--quiet", "--pty"]
 
 
-def shell_inside_argv(shell: str, *, overlap: bool = True, directory: str = "") -> list[str]:
+def shell_inside_argv(
+    shell: str, *, overlap: bool = True, binding: bool = True, directory: str = ""
+) -> list[str]:
     """The same for a command of `salloc` itself, which hands the job over in the environment."""
-    return [*_srun(overlap=overlap), "--pty", *login_shell_argv(shell, directory)]
+    srun = _srun(overlap=overlap, binding=binding)
+    return [*srun, "--pty", *login_shell_argv(shell, directory)]
 
 
-def _srun(*, overlap: bool = True) -> list[str]:
+def _srun(*, overlap: bool = True, binding: bool = True) -> list[str]:
     # `--overlap`: without it every further step, the auto-backup too, waits until the shell ends.
     # Where `srun` does not know it, the shell is the only step.
     # No `--cpus-per-task`, which means `--exact` since Slurm 22.05: without both, one task has all the
     # CPUs and GPUs that the job has on the node, however many tasks it asked for. `--cpu-bind=none`:
-    # sites bind a task to the CPUs of one task.
+    # sites bind a task to the CPUs of one task. Where nothing is bound, `srun` would remark on the option,
+    # in the terminal too, however quiet it is asked to be.
     shared = ["--overlap"] if overlap else []
-    return ["srun", *shared, "--nodes=1", "--ntasks=1", "--cpu-bind=none"]
+    unbound = ["--cpu-bind=none"] if binding else []
+    return ["srun", *shared, "--nodes=1", "--ntasks=1", *unbound]

@@ -47,6 +47,7 @@ class Request(msgspec.Struct, frozen=True):
     node: str = ""
     shell: str = "/bin/sh"
     overlap: bool = True
+    binding: bool = True
     directory: str = ""
     """Where the shell starts, when the job lives as long as one."""
 
@@ -56,7 +57,9 @@ class Request(msgspec.Struct, frozen=True):
 
     def argv(self) -> list[str]:
         """The `salloc` that asks; also what `--dry-run` shows."""
-        shell = shell_inside_argv(self.shell, overlap=self.overlap, directory=self.directory)
+        shell = shell_inside_argv(
+            self.shell, overlap=self.overlap, binding=self.binding, directory=self.directory
+        )
         command = () if self.detached else shell
         return salloc_argv(
             self.options, self.name, detached=self.detached, node=self.node, command=command

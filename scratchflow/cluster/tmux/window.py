@@ -110,10 +110,11 @@ def _end(pid: int) -> None:
 
 
 class NodeShell(msgspec.Struct, frozen=True):
-    """The shell that a window shows: its command on the node, and whether it runs beside other steps."""
+    """The shell that a window shows: its command on the node, and what steps can do on this cluster."""
 
     argv: Sequence[str]
     overlap: bool = True
+    binding: bool = True
 
 
 def show_node(
@@ -132,7 +133,13 @@ def show_node(
     `renew_unused` also in place of one that was started before the workspace was there. `has_ended` is asked
     of the job, by its number or name, whose shell is there: Slurm may take a minute to kill it.
     """
-    argv = shell_on_node_argv(allocation.job_id, allocation.node, shell.argv, overlap=shell.overlap)
+    argv = shell_on_node_argv(
+        allocation.job_id,
+        allocation.node,
+        shell.argv,
+        overlap=shell.overlap,
+        binding=shell.binding,
+    )
     # A job that ended may be one that `hop` left, which puts the next node's shell here.
     shown = then_detach(argv, until_job_runs(allocation.job_id, NEXT_SHELL_S))
     return tmux.ensure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.cluster.slurm.client import Slurm
-from scratchflow.cluster.slurm.overlap import has_overlap, srun_version
+from scratchflow.cluster.slurm.overlap import has_binding, has_overlap, srun_version
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.testing.command import completed
 from scratchflow.testing.slurm import FakeSlurm
@@ -20,6 +20,19 @@ def test_srun_is_asked_whether_it_knows_the_option(overlap: bool, version: str) 
     assert has_overlap(slurm) is overlap
     assert srun_version(slurm) == version
     assert all(argv[-1] == "--version" for argv in fake.asked)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "binding"),
+    [
+        ("task/none", False),
+        ("(null)", False),
+        ("task/cgroup", True),
+        ("task/cgroup,task/affinity", True),
+    ],
+)
+def test_a_cluster_without_a_task_plugin_binds_nothing(plugin: str, binding: bool) -> None:
+    assert has_binding(Slurm(FakeSlurm(task_plugin=plugin), "alice", "login")) is binding
 
 
 def test_an_srun_that_cannot_run_is_no_answer() -> None:

@@ -18,6 +18,7 @@ from scratchflow.cluster.slurm.request import (
     salloc_argv,
     shell_inside_argv,
     shell_on_node_argv,
+    terminal_step_argv,
     until_job_runs,
 )
 from scratchflow.model.profile import SlurmOptions
@@ -119,6 +120,17 @@ def test_an_srun_that_does_not_know_overlap_starts_the_shell_without() -> None:
     joined = shell_on_node_argv(7, "n1", login_shell_argv("/bin/sh"), overlap=False)
     assert joined == [*srun, "--jobid=7", "--nodelist=n1", "--pty", "/bin/sh", "-l"]
     assert shell_inside_argv("/bin/sh", overlap=False) == [*srun, "--pty", "/bin/sh", "-l"]
+
+
+def test_nothing_is_said_of_binding_where_nothing_is_bound() -> None:
+    shell = login_shell_argv("/bin/sh")
+    for argv in (
+        shell_on_node_argv(7, "n1", shell, binding=False),
+        shell_inside_argv("/bin/sh", binding=False),
+        terminal_step_argv(7, "n1", binding=False),
+    ):
+        assert not any("--cpu-bind" in word for word in argv)
+    assert "--cpu-bind=none" in terminal_step_argv(7, "n1")
 
 
 def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
