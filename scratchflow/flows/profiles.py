@@ -230,15 +230,13 @@ def _require_released(caller: Caller, settings: Settings, emit: Emit) -> None:
 
 def _open_jobs(caller: Caller, settings: Settings, emit: Emit) -> list[AllocationShown]:
     """The profile's jobs. Where there is no agent none is put there: nothing can run there by us."""
-    from scratchflow.agent.client import call
-    from scratchflow.agent.delivery.install import agent_command
     from scratchflow.agent.request import asking
     from scratchflow.dispatch.operations import do_here
     from scratchflow.model.errors import AgentMissing
     from scratchflow.model.profile import to_plain
     from scratchflow.model.requests import OpenJobs
     from scratchflow.model.results import JobsShown
-    from scratchflow.reach.login import reach_login
+    from scratchflow.reach.login import ask_once, reach_login
 
     if is_login_host(settings, caller.environment):
         done = do_here("jobs open", settings, OpenJobs(), emit)
@@ -249,7 +247,7 @@ def _open_jobs(caller: Caller, settings: Settings, emit: Emit) -> list[Allocatio
     may_ask = caller.may_ask
     try:
         with reach_login(settings, caller.environment, emit, may_ask=may_ask) as transport:
-            answer = call(transport, request, emit, command=agent_command())
+            answer = ask_once(transport, request, emit)
     except AgentMissing:
         return []
     return list(msgspec.convert(answer, JobsShown).jobs)

@@ -309,6 +309,16 @@ class HostNotFound(ConnectionLost):
     retryable = False
 
 
+class AgentSilent(ScratchflowError):
+    """The agent on the login host does not move any more, though the connection to it lives."""
+
+    code = "agent.silent"
+    exit_code = 14
+    message = "scratchflow on `{host}` gave no answer and was given up: {reason}"
+    hint = "{way_on}"
+    retryable = True
+
+
 class StreamBroken(ScratchflowError):
     """Files that were sent from one machine to another did not arrive whole."""
 

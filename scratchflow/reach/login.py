@@ -16,9 +16,10 @@ from scratchflow.agent.client import call, call_healed
 from scratchflow.agent.delivery.install import Installed, agent_command, install
 from scratchflow.agent.request import Request, asking
 from scratchflow.config.settings import Settings
-from scratchflow.model.errors import NotSetUp, SshConfigRefused
+from scratchflow.model.errors import AgentMissing, ConnectionLost, NotSetUp, SshConfigRefused
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain
+from scratchflow.reach.login_watch import LoginWatch
 from scratchflow.report.question import question_open
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.paths import SshPaths
@@ -114,7 +115,7 @@ def ask_agent(
         verbose=verbose,
     )
     return call_healed(
-        lambda: call(login, request, emit, command=agent_command()),
+        lambda: ask_once(login, request, emit),
         lambda _: _reinstall(settings, login, emit),
     )
 
@@ -141,7 +142,20 @@ def feed_agent(login: Transport, request: Request, feed: Feed, emit: Emit) -> di
     No agent is put there: a feed can be had once, so whoever has one asks something else before.
     """
     fed = msgspec.structs.replace(request, feeds=True)
-    return call(login, fed, emit, command=agent_command(), feed=feed)
+    return ask_once(login, fed, emit, feed)
+
+
+def ask_once(
+    login: Transport, request: Request, emit: Emit, feed: Feed | None = None
+) -> dict[str, Any]:
+    """Asks the agent that is there; AgentSilent when it stands still."""
+    watch = LoginWatch(login)
+    try:
+        return call(watch, request, emit, command=agent_command(), meet=watch.meet, feed=feed)
+    except (AgentMissing, ConnectionLost) as error:
+        if silence := watch.silence():
+            raise silence from error
+        raise
 
 
 def install_for(

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from scratchflow.agent.client import call
-from scratchflow.agent.delivery.install import agent_command, uninstall
+from scratchflow.agent.delivery.install import uninstall
 from scratchflow.agent.request import asking
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import Asked, Settings, given_settings, load_settings
@@ -33,7 +32,7 @@ from scratchflow.model.profile import LOGIN_PATTERN, Profile, to_plain
 from scratchflow.model.requests import Arguments, OpenJobs
 from scratchflow.model.results import AllocationShown, JobsShown, SetupRemoved
 from scratchflow.model.text import printable
-from scratchflow.reach.login import reach_login
+from scratchflow.reach.login import ask_once, reach_login
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import read_alias, remove_alias, remove_files
 from scratchflow.ssh.config.paths import SshPaths
@@ -203,7 +202,7 @@ class _Reached:
             profile_name=self._settings.name,
             profile=to_plain(self._settings.profile),
         )
-        return call(transport, request, self._emit, command=agent_command())
+        return ask_once(transport, request, self._emit)
 
 
 def _other_profiles(

@@ -53,6 +53,10 @@ class Stream(ABC):
     def close(self) -> None:
         """Closes everything. May be called twice."""
 
+    def give_up(self) -> None:
+        """From another thread: ends the command here; whoever waits for its next line meets its end instead."""
+        self.close()
+
     def __enter__(self) -> Stream:
         return self
 
@@ -66,7 +70,7 @@ class Stream(ABC):
 
 
 class Transport(ABC):
-    """A way to run commands on one host. Used by one thread at a time."""
+    """A way to run commands on one host. Used by one thread at a time, except `run_beside`."""
 
     host: str
     """Its name, for messages."""
@@ -98,6 +102,13 @@ class Transport(ABC):
         With `hold_stdin` the input stays open after `stdin` and `feed` until the stream is closed: a
         command that watches its input then learns that nobody listens any more.
         """
+
+    def run_beside(self, argv: Sequence[str], *, timeout_s: float) -> Completed | None:  # noqa: ARG002 - most cannot
+        """Runs a short command while another thread reads a stream, over the same connection.
+
+        None where that would take another login.
+        """
+        return None
 
     @abstractmethod
     def describe(self) -> str:

@@ -80,6 +80,14 @@ class OpenSshTransport(Transport):
     ) -> Completed:
         command = far_command(argv)
         self.connect()
+        return self._run(argv, command, stdin, timeout_s)
+
+    def run_beside(self, argv: Sequence[str], *, timeout_s: float) -> Completed | None:
+        return self._run(argv, far_command(argv), None, timeout_s) if self._lives_on() else None
+
+    def _run(
+        self, argv: Sequence[str], command: bytes, stdin: bytes | None, timeout_s: float
+    ) -> Completed:
         with _log_file() as log:
             done = run_carried(
                 self.host,

@@ -54,11 +54,17 @@ class ParamikoTransport(Transport):
     def run(
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
     ) -> Completed:
+        return self._run(self._connected(), argv, stdin or b"", timeout_s)
+
+    def run_beside(self, argv: Sequence[str], *, timeout_s: float) -> Completed | None:
+        chain = self._chain
+        return self._run(chain, argv, b"", timeout_s) if chain and chain.is_open else None
+
+    def _run(self, chain: Chain, argv: Sequence[str], stdin: bytes, timeout_s: float) -> Completed:
         words = far_command(argv)
-        chain = self._connected()
         deadline = time.monotonic() + timeout_s
         with as_our_error(self._hosts[-1]):
-            command = FarCommand(chain, words, self.host, stdin=stdin or b"", hold_stdin=False)
+            command = FarCommand(chain, words, self.host, stdin=stdin, hold_stdin=False)
             try:
                 while command.step(min(_STEP_S, max(0.0, deadline - time.monotonic()))):
                     if time.monotonic() > deadline:
@@ -143,6 +149,10 @@ class _Lines(Stream):
         self._command.close()
         if self.returncode is None:
             self.returncode = -1
+
+    def give_up(self) -> None:
+        """Closes the channel alone: the thread that reads sees it at its next step."""
+        self._command.close()
 
     def _whole_line(self) -> bytes | None:
         """The first line of what came, once its end is there; bytes are searched once."""

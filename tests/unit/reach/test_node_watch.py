@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ from scratchflow.model.allocation import Allocation, RunningAllocation
 from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
 from scratchflow.model.events import Hello
 from scratchflow.process.child import Completed
-from scratchflow.reach import node_watch
+from scratchflow.reach import node_watch, watch
 from scratchflow.reach.node import NodeTransport
 from scratchflow.reach.node_watch import NodeWatch
 from scratchflow.ssh.transport.child import ChildStream
@@ -64,17 +65,17 @@ def heard(
     silent_s: float = 0.05,
 ) -> tuple[list[bytes], str | None]:
     """What came of a command that is silent for so long after its first word."""
-    watch = NodeWatch(node, ask, silent_s=silent_s, probe_s=10)
-    stream = watch.stream([sys.executable, "-c", SLOW.format(silence_s)])
+    watched = NodeWatch(node, ask, silent_s=silent_s, probe_s=10)
+    stream = watched.stream([sys.executable, "-c", SLOW.format(silence_s)])
     lines = []
     try:
         for line in stream:
             lines.append(line)
             if agent is not None:
-                watch.meet(Hello(version="1", pid=agent, host="node-1", role="node"))
+                watched.meet(Hello(version="1", pid=agent, host=os.uname().nodename, role="node"))
     finally:
         stream.close()
-    return lines, watch.given_up
+    return lines, watched.given_up
 
 
 @pytest.fixture
@@ -115,13 +116,13 @@ def test_a_node_that_nobody_reaches_is_given_up_after_several_tries() -> None:
     node.fails = True
     assert heard(node, FOR_EVER, agent=os.getpid()) == ([b"one"], "nobody there answers")
     # On a busy machine the first silence may come before the agent is known, and counts too.
-    assert 1 < node.probed <= node_watch._ENOUGH
+    assert 1 < node.probed <= watch.ENOUGH
 
 
 def test_before_its_first_word_an_agent_gets_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     node = ThisMachine()
     assert heard(node, 0.4, agent=None) == ([b"one", b"two"], None)
-    monkeypatch.setattr(node_watch, "_ENOUGH_AT_FIRST", 3)
+    monkeypatch.setattr(watch, "ENOUGH_AT_FIRST", 3)
     assert heard(node, FOR_EVER, agent=None) == ([b"one"], "nobody there answers")
 
 
@@ -152,7 +153,7 @@ def test_a_command_that_nobody_can_watch_is_not_left_alone(
     started: list[ChildStream] = []
 
     class NoThreads:
-        def __init__(self, stream: ChildStream, _watch: object) -> None:
+        def __init__(self, stream: ChildStream, _watch: object, **_: object) -> None:
             started.append(stream)
             raise RuntimeError("can't start new thread")
 
@@ -165,3 +166,15 @@ def test_a_command_that_nobody_can_watch_is_not_left_alone(
 def test_no_thread_stays() -> None:
     heard(ThisMachine(), 0.2, agent=os.getpid())
     assert not any(thread.name == "node-watch" for thread in threading.enumerate())
+
+
+def test_an_agent_that_was_stopped_is_given_up() -> None:
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        sleeper.send_signal(signal.SIGSTOP)
+        os.waitpid(sleeper.pid, os.WUNTRACED)
+        lines, given_up = heard(ThisMachine(), FOR_EVER, agent=sleeper.pid)
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    assert (lines, "was stopped" in (given_up or "")) == ([b"one"], True)

@@ -53,7 +53,7 @@ class Laptop:
         monkeypatch.setattr(module, "look_for_traces", self._look)
         monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
         monkeypatch.setattr(module, "reach_login", self._reach)
-        monkeypatch.setattr(module, "call", self._call)
+        monkeypatch.setattr(module, "ask_once", self._call)
         monkeypatch.setattr(module, "uninstall", self._uninstall)
 
     def profiles(self, **logins: str) -> None:
@@ -184,7 +184,7 @@ def test_where_no_agent_answers_there_is_nothing_to_refuse_for(
     def call(*_: object, **__: object) -> None:
         raise AgentMissing(host="aws", reason="not found")
 
-    monkeypatch.setattr(module, "call", call)
+    monkeypatch.setattr(module, "ask_once", call)
     laptop.traces = Traces(workspaces=(WorkspaceTrace("~/scratchflow", "work", 2),))
     done = laptop.remove()
     assert done.agent_removed

@@ -1,0 +1,1 @@
+"""Reaching hosts over a real sshd."""
