@@ -1,6 +1,6 @@
 """`scratchflow allocate`: take a compute node, and point the ssh alias at it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -54,3 +54,11 @@ def shown(got: Allocated) -> Iterator[str]:
         yield f"it is warm: its scratch holds snapshot {named(got.warm)}"
     if got.alias:
         yield f"`ssh {got.alias}` leads there"
+    yield from other_nodes(got.nodes, got.alias)
+
+
+def other_nodes(nodes: Sequence[str], alias: str | None) -> Iterator[str]:
+    """The further nodes of the job, with the alias of each."""
+    for number, node in enumerate(nodes[1:], start=2):
+        leads = f"; `ssh {alias}-{number}` leads there" if alias else ""
+        yield printable(f"node {number}: `{node}`{leads}")

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+
+import msgspec
 
 from scratchflow.config.settings import Settings
 from scratchflow.model.errors import AliasUnused, AliasUnverified
 from scratchflow.model.events import Emit, Warned
-from scratchflow.model.results import AliasShown, NodeHeld, Problem
+from scratchflow.model.results import AliasShown, NodeHeld, OtherNode, Problem
 from scratchflow.model.text import last_line, printable
 from scratchflow.reach.login import is_set_up
 from scratchflow.report.question import question_open
 from scratchflow.ssh.config import include
-from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias
+from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias, read_numbered
 from scratchflow.ssh.config.alias_text import PARKED, AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import resolve
@@ -47,10 +50,13 @@ def require_alias(settings: Settings) -> None:
 def point_at(settings: Settings, held: NodeHeld, emit: Emit) -> None:
     """Puts the node's keys on record and makes the alias lead there."""
     places, profile = places_of(settings), settings.profile
-    if held.host_keys and remember_node(places, settings.name, held.node, held.host_keys):
-        message = f"`{held.node}` has new host keys; the login host vouches for them"
-        emit(Warned(code="host_key.renewed", message=message))
-    point_alias(places, profile.alias, _target(settings, held, places))
+    for one in [OtherNode(node=held.node, host_keys=held.host_keys), *held.others]:
+        if one.host_keys and remember_node(places, settings.name, one.node, one.host_keys):
+            message = f"`{one.node}` has new host keys; the login host vouches for them"
+            emit(Warned(code="host_key.renewed", message=message))
+    target = _target(settings, held, places)
+    others = [msgspec.structs.replace(target, node=one.node) for one in held.others]
+    point_alias(places, profile.alias, target, others)
     if not _leads_to(places, profile.alias, held.node):
         raise AliasUnused(alias=profile.alias, login=profile.login)
 
@@ -122,12 +128,20 @@ def show_alias(settings: Settings) -> AliasShown | None:
         return None
     target = found if isinstance(found, AliasTarget) else None
     return AliasShown(
-        name=settings.profile.alias, target=target.node if target else None, parked=target is None
+        name=settings.profile.alias,
+        target=target.node if target else None,
+        parked=target is None,
+        others=[one.node for one in read_numbered(places_of(settings), settings.profile.alias)],
     )
 
 
-def alias_problem(settings: Settings, shown: AliasShown | None, node: str | None) -> Problem | None:
-    """What does not fit between the alias and the allocation."""
+def alias_problem(
+    settings: Settings,
+    shown: AliasShown | None,
+    node: str | None,
+    others: Sequence[str] = (),
+) -> Problem | None:
+    """What does not fit between the alias and the allocation's nodes."""
     alias, login = settings.profile.alias, settings.profile.login
     if shown is None:
         if login == "local":
@@ -137,6 +151,14 @@ def alias_problem(settings: Settings, shown: AliasShown | None, node: str | None
     if node and shown.target != node:
         where = f"leads to `{shown.target}`" if shown.target else "is parked"
         detail = f"the node is `{node}`, but `{alias}` {where}"
+        return Problem(name="alias.behind", detail=detail, fix="`scratchflow allocate` mends it")
+    if node and shown.others != [*others]:
+        wanted = ", ".join(f"`{one}`" for one in others)
+        detail = (
+            f"the job's other nodes are {wanted}, but `{alias}-2` and on do not lead there"
+            if wanted
+            else f"the job has one node, but there is still `{alias}-2`"
+        )
         return Problem(name="alias.behind", detail=detail, fix="`scratchflow allocate` mends it")
     if node is None and shown.target:
         detail = f"`{alias}` leads to `{shown.target}`, which is not ours any more"

@@ -46,6 +46,7 @@ def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
         warm=held.warm,
         command=held.command,
         dry_run=request.dry_run,
+        nodes=[held.node, *(one.node for one in held.others)] if held.node else [],
     )
 
 

@@ -85,16 +85,16 @@ def _around_the_node(cluster: Cluster) -> Iterator[Check]:
         if problem.name == StoreLost.code:
             continue  # the login host has just told it
         yield Check(name=problem.name, ok=False, detail=problem.detail, fix=problem.fix)
-    yield _alias(cluster, node)
+    yield _alias(cluster, node, held.nodes[1:] if held and node else [])
     if node:
         if show_alias(cluster.settings) is not None:
             yield _tried("ssh", lambda: _verify(cluster, node))
         yield from _on_node(cluster)
 
 
-def _alias(cluster: Cluster, node: str | None) -> Check:
+def _alias(cluster: Cluster, node: str | None, others: list[str]) -> Check:
     shown = show_alias(cluster.settings)
-    problem = alias_problem(cluster.settings, shown, node)
+    problem = alias_problem(cluster.settings, shown, node, others)
     if problem:
         return Check(name="alias", ok=False, detail=problem.detail, fix=problem.fix)
     if shown is None:

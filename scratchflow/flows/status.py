@@ -57,7 +57,8 @@ def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusS
     alias = show_alias(settings)
     held = seen.allocation
     node = held.node if held and held.state in HELD else None
-    problem = alias_problem(settings, alias, node)
+    others = held.nodes[1:] if held and node else []
+    problem = alias_problem(settings, alias, node, others)
     problems = [*seen.problems, *([problem] if problem else [])]
     return _with_next_step(msgspec.structs.replace(seen, alias=alias, problems=problems))
 

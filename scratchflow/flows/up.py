@@ -105,7 +105,7 @@ def _node(cluster: Cluster, seen: StatusShown, request: Hold) -> Allocated | Non
         return None if held else session_here(cluster, request)
     if held and held.state == "running" and not request.node:
         alias = seen.alias
-        if alias is None or alias.target == held.node:
+        if alias is None or [alias.target, *alias.others] == [held.node, *held.nodes[1:]]:
             return None
     return allocate_on(cluster, request)
 

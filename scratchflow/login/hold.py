@@ -41,7 +41,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Progress, State
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import NodeHeld
+from scratchflow.model.results import NodeHeld, OtherNode
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import format_duration
 from scratchflow.process.waiting import looks
@@ -60,7 +60,7 @@ _OTHER_RUN_S = 3.0
 def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
     """Finds or requests the profile's node; returns when the job runs and the node's sshd answers."""
     jobs = our_jobs(login.slurm, login.settings.name)
-    left = next((job.node for job in jobs if job.job_id == asked.beside), None)
+    left = next((job.nodes for job in jobs if job.job_id == asked.beside), ())
     open_jobs = _open_jobs(login, asked)
     held = with_node(open_jobs)
     if asked.only_held and not held:
@@ -107,8 +107,8 @@ def _of_another_run(login: LoginHost, asked: Hold, error: ScratchflowError) -> A
 def _open_jobs(login: LoginHost, asked: Hold) -> list[Allocation]:
     """The profile's jobs that run or wait, without the one that is left, and any other on its node."""
     jobs = [job for job in our_jobs(login.slurm, login.settings.name) if job.state in OPEN]
-    left = {job.node for job in jobs if job.job_id == asked.beside}
-    return [job for job in jobs if job.job_id != asked.beside and job.node not in left]
+    left = {node for job in jobs if job.job_id == asked.beside for node in job.nodes}
+    return [job for job in jobs if job.job_id != asked.beside and not left & set(job.nodes)]
 
 
 def _made_ready(login: LoginHost, asked: Hold, got: RunningAllocation) -> NodeHeld:
@@ -151,7 +151,7 @@ def _held_again(login: LoginHost, asked: Hold, found: Allocation) -> NodeHeld:
         patience = Patience(asked.wait_s, keep_waiting=True)
         submission = _submission(login, holder, patience, resumed=True)
         got = resume(found.name, login.settings.name, submission)
-    if asked.node and got.node != find_node(login.slurm, asked.node):
+    if asked.node and find_node(login.slurm, asked.node) not in got.nodes:
         under_way = "`scratchflow hop` without `--node` finishes the move that is under way"
         next_step = (
             under_way if asked.beside else f"`scratchflow hop --node {asked.node}` moves there"
@@ -168,11 +168,11 @@ def _held_again(login: LoginHost, asked: Hold, found: Allocation) -> NodeHeld:
 
 
 class _Ask(msgspec.Struct, frozen=True):
-    """A request for a node; `left` is the one that is held and not wanted again."""
+    """A request for a node; `left` are those that are held and not wanted again."""
 
     login: LoginHost
     asked: Hold
-    left: str | None
+    left: tuple[str, ...]
     avoided: str = ""
 
     def for_one(self) -> RunningAllocation:
@@ -210,7 +210,7 @@ class _Ask(msgspec.Struct, frozen=True):
         if not self.asked.node:
             return ""
         node = find_node(self.login.slurm, self.asked.node)
-        if node == self.left:
+        if node in self.left:
             problem = f"`{node}` is the node that is held already"
             raise UsageInvalid(problem=problem, command="scratchflow hop")
         return node
@@ -221,7 +221,7 @@ class _Ask(msgspec.Struct, frozen=True):
         if options.nodelist or options.nodes != 1:
             return ""
         warm = warm_nodes(self.login.settings, self.login.environment)
-        for unwanted in filter(None, [self.left, self.avoided]):
+        for unwanted in [*self.left, self.avoided]:
             warm.pop(unwanted, None)
         return best_warm_node(warm, slurm_nodes(self.login.slurm), options) if warm else ""
 
@@ -229,8 +229,8 @@ class _Ask(msgspec.Struct, frozen=True):
         """What `salloc` is asked."""
         profile = self.login.profile
         options = profile.slurm
-        if (self.left or self.avoided) and not node:
-            exclude = ",".join(filter(None, [options.exclude, self.left, self.avoided]))
+        if (self.left or self.avoided) and (not node or options.nodes > 1):
+            exclude = ",".join(filter(None, [options.exclude, *self.left, self.avoided]))
             options = msgspec.structs.replace(options, exclude=exclude)
         return Request(
             profile=self.login.settings.name,
@@ -247,7 +247,7 @@ class _Ask(msgspec.Struct, frozen=True):
     @property
     def is_detached(self) -> bool:
         """While another node is held, our window is that one's."""
-        return self.login.profile.hold == "detached" or self.left is not None
+        return self.login.profile.hold == "detached" or bool(self.left)
 
     def _allocate(self, node: str, patience: Patience) -> RunningAllocation:
         return allocate(self.request(node), _submission(self.login, self._holder(), patience))
@@ -276,12 +276,9 @@ def _patience(asked: Hold) -> Patience:
 
 
 def _ready(login: LoginHost, got: RunningAllocation, *, reused: bool) -> NodeHeld:
-    node = got.node
-    wait_for_sshd(node)
-    host_keys = scan_host_keys(node)
-    if host_keys and not steps_overlap(login.environment):  # then ssh is our way, too
-        with suppress(SshConfigRefused):  # a full home costs the record, not the node
-            remember_node(keys_on_login(), login.settings.name, node, host_keys)
+    node, *others = got.nodes
+    host_keys = _answering(login, node)
+    more = [OtherNode(node=one, host_keys=_answering(login, one)) for one in others]
     login.scratch_of(got, again=not reused)
     warm = warm_nodes(login.settings, login.environment)
     return NodeHeld(
@@ -294,7 +291,18 @@ def _ready(login: LoginHost, got: RunningAllocation, *, reused: bool) -> NodeHel
         user=login.user,
         host_keys=host_keys,
         session=_show(login, got, reused=reused),
+        others=more,
     )
+
+
+def _answering(login: LoginHost, node: str) -> list[str]:
+    """The host keys of a node whose sshd answers; NodeFailed when it does not."""
+    wait_for_sshd(node)
+    host_keys = scan_host_keys(node)
+    if host_keys and not steps_overlap(login.environment):  # then ssh is our way, too
+        with suppress(SshConfigRefused):  # a full home costs the record, not the node
+            remember_node(keys_on_login(), login.settings.name, node, host_keys)
+    return host_keys
 
 
 def _show(login: LoginHost, got: RunningAllocation, *, reused: bool) -> str | None:
@@ -358,6 +366,7 @@ def _shown(held: RunningAllocation | None, command: str) -> NodeHeld:
         session=None,
         command=command,
         dry_run=True,
+        others=[OtherNode(node=node) for node in held.nodes[1:]] if held else [],
     )
 
 

@@ -79,6 +79,17 @@ class RunningAllocation(Allocation, frozen=True, kw_only=True):
         """The node the workspace is on: the first of the allocation."""
         return self.nodes[0]
 
+    def on(self, node: str) -> "RunningAllocation":
+        """The same job with this one of its nodes as *the* node."""
+        return msgspec.structs.replace(self, nodes=(node,))
+
+    def find(self, named: str) -> str | None:
+        """The node of the job that a name or a number (`2`: the second) means; None for any other."""
+        if named in self.nodes:
+            return named
+        number = int(named) if named.isascii() and named.isdigit() else 0
+        return self.nodes[number - 1] if 0 < number <= len(self.nodes) else None
+
 
 class ThisMachine(Allocation, frozen=True, kw_only=True):
     """Without a scheduler: this machine, named by its tmux session if there is one."""

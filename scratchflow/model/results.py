@@ -375,6 +375,13 @@ class NodesShown(Result, frozen=True):
     partition: str | None = None
 
 
+class OtherNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A further node of the allocation, and its host keys."""
+
+    node: str
+    host_keys: list[str] = []
+
+
 class NodeHeld(Result, frozen=True):
     """`hold`: the node that the login host holds for us, and what the laptop needs to get there."""
 
@@ -389,6 +396,8 @@ class NodeHeld(Result, frozen=True):
     session: str | None
     command: str = ""
     dry_run: bool = False
+    others: list[OtherNode] = []
+    """The further nodes of the same job."""
 
 
 class Allocated(Result, frozen=True):
@@ -406,6 +415,8 @@ class Allocated(Result, frozen=True):
     warm: str | None
     command: str = ""
     dry_run: bool = False
+    nodes: list[str] = []
+    """All nodes of the job; `node` is the first, the alias with `-2` leads to the second."""
 
 
 class NodeReleased(Result, frozen=True):
@@ -472,6 +483,8 @@ class AllocationShown(msgspec.Struct, frozen=True, kw_only=True):
     start_time: str | None = None
     reason: str = ""
     start_estimate: str | None = None
+    nodes: list[str] = []
+    """All nodes of the job; `node` is the first."""
 
 
 class AliasShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -480,6 +493,8 @@ class AliasShown(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     target: str | None
     parked: bool
+    others: list[str] = []
+    """Where the aliases `NAME-2`, `NAME-3` … lead."""
 
 
 class WorkspaceShown(msgspec.Struct, frozen=True, kw_only=True):

@@ -55,7 +55,8 @@ def _options(options: SlurmOptions, node: str) -> list[str]:
         "account": options.account,
         "time": options.time,
         "nodes": str(options.nodes),
-        "ntasks": str(options.ntasks),
+        # Slurm gives a job no more nodes than tasks.
+        "ntasks": str(max(options.ntasks, options.nodes)),
         "cpus-per-task": str(options.cpus_per_task or ""),
         "mem": _memory(options.mem),
         "gpus": str(options.gpus or ""),

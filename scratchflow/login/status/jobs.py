@@ -47,6 +47,7 @@ def allocation_shown(held: Allocation | None, now_s: float) -> AllocationShown |
         state=held.state,
         job_id=held.job_id,
         node=held.node,
+        nodes=list(held.nodes),
         partition=held.partition,
         end_time=iso_time(held.end_time),
         seconds_left=None if held.end_time is None else max(0, int(held.end_time - now_s)),

@@ -144,7 +144,7 @@ class _Loop:
         def is_taken() -> bool:
             jobs = our_jobs(slurm, self._context.settings.name)
             return any(
-                other.job_id != job_id and other.state in HELD and other.node == self._context.node
+                other.job_id != job_id and other.state in HELD and self._context.node in other.nodes
                 for other in jobs
             )
 

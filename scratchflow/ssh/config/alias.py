@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, write_new
@@ -21,9 +21,11 @@ from scratchflow.ssh.config.alias_text import (
     AliasTarget,
     Parked,
     fault_in,
+    numbered,
+    numbered_targets,
     parked_command,
     parked_text,
-    parse_alias,
+    parse_hosts,
     target_text,
 )
 from scratchflow.ssh.config.names import is_name
@@ -35,23 +37,32 @@ _PLAIN_NAMES = "names are letters, digits, `.`, `_` and `-`; correct it in the p
 _REPORT = "this is a bug in scratchflow, or an ssh that it does not know: please report `ssh -V`"
 
 
-def point_alias(places: SshPaths, alias: str, target: AliasTarget) -> None:
-    """Makes the alias lead to a node: a reader sees the old place or the new one, never a mix."""
+def point_alias(
+    places: SshPaths, alias: str, target: AliasTarget, others: Sequence[AliasTarget] = ()
+) -> None:
+    """Makes the alias lead to a node: a reader sees the old place or the new one, never a mix.
+
+    `others` are the further nodes of the same job: `ALIAS-2` leads to the first of them. Those of
+    earlier, larger jobs are gone afterwards.
+    """
     file = _file_of(places, alias)
-    if fault := fault_in(alias, target):
-        raise _refusal(file, fault)
+    hosts = {alias: target, **dict(numbered_targets(alias, others))}
+    for name, one in hosts.items():
+        if fault := fault_in(name, one):
+            raise _refusal(file, fault)
     make_private_directory(places.directory)
     make_private_directory(places.host_keys_file(target.key_alias).parent)
-    text = target_text(alias, target, places)
-    _replace_checked(file, text, alias, lambda found: _leads_to(found, target))
+    text = target_text(alias, target, places, others)
+    _replace_checked(file, text, {name: _leading_to(one) for name, one in hosts.items()})
 
 
 def park_alias(places: SshPaths, alias: str, profile: str = "") -> None:
-    """Makes `ssh` to the alias fail at once and say what to run, for this profile."""
+    """Makes `ssh` to the alias fail at once and say what to run, for this profile; to its numbered ones too."""
     file, command = _file_of(places, alias), parked_command(profile)
-    _replace_checked(
-        file, parked_text(alias, profile), alias, lambda found: found.proxy_command == command
-    )
+    others = max(0, len(_hosts(places, alias)) - 1)
+    names = [alias, *(numbered(alias, number + 2) for number in range(others))]
+    text = parked_text(alias, profile, others)
+    _replace_checked(file, text, dict.fromkeys(names, lambda found: found.proxy_command == command))
 
 
 def read_alias(places: SshPaths, alias: str) -> AliasTarget | Parked | None:
@@ -59,11 +70,20 @@ def read_alias(places: SshPaths, alias: str) -> AliasTarget | Parked | None:
 
     Says nothing of what the user's config makes of it: `resolve` does.
     """
+    return next(iter(_hosts(places, alias)), None)
+
+
+def read_numbered(places: SshPaths, alias: str) -> list[AliasTarget]:
+    """Where `ALIAS-2`, `ALIAS-3` … lead by our own file; none while they are parked."""
+    return [one for one in _hosts(places, alias)[1:] if isinstance(one, AliasTarget)]
+
+
+def _hosts(places: SshPaths, alias: str) -> list[AliasTarget | Parked]:
     try:
         content = _file_of(places, alias).read_bytes()
     except OSError:
-        return None
-    return parse_alias(content.decode("utf-8", "replace"), alias)
+        return []
+    return parse_hosts(content.decode("utf-8", "replace"), alias)
 
 
 def remove_alias(places: SshPaths, alias: str) -> None:
@@ -104,9 +124,9 @@ def make_private_directory(directory: Path) -> None:
 
 
 def _replace_checked(
-    file: Path, text: str, alias: str, is_right: Callable[[ResolvedHost], bool]
+    file: Path, text: str, checks: Mapping[str, Callable[[ResolvedHost], bool]]
 ) -> None:
-    """Replaces one of our files after ssh itself read the candidate as meant.
+    """Replaces one of our files after ssh itself read each name of the candidate as meant.
 
     The candidate's name starts with a dot, so no ssh includes it; a killed run leaves it behind.
     """
@@ -114,7 +134,7 @@ def _replace_checked(
     temp = file.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}-{file.name}")
     try:
         write_new(temp, text.encode("utf-8", "surrogateescape"), mode=0o600)
-        if not is_right(resolve(alias, config=temp)):
+        if not all(is_right(resolve(name, config=temp)) for name, is_right in checks.items()):
             raise _refusal(file, "ssh reads it in another way than was meant", _REPORT)
         os.replace(temp, file)
         fsync_directory(file.parent)
@@ -125,6 +145,10 @@ def _replace_checked(
     finally:
         with contextlib.suppress(OSError):
             temp.unlink(missing_ok=True)
+
+
+def _leading_to(target: AliasTarget) -> Callable[[ResolvedHost], bool]:
+    return lambda found: _leads_to(found, target)
 
 
 def _leads_to(found: ResolvedHost, target: AliasTarget) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -42,6 +43,11 @@ class Parked(msgspec.Struct, frozen=True):
 PARKED = Parked()
 
 
+def numbered(alias: str, number: int) -> str:
+    """The alias of the allocation's second node, third node …"""
+    return f"{alias}-{number}"
+
+
 def fault_in(alias: str, target: AliasTarget) -> str | None:
     """Why these values must not be written into an ssh config; None when they may."""
     return next(_faults(alias, target), None)
@@ -75,9 +81,27 @@ def _login_faults(alias: str, target: AliasTarget) -> Iterator[str]:
         yield f"the node `{target.node}` has the name of the login host"
 
 
-def target_text(alias: str, target: AliasTarget, places: SshPaths) -> str:
-    """The alias's file; only for values in which `fault_in` finds no fault."""
-    options = [
+def target_text(
+    alias: str, target: AliasTarget, places: SshPaths, others: Sequence[AliasTarget] = ()
+) -> str:
+    """The alias's file, with the aliases of the allocation's other nodes after it.
+
+    Only for values in which `fault_in` finds no fault.
+    """
+    hosts = [(alias, target), *numbered_targets(alias, others)]
+    return HEADER + "".join(_host_text(name, _target_options(one, places)) for name, one in hosts)
+
+
+def numbered_targets(
+    alias: str, others: Sequence[AliasTarget]
+) -> Iterator[tuple[str, AliasTarget]]:
+    """The other nodes, each with the name that leads there."""
+    for number, target in enumerate(others, start=2):
+        yield numbered(alias, number), target
+
+
+def _target_options(target: AliasTarget, places: SshPaths) -> list[str]:
+    return [
         f"HostName {target.node}",
         f"User {target.user}",
         f"Port {target.port}",
@@ -100,7 +124,6 @@ def target_text(alias: str, target: AliasTarget, places: SshPaths) -> str:
         "ServerAliveInterval 15",
         "ServerAliveCountMax 3",
     ]
-    return _host_text(alias, options)
 
 
 def parked_command(profile: str) -> str:
@@ -115,24 +138,42 @@ def parked_command(profile: str) -> str:
     return f"{_PARKED_BEGINNING}, there is no allocation. Run: {run}\" >&2; exit 1'"
 
 
-def parked_text(alias: str, profile: str = "") -> str:
-    """The file of a parked alias. The name under `.invalid` never resolves, by its definition."""
-    return _host_text(
-        alias,
-        [
-            "HostName parked.invalid",
-            "ProxyJump none",
-            f"ProxyCommand {parked_command(profile)}",
-            "ControlMaster no",
-            "ControlPath none",
-            # ssh would add two lines about a closed connection, which is not the news.
-            "LogLevel QUIET",
-        ],
-    )
+def parked_text(alias: str, profile: str = "", others: int = 0) -> str:
+    """The file of a parked alias, and of as many numbered ones after it.
+
+    The name under `.invalid` never resolves, by its definition.
+    """
+    options = [
+        "HostName parked.invalid",
+        "ProxyJump none",
+        f"ProxyCommand {parked_command(profile)}",
+        "ControlMaster no",
+        "ControlPath none",
+        # ssh would add two lines about a closed connection, which is not the news.
+        "LogLevel QUIET",
+    ]
+    names = [alias, *(numbered(alias, number + 2) for number in range(others))]
+    return HEADER + "".join(_host_text(name, options) for name in names)
 
 
 def parse_alias(text: str, alias: str) -> AliasTarget | Parked | None:
-    """What such a text says; None for anything we would not have written."""
+    """Where such a text leads; None for anything we would not have written."""
+    hosts = parse_hosts(text, alias)
+    return hosts[0] if hosts else None
+
+
+def parse_hosts(text: str, alias: str) -> list[AliasTarget | Parked]:
+    """Where the alias leads, then the numbered ones; empty for anything we would not have written."""
+    before, *blocks = re.split(r"^(?=Host )", text, flags=re.MULTILINE)
+    if any(line.strip() and not line.startswith("#") for line in before.splitlines()):
+        return []
+    names = [alias, *(numbered(alias, number) for number in range(2, len(blocks) + 1))]
+    hosts = [_parse_host(block, name) for block, name in zip(blocks, names, strict=False)]
+    known = [one for one in hosts if one is not None]
+    return known if len(known) == len(hosts) else []
+
+
+def _parse_host(text: str, alias: str) -> AliasTarget | Parked | None:
     options: dict[str, list[str]] = {}
     for line in text.splitlines():
         key, _, value = line.strip().partition(" ")
@@ -168,4 +209,4 @@ def _target_in(options: dict[str, list[str]], alias: str) -> AliasTarget | None:
 
 def _host_text(alias: str, options: list[str]) -> str:
     lines = [f"Host {alias}", *(f"  {option}" for option in options)]
-    return HEADER + "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n"

@@ -20,9 +20,10 @@ from scratchflow.flows.alias import (
 )
 from scratchflow.model.errors import AliasUnused, AliasUnverified
 from scratchflow.model.events import Event, Warned
-from scratchflow.model.results import AliasShown, NodeHeld
+from scratchflow.model.results import AliasShown, NodeHeld, OtherNode
 from scratchflow.ssh.config.alias import park_alias
 from scratchflow.ssh.config.include import apply, plan_install
+from scratchflow.ssh.config.resolve import resolve
 from tests.unit.flows.told import ToldCluster
 from tests.unit.ssh.keys.test_known_hosts import KEY_A, KEY_B
 
@@ -72,6 +73,23 @@ def test_it_leads_to_the_node_and_back_to_nowhere(set_up: Settings) -> None:
     assert show_alias(set_up) == AliasShown(name=alias, target=None, parked=True)
     text = module.places_of(set_up).alias_file(alias).read_text()
     assert f"Run: scratchflow -p {set_up.name} up" in text
+
+
+def test_numbered_aliases_lead_to_the_other_nodes_of_the_job(set_up: Settings) -> None:
+    other = OtherNode(node="node-2", host_keys=[f"node-2 {KEY_B}"])
+    point_at(set_up, msgspec.structs.replace(HELD, others=[other]), lambda _: None)
+    places, alias = module.places_of(set_up), set_up.profile.alias
+    found = resolve(f"{alias}-2", config=places.config)
+    assert found.hostname == "node-2"
+    assert KEY_B in places.host_keys_file(f"{set_up.name}-node-2").read_text()
+    shown = show_alias(set_up)
+    assert shown
+    assert shown.others == ["node-2"]
+    assert alias_problem(set_up, shown, "node-1", ["node-2"]) is None
+    for others in (["node-3"], []):
+        problem = alias_problem(set_up, shown, "node-1", others)
+        assert problem
+        assert problem.name == "alias.behind"
 
 
 def test_new_host_keys_of_a_known_node_are_told(set_up: Settings) -> None:

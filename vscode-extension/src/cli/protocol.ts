@@ -109,6 +109,7 @@ export interface AliasShown {
   name: string;
   target: string | null;
   parked: boolean;
+  others?: Array<string>;
 }
 
 /**
@@ -125,6 +126,7 @@ export interface Allocated {
   warm: string | null;
   command?: string;
   dry_run?: boolean;
+  nodes?: Array<string>;
 }
 
 /** The allocation in `status`. */
@@ -138,6 +140,7 @@ export interface AllocationShown {
   start_time?: string | null;
   reason?: string;
   start_estimate?: string | null;
+  nodes?: Array<string>;
 }
 
 /** `attach`: the command that shows the session; it was run when there was a terminal. */
@@ -463,6 +466,7 @@ export interface NodeHeld {
   session: string | null;
   command?: string;
   dry_run?: boolean;
+  others?: Array<OtherNode>;
 }
 
 /** `release`: what the login host gave back. */
@@ -506,6 +510,12 @@ export interface NodeSaved {
 export interface NodesShown {
   nodes: Array<NodeRow>;
   partition?: string | null;
+}
+
+/** A further node of the allocation, and its host keys. */
+export interface OtherNode {
+  node: string;
+  host_keys?: Array<string>;
 }
 
 /** Another workspace of ours on the same node, as the auto-backup tells. */

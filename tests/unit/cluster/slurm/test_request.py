@@ -85,6 +85,10 @@ def test_what_is_empty_is_not_asked_for() -> None:
     assert asked == ["salloc", NAMED, "--no-shell", "--nodes=1", "--ntasks=1", NAMED]
 
 
+def test_as_many_tasks_as_nodes_or_slurm_would_give_fewer_nodes() -> None:
+    assert "--ntasks=3" in salloc_argv(SlurmOptions(nodes=3), NAME, detached=True)
+
+
 def test_a_node_on_the_command_line_overrides_the_profile() -> None:
     asked = salloc_argv(SlurmOptions(nodelist="n1"), NAME, detached=True, node="n2")
     assert "--nodelist=n2" in asked

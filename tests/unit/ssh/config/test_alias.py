@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from scratchflow.ssh.config.alias import (
     park_alias,
     point_alias,
     read_alias,
+    read_numbered,
     remove_alias,
     remove_files,
 )
@@ -32,6 +34,21 @@ from tests.unit.ssh.conftest import ssh_view
 
 TARGET = AliasTarget(profile="aws", node="node-1", user="ada", login="aws-login")
 ALIAS = "compile_machine"
+
+
+def test_the_other_nodes_have_numbered_aliases_until_there_are_fewer(places: SshPaths) -> None:
+    others = [msgspec.structs.replace(TARGET, node=node) for node in ("node-2", "node-3")]
+    point_alias(places, ALIAS, TARGET, others)
+    file = places.alias_file(ALIAS)
+    assert resolve(f"{ALIAS}-3", config=file).hostname == "node-3"
+    assert resolve(f"{ALIAS}-2", config=file).host_key_alias == others[0].key_alias.lower()
+    assert read_numbered(places, ALIAS) == others
+    park_alias(places, ALIAS, "gpu")
+    assert read_numbered(places, ALIAS) == []
+    for name in (ALIAS, f"{ALIAS}-2", f"{ALIAS}-3"):
+        assert "parked" in (resolve(name, config=file).proxy_command or "")
+    point_alias(places, ALIAS, TARGET, others[:1])
+    assert resolve(f"{ALIAS}-3", config=file).hostname == f"{ALIAS}-3"
 
 
 def test_ssh_sees_what_the_contract_promises(places: SshPaths) -> None:

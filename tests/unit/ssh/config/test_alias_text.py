@@ -14,6 +14,7 @@ from scratchflow.ssh.config.alias_text import (
     fault_in,
     parked_text,
     parse_alias,
+    parse_hosts,
     target_text,
 )
 from scratchflow.ssh.config.paths import SshPaths
@@ -56,6 +57,16 @@ TARGET = AliasTarget(
 def test_what_is_written_is_read_back(target: AliasTarget) -> None:
     assert parse_alias(target_text("work", target, PLACES), "work") == target
     assert parse_alias(target_text("work", target, PLACES), "other") is None
+
+
+def test_the_other_nodes_of_a_job_are_read_back_in_their_order() -> None:
+    others = [AliasTarget("aws", node, "ada", "login") for node in ("node-2", "node-9")]
+    text = target_text("work", TARGET, PLACES, others)
+    assert parse_hosts(text, "work") == [TARGET, *others]
+    assert parse_alias(text, "work") == TARGET
+    assert parse_hosts(text.replace("Host work-3", "Host work-4"), "work") == []
+    assert parse_hosts(f"User somebody\n{text}", "work") == []
+    assert parse_hosts(parked_text("work", others=2), "work") == [PARKED] * 3
 
 
 def test_a_parked_alias_is_known_by_how_its_command_begins() -> None:
