@@ -149,7 +149,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("profiles add here --set scheduler=none", "without a cluster"),
     ),
     "profiles copy": (
-        ("profiles copy lab long --set slurm.time=2-0", "for long jobs"),
+        ("profiles copy lab long --set slurm.time=2d", "for long jobs"),
         ("profiles copy lab big --set slurm.gpus=8", "for more GPUs"),
     ),
     "profiles remove": (

@@ -15,6 +15,7 @@ from scratchflow.model.errors import SchedulerMissing, ScratchflowError, UsageIn
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import Hold
 from scratchflow.model.text import printable
+from scratchflow.model.time_limit import FORMS, as_slurm_takes_it, time_limit_s
 from scratchflow.model.units import Duration, parse_size
 
 
@@ -192,15 +193,11 @@ def _checked(flag: str, text: str, context: typer.Context) -> str:
 
 
 def _slurm_time(text: str) -> str:
-    """`8h` in Slurm's form; what is in that form already as it is."""
-    from scratchflow.cluster.slurm.time_limit import slurm_time, time_limit_s
-
-    if text.lower() in {"", "unlimited", "infinite"} or time_limit_s(text):
-        return text
-    seconds = Duration.parse(text).seconds
-    if not seconds:
+    """`8h` in Slurm's form. 0, which Slurm takes for no limit, is more likely a slip here."""
+    limit = as_slurm_takes_it(text)
+    if time_limit_s(limit) == 0:
         raise ValueError(text)
-    return slurm_time(seconds)
+    return limit
 
 
 def _memory(text: str) -> str:
@@ -229,7 +226,7 @@ def _name(text: str) -> str:
 
 
 _FORMS: dict[str, tuple[str, Callable[[str], str]]] = {
-    "time": ("`90m`, `8h` or `2d`, or Slurm's own `8:00:00` or `2-12`", _slurm_time),
+    "time": (FORMS, _slurm_time),
     "gpus": ("a number; a type is asked for with `--set slurm.gres=gpu:TYPE:N`", _number),
     "cpus": ("a number, 1 or more", _positive),
     "mem": ("a size like `512M`, `32G` or `1.5T`", _memory),

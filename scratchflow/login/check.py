@@ -15,7 +15,6 @@ from scratchflow.cluster.logout import logout_kills
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.slurm.nodes import partitions
 from scratchflow.cluster.slurm.overlap import srun_version
-from scratchflow.cluster.slurm.time_limit import slurm_time, time_limit_s
 from scratchflow.cluster.this_host import job_id, node_name
 from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
@@ -25,6 +24,7 @@ from scratchflow.model.events import Checked, Emit, Progress
 from scratchflow.model.requests import Look, Nothing
 from scratchflow.model.results import Check, ChecksDone
 from scratchflow.model.text import printable
+from scratchflow.model.time_limit import slurm_time, time_limit_s
 from scratchflow.model.units import format_size
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

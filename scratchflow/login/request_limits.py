@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from scratchflow.cluster.slurm.time_limit import time_limit_s
 from scratchflow.model.ages import time_left
 from scratchflow.model.allocation import Node, Partition
 from scratchflow.model.profile import SlurmOptions
+from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.units import format_size, parse_size
 
 _ONE_FEATURE = re.compile(r"[\w.-]+", re.ASCII)

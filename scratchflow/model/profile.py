@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from scratchflow.model.time_limit import as_slurm_takes_it
 from scratchflow.model.units import Duration, Span, parse_size
 
 # `$` alone would allow a newline at the end.
@@ -20,10 +21,6 @@ Name = Annotated[str, Meta(pattern=NAME_PATTERN)]
 Count = Annotated[int, Meta(ge=0)]
 AtLeastOne = Annotated[int, Meta(ge=1)]
 
-# Slurm: minutes, minutes:seconds, hours:minutes:seconds, and days- before hours.
-_SLURM_TIME = re.compile(
-    r"(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+(:\d+){0,2}|unlimited|infinite)", re.IGNORECASE
-)
 # What the machine that uses a path puts in.
 PATH_NAME = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})", re.ASCII)
 # Whether the value of a name is an absolute path shows where it is used. A user's name never is, and
@@ -56,8 +53,11 @@ class SlurmOptions(Section, frozen=True):
     extra: list[str] = []
 
     def __post_init__(self) -> None:
-        if self.time and not _SLURM_TIME.fullmatch(self.time):
-            raise ValueError("`time` must be Slurm's kind, like `90`, `8:00:00` or `2-12`")
+        try:
+            # Whoever reads it reads Slurm's form; the file keeps what was written.
+            msgspec.structs.force_setattr(self, "time", as_slurm_takes_it(self.time))
+        except ValueError as error:
+            raise ValueError(f"`time` must be {error}") from None
         if self.mem:
             try:
                 parse_size(self.mem)

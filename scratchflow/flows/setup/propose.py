@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from scratchflow.cluster.slurm.time_limit import slurm_time, time_limit_s
 from scratchflow.model.profile import Profile, SlurmOptions
 from scratchflow.model.results import PartitionSeen, PlaceSeen, SetupValue, Surveyed
+from scratchflow.model.time_limit import slurm_time, time_limit_s
 from scratchflow.model.units import format_duration, format_size
 
 GIVEN = "your choice"

@@ -73,9 +73,15 @@ def test_a_variables_name_is_one(name: str) -> None:
         EnvironmentOptions(variables={name: "x"})
 
 
+def test_a_time_may_be_written_as_on_the_command_line() -> None:
+    options = SlurmOptions(time="10m")
+    assert options.time == "00:10:00"
+    assert to_plain(options)["time"] == "00:10:00"
+
+
 @pytest.mark.parametrize("time", ["soon", "1:2:3:4", "-5", "5;id", "1-", "8:00:00\n"])
-def test_a_time_is_slurms_kind(time: str) -> None:
-    with pytest.raises(ValueError, match="Slurm's kind"):
+def test_a_time_that_nobody_can_read_is_refused(time: str) -> None:
+    with pytest.raises(ValueError, match="Slurm's own"):
         SlurmOptions(time=time)
 
 

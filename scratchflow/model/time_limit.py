@@ -1,8 +1,16 @@
-"""Time limits as `salloc --time` takes them."""
+"""Time limits as people write them, and as `salloc --time` takes them."""
 
 from __future__ import annotations
 
 import re
+
+from scratchflow.model.units import Duration
+
+FORMS = "`90m`, `8h` or `2d`, or Slurm's own `8:00:00` or `2-12`"
+# Slurm: minutes, minutes:seconds, hours:minutes:seconds, and days- before hours.
+_SLURM_TIME = re.compile(
+    r"(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+(:\d+){0,2}|unlimited|infinite)", re.IGNORECASE
+)
 
 _WITH_DAYS = re.compile(r"(\d+)-(\d+)(?::(\d+))?(?::(\d+))?", re.ASCII)
 _WITHOUT = re.compile(r"(?:(?:(\d+):)?(\d+):(\d+))|(\d+)", re.ASCII)
@@ -18,6 +26,19 @@ def time_limit_s(text: str) -> int | None:
         return None
     hours, minutes, rest, alone = (int(part or 0) for part in match.groups())
     return (hours * 60 + minutes + alone) * 60 + rest
+
+
+def as_slurm_takes_it(text: str) -> str:
+    """`8h` in Slurm's form; what is in that form already, and nothing, as it is. A ValueError names the forms."""
+    if not text or _SLURM_TIME.fullmatch(text):
+        return text
+    try:
+        seconds = Duration.parse(text).seconds
+    except ValueError:
+        seconds = 0
+    if not seconds:
+        raise ValueError(FORMS)
+    return slurm_time(seconds)
 
 
 def slurm_time(seconds: int) -> str:
