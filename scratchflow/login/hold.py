@@ -23,6 +23,7 @@ from scratchflow.cluster.tmux.window import NodeShell, WindowHolder, show_node
 from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import warm_nodes
 from scratchflow.login.refusal import cannot_be_met, explained
+from scratchflow.login.request_limits import NODE
 from scratchflow.login.warm import best_warm_node
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation, with_node
 from scratchflow.model.errors import (
@@ -181,7 +182,9 @@ class _Ask(msgspec.Struct, frozen=True):
         try:
             return self._warm_or_any(wanted)
         except AllocationRefused as error:
-            raise explained(self.login, wanted, self.asked.typed, error) from error
+            named = {NODE: f"--node {self.asked.node}"} if wanted else {}
+            typed = {**self.asked.typed, **named}
+            raise explained(self.login, wanted, typed, error) from error
 
     def _warm_or_any(self, wanted: str) -> RunningAllocation:
         asked, login = self.asked, self.login

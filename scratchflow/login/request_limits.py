@@ -16,6 +16,8 @@ from scratchflow.model.profile import SlurmOptions
 from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.units import format_size, parse_size
 
+NODE = "node"
+"""The key of an excess that is about the node which was asked for: no key of the profile."""
 _ONE_FEATURE = re.compile(r"[\w.-]+", re.ASCII)
 
 
@@ -59,6 +61,7 @@ def _in_partition(
     if time_s and partition.max_time_s is not None and time_s > partition.max_time_s:
         limit = time_left(partition.max_time_s)
         yield Excess("slurm.time", f"is more than the {limit} that partition `{name}` allows")
+    yield from _outside(node, name, cluster)
     nodes = [one for one in cluster.nodes if name in one.partitions and node in {"", one.name}]
     if options.nodes > len(nodes) > 0 and not node:
         there = _counted(len(nodes), "node")
@@ -66,6 +69,15 @@ def _in_partition(
     if nodes:
         whose = f"`{node}` has" if node else f"a node of partition `{name}` has"
         yield from _on_nodes(options, nodes, whose)
+
+
+def _outside(node: str, partition: str, cluster: Cluster) -> Iterator[Excess]:
+    """A node that was named, and that this partition does not have."""
+    found = next((one for one in cluster.nodes if one.name == node), None)
+    if found is not None and partition not in found.partitions:
+        theirs = ", ".join(f"`{name}`" for name in found.partitions) or "none"
+        why = f"is not in partition `{partition}`: `{node}` is in {theirs}"
+        yield Excess(NODE, why)
 
 
 def _on_nodes(options: SlurmOptions, nodes: Sequence[Node], whose: str) -> Iterator[Excess]:

@@ -51,6 +51,15 @@ def test_the_limit_comes_first_and_slurms_word_last(reason: str, said: str) -> N
 
 
 @pytest.mark.usefixtures("slurm")
+def test_a_node_of_another_partition_is_what_is_to_be_changed() -> None:
+    reason = "no node can meet its constraints (BadConstraints)"
+    told = explained(asking(partition="gpu"), "node-1", {"node": "--node 1"}, refused(reason))
+    why = "`--node 1` is not in partition `gpu`: `node-1` is in `debug`"
+    assert str(told) == f"Slurm refused the request: {why} (BadConstraints)"
+    assert told.shown_hint.startswith("change `--node 1`; ")
+
+
+@pytest.mark.usefixtures("slurm")
 def test_a_refusal_that_nobody_can_explain_stays_as_it_is() -> None:
     told = explained(asking(), "", {}, refused("the account is not valid (InvalidAccount)"))
     assert str(told).endswith("refused the request: the account is not valid (InvalidAccount)")

@@ -32,6 +32,7 @@ def cluster() -> Cluster:
         (ask(ntasks=5), "", "slurm.ntasks", "is more than the 4 CPUs that a node of partition `debug` has"),
         (ask(gpus=8), "", "slurm.gpus", "is more than the 2 GPUs that a node of partition `debug` has"),
         (ask(gpus=1), "node-1", "slurm.gpus", "is more than the 0 GPUs that `node-1` has"),
+        (ask(partition="gpu"), "node-1", "node", "is not in partition `gpu`: `node-1` is in `debug`"),
         (ask(mem="100G"), "", "slurm.mem", "is more than the 3.91 GiB that a node of partition `debug` has"),
         (ask(mem="4001"), "", "slurm.mem", "is more than the 3.91 GiB that a node of partition `debug` has"),
         (ask(nodes=4), "", "slurm.nodes", "is more than the 3 nodes of partition `debug`"),
