@@ -9,12 +9,16 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked, caller
+from scratchflow.cli.tables import aligned
 from scratchflow.config.settings import checked_overrides
+from scratchflow.model.ages import time_left
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Asking, Emit
-from scratchflow.model.results import ProfileRemoved, ProfilesListed, ProfileWritten
+from scratchflow.model.results import ProfileRemoved, ProfileRow, ProfilesListed, ProfileWritten
 from scratchflow.model.text import printable
+from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.wrap import Whole
+from scratchflow.report.output import terminal_width
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -148,13 +152,25 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.splitlines())
 
 
+_HEADER = ["  profile", "login", "partition", "time", "node", "store"]
+
+
 def _listed(shown: ProfilesListed) -> Iterator[str]:
-    names = max(len(row.name) for row in shown.profiles)
-    logins = max(len(row.login) for row in shown.profiles)
-    for row in shown.profiles:
-        mark = "*" if row.is_used else " "
-        kind = " (built in: this machine, no cluster)" if row.built_in else ""
-        yield f"{mark} {row.name:<{names}}  {row.login:<{logins}}  {printable(row.store)}{kind}"
+    """The node is the one that the alias leads to: to look it up takes no network."""
+    yield from aligned([_HEADER, *map(_row, shown.profiles)], width=terminal_width())
+    if any(row.built_in for row in shown.profiles):
+        yield "`local` is built in: this machine, no cluster"
+    if any(row.node for row in shown.profiles):
+        yield "node: where the ssh alias leads; `scratchflow status` asks the cluster"
+
+
+def _row(row: ProfileRow) -> list[str]:
+    name = f"{'*' if row.is_used else ' '} {row.name}"
+    limit_s = time_limit_s(row.time)
+    limit = time_left(limit_s) if limit_s else row.time
+    store = row.store.replace(os.path.expanduser("~"), "~", 1) if row.built_in else row.store
+    rest = [row.login, row.partition, limit, row.node or "", store]
+    return [name, *(printable(text) or "-" for text in rest)]
 
 
 def _used(written: ProfileWritten) -> Iterator[str]:

@@ -27,6 +27,7 @@ from scratchflow.model.results import (
     AliasShown,
     AllocationShown,
     AutobackupShown,
+    ElsewhereShown,
     OtherShown,
     SessionShown,
     SnapshotsShown,
@@ -93,6 +94,8 @@ def shown(status: StatusShown) -> Iterator[str]:
         if name == "workspace":
             for other in status.others:
                 yield from wrapped(f"{'also there':<12} ", printable(_other(other)), width)
+    for held in status.elsewhere:
+        yield from wrapped(f"{'also yours':<12} ", printable(_elsewhere(held)), width)
     for problem in status.problems:
         yield from wrapped("✗ ", for_people(printable(problem.detail)), width)
         yield from wrapped("  fix: ", for_people(printable(problem.fix)), width)
@@ -183,6 +186,15 @@ def _other(other: OtherShown) -> str:
     base = f", from snapshot {shown_id(other.snapshot)}" if other.snapshot else ""
     who = "an auto-backup of its own" if other.own_autobackup else "the same auto-backup"
     return f"{other.path}{base}; {who} saves it"
+
+
+def _elsewhere(held: ElsewhereShown) -> str:
+    """A node of another profile, which commands without `-p` do not touch."""
+    what = "a place in the queue" if held.state == "pending" else held.node or "?"
+    end = until(held.end_time)
+    command = f"`scratchflow -p {held.profile} status`"
+    parts = [f"{what}, job {held.job_id}", end, f"held by profile `{held.profile}`: {command}"]
+    return ", ".join(filter(None, parts))
 
 
 def _seen(seen_time: str | None) -> str:

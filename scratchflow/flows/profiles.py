@@ -42,6 +42,7 @@ from scratchflow.model.results import (
     ProfileWritten,
 )
 from scratchflow.ssh.config.alias import read_alias, remove_alias
+from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 
 Environment = Mapping[str, str]
@@ -70,6 +71,9 @@ def list_profiles(asked: Asked, environment: Environment) -> ProfilesListed:
             workspace=profile.workspace,
             store=profile.store,
             built_in=name not in tables,
+            partition=profile.slurm.partition if profile.scheduler == "slurm" else "",
+            time=profile.slurm.time if profile.scheduler == "slurm" else "",
+            node=_node_of(name, profile),
         )
         for name in names
         for profile in [_profile(asked, environment, name)]
@@ -158,6 +162,12 @@ def remove(
 
 def _profile(asked: Asked, environment: Environment, name: str) -> Profile:
     return load_settings(Asked(config=asked.config, profile=name), environment).profile
+
+
+def _node_of(name: str, profile: Profile) -> str | None:
+    """The node that the profile's alias leads to, without asking the cluster."""
+    found = read_alias(SshPaths.of(profile.ssh_config), profile.alias)
+    return found.node if isinstance(found, AliasTarget) and found.profile == name else None
 
 
 def _require_new(asked: Asked, environment: Environment, name: str) -> None:

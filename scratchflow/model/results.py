@@ -81,6 +81,10 @@ class ProfileRow(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     store: str
     built_in: bool = False
+    partition: str = ""
+    time: str = ""
+    node: str | None = None
+    """Where the ssh alias leads, as this machine knows it; the cluster is not asked."""
 
 
 class ProfilesListed(Result, frozen=True):
@@ -586,6 +590,16 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     fix: str
 
 
+class ElsewhereShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that another profile of this cluster holds, or waits for."""
+
+    profile: str
+    job_id: int | None
+    state: AllocationState
+    node: str | None = None
+    end_time: str | None = None
+
+
 class StatusShown(Result, frozen=True):
     """`status`: everything at one glance."""
 
@@ -602,6 +616,8 @@ class StatusShown(Result, frozen=True):
     """What makes sense to do next, in a sentence; empty when it is in the `fix` of a problem."""
     others: list[OtherShown] = []
     """Other workspaces of ours on the same node."""
+    elsewhere: list[ElsewhereShown] = []
+    """What other profiles hold on the same cluster: nodes that are easily forgotten."""
 
     def after(self, passed_s: float) -> "StatusShown":
         """The same picture that many seconds later, as far as nobody has to be asked for it."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 
 from scratchflow.cluster.slurm.jobs import our_jobs
+from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import HELD, OPEN, Allocation
 from scratchflow.model.requests import OpenJobs
-from scratchflow.model.results import AllocationShown, JobsShown
+from scratchflow.model.results import AllocationShown, ElsewhereShown, JobsShown
 from scratchflow.model.times import iso_time
 
 
@@ -32,12 +33,38 @@ def newest_of(jobs: list[Allocation]) -> Allocation | None:
 
 def profile_jobs(login: LoginHost) -> list[Allocation]:
     """The profile's jobs, newest last, with those that ended a short while ago."""
+    return jobs_seen(login)[0]
+
+
+def jobs_seen(login: LoginHost) -> tuple[list[Allocation], list[Allocation]]:
+    """The same, and the open jobs of other profiles beside them: Slurm is asked once for both."""
     if login.profile.scheduler == "none":
         if not login.has_tmux:
-            return []
+            return [], []
         found = none.allocation(login.tmux, login.settings.name, node_name(login.environment))
-        return [found] if found else []
-    return our_jobs(login.slurm, login.settings.name, ended=True)
+        return ([found] if found else []), []
+    own: list[Allocation] = []
+    others: list[Allocation] = []
+    for job in our_jobs(login.slurm, ended=True):
+        if profile_of(job.name) == login.settings.name:
+            own.append(job)
+        elif job.state in OPEN:
+            others.append(job)
+    return own, others
+
+
+def elsewhere_shown(jobs: list[Allocation]) -> list[ElsewhereShown]:
+    """What other profiles hold, for `status` of this one."""
+    return [
+        ElsewhereShown(
+            profile=profile_of(job.name) or "?",
+            job_id=job.job_id,
+            state=job.state,
+            node=job.node,
+            end_time=iso_time(job.end_time),
+        )
+        for job in jobs
+    ]
 
 
 def allocation_shown(held: Allocation | None, now_s: float) -> AllocationShown | None:

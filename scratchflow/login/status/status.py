@@ -6,7 +6,7 @@ import msgspec
 
 from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
-from scratchflow.login.status.jobs import allocation_shown, newest_of, profile_jobs
+from scratchflow.login.status.jobs import allocation_shown, elsewhere_shown, jobs_seen, newest_of
 from scratchflow.login.status.problems import (
     forgotten_jobs,
     half_restored,
@@ -59,7 +59,7 @@ def look(
     """Everything that the login host can see now. `pulses` and `trial` remember between looks."""
     settings = login.settings
     now = Now(pulses)
-    jobs = profile_jobs(login)
+    jobs, others = jobs_seen(login)
     held = newest_of(jobs)
     session = _session(login)
     stored = _stored(login, held, now, trial or WriteTrial())
@@ -79,6 +79,7 @@ def look(
         problems=[*stored.problems, *problems],
         scheduler=settings.profile.scheduler,
         others=stored.others,
+        elsewhere=elsewhere_shown(others),
     )
 
 

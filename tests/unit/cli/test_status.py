@@ -7,7 +7,8 @@ import pytest
 
 from scratchflow.cli.status import following_words, shown
 from scratchflow.model.ages import at
-from scratchflow.model.results import AutobackupShown
+from scratchflow.model.allocation import AllocationState
+from scratchflow.model.results import AutobackupShown, ElsewhereShown
 from tests.unit.flows.test_next_step import RUNNING, WELL
 
 SOON, END, LATER = (f"2026-11-15T{clock}:00Z" for clock in ("05:30", "06:00", "06:54"))
@@ -43,3 +44,18 @@ def test_a_job_is_promised_a_last_snapshot(next_time: str, job_id: int | None, l
     picture = msgspec.structs.replace(WELL, allocation=held, autobackup=autobackup)
     rows = [row for row in shown(picture) if row.startswith("auto-backup")]
     assert rows == [f"auto-backup  {line}"]
+
+
+@pytest.mark.parametrize(
+    ("state", "node", "row"),
+    [
+        ("running", "node-1", "also yours   node-1, job 11, held by profile `short`:"),
+        ("pending", None, "also yours   a place in the queue, job 11, held by profile `short`:"),
+    ],
+)
+def test_nodes_of_other_profiles_are_not_forgotten(
+    state: AllocationState, node: str | None, row: str
+) -> None:
+    other = ElsewhereShown(profile="short", job_id=11, state=state, node=node)
+    picture = msgspec.structs.replace(WELL, elsewhere=[other])
+    assert f"{row} `scratchflow -p short status`" in list(shown(picture))

@@ -21,6 +21,9 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.results import ProfileRemoved
+from scratchflow.ssh.config.alias import point_alias
+from scratchflow.ssh.config.alias_text import AliasTarget
+from scratchflow.ssh.config.paths import SshPaths
 from tests.unit.flows.told import job
 
 FILE = """\
@@ -76,6 +79,18 @@ def test_the_list_has_the_built_in_one_and_marks_one_as_used(desk: Desk) -> None
     assert [row.name for row in rows] == ["uni", "lab", "local"]
     assert [row.name for row in rows if row.is_used] == ["uni"]
     assert [row.name for row in rows if row.built_in] == ["local"]
+
+
+def test_the_list_has_the_request_and_the_node_that_this_machine_knows_of(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    profile = desk.profile("uni")
+    target = AliasTarget("uni", "node-2", "u", "aws")
+    point_alias(SshPaths.of(profile.ssh_config), profile.alias, target)
+    uni, lab, local = list_profiles(desk.asked, ENVIRONMENT).profiles
+    assert (uni.partition, uni.time, uni.node) == ("", "8:00:00", "node-2")
+    assert (lab.node, local.node, local.partition, local.time) == (None, None, "", "")
 
 
 def test_a_copy_keeps_lists_tables_and_quotes_and_shares_no_names(desk: Desk) -> None:

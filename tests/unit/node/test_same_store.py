@@ -168,7 +168,7 @@ def test_status_names_a_store_that_is_gone_or_another_one(
     login = LoginHost(
         desk.context.settings, {"HOME": "/h", "PATH": "", "USER": "u"}, lambda _: None
     )
-    monkeypatch.setattr(status, "profile_jobs", lambda _: [])
+    monkeypatch.setattr(status, "jobs_seen", lambda _: ([], []))
     (problem,) = status.look(login).problems
     assert problem.name == "store.replaced"
     assert snapshot in problem.detail

@@ -321,6 +321,15 @@ export interface EditorOpened {
   opened: boolean;
 }
 
+/** A node that another profile of this cluster holds, or waits for. */
+export interface ElsewhereShown {
+  profile: string;
+  job_id: number | null;
+  state: "completing" | "configuring" | "ended" | "pending" | "running" | "suspended" | "unknown";
+  node?: string | null;
+  end_time?: string | null;
+}
+
 /** `environment`: the file on the node that a shell reads to have the profile's environment; empty without layers. */
 export interface EnvironmentReady {
   file: string;
@@ -590,6 +599,9 @@ export interface ProfileRow {
   workspace: string;
   store: string;
   built_in?: boolean;
+  partition?: string;
+  time?: string;
+  node?: string | null;
 }
 
 /** `profiles use`, `add` and `copy`: what changed in the file. */
@@ -889,6 +901,7 @@ export interface StatusShown {
   scheduler?: "none" | "slurm";
   next_step?: string;
   others?: Array<OtherShown>;
+  elsewhere?: Array<ElsewhereShown>;
 }
 
 /** Last line when it worked. */

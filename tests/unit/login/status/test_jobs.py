@@ -8,7 +8,14 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.login import host
 from scratchflow.login.host import LoginHost
-from scratchflow.login.status.jobs import allocation_shown, newest_of, open_jobs, profile_jobs
+from scratchflow.login.status.jobs import (
+    allocation_shown,
+    elsewhere_shown,
+    jobs_seen,
+    newest_of,
+    open_jobs,
+    profile_jobs,
+)
 from scratchflow.model.allocation import Allocation, AllocationState
 from scratchflow.model.requests import OpenJobs
 from scratchflow.testing.slurm import FakeSlurm
@@ -62,6 +69,23 @@ def test_open_jobs_are_the_profiles_or_all_of_ours_and_never_by_hand(
         other,
     ]
     assert [one.job_id for one in profile_jobs(login)] == [ours, ended]
+
+
+def test_what_other_profiles_hold_is_seen_with_one_question(
+    held: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = FakeSlurm()
+    monkeypatch.setattr(host, "this_slurm", lambda _: Slurm(fake, "alice", "login"))
+    login = LoginHost(held.settings, held.environment, lambda _: None)
+    ours = fake.add(job_name("test", "abc123"))
+    short = fake.add(job_name("short", "abc124"), nodes="node-2")
+    fake.add(job_name("short", "abc125"), state="TIMEOUT")
+    fake.add("bash")
+    own, others = jobs_seen(login)
+    assert [one.job_id for one in own] == [ours]
+    (shown,) = elsewhere_shown(others)
+    assert (shown.profile, shown.job_id, shown.node) == ("short", short, "node-2")
+    assert len([argv for argv in fake.asked if argv[0] == "squeue"]) == 1
 
 
 def test_one_machine_without_tmux_has_no_job(login: Login) -> None:

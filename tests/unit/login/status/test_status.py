@@ -38,7 +38,7 @@ class Login:
         """From here on there is a job on `node-1`, and the workspace is there."""
         profile = msgspec.structs.replace(self.settings.profile, scheduler="slurm", login="local")
         self.settings = msgspec.structs.replace(self.settings, profile=profile)
-        self._patch.setattr(looking, "profile_jobs", lambda _: [JOB])
+        self._patch.setattr(looking, "jobs_seen", lambda _: ([JOB], []))
 
     def look(self, pulses: Pulses | None = None) -> StatusShown:
         return looking.look(
