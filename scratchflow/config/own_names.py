@@ -19,10 +19,10 @@ def own_names(name: str, profile: Profile, others: Iterable[Profile]) -> dict[st
     changed = {}
     aliases = {other.alias for other in known if other.scheduler == "slurm"}
     if profile.scheduler == "slurm" and profile.alias in aliases:
-        changed["alias"] = _free(f"{profile.alias}_{name}", aliases)
+        changed["alias"] = free_name(f"{profile.alias}_{name}", aliases)
     workspaces = {other.workspace for other in known if _same_disk(profile, other)}
     if profile.workspace in workspaces:
-        changed["workspace"] = _free(f"{profile.workspace}-{name}", workspaces)
+        changed["workspace"] = free_name(f"{profile.workspace}_{name}", workspaces)
     return changed
 
 
@@ -30,9 +30,10 @@ def _same_disk(one: Profile, other: Profile) -> bool:
     return one.login == other.login and (one.scratch == other.scratch or one.store == other.store)
 
 
-def _free(wanted: str, taken: set[str]) -> str:
+def free_name(wanted: str, taken: set[str]) -> str:
+    """The name, or with a number behind it while another one has it."""
     name, number = wanted[:_LONGEST], 2
     while name in taken:
-        ending = f"-{number}"
+        ending = f"_{number}"
         name, number = f"{wanted[: _LONGEST - len(ending)]}{ending}", number + 1
     return name

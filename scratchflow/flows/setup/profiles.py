@@ -11,6 +11,7 @@ import msgspec
 
 from scratchflow.config.check import check_config
 from scratchflow.config.file import read_text
+from scratchflow.config.own_names import free_name
 from scratchflow.config.toml import parse_document
 from scratchflow.model.profile import NAME_PATTERN, Profile
 from scratchflow.ssh.config.hosts import hosts_in_config
@@ -112,11 +113,7 @@ def own_workspace(name: str, known: Known) -> str:
 
 
 def _free(usual: str, name: str, theirs: set[str]) -> str:
-    candidate, count = usual, 1
-    while candidate in theirs:
-        candidate = f"{usual}_{name}" if count == 1 else f"{usual}_{name}_{count}"
-        count += 1
-    return candidate
+    return free_name(f"{usual}_{name}", theirs) if usual in theirs else usual
 
 
 def shared_in_words(name: str, profile: Profile, known: Known) -> list[str]:

@@ -26,7 +26,7 @@ def test_a_copy_has_the_same_settings_and_names_of_its_own(machine: Machine) -> 
     assert machine.file.read_text().startswith(FILE)
     long, uni = (machine.data("config", "show", "-p", name)["values"] for name in ("long", "uni"))
     assert long.pop("alias") == "compile_machine_long"
-    assert long.pop("workspace") == "work-long"
+    assert long.pop("workspace") == "work_long"
     assert long["slurm"].pop("time") == "2-0"
     del uni["alias"], uni["workspace"], uni["slurm"]["time"]
     assert long == uni
@@ -35,13 +35,13 @@ def test_a_copy_has_the_same_settings_and_names_of_its_own(machine: Machine) -> 
 def test_names_that_were_chosen_are_kept(machine: Machine) -> None:
     machine.data("profiles", "copy", "uni", "b", "--set", "alias=compile_machine")
     assert machine.data("config", "get", "alias", "-p", "b")["value"] == "compile_machine"
-    assert machine.data("config", "get", "workspace", "-p", "b")["value"] == "work-b"
+    assert machine.data("config", "get", "workspace", "-p", "b")["value"] == "work_b"
 
 
 def test_a_copy_of_the_built_in_profile_works_without_a_cluster(machine: Machine) -> None:
     machine.data("profiles", "copy", "local", "mine")
     mine = machine.data("config", "show", "-p", "mine")["values"]
-    assert (mine["scheduler"], mine["workspace"]) == ("none", "work-mine")
+    assert (mine["scheduler"], mine["workspace"]) == ("none", "work_mine")
 
 
 def test_add_needs_a_login_host_and_a_new_name(machine: Machine) -> None:
@@ -93,9 +93,9 @@ def test_remove_takes_the_profile_out_and_says_what_stays(machine: Machine) -> N
     assert declined["code"] == "usage.declined"
     assert machine.file.read_text() == with_both
     removed = machine.data("profiles", "remove", "b", "--yes")
-    there = "/scratch/$USER/work-b"
+    there = "/scratch/$USER/work_b"
     assert removed["stays"] == [
-        "its snapshots, in /fsx/s/work-b; `rm -r /fsx/s/work-b` removes them for good",
+        "its snapshots, in /fsx/s/work_b; `rm -r /fsx/s/work_b` removes them for good",
         f"the workspace, in {there} of the nodes that held it; `rm -r {there}` in a job there removes it",
         f"{alias}, which scratchflow did not write; `rm {alias}` removes it",
     ]
@@ -124,7 +124,7 @@ def test_what_to_type_to_remove_the_rest_names_just_that(machine: Machine) -> No
     """A path with a space, typed as it is shown, is still one path."""
     machine.data("profiles", "copy", "uni", "b", "--set", "store=/fsx/my data")
     snapshots, *_ = machine.data("profiles", "remove", "b", "--yes")["stays"]
-    assert shlex.split(snapshots.split("`")[1]) == ["rm", "-r", "/fsx/my data/work-b"]
+    assert shlex.split(snapshots.split("`")[1]) == ["rm", "-r", "/fsx/my data/work_b"]
 
 
 def test_a_copy_says_how_to_start_working_with_it(machine: Machine) -> None:

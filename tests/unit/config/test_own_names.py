@@ -14,13 +14,13 @@ UNI = Profile(login="uni", store="/s")
     ("profile", "others", "changed"),
     [
         (UNI, [], {}),
-        (UNI, [UNI], {"alias": "compile_machine_new", "workspace": "work-new"}),
+        (UNI, [UNI], {"alias": "compile_machine_new", "workspace": "work_new"}),
         (Profile(login="other", store="/s"), [UNI], {"alias": "compile_machine_new"}),
         (Profile(login="uni", alias="mine", workspace="mine"), [UNI], {}),
         (
             Profile(login="uni", alias="mine", scratch="/other", store="/s"),
             [UNI],
-            {"workspace": "work-new"},
+            {"workspace": "work_new"},
         ),
         (Profile(login="uni", alias="mine", scratch="/other", store="/other"), [UNI], {}),
         (Profile(scheduler="none", store="/s"), [Profile(store="/t", scratch="/t")], {}),
@@ -33,8 +33,8 @@ def test_what_would_be_shared_gets_a_name_of_its_own(
 
 
 def test_a_name_that_is_taken_too_gets_a_number() -> None:
-    others = [UNI, Profile(login="uni", alias="compile_machine_new", workspace="work-new")]
-    expected = {"alias": "compile_machine_new-2", "workspace": "work-new-2"}
+    others = [UNI, Profile(login="uni", alias="compile_machine_new", workspace="work_new")]
+    expected = {"alias": "compile_machine_new_2", "workspace": "work_new_2"}
     assert own_names("new", UNI, others) == expected
 
 

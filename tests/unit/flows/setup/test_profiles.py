@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.config.own_names import own_names
 from scratchflow.flows.setup.profiles import (
     Known,
     known_profiles,
@@ -54,6 +55,9 @@ def test_the_first_profile_has_the_usual_alias_and_directory() -> None:
 def test_a_second_profile_has_its_own() -> None:
     assert own_alias("gpu", FIRST) == "compile_machine_gpu"
     assert own_workspace("gpu", FIRST) == "work_gpu"
+    profile = next(iter(FIRST.profiles.values()))
+    copied = own_names("gpu", profile, [profile])
+    assert copied == {"alias": "compile_machine_gpu", "workspace": "work_gpu"}, "as `profiles copy`"
 
 
 def test_a_host_of_the_users_own_keeps_its_name(
