@@ -33,20 +33,24 @@ _HEADER = ["node", "state", "CPUs free", "memory free", "GPUs free", "warm"]
 def _shown(shown: NodesShown) -> Iterator[str]:
     width = terminal_width()
     wanted = set((shown.partition or "").split(","))
-    rows = [_HEADER, *map(_row, shown.nodes)]
+    held = set(shown.held)
+    rows = [_HEADER, *(_row(node, is_held=node.name in held) for node in shown.nodes)]
     marks = [" ", *("*" if wanted & set(node.partitions) else " " for node in shown.nodes)]
     lines = aligned(rows, right={2, 3, 4}, width=None if width is None else width - 2)
     for mark, line in zip(marks, lines, strict=True):
         yield f"{mark} {line}"
     if shown.partition:
         yield f"* in partition `{printable(shown.partition)}`, which this profile asks for"
+    if any(node.warm for node in shown.nodes):
+        yield "warm: its scratch still has the workspace as of that snapshot; `scratchflow up` asks for such a node first"
 
 
-def _row(node: NodeRow) -> list[str]:
+def _row(node: NodeRow, *, is_held: bool) -> list[str]:
     memory = "?" if node.memory_free_bytes is None else format_size(node.memory_free_bytes)
     cpus = f"{node.cpus_free} of {node.cpus}"
     warm = shown_id(node.warm) if node.warm else "-"
-    return [printable(node.name), printable(node.state), cpus, memory, _gpus(node), warm]
+    state = f"{printable(node.state)}{', yours' if is_held else ''}"
+    return [printable(node.name), state, cpus, memory, _gpus(node), warm]
 
 
 def _gpus(node: NodeRow) -> str:

@@ -11,7 +11,8 @@ from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
 from scratchflow.cluster.slurm.nodes import partitions
 from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
-from scratchflow.model.allocation import Node
+from scratchflow.login.status.jobs import profile_jobs
+from scratchflow.model.allocation import HELD, Node
 from scratchflow.model.errors import SchedulerMissing, SlurmUnreachable, StoreUnusable
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results import NodeRow, NodesShown
@@ -26,7 +27,8 @@ def show_nodes(login: LoginHost, _: Nothing) -> NodesShown:
         raise SchedulerMissing(profile=login.settings.name)
     warm = warm_nodes(login.settings, login.environment)
     rows = [_row(node, warm) for node in slurm_nodes(login.slurm)]
-    return NodesShown(nodes=rows, partition=_partition(login))
+    held = [node for job in profile_jobs(login) if job.state in HELD for node in job.nodes]
+    return NodesShown(nodes=rows, partition=_partition(login), held=held)
 
 
 def _partition(login: LoginHost) -> str | None:

@@ -377,6 +377,8 @@ class NodesShown(Result, frozen=True):
 
     nodes: list[NodeRow]
     partition: str | None = None
+    held: list[str] = []
+    """The nodes that the profile holds now."""
 
 
 class OtherNode(msgspec.Struct, frozen=True, kw_only=True):

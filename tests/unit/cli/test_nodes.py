@@ -31,6 +31,13 @@ def test_the_nodes_of_the_profiles_partitions_are_marked() -> None:
     assert "`dev,gpu`" in lines[-1]
 
 
+def test_your_node_is_marked_and_warm_is_explained() -> None:
+    nodes = [row("n1", warm="20261115T093000Z-3f2a9c"), row("n2")]
+    lines = list(_shown(NodesShown(nodes=nodes, held=["n2"])))
+    assert [", yours" in line for line in lines[1:3]] == [False, True]
+    assert lines[-1].startswith("warm: its scratch still has the workspace")
+
+
 def test_without_a_partition_nothing_is_marked_or_explained() -> None:
     lines = list(_shown(NodesShown(nodes=[row("n1", "dev"), row("n2")])))
     assert len(lines) == 3

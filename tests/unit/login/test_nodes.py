@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.request import job_name
 from scratchflow.login import host
 from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import show_nodes, warm_nodes
@@ -35,6 +36,13 @@ def test_a_node_with_a_copy_is_warm_and_the_others_are_not(held: Login, slurm: F
     assert rows[NODE].warm == held.desk.ids[-1]
     assert rows[NODE].cpus_free < rows["node-2"].cpus_free
     assert rows["node-2"].warm is None
+
+
+def test_the_node_of_the_profile_is_told(held: Login, slurm: FakeSlurm) -> None:
+    slurm.add(job_name("test", "abc123"), nodes="node-2")
+    slurm.add(job_name("test", "abc124"), state="TIMEOUT", nodes="node-3")
+    slurm.add(job_name("other", "abc125"))
+    assert show_nodes(here(held), NOTHING).held == ["node-2"]
 
 
 def test_a_store_that_is_out_of_order_hides_no_node(held: Login, slurm: FakeSlurm) -> None:

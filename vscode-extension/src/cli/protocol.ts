@@ -519,6 +519,7 @@ export interface NodeSaved {
 export interface NodesShown {
   nodes: Array<NodeRow>;
   partition?: string | null;
+  held?: Array<string>;
 }
 
 /** A further node of the allocation, and its host keys. */
