@@ -16,7 +16,8 @@ import msgspec
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.profile import path_names
 
-_DIRECTORY = ".local/share/scratchflow/scratch"
+# Not `scratch`: that is where the profile `local` has its workspaces.
+_DIRECTORY = ".local/share/scratchflow/job-scratch"
 _OF_SLURM = "SLURM_"
 _KEPT_S = 30 * 86400
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.config.settings import Asked, load_settings
 from scratchflow.workspace.job_scratch import (
     JobScratch,
     forget_scratch,
@@ -71,3 +72,17 @@ def test_a_directory_that_is_named_after_its_job_goes_with_it(
     written: str, path: str, job_id: int | None, goes: bool
 ) -> None:
     assert goes_with_job(written, path, job_id) is goes
+
+
+def test_files_of_the_profile_local_are_never_taken_for_old_notes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its scratch is in the same directory of the same home."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / ".local/share"))
+    scratch = Path(load_settings(Asked(profile="local"), {}).profile.scratch)
+    scratch.mkdir(parents=True)
+    theirs = scratch / "kept-for-a-year.json"
+    theirs.write_text("{}")
+    os.utime(theirs, (0, 0))
+    note_scratch(tmp_path, "aws", FOUND)
+    assert theirs.exists()
