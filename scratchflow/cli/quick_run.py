@@ -30,9 +30,10 @@ def quick_run(arguments: Sequence[str]) -> int | None:
     directory = os.fsencode(os.path.join(warm.directory, cwd))
     token = os.urandom(16).hex()
     words = [os.fsencode(word) for word in command]
+    sourced, current = os.fsencode(warm.sourced), os.fsencode(warm.current)
     try:
         outcome = carry(
-            way.argv(followed_argv(token, directory, os.fsencode(warm.sourced), words)),
+            way.argv(followed_argv(token, directory, sourced, words, current=current)),
             token,
             kill=lambda group, name: way.argv(kill_argv(group, name)),
             environment=os.environ,

@@ -22,7 +22,8 @@ _END = b"end"
 class WarmRun:
     """One way to one node. `outer` and `carrier` are words of a command, see `far_words.Way`.
 
-    `config` is the file that said so, `shared` the socket of the shared connection, if it goes over one.
+    `config` is the file that said so, `shared` the socket of the shared connection, if it goes over one. `current` is
+    the cluster's note of the job that is worked in, see `login/current_job.py`.
     """
 
     def __init__(  # noqa: PLR0913 - a record; a dataclass takes longer to define than `run` may
@@ -34,12 +35,14 @@ class WarmRun:
         job_id: str,
         directory: str,
         sourced: str,
+        current: str,
         outer: list[str],
         carrier: list[str],
         quotes: bool,
     ) -> None:
         self.config, self.shared = config, shared
         self.node, self.job_id, self.directory, self.sourced = node, job_id, directory, sourced
+        self.current = current
         self.outer, self.carrier, self.quotes = outer, carrier, quotes
 
 
@@ -56,6 +59,7 @@ def write_warm_run(warm: WarmRun, environment: Mapping[str, str]) -> None:
         warm.job_id,
         warm.directory,
         warm.sourced,
+        warm.current,
         "quotes" if warm.quotes else "",
         str(len(warm.outer)),
         *warm.outer,
@@ -80,12 +84,13 @@ def read_warm_run(environment: Mapping[str, str]) -> WarmRun | None:
         with open(path, "rb") as file:
             fields = [os.fsdecode(field) for field in file.read(_MOST_BYTES).split(b"\0")]
         count = len(_VARIABLES) + 4
-        config, shared, node, job_id, directory, sourced, quotes, outers = fields[count : count + 8]
+        config, shared, node, job_id, directory, sourced, current = fields[count : count + 7]
+        quotes, outers = fields[count + 7 : count + 9]
         if fields[-1] != "end" or fields[:count] != _key(config, environment):
             return None
         if shared:
             os.stat(shared)
-        words = fields[count + 8 : -1]
+        words = fields[count + 9 : -1]
         outer_count = int(outers)
     except (OSError, ValueError, IndexError):
         return None
@@ -96,6 +101,7 @@ def read_warm_run(environment: Mapping[str, str]) -> WarmRun | None:
         job_id=job_id,
         directory=directory,
         sourced=sourced,
+        current=current,
         outer=words[:outer_count],
         carrier=words[outer_count:],
         quotes=bool(quotes),
@@ -119,7 +125,7 @@ def _key(config: str, environment: Mapping[str, str]) -> list[str]:
         file = "none"
     stamp = __version__
     variables = [environment.get(name, "") for name in _VARIABLES]
-    return ["1", stamp, os.uname().nodename, file, *variables]
+    return ["2", stamp, os.uname().nodename, file, *variables]
 
 
 def _path(environment: Mapping[str, str]) -> str:

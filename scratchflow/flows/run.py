@@ -188,6 +188,8 @@ class _Foreground:
         # Flags that the quick way does not read; and ssh to the node would not notice that the job has ended.
         if self._cluster.caller.asked != Asked() or self._found.quotes:
             return
+        if job_id is not None and not self._found.current:
+            return  # nobody would notice that another job is worked in by now
         warm = WarmRun(
             config=str(settings.path),
             shared=self._login.shared_path if self._login else "",
@@ -195,6 +197,7 @@ class _Foreground:
             job_id=str(job_id),
             directory=self._place.directory,
             sourced=self._place.sourced,
+            current=self._found.current,
             outer=way.outer,
             carrier=way.carrier,
             quotes=way.quotes,

@@ -26,6 +26,7 @@ from scratchflow.cluster.slurm.lasting_step import (
 )
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.login.current_job import note_current_job
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.store import Now, autobackup_shown
 from scratchflow.model.allocation import HELD, RunningAllocation, ThisMachine
@@ -69,6 +70,8 @@ HeldNode = RunningAllocation | ThisMachine
 def switch_on(login: LoginHost, arguments: SwitchOn) -> AutobackupSwitched:
     """Makes sure that the loop runs on the node, with the interval of the profile."""
     held = held_node(login, arguments.job_id)
+    if isinstance(held, RunningAllocation) and not arguments.dry_run:
+        note_current_job(login, held.job_id)  # `up` and `hop` end here: from now on this is the job
     place = find_place(_store(login), login.profile.workspace)
     life = _running_on(login, place, held)
     every_s = login.profile.backup.every.seconds

@@ -8,6 +8,7 @@ import shutil
 from scratchflow.cluster.slurm.request import step_argv, terminal_step_argv
 from scratchflow.cluster.this_host import node_name, slurm_variables
 from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.login.current_job import current_job_note
 from scratchflow.login.host import LoginHost
 from scratchflow.login.session import ready_session
 from scratchflow.model.allocation import RunningAllocation
@@ -48,6 +49,7 @@ def _by_step(login: LoginHost, held: RunningAllocation, shell: list[str]) -> Run
         argv=[*start, *step_argv(held.job_id, held.node, [])[1:]],
         terminal_argv=[*start, *terminal[1:]],
         shell=shell,
+        current=current_job_note(login, held.job_id),
     )
 
 

@@ -760,7 +760,8 @@ class Attached(Result, frozen=True):
 class RunCarrier(Result, frozen=True, kw_only=True):
     """`run carrier`: what the login host runs before a command's words to run it on the node.
 
-    With `quotes` the words go into one argument, for the login shell of the node.
+    With `quotes` the words go into one argument, for the login shell of the node. `current` is a file on the cluster
+    that holds the number of the job that is worked in; empty when there is none.
     """
 
     job_id: int | None
@@ -769,6 +770,7 @@ class RunCarrier(Result, frozen=True, kw_only=True):
     terminal_argv: list[str]
     quotes: bool = False
     shell: list[str] = []
+    current: str = ""
 
 
 class RunPlace(Result, frozen=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%^")
 
 # `$1` is a token that only the two ends know. Then come, as `packed` makes them, the directory, a file to source
-# (or nothing) and the command. Each script is one line without single quotes, `!` or doubled backslashes: so every
+# (or nothing), for a command that is followed the note of the job that is worked in (or nothing), and the command. Each script is one line without single quotes, `!` or doubled backslashes: so every
 # login shell hands it on as it is.
 _UNPACK = (
     "unset CDPATH; sf_t=$1; shift; sf_n=$#; "
@@ -24,7 +24,9 @@ _SOURCE = '[ -z "$sf_e" ] || . "$sf_e"; '
 # What shells and `srun` say before is told apart by that; what a shell says of a command that a signal ended goes
 # to /dev/null. Such a command takes with it what it has left in its group. It exits with 0, so that `srun` has nothing to say about the code.
 _FOLLOWED = (
-    _UNPACK + "exec 3>&2 2>/dev/null; "
+    _UNPACK + "sf_j=$1; shift; exec 3>&2 2>/dev/null; "
+    # Another job is worked in by now, as after a `hop`: nothing has started, and the near end finds out anew.
+    '[ -z "$sf_j" ] || { read -r sf_i < "$sf_j" && [ "$sf_i" = "$SLURM_JOB_ID" ]; } || exit 0; '
     'cd "$sf_d" || { printf "\\001%s nodir 0\\n" "$sf_t" >&3; exit 0; }; '
     # A file that is gone: nothing has started, and the near end finds out anew.
     '[ -z "$sf_e" ] || [ -r "$sf_e" ] || exit 0; '
@@ -49,9 +51,14 @@ def packed(word: bytes) -> str:
     return "," + "".join(chr(byte) if byte in _PLAIN else f"\\0{byte:03o}" for byte in word)
 
 
-def followed_argv(token: str, directory: bytes, sourced: bytes, command: list[bytes]) -> list[str]:
-    """What the node runs, so that the near end hears when the command starts and how it ends."""
-    words = (directory, sourced, *command)
+def followed_argv(
+    token: str, directory: bytes, sourced: bytes, command: list[bytes], *, current: bytes = b""
+) -> list[str]:
+    """What the node runs, so that the near end hears when the command starts and how it ends.
+
+    With `current`, the note of the job that is worked in, nothing starts in any other job.
+    """
+    words = (directory, sourced, current, *command)
     return ["sh", "-c", _FOLLOWED, "sh", token, *(packed(word) for word in words)]
 
 

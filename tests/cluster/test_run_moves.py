@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.cluster.laptop import Laptop
+from tests.cluster.minicluster import Minicluster
 from tests.cluster.test_run import run, way_file
 
 
@@ -37,3 +38,20 @@ def test_it_has_the_profiles_environment_and_a_change_counts_at_once(laptop: Lap
     assert b"no such layer" in failed.stderr
     laptop.data("config", "unset", "environment.prologue")
     assert run(laptop, "--", "printenv", "GREETING").returncode == 1
+
+
+def test_a_known_way_is_left_when_another_job_is_worked_in(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    """As when another laptop has just moved, and the old job still runs."""
+    laptop.data("up", "--node", "1")
+    held = laptop.data("status")["allocation"]["job_id"]
+    note = "/home/alice/.local/share/scratchflow/current/mini"
+    assert minicluster.exec("login", "cat", note).stdout == f"{held}\n"
+    assert run(laptop, "--", "true").returncode == 0
+    minicluster.exec("login", "sh", "-c", f"echo {held + 1000} > {note}")
+    known = way_file(laptop).stat().st_ino
+    done = run(laptop, "--", "wc", "-c", stdin=b"kept")
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, b"4", b"")
+    assert way_file(laptop).stat().st_ino != known
+    assert minicluster.exec("login", "cat", note).stdout == f"{held}\n"

@@ -27,6 +27,7 @@ def warm(tmp_path: Path) -> WarmRun:
         job_id="7",
         directory="/scratch/é\udcff",
         sourced="",
+        current="/home/é/.local/share/current/p",
         outer=["ssh", "--", "login"],
         carrier=["srun", "--jobid=7"],
         quotes=True,

@@ -77,3 +77,18 @@ def test_a_missing_directory_starts_nothing(tmp_path: Path) -> None:
     argv = followed_argv("token", os.fsencode(tmp_path / "none"), b"", [b"echo", b"ran"])
     done = subprocess.run(argv, capture_output=True, check=False)
     assert (done.stdout, done.stderr) == (b"", b"\x01token nodir 0\n")
+
+
+@pytest.mark.parametrize(("noted", "starts"), [("7\n", True), ("8\n", False), (None, False)])
+def test_nothing_starts_in_a_job_that_is_not_the_one_worked_in(
+    tmp_path: Path, noted: str | None, starts: bool
+) -> None:
+    note = tmp_path / "it's the note"
+    if noted:
+        note.write_text(noted)
+    here, current = os.fsencode(tmp_path), os.fsencode(note)
+    argv = followed_argv("token", here, b"", [b"echo", b"ran"], current=current)
+    environment = {**os.environ, "SLURM_JOB_ID": "7"}
+    done = subprocess.run(argv, capture_output=True, check=False, env=environment)
+    assert (done.returncode, done.stdout.endswith(b"ran\n")) == (0, starts)
+    assert starts or (done.stdout, done.stderr) == (b"", b"")

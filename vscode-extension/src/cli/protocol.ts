@@ -676,7 +676,8 @@ export interface Restored {
 
 /**
  * `run carrier`: what the login host runs before a command's words to run it on the node.
- * With `quotes` the words go into one argument, for the login shell of the node.
+ * With `quotes` the words go into one argument, for the login shell of the node. `current` is a file on the cluster
+ * that holds the number of the job that is worked in; empty when there is none.
  */
 export interface RunCarrier {
   job_id: number | null;
@@ -685,6 +686,7 @@ export interface RunCarrier {
   terminal_argv: Array<string>;
   quotes?: boolean;
   shell?: Array<string>;
+  current?: string;
 }
 
 /** `run` and `shell`: how the command ended; with `--detach`, in which window it runs. */

@@ -105,7 +105,7 @@ def test_copies_and_our_notes_are_named_by_their_nodes(settings: Settings) -> No
 
 
 def test_what_does_not_go_with_the_agent_is_named(settings: Settings) -> None:
-    entries = ("agent", "stores", "tmux", "store", "scratch")
+    entries = ("agent", "stores", "current", "store", "scratch")
     *_, notes = left(settings, found(entries=entries))
     assert notes.what == "store, scratch in ~/.local/share/scratchflow on `aws`"
     assert "`ssh aws 'rm -r ~/.local/share/scratchflow'`" in notes.how

@@ -1,0 +1,53 @@
+"""Which job of the profile is worked in, noted in the home that all hosts of the cluster share.
+
+While `hop` moves, two jobs run. A `run` over a way that is known reads the note on the node, which costs one small
+file, and goes on only in this job.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from scratchflow.cluster.slurm.jobs import our_jobs
+from scratchflow.disk.durable import replace_file
+from scratchflow.login.host import LoginHost
+from scratchflow.model.allocation import HELD
+
+_DIRECTORY = ".local/share/scratchflow/current"
+
+
+def note_current_job(login: LoginHost, job_id: int) -> str:
+    """Notes that this job is the one; the note's path, or nothing when the home cannot be written."""
+    path = _path(login)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(path, f"{job_id}\n".encode())
+    except OSError:
+        # An old note would hold: without one, every `run` asks.
+        with suppress(OSError):
+            path.unlink()
+        return ""
+    return str(path)
+
+
+def current_job_note(login: LoginHost, job_id: int) -> str:
+    """The note's path, made if there is none; one of another job stays while that job runs, as in a `hop`."""
+    noted = _noted(login)
+    if noted == job_id:
+        return str(_path(login))
+    jobs = our_jobs(login.slurm, login.settings.name) if noted else []
+    if any(job.job_id == noted and job.state in HELD for job in jobs):
+        return str(_path(login))
+    return note_current_job(login, job_id)
+
+
+def _noted(login: LoginHost) -> int | None:
+    try:
+        return int(_path(login).read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def _path(login: LoginHost) -> Path:
+    return login.home / _DIRECTORY / login.settings.name
