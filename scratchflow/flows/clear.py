@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, park
 from scratchflow.flows.current_work import has_present_work
+from scratchflow.flows.detached_runs import end_runs_here, tell_what_ends
 from scratchflow.login.host import LoginHost
 from scratchflow.model.errors import (
     AllocationEnded,
@@ -66,7 +66,10 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         return _withdraw(cluster, options)
     if cluster.settings.profile.scheduler == "none":
         return _clear_here(cluster, options)
-    jobs = cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
+    shown = cluster.on_login("jobs open", OpenJobs(detached=True), JobsShown)
+    jobs = shown.jobs
+    # First: until the last backup is taken, Ctrl-C keeps the node and all that runs there.
+    tell_what_ends(cluster.emit, shown.detached, {job.job_id for job in jobs})
     saved = [job for job in jobs if job.state in _HAS_WORK] if options.backup else []
     if not options.backup and not options.dry_run:
         _warn_without_backup(cluster, jobs)
@@ -214,7 +217,7 @@ def _end_session(cluster: Cluster, options: ClearOptions, taken: BackupTaken | N
     saving = ["scratchflow backup"] if options.backup else []
     login = LoginHost(settings, cluster.caller.environment, cluster.emit)
     session = login.tmux.session(settings.name) if login.has_tmux else None
-    ended = session is not None and not options.dry_run and none.release(login.tmux, settings.name)
+    ended = session is not None and not options.dry_run and end_runs_here(login)
     return Cleared(
         job_id=None,
         snapshot=taken.snapshot if taken else None,

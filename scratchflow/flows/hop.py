@@ -12,6 +12,7 @@ from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, point_at, verify
 from scratchflow.flows.clear import require_saved, warn_of_loss
 from scratchflow.flows.current_work import newer_than
+from scratchflow.flows.detached_runs import tell_what_ends
 from scratchflow.flows.hold import hold
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (
@@ -152,12 +153,14 @@ def _still_held(move: _Move, held: NodeHeld) -> tuple[bool, bool]:
 
 
 def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:
-    jobs = cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
+    shown = cluster.on_login("jobs open", OpenJobs(detached=True), JobsShown)
+    jobs = shown.jobs
     held = [job for job in jobs if job.state in HELD]
     if not held or held[0].node is None or held[0].job_id is None:
         raise AllocationMissing(profile=cluster.settings.name)
     if held[0].state != "running":
         raise AllocationSuspended(job_id=held[0].job_id, node=held[0].node)
+    tell_what_ends(cluster.emit, shown.detached, {held[0].job_id})
     return _Move(held[0].job_id, held[0].node, cluster, leave_behind)
 
 

@@ -78,6 +78,7 @@ def run_detached(login: LoginHost, asked: RunDetached) -> RunWindow:
         ready = ready_session(login, Session(rebuild=True))
     carried = carrier(login, Nothing())
     words = list(asked.argv)
+    job = "here" if carried.job_id is None else str(carried.job_id)
     argv = [*carried.terminal_argv, *([quoted(words)] if carried.quotes else words)]
-    window = login.tmux.open_window(login.settings.name, asked.program, argv)
+    window = login.tmux.open_window(login.settings.name, asked.program, argv, run=job)
     return RunWindow(session=ready.session, window=window, host=ready.host)

@@ -56,6 +56,8 @@ class OpenJobs(Arguments, frozen=True):
     """`jobs open`: of the profile, or of every profile of this account."""
 
     any_profile: bool = False
+    # Also what `run --detach` has left running in them.
+    detached: bool = False
 
 
 class DryRun(Arguments, frozen=True):

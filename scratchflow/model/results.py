@@ -698,10 +698,19 @@ class UpAndRunning(Result, frozen=True):
     dry_run: bool = False
 
 
+class DetachedRun(msgspec.Struct, frozen=True):
+    """A command that `run --detach` left running: the window of our session, and the job."""
+
+    window: str
+    job_id: int
+
+
 class JobsShown(Result, frozen=True):
     """`jobs open`: the allocations of a profile, oldest first, waiting ones too; two while moving."""
 
     jobs: list[AllocationShown]
+    detached: list[DetachedRun] = []
+    """What `run --detach` has left running, when that was asked for."""
 
 
 class ScratchLocated(Result, frozen=True):

@@ -19,6 +19,8 @@ _UNPACK = (
 )
 # The traps let a signal to the group reach the command, and keep the shell for the last line.
 _TRAP = "trap : INT TERM HUP QUIT PIPE USR1 USR2; "
+# Not HUP: when its terminal goes, only the shell hears of that, and the command when the shell has ended.
+_TRAP_IN_TERMINAL = _TRAP.replace(" HUP", "")
 _SOURCE = '[ -z "$sf_e" ] || . "$sf_e"; '
 # stderr is the command's own between a first and a last line that carry the token, and stdout after its first line.
 # What shells and `srun` say before is told apart by that; what a shell says of a command that a signal ended goes
@@ -40,7 +42,9 @@ _FOLLOWED = (
     'printf "\\001%s ended %s\\n" "$sf_t" "$sf_c" >&3; exit 0'
 )
 # In a terminal all output is one stream, and the exit code has to do.
-_IN_TERMINAL = _UNPACK + 'cd "$sf_d" || exit 1; ' + _SOURCE + _TRAP + '( exec "$@" ); exit $?'
+_IN_TERMINAL = (
+    _UNPACK + 'cd "$sf_d" || exit 1; ' + _SOURCE + _TRAP_IN_TERMINAL + '( exec "$@" ); exit $?'
+)
 _REPLACING = _UNPACK + 'cd "$sf_d" || exit 1; ' + _SOURCE + 'exec "$@"'
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.cluster.laptop import Laptop
 from tests.cluster.minicluster import Minicluster
-from tests.cluster.test_run import run, way_file
+from tests.cluster.test_run import detached, run, way_file
 
 
 def test_without_a_node_it_refuses_and_up_takes_one(laptop: Laptop) -> None:
@@ -55,3 +55,14 @@ def test_a_known_way_is_left_when_another_job_is_worked_in(
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, b"4", b"")
     assert way_file(laptop).stat().st_ino != known
     assert minicluster.exec("login", "cat", note).stdout == f"{held}\n"
+
+
+def test_clear_names_what_was_left_running_before_the_node_goes(laptop: Laptop) -> None:
+    laptop.data("up", "--node", "1")
+    window = detached(laptop, "sleep 9876")
+    lines = laptop.lines("clear")
+    told = [line.get("code") for line in lines]
+    assert f"window `{window}`" in lines[told.index("run.ends")]["message"]
+    phases = [line.get("phase") for line in lines]
+    assert told.index("run.ends") < phases.index("the last backup")
+    assert lines[-1]["data"]["released"]

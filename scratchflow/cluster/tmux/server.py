@@ -30,8 +30,18 @@ WINDOW = "node"
 
 _PROBE_S = 10.0
 _PROFILE_OPTION = "@scratchflow_profile"
+# Of a window: `run --detach` has opened it, in this job (or `here`, without a cluster).
+_RUN_OPTION = "@scratchflow_run"
 # tmux allows no `:` in a session's name. The window's is last: the user's own may hold anything.
-_FIELDS = ("session_name", _PROFILE_OPTION, "pane_id", "pane_pid", "pane_dead", "pane_dead_status")
+_FIELDS = (
+    "session_name",
+    _PROFILE_OPTION,
+    _RUN_OPTION,
+    "pane_id",
+    "pane_pid",
+    "pane_dead",
+    "pane_dead_status",
+)
 _FORMAT = ":".join(f"#{{{field}}}" for field in (*_FIELDS, "window_name"))
 _NO_SERVER = ("no server running", "No such file or directory", "Connection refused")
 _ON_ITS_WAY_OUT = ("server exited", "lost server", "no sessions")
@@ -52,6 +62,8 @@ class Pane(msgspec.Struct, frozen=True):
     exit_code: int | None
     """None while it runs, and after it was ended by a signal."""
     window: str
+    run: str = ""
+    """The job in which `run --detach` started what runs here, or `here`; empty for any other pane."""
 
 
 class Tmux:
@@ -159,9 +171,15 @@ class Tmux:
         where = ["-d", "-t", f"={name}:", "-n", window]
         self._cmd("new-window", *where, "--", *_quoted(argv))
 
-    def open_window(self, profile: str, name: str, argv: Sequence[str]) -> str:
+    def detached(self, profile: str) -> list[Pane]:
+        """The panes in which a command of `run --detach` runs."""
+        panes = self._panes()
+        return [pane for pane in panes if pane.profile == profile and pane.run and not pane.dead]
+
+    def open_window(self, profile: str, name: str, argv: Sequence[str], *, run: str) -> str:
         """Runs the command in a new window of the profile's session, which stays when it has ended.
 
+        `run` is the job, or `here`.
         The window's name: the one asked for, with a number behind it when there is such a window.
         """
         session = self.session(profile)
@@ -172,7 +190,8 @@ class Tmux:
         window = next(word for word in (name, *free) if word not in taken)
         target = f"={session}:={window}"
         where = ["-t", f"={session}:", "-n", window]
-        self._cmd("new-window", *where, "--", *_quoted(argv), *_window_options(target))
+        mark = [";", "set-option", "-w", "-t", target, _RUN_OPTION, run]
+        self._cmd("new-window", *where, "--", *_quoted(argv), *_window_options(target), *mark)
         return window
 
     def restart(self, pane: Pane, argv: Sequence[str]) -> Pane:
@@ -260,7 +279,11 @@ class Tmux:
         done = self._ask("list-panes", "-a", "-F", _FORMAT)
         if done is None:
             return []
-        return [_pane(fields) for line in done if len(fields := line.split(":", 6)) == 7]
+        return [
+            _pane(fields)
+            for line in done
+            if len(fields := line.split(":", len(_FIELDS))) > len(_FIELDS)
+        ]
 
     def _cmd(self, *arguments: str) -> list[str]:
         done = self._ask(*arguments)
@@ -320,7 +343,7 @@ def _quoted(argv: Sequence[str]) -> list[str]:
 
 
 def _pane(fields: list[str]) -> Pane:
-    session, profile, pane_id, pid, dead, status, window = fields
+    session, profile, run, pane_id, pid, dead, status, window = fields
     return Pane(
         session=session,
         profile=profile,
@@ -329,6 +352,7 @@ def _pane(fields: list[str]) -> Pane:
         dead=dead == "1",
         exit_code=int(status) if dead == "1" and status.isdigit() else None,
         window=window,
+        run=run,
     )
 
 

@@ -313,6 +313,12 @@ export interface ConfigValue {
   origin: string;
 }
 
+/** A command that `run --detach` left running: the window of our session, and the job. */
+export interface DetachedRun {
+  window: string;
+  job_id: number;
+}
+
 /** `open`: how the workspace is opened in the editor, and whether that was done. */
 export interface EditorOpened {
   path: string;
@@ -401,6 +407,7 @@ export interface Item {
 /** `jobs open`: the allocations of a profile, oldest first, waiting ones too; two while moving. */
 export interface JobsShown {
   jobs: Array<AllocationShown>;
+  detached?: Array<DetachedRun>;
 }
 
 /** Something that `setup --remove` leaves, and how to remove it. */
