@@ -13,7 +13,7 @@ from scratchflow import __version__
 from scratchflow.model.errors import RequestRefused, UsageInvalid
 from scratchflow.model.events import PROTOCOL_VERSION
 from scratchflow.model.profile import NAME_PATTERN
-from scratchflow.model.requests import Arguments, StoreSeen
+from scratchflow.model.requests import FIRST, Arguments, StoreSeen, Where
 
 # Far beyond any real request; keeps a broken asker from filling the agent's memory.
 MAX_REQUEST_BYTES = 1 << 20
@@ -21,6 +21,7 @@ MAX_REQUEST_BYTES = 1 << 20
 ShortText = Annotated[str, Meta(max_length=64)]
 Do = Annotated[str, Meta(max_length=64, pattern=r"^[a-z][a-z -]*$(?!\n)")]
 JobName = Annotated[str, Meta(max_length=256)]
+NodeName = Annotated[str, Meta(max_length=128)]
 ProfileName = Annotated[str, Meta(pattern=NAME_PATTERN)]
 
 
@@ -42,6 +43,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     # of this job, when there are two for a while.
     on_node: bool = False
     job_id: int | None = None
+    # One of that allocation's nodes, by name or number; empty: the first.
+    node: NodeName = ""
     # To the node: the name of the job that it is asked in.
     job_name: JobName = ""
     store_seen: StoreSeen | None = None
@@ -61,7 +64,7 @@ def asking(
     verbose: bool = False,
     hold_stdin: bool = True,
     on_node: bool = False,
-    job_id: int | None = None,
+    where: Where = FIRST,
 ) -> Request:
     """A request of this scratchflow; by default the far end stops when we stop listening."""
     return Request(
@@ -74,7 +77,8 @@ def asking(
         verbose=verbose,
         hold_stdin=hold_stdin,
         on_node=on_node,
-        job_id=job_id,
+        job_id=where.job_id,
+        node=where.node,
     )
 
 

@@ -11,7 +11,7 @@ from scratchflow.agent.upload import rest_of_input, unframed
 from scratchflow.cli.call import Call
 from scratchflow.model.errors import RequestRefused, UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.requests import KnownJob
+from scratchflow.model.requests import KnownJob, Where
 from scratchflow.model.results import Result, VersionShown
 
 STDIN = 0
@@ -51,15 +51,14 @@ def dispatch(request: Request, emit: Emit, feed: Iterator[bytes] | None = None) 
     if request.on_node:
         from scratchflow.dispatch.relay import relay
 
-        job_id, verbose = request.job_id, request.verbose
         return relay(
             settings,
             request.do,
             typed,
             os.environ,
             emit,
-            job_id=job_id,
-            verbose=verbose,
+            where=Where(request.job_id, request.node),
+            verbose=request.verbose,
             feed=feed,
         )
     return do_here(

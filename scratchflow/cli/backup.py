@@ -48,6 +48,14 @@ def backup(
             help="A name for it; a snapshot with one is kept until you prune it.",
         ),
     ] = "",
+    from_node: Annotated[
+        str,
+        typer.Option(
+            "--from-node",
+            metavar="NODE",
+            help="Of several nodes, save this one's copy instead of the first's; by name or number.",
+        ),
+    ] = "",
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[BackupTaken]:
     """Take a snapshot of the workspace.
@@ -57,11 +65,11 @@ def backup(
     most of the files are gone, it asks first; without a terminal it saves nothing and exits with 36.
     """
     request = Backup(full=full, allow_shrink=allow_shrink, message=message, dry_run=dry_run)
-    call: Call[BackupTaken] = at_workspace(context, "backup", request, _shown)
+    call: Call[BackupTaken] = at_workspace(context, "backup", request, _shown, node=from_node)
     if dry_run or not may_ask(context) or not sys.stdin.isatty():
         return call
     agreed = Backup(full=full, allow_shrink=True, message=message)
-    again: Call[BackupTaken] = at_workspace(context, "backup", agreed, _shown)
+    again: Call[BackupTaken] = at_workspace(context, "backup", agreed, _shown, node=from_node)
 
     def run(emit: Emit) -> BackupTaken:
         try:

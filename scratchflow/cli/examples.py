@@ -37,6 +37,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "backup": (
         ("backup", "save what changed"),
         ('backup -m "submitted version"', "with a name, which is kept"),
+        ("backup --from-node 2", "the second node's copy"),
     ),
     "restore": (
         ("restore", "the newest"),

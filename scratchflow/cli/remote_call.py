@@ -24,14 +24,18 @@ def at_workspace(
     show: Callable[[R], Iterable[str]],
     *,
     do: str = "",
+    node: str = "",
 ) -> Call[R]:
-    """A verb of the workspace or its snapshots; `do` is what it asks for where that has another name."""
+    """A verb of the workspace or its snapshots; `do` is what it asks for where that has another name.
+
+    `node` is another one of the allocation's nodes than the first.
+    """
     who = caller(context)
 
     def run(emit: Emit) -> R:
         from scratchflow.dispatch import cluster as anywhere
 
-        return cast("R", anywhere.at_workspace(do or op, request, who, emit))
+        return cast("R", anywhere.at_workspace(do or op, request, who, emit, node=node))
 
     return Call(op, run, show)
 

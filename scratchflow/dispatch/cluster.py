@@ -13,8 +13,9 @@ from scratchflow.cluster.this_host import role
 from scratchflow.config.settings import PROFILE_VARIABLE, Asked, Settings, load_settings
 from scratchflow.dispatch.noted import note
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, OnLogin, OnNode, do_here
+from scratchflow.model.errors import SchedulerMissing
 from scratchflow.model.events import Emit, Log
-from scratchflow.model.requests import Arguments
+from scratchflow.model.requests import FIRST, Arguments, Where
 from scratchflow.model.results import RESULTS_BY_OP, Result
 
 if TYPE_CHECKING:
@@ -97,28 +98,33 @@ class Cluster:
         kind: type[R],
         *,
         job_id: int | None = None,
+        node: str = "",
         emit: Emit | None = None,
         feed: Feed | None = None,
     ) -> R:
         """Runs the operation where the workspace is, or, if it needs only the store, where the store can be seen.
 
-        With `job_id` on the node of that job: while moving there are two. `feed` goes there with the
+        With `job_id` on the node of that job: while moving there are two. With `node` on that one of
+        the job's nodes, by name or number. `feed` goes there with the
         request, see `agent/upload.py`; only for what is done on another machine.
         """
-        done = self._done_at_workspace(do, request, job_id, emit or self.emit, feed)
+        done = self._done_at_workspace(do, request, Where(job_id, node), emit or self.emit, feed)
         note(self.settings, done)
         return _of(kind, done)
 
     def _done_at_workspace(
-        self, do: str, request: Arguments, job_id: int | None, emit: Emit, feed: Feed | None
+        self, do: str, request: Arguments, where: Where, emit: Emit, feed: Feed | None
     ) -> Result:
         _require_arguments(ON_NODE[do], request)
         settings, environment = self.settings, self.caller.environment
+        if where.node and settings.profile.scheduler == "none":
+            raise SchedulerMissing(profile=settings.name)
         verbose = self.caller.verbose
         needs_scratch = ON_NODE[do].needs_scratch
         is_login = is_login_host(settings, environment)
         needs_no_node = is_login and not needs_scratch
-        if needs_no_node or is_here(settings, environment, job_id):
+        is_asked_here = not where.node and is_here(settings, environment, where.job_id)
+        if needs_no_node or is_asked_here:
             return do_here(do, settings, request, emit, wants_items=verbose)
         from scratchflow.dispatch.far_paths import paths_there
 
@@ -128,9 +134,9 @@ class Cluster:
             from scratchflow.dispatch.relay import relay
 
             return relay(
-                settings, do, request, environment, emit, job_id=job_id, verbose=verbose, feed=feed
+                settings, do, request, environment, emit, where=where, verbose=verbose, feed=feed
             )
-        return self._ask(do, request, emit, on_node=needs_scratch, job_id=job_id, feed=feed)
+        return self._ask(do, request, emit, on_node=needs_scratch, where=where, feed=feed)
 
     def _ask(
         self,
@@ -139,7 +145,7 @@ class Cluster:
         emit: Emit,
         *,
         on_node: bool,
-        job_id: int | None = None,
+        where: Where = FIRST,
         feed: Feed | None = None,
     ) -> Result:
         from scratchflow.reach.login import ask_agent, feed_agent
@@ -155,7 +161,7 @@ class Cluster:
                 arguments,
                 emit,
                 on_node=on_node,
-                job_id=job_id,
+                where=where,
                 verbose=verbose,
             )
         else:
@@ -168,7 +174,7 @@ class Cluster:
                 profile_name=settings.name,
                 profile=to_plain(settings.profile),
                 on_node=on_node,
-                job_id=job_id,
+                where=where,
                 verbose=verbose,
             )
             data = feed_agent(login, fed, feed, emit)
@@ -193,8 +199,10 @@ def cluster_of(settings: Settings, caller: Caller, emit: Emit) -> Iterator[Clust
         yield Cluster(settings, caller, emit, open_until)
 
 
-def at_workspace(do: str, request: Arguments, caller: Caller, emit: Emit) -> Result:
-    """Runs one operation where the workspace is."""
+def at_workspace(
+    do: str, request: Arguments, caller: Caller, emit: Emit, *, node: str = ""
+) -> Result:
+    """Runs one operation where the workspace is, or on that one of the allocation's nodes."""
     settings = caller.settings()
     if not settings.exists:
         message = "no configuration file yet; using the built-in profile `local`"
@@ -202,7 +210,7 @@ def at_workspace(do: str, request: Arguments, caller: Caller, emit: Emit) -> Res
             message += ": this machine alone. `scratchflow up LOGIN` sets a cluster up"
         emit(Log(level="info", message=message))
     with cluster_of(settings, caller, emit) as cluster:
-        return cluster.at_workspace(do, request, RESULTS_BY_OP[do])
+        return cluster.at_workspace(do, request, RESULTS_BY_OP[do], node=node)
 
 
 def on_login(do: str, request: Arguments, caller: Caller, emit: Emit) -> Result:

@@ -16,12 +16,12 @@ from scratchflow.dispatch.located import with_store_found
 from scratchflow.dispatch.operations import do_here
 from scratchflow.model.events import Emit
 from scratchflow.model.profile import to_plain
-from scratchflow.model.requests import Arguments, DryRun, KnownJob, StoreSeen
+from scratchflow.model.requests import FIRST, Arguments, DryRun, KnownJob, StoreSeen, Where
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.reach.job_scratch import scratch_of_job
 from scratchflow.reach.node import node_transport
-from scratchflow.reach.node_agent import ask_node, require_allocation
+from scratchflow.reach.node_agent import ask_node, require_allocation, require_node_of
 from scratchflow.ssh.transport.base import Feed
 from scratchflow.store.checks.freshness import growing
 from scratchflow.store.directory import find_place
@@ -35,17 +35,19 @@ def relay(
     environment: Mapping[str, str],
     emit: Emit,
     *,
-    job_id: int | None = None,
+    where: Where = FIRST,
     verbose: bool,
     feed: Feed | None = None,
 ) -> Result:
     """Runs it on the node of the profile's allocation; AllocationMissing without one.
 
-    `feed` goes to the agent there as it comes.
+    `where` may say of which job, or on which of its nodes. `feed` goes to the agent there as it comes.
     """
     settings = with_store_found(settings, environment)
     slurm = this_slurm(environment)
-    held = require_allocation(slurm, settings.name, job_id)
+    held = require_allocation(slurm, settings.name, where.job_id)
+    if where.node:
+        held = held.on(require_node_of(held, where.node))
     scratch = scratch_of_job(settings, held, environment, slurm, emit)
     if held.node == node_name(environment):
         received = unframed(feed) if feed else None
@@ -69,12 +71,12 @@ def relay(
         request, feeds=feed is not None, job_name=held.name, scratch=scratch
     )
     seen = _store_seen(settings, do, arguments, environment)
-    node = node_transport(held, settings.name, environment)
+    there = node_transport(held, settings.name, environment)
     with _growing_for(settings, do, environment) as name:
         if seen is not None:
             seen = msgspec.structs.replace(seen, grows=name)
         request = msgspec.structs.replace(request, store_seen=seen)
-        data = ask_node(node, request, emit, settings, slurm, feed)
+        data = ask_node(there, request, emit, settings, slurm, feed)
     return msgspec.convert(data, RESULTS_BY_OP[do])
 
 

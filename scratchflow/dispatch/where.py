@@ -1,4 +1,4 @@
-"""Whether the job that we are in is the profile's own."""
+"""Whether the job that we are in is the profile's own, and this its first node."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ from scratchflow.workspace.workspace import expand
 
 
 def is_job_of(settings: Settings, job_id: int | None, environment: Mapping[str, str]) -> bool:
-    """Slurm knows. While it does not answer, the store does: this job has saved or restored here."""
+    """Whether the job's first node is this one, where its workspace is.
+
+    Slurm knows. While it does not answer, the store does: this job has saved or restored here.
+    """
     try:
         jobs = our_jobs(this_slurm(environment), settings.name)
     except SlurmUnreachable:
         if _has_worked_here(settings, job_id, environment):
             return True
         raise
-    return any(job.job_id == job_id for job in jobs)
+    others = {node for job in jobs if job.job_id == job_id for node in job.nodes[1:]}
+    return any(job.job_id == job_id for job in jobs) and node_name(environment) not in others
 
 
 def _has_worked_here(

@@ -18,6 +18,7 @@ from scratchflow.model.errors import (
     FinalBackupFailed,
     NodeFailed,
     NodeNotSaved,
+    OtherNodeFailed,
     ScratchflowError,
     WorkspaceMissing,
 )
@@ -74,31 +75,32 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     if not options.backup and not options.dry_run:
         _warn_without_backup(cluster, jobs)
     taken = [] if options.dry_run else _back_up_all(cluster, saved)
-    for job, one in taken:
-        require_saved(job.node, one, verb="clear", leave_behind=options.leave_behind)
-    for job, one in taken:
-        warn_of_loss(cluster.emit, job.node, one)
+    for copy in taken:
+        require_saved(copy.node, copy.saved, verb="clear", leave_behind=options.leave_behind)
+    for copy in taken:
+        warn_of_loss(cluster.emit, copy.node, copy.saved)
     # Those that were looked at, and no other: a job that came meanwhile was not saved.
     numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
     wanted = Release(job_ids=numbers, dry_run=options.dry_run)
     released = cluster.on_login("release", wanted, NodeReleased)
     parked = not options.dry_run and park(cluster.settings)
-    last = next((one for _, one in reversed(taken) if one.snapshot), None)
+    last = next((one.saved for one in reversed(taken) if one.saved.snapshot), None)
     return Cleared(
         job_id=released.job_ids[-1] if released.job_ids else None,
         job_ids=released.job_ids,
         snapshot=last.snapshot if last else None,
         read_back_age_s=last.read_back_age_s if last else None,
         newer=last.newer if last else None,
-        others={name: snapshot for _, one in taken for name, snapshot in one.others.items()},
+        others={name: one for copy in taken for name, one in copy.saved.others.items()},
+        forks=forks_of(taken),
         released=bool(released.job_ids) and not options.dry_run,
         session_ended=released.session_ended,
         parked=parked,
         commands=_commands(cluster, saved, released) if options.dry_run else [],
         dry_run=options.dry_run,
-        unsaved=sum(one.unsaved for _, one in taken),
-        unsaved_paths=[path for _, one in taken for path in one.unsaved_paths],
-        goes_with_job=any(one.goes_with_job for _, one in taken),
+        unsaved=sum(copy.saved.unsaved for copy in taken),
+        unsaved_paths=[path for copy in taken for path in copy.saved.unsaved_paths],
+        goes_with_job=any(copy.saved.goes_with_job for copy in taken),
     )
 
 
@@ -132,14 +134,16 @@ def _warn_without_backup(cluster: Cluster, jobs: Sequence[AllocationShown]) -> N
 def _commands(
     cluster: Cluster, saved: Sequence[AllocationShown], released: NodeReleased
 ) -> list[str]:
-    backups = [f"scratchflow backup (job {job.job_id} on {job.node})" for job in saved]
+    backups = [
+        f"scratchflow backup (job {job.job_id} on {node})"
+        for job in saved
+        for node in [*job.nodes[1:], job.node]
+    ]
     parks = [f"park `{cluster.settings.profile.alias}`"] if has_alias(cluster.settings) else []
     return [*backups, *released.commands, *parks]
 
 
-def _back_up_all(
-    cluster: Cluster, jobs: Sequence[AllocationShown]
-) -> list[tuple[AllocationShown, NodeSaved]]:
+def _back_up_all(cluster: Cluster, jobs: Sequence[AllocationShown]) -> list[SavedCopy]:
     """The last snapshot is the one that comes back next time: a copy from an earlier job goes first."""
     stopped = next((job for job in jobs if job.state != "running"), None)
     if stopped is not None:
@@ -147,23 +151,71 @@ def _back_up_all(
         raise FinalBackupFailed.because_of(suspended)
     if len(jobs) > 1:
         jobs = sorted(jobs, key=lambda job: has_present_work(cluster, job.job_id))
-    return [(job, _save_node(cluster, job.job_id)) for job in jobs]
+    return [copy for job in jobs for copy in _save_job(cluster, job)]
 
 
-def _save_node(cluster: Cluster, job_id: int | None) -> NodeSaved:
-    """The last snapshots of a node, and what they could not hold."""
+def _save_job(cluster: Cluster, job: AllocationShown) -> list[SavedCopy]:
+    """The last snapshots of a job's nodes, and what they could not hold."""
     cluster.emit(Progress(phase="the last backup"))
     try:
-        options = SaveNode(message="before clear")
-        saved = cluster.at_workspace("save node", options, NodeSaved, job_id=job_id)
+        copies = save_copies(cluster, job.job_id, job.nodes or [job.node or ""], "before clear")
     except (AllocationEnded, AllocationMissing, NodeFailed):
         raise  # there is no node to keep
     except ScratchflowError as error:
         raise FinalBackupFailed.because_of(error) from error
-    if saved.snapshot is None:
+    if copies[-1].saved.snapshot is None:
         message = "there is no workspace on the node: nothing to back up"
         cluster.emit(Log(level="info", message=message))
-    return saved
+    return copies
+
+
+class SavedCopy(msgspec.Struct, frozen=True):
+    """What was saved of one node; `beside` when it is not the first of its job."""
+
+    node: str
+    saved: NodeSaved
+    beside: bool = False
+
+
+def save_copies(
+    cluster: Cluster, job_id: int | None, nodes: Sequence[str], message: str
+) -> list[SavedCopy]:
+    """Saves every node of a job. The first comes last: its copy is what the next `up` brings.
+
+    What only another node has becomes a fork. Nothing of the copies is merged.
+    """
+    first, *others = nodes
+    copies = [_save_beside(cluster, job_id, node, message) for node in others]
+    request = SaveNode(message=message)
+    saved = cluster.at_workspace("save node", request, NodeSaved, job_id=job_id)
+    copies.append(SavedCopy(first, saved))
+    for node, fork in forks_of(copies).items():
+        told = (
+            f"`{node}` held changes of its own: they are saved as a fork, snapshot {fork};"
+            f" `scratchflow snapshots diff {fork} latest` compares them"
+        )
+        cluster.emit(Warned(code="nodes.fork", message=told))
+    return copies
+
+
+def _save_beside(cluster: Cluster, job_id: int | None, node: str, message: str) -> SavedCopy:
+    request = SaveNode(message=f"{message}, of {node}", beside=True)
+    try:
+        saved = cluster.at_workspace("save node", request, NodeSaved, job_id=job_id, node=node)
+    except (AllocationEnded, AllocationMissing, NodeFailed):
+        raise
+    except ScratchflowError as error:
+        raise OtherNodeFailed.because_of(node, error) from error
+    return SavedCopy(node, saved, beside=True)
+
+
+def forks_of(copies: Sequence[SavedCopy]) -> dict[str, str]:
+    """The snapshots of what only one of the other nodes had, by node."""
+    return {
+        one.node: one.saved.snapshot
+        for one in copies
+        if one.beside and one.saved.stored and one.saved.snapshot
+    }
 
 
 def require_saved(node: str | None, saved: NodeSaved, *, verb: str, leave_behind: bool) -> None:

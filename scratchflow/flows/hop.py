@@ -10,7 +10,7 @@ import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, point_at, verify
-from scratchflow.flows.clear import require_saved, warn_of_loss
+from scratchflow.flows.clear import forks_of, require_saved, save_copies, warn_of_loss
 from scratchflow.flows.current_work import newer_than
 from scratchflow.flows.detached_runs import tell_what_ends
 from scratchflow.flows.hold import hold
@@ -31,7 +31,6 @@ from scratchflow.model.requests import (
     Hold,
     OpenJobs,
     Release,
-    SaveNode,
     Session,
     Settle,
     SwitchOn,
@@ -59,6 +58,9 @@ class _Move(msgspec.Struct, frozen=True):
     old_node: str
     cluster: Cluster
     leave_behind: bool = False
+    other_nodes: tuple[str, ...] = ()
+    # What only one of them had, by node; filled as it is saved.
+    forks: dict[str, str] = msgspec.field(default_factory=dict)
 
     def say(self, phase: str) -> None:
         self.cluster.emit(Progress(phase=phase))
@@ -102,6 +104,7 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
         snapshot=snapshot,
         left_behind=left_behind,
         fork=_forked(saved.snapshot, newer),
+        forks=move.forks,
         unsaved=gone.unsaved,
         unsaved_paths=gone.unsaved_paths,
     )
@@ -161,15 +164,18 @@ def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:
     if held[0].state != "running":
         raise AllocationSuspended(job_id=held[0].job_id, node=held[0].node)
     tell_what_ends(cluster.emit, shown.detached, {held[0].job_id})
-    return _Move(held[0].job_id, held[0].node, cluster, leave_behind)
+    others = tuple(held[0].nodes[1:])
+    return _Move(held[0].job_id, held[0].node, cluster, leave_behind, others)
 
 
 def _save_node(move: _Move) -> NodeSaved:
-    """Everything of ours on the old node; refused while some of it is in no snapshot."""
-    request = SaveNode(message="before hop")
-    saved = move.cluster.at_workspace("save node", request, NodeSaved, job_id=move.old_job)
-    require_saved(move.old_node, saved, verb="hop", leave_behind=move.leave_behind)
-    return saved
+    """Everything of ours on the old job's nodes; refused while some of it is in no snapshot."""
+    nodes = [move.old_node, *move.other_nodes]
+    copies = save_copies(move.cluster, move.old_job, nodes, "before hop")
+    for copy in copies:
+        require_saved(copy.node, copy.saved, verb="hop", leave_behind=move.leave_behind)
+    move.forks.update(forks_of(copies))
+    return copies[-1].saved
 
 
 def _back_up(move: _Move) -> BackupTaken | None:

@@ -429,6 +429,32 @@ class NodeUnknown(ScratchflowError):
     hint = "`scratchflow nodes` lists them"
 
 
+class NodeNotOfJob(ScratchflowError):
+    """The allocation has no node of the name or number that was asked for."""
+
+    code = "node.not_of_job"
+    exit_code = 22
+    message = "`{node}` is no node of job {job_id}, which has {nodes}"
+    hint = "name one of them, or its number: `2` is the second"
+
+
+class OtherNodeFailed(ScratchflowError):
+    """Something failed on a further node of the allocation; exits with the code of that."""
+
+    code = "node.other_failed"
+    exit_code = 24
+    message = "on `{node}`: {reason}"
+    hint = "{next_step}"
+
+    @classmethod
+    def because_of(cls, node: str, error: ScratchflowError) -> OtherNodeFailed:
+        """With the reason, its hint and its exit code."""
+        failed = cls(node=node, reason=error, next_step=error.shown_hint)
+        failed.exit_code = error.exit_code
+        failed.retryable = error.retryable
+        return failed
+
+
 class AllocationMissing(ScratchflowError):
     """The command needs a node and there is none."""
 

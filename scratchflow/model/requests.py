@@ -21,6 +21,18 @@ class StoreSeen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grows: str = ""
 
 
+class Where(msgspec.Struct, frozen=True):
+    """Which node something is done on: of this job or of the newest one, the first or that one of its nodes."""
+
+    job_id: int | None = None
+    # A name, a number (`2` is the second), or EVERY_NODE.
+    node: str = ""
+
+
+FIRST = Where()
+EVERY_NODE = "*"
+
+
 class KnownJob(msgspec.Struct, frozen=True):
     """What whoever asks knows of the job that something is done in: its name, and where it has its scratch."""
 
@@ -127,6 +139,8 @@ class SaveNode(Arguments, frozen=True):
     """`save node`: the last backup of a node, before it is given back."""
 
     message: str = ""
+    # A further node of the allocation: what only it has becomes a fork, and never the newest snapshot.
+    beside: bool = False
 
 
 class Restore(NamingDryRun, frozen=True):

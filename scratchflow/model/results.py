@@ -438,6 +438,8 @@ class NodeSaved(Result, frozen=True):
     """`save node`: the last snapshots of a node, and what is in none."""
 
     snapshot: str | None
+    stored: bool = False
+    """Whether `snapshot` was taken just now: something was there that no snapshot had."""
     others: dict[str, str] = {}
     """Other workspaces of ours on that node, by name, with the snapshot that holds each."""
     read_back_age_s: int | None = None
@@ -463,6 +465,8 @@ class Cleared(Result, frozen=True):
     """The newest snapshot, when what was on the node is an older copy, which `snapshot` holds."""
     others: dict[str, str] = {}
     """Other workspaces of ours on the node, by name, with the snapshot that holds each."""
+    forks: dict[str, str] = {}
+    """What only one of the other nodes had: the snapshot that holds it, by node."""
     job_ids: list[int] = []
     session_ended: bool = False
     parked: bool = False
@@ -734,6 +738,8 @@ class Hopped(Result, frozen=True):
     left_behind: str | None = None
     fork: str | None = None
     """Changes that were on a node beside the work that moved: they are in this snapshot."""
+    forks: dict[str, str] = {}
+    """What only one of the old job's other nodes had: the snapshot that holds it, by node."""
     commands: list[str] = []
     dry_run: bool = False
     # With `--leave-behind`: what went with the old node; the first few paths, and how many.

@@ -80,6 +80,7 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         others[name] = _save_other(context, notify, request, name, unsaved)
     return NodeSaved(
         snapshot=held.taken.snapshot if held else None,
+        stored=held is not None and held.taken.kind != "unchanged",
         read_back_age_s=held.read_back_age_s if held else None,
         newer=held.newer if held else None,
         others={name: snapshot for name, snapshot in others.items() if snapshot},
@@ -93,7 +94,9 @@ def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Hel
     # Looked at before the backup, which makes the copy this job's own.
     is_old = is_old_copy(context)
     try:
-        final = SnapshotOptions(message=request.message, purpose="final", keeps_newest=is_old)
+        final = SnapshotOptions(
+            message=request.message, purpose="final", keeps_newest=is_old or request.beside
+        )
         held = _save_whole(context, notify, final)
     except WorkspaceMissing:
         return None
@@ -146,7 +149,10 @@ def _save_other(
     try:
         there = as_known(context, name)
         final = SnapshotOptions(
-            message=request.message, purpose="final", prune=False, keeps_newest=is_old_copy(there)
+            message=request.message,
+            purpose="final",
+            prune=False,
+            keeps_newest=is_old_copy(there) or request.beside,
         )
         saved = _save_whole(there, notify, final).taken
     except (ScratchflowError, WorkspaceUnknown) as error:

@@ -19,6 +19,7 @@ from scratchflow.config.settings import Settings
 from scratchflow.model.errors import AgentMissing, ConnectionLost, NotSetUp, SshConfigRefused
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain
+from scratchflow.model.requests import FIRST, Where
 from scratchflow.reach.login_watch import LoginWatch
 from scratchflow.report.question import question_open
 from scratchflow.ssh.config import include
@@ -100,7 +101,7 @@ def ask_agent(
     emit: Emit,
     *,
     on_node: bool = False,
-    job_id: int | None = None,
+    where: Where = FIRST,
     verbose: bool = False,
 ) -> dict[str, Any]:
     """Sends a request to the agent there. A missing agent, or one of another version, is replaced first."""
@@ -111,7 +112,7 @@ def ask_agent(
         profile_name=settings.name,
         profile=to_plain(profile),
         on_node=on_node,
-        job_id=job_id,
+        where=where,
         verbose=verbose,
     )
     return call_healed(

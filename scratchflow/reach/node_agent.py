@@ -18,6 +18,7 @@ from scratchflow.model.errors import (
     AllocationMissing,
     ConnectionLost,
     EndedBySignal,
+    NodeNotOfJob,
     NodeSilent,
     ScratchflowError,
 )
@@ -45,6 +46,14 @@ def require_allocation(slurm: Slurm, profile: str, job_id: int | None = None) ->
     if job_id is None or any(found.state in OPEN for found in wanted):
         raise AllocationMissing(profile=profile)
     raise ended_error(wanted[-1]) if wanted else forgotten_error(job_id)
+
+
+def require_node_of(held: RunningAllocation, named: str) -> str:
+    """The node of the job that is meant; NodeNotOfJob when it has none of that name or number."""
+    node = held.find(named)
+    if node is None:
+        raise NodeNotOfJob(node=named, job_id=held.job_id, nodes=", ".join(held.nodes))
+    return node
 
 
 def ask_node(

@@ -24,7 +24,7 @@ class SnapshotOptions(msgspec.Struct, frozen=True):
     note_unchanged: bool = True
     # Not even when a full one is due: there was no room for it.
     never_full: bool = False
-    # The snapshot that is the newest one now stays that: what is saved is a copy that fell behind.
+    # The snapshot that is the newest one now stays that: what is saved is a copy that fell behind, or another node's.
     keeps_newest: bool = False
     # The job ends, and scratch goes with it: what is missing may have been removed a moment ago. Such a
     # snapshot is taken all the same, but the one before it stays the newest.

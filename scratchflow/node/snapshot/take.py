@@ -128,7 +128,7 @@ def _save_workspace(
     keeps_newest = options.keeps_newest or is_going
     note_equal(context, lock.place, snapshot, written.cache, notify, is_own=not keeps_newest)
     if keeps_newest:
-        why = "went with its job while it was saved" if is_going else "is an old copy"
+        why = "went with its job while it was saved" if is_going else "is not the newest work"
         _keep_newest(context, lock, notify, catalogue, why)
     pruned = _prune(lock, context, notify) if options.prune else ()
     took_s = context.monotonic() - started_s

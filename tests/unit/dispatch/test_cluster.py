@@ -17,6 +17,7 @@ from scratchflow.dispatch.cluster import Caller, Cluster, at_workspace, is_here,
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Event, Log
 from scratchflow.model.requests import (
+    FIRST,
     NOTHING,
     Arguments,
     Backup,
@@ -24,6 +25,7 @@ from scratchflow.model.requests import (
     Nothing,
     OpenJobs,
     Restore,
+    Where,
 )
 from scratchflow.model.results import JobsShown, Result, SnapshotsListed
 from scratchflow.reach import login
@@ -58,8 +60,8 @@ class Trail:
         self.went.append(("here", do))
         return _result(do)
 
-    def _relay(self, _: object, do: str, *__: object, job_id: int | None, **___: object) -> Result:
-        self.went.append(("step", do, job_id))
+    def _relay(self, _: object, do: str, *__: object, where: Where, **___: object) -> Result:
+        self.went.append(("step", do, where.job_id))
         return _result(do)
 
     @contextmanager
@@ -88,7 +90,7 @@ def list_on(cluster: Cluster) -> None:
 
 
 def save_on(cluster: Cluster, **options: Any) -> None:
-    cluster._done_at_workspace("backup", Backup(), options.get("job_id"), cluster.emit, None)
+    cluster._done_at_workspace("backup", Backup(), Where(options.get("job_id")), cluster.emit, None)
 
 
 def test_a_laptop_asks_the_agent_over_one_connection(trail: Trail) -> None:
@@ -142,10 +144,10 @@ def test_a_relative_path_is_refused_where_it_would_mean_another_place(
 ) -> None:
     for cluster in (trail.from_machine({}), trail.from_machine(ON_LOGIN_HOST, login="local")):
         with pytest.raises(UsageInvalid, match="in full"):
-            cluster._done_at_workspace(do, request_, None, cluster.emit, None)
+            cluster._done_at_workspace(do, request_, FIRST, cluster.emit, None)
     assert trail.went == []
     there = trail.from_machine(IN_JOB)
-    there._done_at_workspace(do, request_, None, there.emit, None)
+    there._done_at_workspace(do, request_, FIRST, there.emit, None)
     assert trail.went == [("here", do)]
 
 
@@ -153,7 +155,7 @@ def test_arguments_of_another_operation_are_a_mistake_everywhere(trail: Trail) -
     for environment in ({}, IN_JOB):
         cluster = trail.from_machine(environment)
         with pytest.raises(TypeError):
-            cluster._done_at_workspace("backup", Nothing(), None, cluster.emit, None)
+            cluster._done_at_workspace("backup", Nothing(), FIRST, cluster.emit, None)
     assert trail.went == []
 
 

@@ -13,8 +13,8 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.dispatch import relay as module
 from scratchflow.dispatch.relay import relay
-from scratchflow.model.errors import AllocationEnded, AllocationMissing, StoreLost
-from scratchflow.model.requests import NOTHING, Backup, Restore, Settle
+from scratchflow.model.errors import AllocationEnded, AllocationMissing, NodeNotOfJob, StoreLost
+from scratchflow.model.requests import NOTHING, Backup, Restore, Settle, Where
 from scratchflow.model.results import BackupTaken, ChecksDone
 from scratchflow.store.identity import read_store_id
 from scratchflow.testing.slurm import FakeSlurm
@@ -29,6 +29,7 @@ class Node:
         self.fake = FakeSlurm()
         self.asked: list[Request] = []
         self.jobs: list[int] = []
+        self.hosts: list[str] = []
         self.grew: list[bool] = []
         self.answer: dict[str, Any] = {}
         monkeypatch.setattr(module, "this_slurm", lambda _: Slurm(self.fake, "alice", "login"))
@@ -37,6 +38,7 @@ class Node:
 
     def _transport(self, held: Any, *_: object) -> None:
         self.jobs.append(held.job_id)
+        self.hosts.append(held.node)
 
     def _ask(self, _: object, request: Request, *__: object) -> dict[str, Any]:
         self.asked.append(request)
@@ -82,10 +84,20 @@ def test_of_two_jobs_the_newest_is_meant_or_the_one_that_is_named(node: Node) ->
     first = node.fake.add(job_name("test", "abc123"), nodes="node-1")
     second = node.fake.add(job_name("test", "abc124"), nodes="node-2")
     node.relay("backup", Backup())
-    node.relay("backup", Backup(), job_id=first)
+    node.relay("backup", Backup(), where=Where(first))
     assert node.jobs == [second, first]
     with pytest.raises(AllocationEnded, match="job 999"):
-        node.relay("backup", Backup(), job_id=999)
+        node.relay("backup", Backup(), where=Where(999))
+
+
+def test_another_node_of_the_job_is_asked_by_its_name_or_number(node: Node) -> None:
+    job = node.fake.add(job_name("test", "abc123"), nodes="node-[1-3]")
+    for named in ("", "node-3", "2"):
+        node.relay("backup", Backup(), where=Where(job, named))
+    assert node.hosts == ["node-1", "node-3", "node-2"]
+    for named in ("node-4", "0", "4", "*x"):
+        with pytest.raises(NodeNotOfJob, match="node-1, node-2, node-3"):
+            node.relay("backup", Backup(), where=Where(job, named))
 
 
 def test_a_look_makes_no_store(node: Node) -> None:

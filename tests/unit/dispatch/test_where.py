@@ -37,6 +37,13 @@ def test_only_a_job_of_this_profile_is_its_own(slurm: FakeSlurm, desk: Desk) -> 
         assert not is_job_of(settings, number, ENVIRONMENT)
 
 
+def test_on_another_node_of_the_job_the_workspace_is_not_here(slurm: FakeSlurm, desk: Desk) -> None:
+    ours = slurm.add(job_name("test", "abc123"), nodes="node-[1-2]")
+    there = {**ENVIRONMENT, "SLURMD_NODENAME": "node-2"}
+    assert is_job_of(desk.context.settings, ours, ENVIRONMENT)
+    assert not is_job_of(desk.context.settings, ours, there)
+
+
 def test_while_slurm_is_away_the_record_of_this_job_on_this_node_counts(
     slurm: FakeSlurm, desk: Desk
 ) -> None:

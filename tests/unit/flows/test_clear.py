@@ -18,7 +18,7 @@ from scratchflow.model.errors import (
     ScratchflowError,
 )
 from scratchflow.model.events import Warned
-from scratchflow.model.requests import Release
+from scratchflow.model.requests import Release, SaveNode
 from scratchflow.model.results import JobsShown, NodeReleased, NodeSaved, Settled
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
@@ -111,6 +111,34 @@ def test_of_two_nodes_the_present_work_is_saved_last(tmp_path: Path) -> None:
     cluster = cluster_with(tmp_path, job(1), job(2), **more)
     clear_on(cluster, ClearOptions())
     assert [number for do, _, number in cluster.asked if do == "save node"] == [2, 1]
+
+
+def test_every_node_of_a_job_is_saved_the_first_one_last(tmp_path: Path) -> None:
+    fork, same = NodeSaved(snapshot="fork", stored=True), NodeSaved(snapshot="base")
+    job_of_three = job(1, nodes=["node-1", "node-2", "node-3"])
+    cluster = cluster_with(tmp_path, job_of_three, **{"save node": [fork, same, SAVED]})
+    done = clear_on(cluster, ClearOptions())
+    assert cluster.nodes == ["node-2", "node-3", ""]
+    assert [request for do, request, _ in cluster.asked if do == "save node"] == [
+        SaveNode(message="before clear, of node-2", beside=True),
+        SaveNode(message="before clear, of node-3", beside=True),
+        SaveNode(message="before clear"),
+    ]
+    assert (done.snapshot, done.forks) == ("last", {"node-2": "fork"})
+    (told,) = [one for one in cluster.told if isinstance(one, Warned)]
+    assert told.code == "nodes.fork"
+    assert "`node-2` held changes of its own" in told.message
+
+
+@pytest.mark.parametrize("other", [FULL, UNSAVED])
+def test_a_node_whose_own_changes_cannot_be_saved_keeps_them_all(
+    tmp_path: Path, other: Any
+) -> None:
+    pair = job(1, nodes=["node-1", "node-2"])
+    cluster = cluster_with(tmp_path, pair, **{"save node": [other, SAVED]})
+    with pytest.raises((FinalBackupFailed, NodeNotSaved), match="`node-2`"):
+        clear_on(cluster, ClearOptions())
+    assert "release" not in cluster.done
 
 
 def test_only_the_jobs_that_were_looked_at_are_released(tmp_path: Path) -> None:

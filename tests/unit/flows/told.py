@@ -42,6 +42,7 @@ class ToldCluster(Cluster):
         config.write_text(f"[profiles.p]\n{ssh_config}\n{profile}\n")
         self.told: list[Event] = []
         self.asked: list[tuple[str, Arguments, int | None]] = []
+        self.nodes: list[str] = []
         self._answers = dict(answers)
         caller = Caller(Asked(config=str(config)), environment or {"PATH": "", "HOME": "/h"})
         super().__init__(caller.settings(), caller, self.told.append, ExitStack())
@@ -50,6 +51,7 @@ class ToldCluster(Cluster):
         return self._answer(do, request, None, kind)
 
     def at_workspace(self, do: str, request: Arguments, kind: Any, **options: Any) -> Any:
+        self.nodes.append(options.get("node", ""))
         return self._answer(do, request, options.get("job_id"), kind)
 
     @property

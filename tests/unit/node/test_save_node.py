@@ -155,6 +155,23 @@ def test_a_copy_that_an_earlier_job_left_is_saved_but_does_not_become_the_newest
     assert newest in read_catalogue(desk.place).snapshots[-1].message
 
 
+def test_what_only_another_node_has_is_saved_but_does_not_become_the_newest(desk: Desk) -> None:
+    desk.write("work/file", "the first node's")
+    base = desk.backup().snapshot
+    request = SaveNode(message="before clear, of node-2", beside=True)
+    same = save_node(desk.context, desk.notify, request)
+    assert (same.snapshot, same.stored) == (base, False)
+    desk.write("work/file", "node-2's")
+    fork = save_node(desk.context, desk.notify, request)
+    assert fork.stored
+    catalogue = read_catalogue(desk.place)
+    assert catalogue.by_id(fork.snapshot or "").message == request.message
+    desk.restore()
+    assert desk.content()["file"] == b"the first node's"
+    desk.restore(fork.snapshot or "")
+    assert desk.content()["file"] == b"node-2's"
+
+
 def test_the_present_work_of_a_job_becomes_the_newest(desk: Desk) -> None:
     node = of_job(desk, 1)
     node.backup()

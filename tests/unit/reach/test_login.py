@@ -13,6 +13,7 @@ from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.model.errors import AgentMissing, NotSetUp, RequestRefused
 from scratchflow.model.events import Event, Log
 from scratchflow.model.profile import to_plain
+from scratchflow.model.requests import Where
 from scratchflow.reach import login
 from scratchflow.reach.login import ask_agent, install_for, reach_login
 from scratchflow.ssh.transport.choose import Means
@@ -106,7 +107,9 @@ def test_the_request_carries_the_whole_profile(
     settings: Settings, installed: list[dict[str, Any]]
 ) -> None:
     far = ScriptedTransport(ScriptedStream(said(hello(), summary(jobs=[]))))
-    data = ask_agent(far, settings, "jobs open", {"any_profile": True}, lambda _: None, job_id=7)
+    data = ask_agent(
+        far, settings, "jobs open", {"any_profile": True}, lambda _: None, where=Where(7)
+    )
     assert data == {"jobs": []}
     ((_, line, held),) = far.asked
     request = decode(line.strip())

@@ -251,6 +251,7 @@ export interface Cleared {
   read_back_age_s?: number | null;
   newer?: string | null;
   others?: Record<string, string>;
+  forks?: Record<string, string>;
   job_ids?: Array<number>;
   session_ended?: boolean;
   parked?: boolean;
@@ -386,6 +387,7 @@ export interface Hopped {
   snapshot: string | null;
   left_behind?: string | null;
   fork?: string | null;
+  forks?: Record<string, string>;
   commands?: Array<string>;
   dry_run?: boolean;
   unsaved?: number;
@@ -514,6 +516,7 @@ export interface NodeRow {
 /** `save node`: the last snapshots of a node, and what is in none. */
 export interface NodeSaved {
   snapshot: string | null;
+  stored?: boolean;
   others?: Record<string, string>;
   read_back_age_s?: number | null;
   newer?: string | null;
