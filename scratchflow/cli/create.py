@@ -35,13 +35,13 @@ class Env(str, Enum):
 def create(
     context: typer.Context,
     source: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--from",
             metavar="SOURCE",
             help="Fill it from `DIR`, which the node sees, from `laptop:DIR` or from a git URL.",
         ),
-    ] = "",
+    ] = None,
     tracked: Annotated[
         bool,
         typer.Option(
@@ -86,7 +86,8 @@ def create(
     and no untracked ones. A git URL is cloned on the node, with the keys and credentials that your account has
     there; your laptop's ssh agent is not used.
     """
-    _check_source(source, context.command_path, tracked=tracked)
+    is_given, source = source is not None, source or ""
+    _check_source(source, context.command_path, is_given=is_given, tracked=tracked)
     if env is Env.none and (python or packages or requirements):
         problem = "`--python`, `--packages` and `--requirements` need `--env venv` or `--env conda`"
         raise UsageInvalid(problem=problem, command=context.command_path)
@@ -123,9 +124,11 @@ def create(
     return Call("create", run, _shown)
 
 
-def _check_source(source: str, command: str, *, tracked: bool) -> None:
+def _check_source(source: str, command: str, *, is_given: bool, tracked: bool) -> None:
     problem = ""
-    if tracked and (not source or is_git_url(source)):
+    if is_given and not source.strip():
+        problem = "`--from` is empty"
+    elif tracked and (not source or is_git_url(source)):
         problem = "`--tracked` needs `--from DIR` or `--from laptop:DIR`"
     elif source == LAPTOP:
         problem = "`laptop:` needs a directory, like `laptop:~/project`"

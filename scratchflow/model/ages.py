@@ -26,7 +26,8 @@ _COMMAND_IN_TEXT = (
 _ABOUT_PROFILES = frozenset({"setup", "config", "profiles"})
 # The settings that say which workspace is meant, and where it is.
 _SAYS_WHICH = frozenset({"workspace", "scratch", "store", "login", "scheduler", "alias"})
-_TIME_IN_TEXT = _ALONE % r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+# In backticks stands what was typed.
+_TIME_IN_TEXT = r"(?<!`)" + _ALONE % r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
 # Longer ago, a date says more than a count.
@@ -164,7 +165,8 @@ def for_people(text: str, now_s: float | None = None, zone: Zone | None = None) 
     text = re.sub(_ID_IN_TEXT, r"\1", text, flags=re.ASCII)
 
     def wall_time_of(found: re.Match[str]) -> str:
-        return wall_time(epoch(found[0]) or 0, at_s, zone)
+        moment_s = epoch(found[0])
+        return found[0] if moment_s is None else wall_time(moment_s, at_s, zone)
 
     return re.sub(_TIME_IN_TEXT, wall_time_of, text, flags=re.ASCII)
 

@@ -590,7 +590,7 @@ class SnapshotMissing(ScratchflowError):
 
     code = "snapshot.missing"
     exit_code = 30
-    message = "no such snapshot: {wanted}"
+    message = "no such snapshot: `{wanted}`"
     hint = "{next_step}"
 
 

@@ -6,7 +6,7 @@ LAPTOP = "laptop:"
 
 _URL = re.compile(r"(https?|ssh|git|file)://[^\s]+")
 _SCP = re.compile(r"[\w.-]+@[\w.-]+:[^\s:][^\s]*|[\w.-]+:[^\s:/][^\s]*\.git/?")
-_PASSWORD = re.compile(r"^([a-z]+://)[^/@]*@")
+_PASSWORD = re.compile(r"^([a-z]+://)[^/]*@")
 
 
 def on_laptop(text: str) -> str | None:

@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from urllib.parse import unquote
 
 from scratchflow.process.child import end_child, run_child, start_child
 
@@ -22,6 +23,14 @@ _UNATTENDED = {
 }
 _STEP = re.compile(rb"([A-Z][a-z]+(?: [a-z]+)*): +[0-9]+% \(([0-9]+)/([0-9]+)\)")
 _KEPT_BYTES = 8192
+
+# Other users of a machine can read a command line, but not the environment.
+_WITH_PASSWORD = re.compile(r"(https?://)([^/]*?):([^/]*)@(.*)", re.DOTALL)
+_USER, _PASSWORD = "SCRATCHFLOW_GIT_USER", "SCRATCHFLOW_GIT_PASSWORD"
+_HELPER = (
+    '!tell() { test "$1" != get || printf "username=%s\\npassword=%s\\n"'
+    f' "${_USER}" "${_PASSWORD}"; }}; tell'
+)
 
 OnStep = Callable[[str, int, int], None]  # (what git does, so many, of so many)
 
@@ -52,13 +61,29 @@ def tracked_files(directory: Path, environment: Mapping[str, str]) -> list[bytes
 
 
 def clone(url: str, target: Path, environment: Mapping[str, str], on_step: OnStep) -> None:
-    """Clones into a directory that is not there yet."""
-    _run(["clone", "--progress", "--", url, str(target)], environment, on_step)
+    """Clones into a directory that is not there yet. A password in the URL is not kept there."""
+    plain, options, secret = _apart(url)
+    words = [*options, "clone", "--progress", "--", plain, str(target)]
+    _run(words, {**environment, **secret}, on_step)
 
 
 def require_repository(url: str, environment: Mapping[str, str]) -> None:
     """GitFailed when there is no such repository, or none that may be read."""
-    _run(["ls-remote", "--quiet", "--", url, "HEAD"], environment, lambda *_: None)
+    plain, options, secret = _apart(url)
+    words = [*options, "ls-remote", "--quiet", "--", plain, "HEAD"]
+    _run(words, {**environment, **secret}, lambda *_: None)
+
+
+def _apart(url: str) -> tuple[str, list[str], dict[str, str]]:
+    """The URL without name and password, git's options that ask for them, and the variables that hold them."""
+    found = _WITH_PASSWORD.fullmatch(url)
+    if not found:
+        return url, [], {}
+    scheme, user, password, rest = found.groups()
+    secret = {_USER: unquote(user), _PASSWORD: unquote(password)}
+    if any(sign in value for value in secret.values() for sign in "\n\r\0"):
+        raise GitFailed("there is a line break in the name or password of the URL")
+    return scheme + rest, ["-c", f"credential.helper={_HELPER}"], secret
 
 
 def _run(arguments: list[str], environment: Mapping[str, str], on_step: OnStep) -> None:

@@ -76,6 +76,7 @@ def test_there_and_back_without_a_cluster(tmp_path: Path, project: Path) -> None
     ("arguments", "problem"),
     [
         (["create", "--tracked"], "`--tracked` needs"),
+        (["create", "--from", ""], "`--from` is empty"),
         (["create", "--tracked", "--from", "https://host/x.git"], "`--tracked` needs"),
         (["create", "--from", "laptop:"], "needs a directory"),
         (["create", "--from", "ext::sh -c x"], "neither a directory nor a git URL"),

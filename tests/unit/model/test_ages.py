@@ -161,3 +161,15 @@ def test_no_hint_sets_a_cluster_up_under_the_name_of_this_machine(
     assert for_people("`scratchflow setup`") == "`scratchflow -p uni setup`"
     named = "`scratchflow setup uni --name NAME`"
     assert for_people(named) == named
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no such snapshot: `2026-11-16T00:00:00Z`",
+        "at 2026-11-16T23:59:60Z",
+        "at 2026-13-01T00:00:00Z",
+    ],
+)
+def test_what_was_typed_and_what_is_no_time_stays_as_it_is(text: str) -> None:
+    assert for_people(text, now_s=0.0) == text

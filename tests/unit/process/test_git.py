@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+from base64 import b64encode
+from collections.abc import Iterator
+from functools import partial
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -76,3 +83,55 @@ def test_a_url_runs_no_command_and_is_no_option(
 def test_without_git_that_is_what_is_said(tmp_path: Path) -> None:
     with pytest.raises(GitFailed, match="there is no `git`"):
         clone("file:///x", tmp_path / "out", {"PATH": str(tmp_path)}, lambda *_: None)
+
+
+class _Guarded(SimpleHTTPRequestHandler):
+    """Files for whoever knows the password."""
+
+    def do_GET(self) -> None:
+        wanted = b64encode(b"me:p@ss:%41").decode()
+        if self.headers.get("Authorization") != f"Basic {wanted}":
+            self.send_response(HTTPStatus.UNAUTHORIZED)
+            self.send_header("WWW-Authenticate", 'Basic realm="r"')
+            self.end_headers()
+        else:
+            super().do_GET()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing on the terminal."""
+
+
+@pytest.fixture
+def guarded(repository: Path, environment: dict[str, str]) -> Iterator[str]:
+    """The repository behind a password; the address without it."""
+    bare = repository.parent / "www/bare.git"
+    for words in (
+        ["clone", "-q", "--bare", ".", str(bare)],
+        ["-C", str(bare), "update-server-info"],
+    ):
+        subprocess.run(["git", *words], cwd=repository, env=environment, check=True)
+    handler = partial(_Guarded, directory=str(bare.parent))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}/bare.git"
+        server.shutdown()
+
+
+def test_a_password_is_on_no_command_line_and_in_no_clone(
+    guarded: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    programs, seen = tmp_path / "bin", tmp_path / "seen"
+    programs.mkdir()
+    (programs / "git").write_text(
+        f'#!/bin/sh\nprintf "%s\\n" "$*" >>{seen}\nexec {shutil.which("git")} "$@"\n'
+    )
+    (programs / "git").chmod(0o755)
+    watched = {**environment, "PATH": f"{programs}:{environment['PATH']}"}
+    url = f"http://me:p@ss:%2541@{guarded}"
+    require_repository(url, watched)
+    clone(url, tmp_path / "out", watched, lambda *_: None)
+    assert (tmp_path / "out/file").read_text() == "y"
+    assert "p@ss" not in seen.read_text()
+    assert f"url = http://{guarded}\n" in (tmp_path / "out/.git/config").read_text()
+    with pytest.raises(GitFailed):
+        clone(f"http://me:wrong@{guarded}", tmp_path / "no", watched, lambda *_: None)
