@@ -61,12 +61,16 @@ def parse_plain(arguments: Sequence[str]) -> tuple[str, list[str]] | None:
 
 
 def code_of(outcome: Outcome, node: str) -> int:
-    """What we exit with, after a command that had started; a lost connection is told."""
-    if outcome.code is not None:
+    """What we exit with, after a command that had started; a lost connection, or lost output, is told."""
+    if outcome.code is not None and not outcome.unwritten:
         return outcome.code
     if outcome.signals:
         return 128 + 9 if len(outcome.signals) > 2 else 128 + outcome.signals[-1]
     from scratchflow.flows.run import cut_error
+    from scratchflow.model.errors import OutputFailed, ScratchflowError
     from scratchflow.report.human import Human
 
-    return Human(quiet=False, verbose=False).fail(cut_error(outcome, node))
+    error: ScratchflowError = cut_error(outcome, node)
+    if outcome.unwritten:
+        error = OutputFailed(error=outcome.unwritten)
+    return Human(quiet=False, verbose=False).fail(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from scratchflow.model.errors import (
     AllocationMissing,
     EndedBySignal,
     NodeSilent,
+    OutputFailed,
     RunCut,
     RunDirectoryMissing,
     UsageInvalid,
@@ -114,7 +116,8 @@ def _become(place: RunPlace, wanted: Wanted) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the command would too
-    os.execvp(argv[0], argv)  # noqa: S606 - the point of it is that no shell reads the words
+    with _not_too_long():
+        os.execvp(argv[0], argv)  # noqa: S606 - the point of it is that no shell reads the words
 
 
 def _words(shell: str, place: RunPlace, wanted: Wanted) -> tuple[list[bytes], bytes]:
@@ -174,13 +177,14 @@ class _Foreground:
         way = self._way()
         token = os.urandom(16).hex()
         argv = followed_argv(token, os.fsencode(self._directory), self._sourced, self._words)
-        return carry(
-            way.argv(argv),
-            token,
-            kill=lambda group, name: way.argv(kill_argv(group, name)),
-            environment=self._environment,
-            on_start=lambda: self._note(way),
-        )
+        with _not_too_long():
+            return carry(
+                way.argv(argv),
+                token,
+                kill=lambda group, name: way.argv(kill_argv(group, name)),
+                environment=self._environment,
+                on_start=lambda: self._note(way),
+            )
 
     def _note(self, way: Way) -> None:
         """The next `run` may take the same way without asking."""
@@ -208,11 +212,13 @@ class _Foreground:
         node, job_id = self._found.node, self._found.job_id
         if outcome.no_directory:
             raise RunDirectoryMissing(path=self._directory, node=node)
-        if outcome.code is not None:
+        if outcome.code is not None and not outcome.unwritten:
             return outcome.code
         if outcome.signals:
             killed = outcome.started and len(outcome.signals) > 2
             raise EndedBySignal(signal.SIGKILL if killed else outcome.signals[-1])
+        if outcome.unwritten:
+            raise OutputFailed(error=outcome.unwritten)
         if outcome.started:
             raise cut_error(outcome, node, self._why_cut())
         # What Slurm says of the job is the better reason, when it has ended meanwhile.
@@ -242,7 +248,9 @@ class _Foreground:
 
     def _call(self, argv: list[str]) -> int:
         """Runs it in our own process group: the terminal is its own."""
-        with subprocess.Popen(argv, env=self._environment) as process:
+        with _not_too_long():
+            process = subprocess.Popen(argv, env=self._environment)
+        with process:
             try:
                 code = process.wait()
             except Interrupted:
@@ -253,6 +261,21 @@ class _Foreground:
                 process.kill()
                 raise
         return code if code >= 0 else 128 - code
+
+
+@contextmanager
+def _not_too_long() -> Iterator[None]:
+    """Around the start of a program: Linux takes 128 KiB for one word, and ssh has one for the whole command."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.E2BIG:
+            raise
+        problem = (
+            "the command is too long to be sent (about 120,000 characters, and each that is not a plain letter or "
+            "digit counts as 5 to 10): give it on its input, or in a file of the workspace"
+        )
+        raise UsageInvalid(problem=problem, command="scratchflow run") from None
 
 
 @contextmanager

@@ -41,6 +41,8 @@ class Outcome:
         self.noise = b""
         """What came on stderr before the command started: the words of whoever refused it."""
         self.carrier_code = 0
+        self.unwritten = ""
+        """Why output of the command could not be written here, though somebody wanted it."""
         self.signals: list[int] = []
 
 
@@ -228,9 +230,14 @@ class _Carried:
     def _write(self, marked: _Marked) -> None:
         try:
             marked.write()
+        except BlockingIOError:
+            return
         except OSError as error:
             marked.drop()
-            if error.errno == errno.EPIPE and self.outcome.code is None:
+            if error.errno != errno.EPIPE and not self.outcome.unwritten:
+                self.outcome.unwritten = error.strerror or str(error)
+            # A full disk here is to the far command what a reader is that has left: it need not go on.
+            if self.outcome.code is None:
                 self._pass_on(signal.SIGPIPE)
 
     def _interrupt(self, signum: int) -> None:

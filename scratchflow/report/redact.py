@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 
 MASK = "***"
+# Of each argument: names and values of options are short, and the rest is the user's.
+_SHOWN_CHARACTERS = 1000
 
 _SECRET_OPTION = re.compile(r"(?i)^-{0,2}[\w.-]*(pass|token|secret|key|credential)[\w.-]*$")
 _SECRET_PAIR = re.compile(
@@ -25,6 +27,11 @@ def redact_arguments(arguments: Iterable[str]) -> list[str]:
     shown: list[str] = []
     mask_next = False
     for argument in arguments:
-        shown.append(MASK if mask_next else redact(argument))
+        shown.append(MASK if mask_next else redact(_start_of(argument)))
         mask_next = not mask_next and bool(_SECRET_OPTION.fullmatch(argument))
     return shown
+
+
+def _start_of(argument: str) -> str:
+    cut = argument[:_SHOWN_CHARACTERS]
+    return argument if cut == argument else f"{cut}… ({len(argument)} characters)"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.cli.quick_run import parse_plain
+from scratchflow.cli.quick_run import code_of, parse_plain
+from scratchflow.process.carried import Outcome
 
 
 def test_the_plain_form_is_read() -> None:
@@ -28,3 +29,12 @@ def test_the_plain_form_is_read() -> None:
 )
 def test_everything_else_is_left_to_the_parser(line: str) -> None:
     assert parse_plain(line.split()) is None
+
+
+def test_output_that_was_not_written_is_an_error_whatever_the_command_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    outcome = Outcome()
+    outcome.started, outcome.code, outcome.unwritten = True, 0, "No space left on device"
+    assert code_of(outcome, "node-1") == 1
+    assert "cannot write the output: No space left on device" in capsys.readouterr().err

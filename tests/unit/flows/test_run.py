@@ -63,3 +63,9 @@ def test_a_lost_connection_names_what_may_still_run() -> None:
     error = cut_error(outcome, "node-1")
     assert error.exit_code == 14
     assert "process group 41" in error.shown_hint
+
+
+def test_a_command_that_is_too_long_is_refused_at_once(environment: dict[str, str]) -> None:
+    done = run(environment, "--", "echo", "é" * 30_000)
+    assert done.returncode == 2
+    assert b"too long" in done.stderr

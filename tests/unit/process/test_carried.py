@@ -23,6 +23,8 @@ outcome = carry(
     [*carrier.split(), *words], token, kill=kill_argv, environment=os.environ,
 )
 known = (outcome.started, outcome.code, outcome.no_directory, outcome.noise, outcome.carrier_code)
+if outcome.unwritten:
+    os.write(2, f"\\n{outcome.unwritten}".encode())
 os.write(2, f"\\n{known}".encode())
 """
 
@@ -141,3 +143,13 @@ def test_a_reader_that_leaves_ends_the_command(tmp_path: Path) -> None:
         assert process.stderr is not None
         err = process.stderr.read()
     assert eval(err.rpartition(b"\n")[2]) == ended(128 + signal.SIGPIPE)  # noqa: S307 - our own words
+
+
+@pytest.mark.parametrize("command", ["echo hi", "yes"])
+def test_output_that_does_not_fit_onto_our_disk_is_told_and_ends_the_command(
+    tmp_path: Path, command: str
+) -> None:
+    argv = [sys.executable, "-c", PROGRAM, str(tmp_path), "env", "sh", "-c", command]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, check=True, input=b"")
+    assert done.stderr.splitlines()[-2] == b"No space left on device"

@@ -55,3 +55,8 @@ def test_only_the_value_after_a_secret_option_is_masked() -> None:
     shown = redact_arguments(["run", "--token", "canary", "--token", "--verbose", "file"])
     assert shown == ["run", "--token", MASK, "--token", MASK, "file"]
     assert redact_arguments(["--token"]) == ["--token"]
+
+
+def test_a_long_argument_is_cut_and_costs_no_time() -> None:
+    (shown,) = redact_arguments(["y" * 1_000_000])
+    assert shown.endswith("y… (1000000 characters)")
