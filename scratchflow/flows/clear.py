@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, park
 from scratchflow.flows.current_work import has_present_work
-from scratchflow.flows.detached_runs import end_runs_here, tell_what_ends
+from scratchflow.login.detached_runs import end_runs_here
 from scratchflow.login.host import LoginHost
 from scratchflow.model.errors import (
     AllocationEnded,
@@ -29,6 +29,7 @@ from scratchflow.model.results import (
     AutobackupSwitched,
     BackupTaken,
     Cleared,
+    DetachedRun,
     JobsShown,
     NodeReleased,
     NodeSaved,
@@ -121,6 +122,14 @@ def _withdraw(cluster: Cluster, options: ClearOptions) -> Cleared:
         dry_run=options.dry_run,
         pending=True,
     )
+
+
+def tell_what_ends(emit: Emit, runs: Iterable[DetachedRun], jobs: set[int | None]) -> None:
+    """Warns of the commands that end with these jobs."""
+    for run in runs:
+        if run.job_id in jobs:
+            message = f"`run --detach` left a command running in window `{run.window}`: it ends with job {run.job_id}"
+            emit(Warned(code="run.ends", message=message))
 
 
 def _warn_without_backup(cluster: Cluster, jobs: Sequence[AllocationShown]) -> None:

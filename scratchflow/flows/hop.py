@@ -10,9 +10,14 @@ import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, point_at, verify
-from scratchflow.flows.clear import forks_of, require_saved, save_copies, warn_of_loss
+from scratchflow.flows.clear import (
+    forks_of,
+    require_saved,
+    save_copies,
+    tell_what_ends,
+    warn_of_loss,
+)
 from scratchflow.flows.current_work import newer_than
-from scratchflow.flows.detached_runs import tell_what_ends
 from scratchflow.flows.hold import hold
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (

@@ -8,11 +8,11 @@ from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
+from scratchflow.login.detached_runs import detached_runs
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import HELD, OPEN, Allocation
-from scratchflow.model.errors import TmuxFailed
 from scratchflow.model.requests import OpenJobs
-from scratchflow.model.results import AllocationShown, DetachedRun, ElsewhereShown, JobsShown
+from scratchflow.model.results import AllocationShown, ElsewhereShown, JobsShown
 from scratchflow.model.times import iso_time
 
 
@@ -21,19 +21,8 @@ def open_jobs(login: LoginHost, asked: OpenJobs) -> JobsShown:
     found = our_jobs(login.slurm) if asked.any_profile else profile_jobs(login)
     jobs = [job for job in found if job.state in OPEN]
     shown = [allocation_shown(job, time.time()) for job in jobs]
-    detached = _detached(login) if asked.detached else []
+    detached = detached_runs(login) if asked.detached else []
     return JobsShown(jobs=[one for one in shown if one is not None], detached=detached)
-
-
-def _detached(login: LoginHost) -> list[DetachedRun]:
-    """What `run --detach` left running in our session on this host; nothing where tmux cannot be asked."""
-    if not login.has_tmux:
-        return []
-    try:
-        panes = login.tmux.detached(login.settings.name)
-    except TmuxFailed:
-        return []
-    return [DetachedRun(pane.window, int(pane.run)) for pane in panes if pane.run.isdigit()]
 
 
 def newest_of(jobs: list[Allocation]) -> Allocation | None:

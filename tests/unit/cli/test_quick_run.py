@@ -32,9 +32,9 @@ def test_everything_else_is_left_to_the_parser(line: str) -> None:
 
 
 def test_output_that_was_not_written_is_an_error_whatever_the_command_says(
-    capsys: pytest.CaptureFixture[str],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     outcome = Outcome()
     outcome.started, outcome.code, outcome.unwritten = True, 0, "No space left on device"
     assert code_of(outcome, "node-1") == 1
-    assert "cannot write the output: No space left on device" in capsys.readouterr().err
+    assert "cannot write the output: No space left on device" in capfd.readouterr().err

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.login.host import LoginHost
-from scratchflow.model.events import Emit, Warned
+from scratchflow.model.errors import TmuxFailed
 from scratchflow.model.results import DetachedRun
 from scratchflow.process.session import processes_of_sessions
 from scratchflow.process.waiting import looks
@@ -14,12 +12,15 @@ from scratchflow.process.waiting import looks
 _END_S = 3.0
 
 
-def tell_what_ends(emit: Emit, runs: Iterable[DetachedRun], jobs: set[int | None]) -> None:
-    """Warns of the commands that end with these jobs."""
-    for run in runs:
-        if run.job_id in jobs:
-            message = f"`run --detach` left a command running in window `{run.window}`: it ends with job {run.job_id}"
-            emit(Warned(code="run.ends", message=message))
+def detached_runs(login: LoginHost) -> list[DetachedRun]:
+    """Those in jobs, of our session on this host; nothing where tmux cannot be asked."""
+    if not login.has_tmux:
+        return []
+    try:
+        panes = login.tmux.detached(login.settings.name)
+    except TmuxFailed:
+        return []
+    return [DetachedRun(pane.window, int(pane.run)) for pane in panes if pane.run.isdigit()]
 
 
 def end_runs_here(login: LoginHost) -> bool:
