@@ -18,6 +18,7 @@ from scratchflow.flows.bring import absolute
 from scratchflow.model.errors import (
     FileFailed,
     FileTaken,
+    PathInOthers,
     PathMissing,
     PathUnsaved,
     ScratchflowError,
@@ -57,7 +58,7 @@ def _fetch(cluster: Cluster, request: Restore, target: Path, emit: Emit) -> Rest
     asked = Send(snapshot=request.snapshot, paths=request.paths, dry_run=True, zone=request.zone)
     try:
         found = cluster.at_workspace("snapshots send", asked, SnapshotSent)
-    except PathMissing as error:
+    except (PathMissing, PathInOthers) as error:
         raise _unsaved(cluster, request, error) from None
     _warn_of_newer(cluster, request, found.snapshot, emit)
     restored = Restored(
@@ -97,7 +98,7 @@ def _newer(cluster: Cluster, request: Restore, snapshot: str) -> NewerFound | No
         return None
 
 
-def _unsaved(cluster: Cluster, request: Restore, error: PathMissing) -> ScratchflowError:
+def _unsaved(cluster: Cluster, request: Restore, error: ScratchflowError) -> ScratchflowError:
     """The same error, or the one that says that the path is in the workspace."""
     found = _newer(cluster, request, request.snapshot)
     if found is None or not found.unsaved:

@@ -908,6 +908,15 @@ class PathMissing(ScratchflowError):
     hint = "paths are relative to the workspace, like `src/main.py`; `scratchflow snapshots show {snapshot} .` lists what it holds"
 
 
+class PathInOthers(ScratchflowError):
+    """The snapshot has no such path, and others have it."""
+
+    code = "snapshot.path_in_others"
+    exit_code = 30
+    message = "snapshot `{snapshot}` has no `{path}`; {others} it"
+    hint = "`scratchflow restore {newest} --path {typed}` brings it from the newest that has it"
+
+
 class PathUnsaved(ScratchflowError):
     """The workspace has the path, and no snapshot has it yet."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from array import array
 from collections.abc import Iterator
@@ -17,14 +18,17 @@ from scratchflow.archive.restore.displace import Displacing, Held
 from scratchflow.archive.restore.extract import Existing, Extracted, extract
 from scratchflow.archive.scan.cache import recheck_flags
 from scratchflow.model.errors import (
+    PathInOthers,
     PathMissing,
     PathUnsaved,
+    ScratchflowError,
 )
 from scratchflow.model.results import Restored
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.holders import snapshots_with
 from scratchflow.node.restore.items import tell_part
 from scratchflow.node.restore.source import (
     RestoreOptions,
@@ -107,10 +111,29 @@ def chosen_part(context: NodeContext, source: Source, options: RestoreOptions) -
     select = Selection(source.index, paths, within=context.workspace.name)
     if select.unmatched:
         missing = select.unmatched[0]
-        is_unsaved = options.snapshot == LATEST and is_in_workspace(context, missing)
-        error = PathUnsaved if is_unsaved and source.manifest else PathMissing
-        raise error(snapshot=source.id, path=missing)
+        raise _no_such_path(context, source, options, missing)
     return select
+
+
+def _no_such_path(
+    context: NodeContext, source: Source, options: RestoreOptions, missing: str
+) -> ScratchflowError:
+    """What to say of a path that is not in the source: whether the workspace or another snapshot has it."""
+    if source.manifest is None:
+        return PathMissing(snapshot=source.id, path=missing)
+    if options.snapshot == LATEST and is_in_workspace(context, missing):
+        return PathUnsaved(snapshot=source.id, path=missing)
+    holders = snapshots_with(context, missing)
+    if not holders:
+        return PathMissing(snapshot=source.id, path=missing)
+    others = ", ".join(f"`{one}`" for one in holders) + (" has" if len(holders) == 1 else " have")
+    return PathInOthers(
+        snapshot=source.id,
+        path=missing,
+        others=others,
+        newest=holders[0],
+        typed=shlex.quote(missing),
+    )
 
 
 def extract_from(
