@@ -8,6 +8,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, may_ask
+from scratchflow.cli.questions import confirmed
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.model.ages import for_people, named, shown_id
 from scratchflow.model.errors import ShrinkGuard
@@ -76,20 +77,17 @@ def backup(
             return call.flow(emit)
         except ShrinkGuard as refused:
             with question_open(emit):
-                if not _agrees(refused):
+                if not _agrees(emit, refused):
                     raise
         return again.flow(emit)
 
     return Call(call.op, run, call.show)
 
 
-def _agrees(refused: ShrinkGuard) -> bool:
+def _agrees(emit: Emit, refused: ShrinkGuard) -> bool:
     # The hint, not the fields: an error that an agent reported has none.
     sys.stderr.write(for_people(f"{refused}\n{refused.shown_hint}\n"))
-    try:
-        return typer.confirm(_QUESTION, default=False, err=True)
-    except typer.Abort:  # the end of the input is no answer
-        return False
+    return confirmed(emit, _QUESTION)
 
 
 def _shown(taken: BackupTaken) -> Iterator[str]:

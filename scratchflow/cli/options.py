@@ -12,7 +12,6 @@ from typer.core import TyperCommand, TyperGroup
 from scratchflow.config.settings import Asked
 from scratchflow.model.errors import ScratchflowError, UsageInvalid
 from scratchflow.model.text import closest, printable
-from scratchflow.report.output import Remarks
 
 DRY_RUN = typer.Option("--dry-run", help="Say what would happen, change nothing.")
 
@@ -110,8 +109,7 @@ class VerbGroup(GlobalOptions, TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:  # completion asks with none
-            Remarks().write(f"{ctx.get_help()}\n\n")
-            raise UsageInvalid(problem="a command is missing", command=ctx.command_path)
+            args = ["--help"]
         parsed: list[str] = super().parse_args(ctx, args)
         return parsed
 

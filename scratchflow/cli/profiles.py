@@ -9,16 +9,18 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked, caller
+from scratchflow.cli.questions import confirmed
 from scratchflow.cli.tables import aligned
 from scratchflow.config.settings import checked_overrides
 from scratchflow.model.ages import time_left
 from scratchflow.model.errors import UsageInvalid
-from scratchflow.model.events import Asking, Emit
+from scratchflow.model.events import Emit
 from scratchflow.model.results import ProfileRemoved, ProfileRow, ProfilesListed, ProfileWritten
 from scratchflow.model.text import printable
 from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import terminal_width
+from scratchflow.report.question import question_open
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -135,12 +137,9 @@ def remove(
         def confirm(diff: str) -> bool:
             if yes or not (who.may_ask and sys.stdin.isatty()):
                 return yes
-            emit(Asking())
-            sys.stderr.write(f"{printable_lines(diff)}\n\n")
-            try:
-                return typer.confirm(f"Remove profile `{which}`?", err=True)
-            except typer.Abort:  # the end of the input is no answer
-                return False
+            with question_open(emit):
+                sys.stderr.write(f"{printable_lines(diff)}\n\n")
+                return confirmed(emit, f"Remove profile `{printable(which)}`?")
 
         return flow.remove(who, emit, which, confirm, dry_run=dry_run)
 

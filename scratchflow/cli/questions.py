@@ -18,6 +18,14 @@ from scratchflow.report.question import question_open
 YES = typer.Option("--yes", "-y", help="Take what is proposed, without asking.")
 
 
+def confirmed(emit: Emit, question: str) -> bool:
+    """Asks for a yes or a no; Enter and the end of the input are a no."""
+    try:
+        return TerminalAsker(emit, may_ask=True, yes=False).confirm(question, default=False)
+    except Declined:
+        return False
+
+
 class TerminalAsker:
     """Asks on standard error and reads standard input; the seam is `flows.setup.asking.Asker`."""
 
@@ -48,6 +56,7 @@ class TerminalAsker:
             answer = self._read(f"{question} [{'Y/n' if default else 'y/N'}]: ").lower()
             if answer in answers:
                 return answers[answer]
+            self.tell(["answer `y` or `n`"])
 
     def text(self, question: str, default: str = "") -> str:
         """One line."""

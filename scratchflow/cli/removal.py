@@ -6,9 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-import typer
-
 from scratchflow.cli.naming import stays_in_words
+from scratchflow.cli.questions import confirmed
 from scratchflow.model.ages import shown_id
 from scratchflow.model.errors import RemovalDeclined, RemovalUnconfirmed
 from scratchflow.model.events import Emit
@@ -26,7 +25,7 @@ def confirm_removal(rows: Iterable[SnapshotRow], emit: Emit, *, may_ask: bool) -
         raise RemovalUnconfirmed(snapshots=" ".join(one.id for one in chosen))
     with question_open(emit):
         sys.stderr.write("".join(f"{line}\n" for line in removal_in_words(chosen, datetime.now())))
-        if not _agrees():
+        if not confirmed(emit, "Sure?"):
             raise RemovalDeclined
 
 
@@ -49,10 +48,3 @@ def _moment(taken: datetime, now: datetime) -> str:
     days = (now.date() - taken.date()).days
     near = {0: "today", 1: "yesterday"}
     return f"{near.get(days) or f'{taken.day} {taken:%b %Y}'} {taken:%H:%M}"
-
-
-def _agrees() -> bool:
-    try:
-        return typer.confirm("Sure?", default=False, err=True)
-    except typer.Abort:  # the end of the input is no answer
-        return False

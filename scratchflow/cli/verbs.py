@@ -163,7 +163,7 @@ def parse(arguments: Sequence[str]) -> Call[Any]:
             command = typer.main.get_command(app)
             parsed = command.main(list(arguments), PROGRAM, standalone_mode=False)
     except TyperException as error:
-        raise _usage(error) from None
+        raise _usage(error, arguments) from None
     except SystemExit as ended:  # what has to do with completion ends the process itself
         if COMPLETE_VARIABLE in os.environ:  # the shell asks, and takes words only
             write_stdout(printed.getvalue().encode())
@@ -177,7 +177,7 @@ def parse(arguments: Sequence[str]) -> Call[Any]:
     return Call("help", lambda _: HelpShown(help=text), lambda shown: [Whole(shown.help)])
 
 
-def _usage(error: Any) -> UsageInvalid:
+def _usage(error: Any, arguments: Sequence[str]) -> UsageInvalid:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else PROGRAM
     # typer's "No such option: --x." the way our own messages read.
@@ -185,8 +185,23 @@ def _usage(error: Any) -> UsageInvalid:
     message = (error.message if is_unknown_option else error.format_message()).strip()
     problem = message[:1].lower() + message[1:].rstrip(".")
     if is_unknown_option:
-        problem += _meant(error.option_name, error.possibilities or [], command)
+        theirs = _of_their_command(arguments) if command == f"{PROGRAM} run" else ""
+        problem += theirs or _meant(error.option_name, error.possibilities or [], command)
     return UsageInvalid(problem=problem, command=command)
+
+
+def _of_their_command(arguments: Sequence[str]) -> str:
+    """`run ls -l`: the option is one of the command's, which only `--` says."""
+    import shlex
+
+    from scratchflow.cli.flags import WITH_VALUE
+
+    position = list(arguments).index("run") + 1
+    while position < len(arguments) and arguments[position].startswith("-"):
+        position += 2 if arguments[position] in WITH_VALUE else 1
+    words = arguments[position:]
+    line = shlex.join([*arguments[:position], "--", *words])
+    return f"; `{PROGRAM} {line}` gives it to the command" if words and "`" not in line else ""
 
 
 def _meant(option: str, possibilities: Sequence[str], command: str) -> str:
@@ -196,4 +211,8 @@ def _meant(option: str, possibilities: Sequence[str], command: str) -> str:
     key = f"slurm.{option.lstrip('-').replace('-', '_')}"
     if key in profile_keys() and command.rpartition(" ")[2] in ASKS_SLURM:
         return f"; `--set {key}=VALUE` does that"
+    if option == "--every" and command.startswith(f"{PROGRAM} autobackup"):
+        return (
+            f"; `{PROGRAM} config set backup.every TIME`, then `{PROGRAM} autobackup on`, does that"
+        )
     return f"; did you mean `{possibilities[0]}`?" if possibilities else ""

@@ -75,6 +75,23 @@ def test_prune_of_a_snapshot_by_its_id(desk: Desk, size: tuple[int, int]) -> Non
 
 
 @SIZES
+def test_a_wrong_answer_is_asked_for_again_in_our_own_words(
+    desk: Desk, size: tuple[int, int]
+) -> None:
+    config = desk.home / "config.toml"
+    config.write_text('[profiles.a]\nscheduler = "none"\n')
+    arguments = ("profiles", "remove", "a", "--config", str(config))
+    with desk.terminal(size, *arguments) as terminal:
+        terminal.wait_for_question("Remove profile `a`? [y/N]:")
+        terminal.press(f"maybe{ENTER}")
+        terminal.wait_for("answer `y` or `n`")
+        terminal.press(f"y{ENTER}")
+        assert terminal.end() == 0
+        assert "Error" not in terminal.text
+    assert "profiles" not in config.read_text()
+
+
+@SIZES
 def test_setup_remove(desk: Desk, size: tuple[int, int]) -> None:
     config = desk.home / ".ssh/config"
     config.parent.mkdir(mode=0o700)

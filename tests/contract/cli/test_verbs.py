@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from scratchflow.cli.verbs import VERBS
@@ -26,15 +28,52 @@ def test_completion_still_reaches_the_shell(environment: dict[str, str]) -> None
     assert run(environment).stdout.strip() == "config"
 
 
-def test_a_mistyped_verb_is_guessed_and_a_missing_one_asked_for(
+def test_a_mistyped_verb_is_guessed_and_without_one_there_is_help_and_no_error(
     environment: dict[str, str],
 ) -> None:
     mistyped = run(environment, "bakcup")
     assert mistyped.returncode == 2
     assert "did you mean `scratchflow backup`?" in mistyped.stderr
-    missing = run(environment)
-    assert missing.returncode == 2
-    assert "a command is missing" in missing.stderr
+    for group in ((), ("snapshots",)):
+        alone = run(environment, *group)
+        assert (alone.returncode, alone.stderr) == (0, "")
+        assert alone.stdout == run(environment, *group, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("help", "--help"),
+        ("remove", "setup --remove"),
+        ("push", "create --from laptop:DIR"),
+        ("pull", "restore --to laptop:DIR"),
+        ("fetch", "restore --to laptop:DIR"),
+        ("download", "restore --to laptop:DIR"),
+        ("time", "status"),
+        ("connect", "shell"),
+    ],
+)
+def test_words_that_people_try_lead_to_a_command(
+    environment: dict[str, str], line: str, meant: str
+) -> None:
+    assert f"did you mean `scratchflow {meant}`?" in run(environment, line).stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("run ls -l", "`scratchflow run -- ls -l` gives it to the command"),
+        ("run --cwd src rm -rf 'a b'", "`scratchflow run --cwd src -- rm -rf 'a b'` gives"),
+        ("-p x run ls --color", "`scratchflow -p x run -- ls --color` gives"),
+        ("autobackup on --every 10m", "`scratchflow config set backup.every TIME`, then"),
+    ],
+)
+def test_an_option_that_is_not_ours_is_told_where_it_belongs(
+    environment: dict[str, str], line: str, words: str
+) -> None:
+    done = run(environment, *shlex.split(line))
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.split())
 
 
 def test_help_lists_each_verb_once_with_its_section(environment: dict[str, str]) -> None:

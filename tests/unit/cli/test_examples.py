@@ -40,4 +40,4 @@ def test_there_are_no_examples_for_what_does_not_exist() -> None:
 def test_other_words_lead_to_commands_and_hide_none() -> None:
     assert not OTHER_WORDS.keys() & VERBS.keys()
     for command in OTHER_WORDS.values():
-        assert command.partition(" --")[0] in COMMANDS
+        assert command.partition("--")[0].strip() in COMMANDS
