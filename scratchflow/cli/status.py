@@ -83,6 +83,7 @@ def shown(status: StatusShown) -> Iterator[str]:
         "alias": _alias(status.alias),
         "workspace": _workspace(status.workspace, is_held=status.allocation is not None),
         "snapshots": _snapshots(status.snapshots),
+        "store": _store(status),
         "auto-backup": _autobackup(status.autobackup, status.allocation),
         "tmux": _session(status.session),
     }
@@ -164,6 +165,8 @@ def _node(held: AllocationShown | None, *, has_cluster: bool) -> str:
 def _alias(alias: AliasShown | None) -> str:
     if alias is None:
         return ""
+    if not alias.exists:
+        return f"no `{alias.name}` for ssh yet; `scratchflow up` makes it"
     return f"{alias.name} " + ("is parked" if alias.parked else f"leads to {alias.target}")
 
 
@@ -211,6 +214,14 @@ def _snapshots(snapshots: SnapshotsShown) -> str:
     name = f' "{for_people(snapshots.last_message)}"' if snapshots.last_message else ""
     last = f"{shown_id(snapshots.last_id or '?')}{name}{_checked(snapshots.oldest_check_s)}"
     return f"{snapshots.count:,}, the last{ago}: {last}"
+
+
+def _store(status: StatusShown) -> str:
+    """Where the snapshots are, with the way back for whoever has nothing else."""
+    if not status.store or not status.snapshots.count:
+        return ""
+    where = f" on {status.session.host}" if status.scheduler == "slurm" else ""
+    return f"{status.store}{where}, with HOW-TO-RESTORE.txt"
 
 
 def _checked(oldest_s: int | None) -> str:

@@ -147,7 +147,8 @@ def top(
 ) -> None:
     """Fast node-local scratch for Slurm users, without losing a byte.
 
-    Without scratchflow: HOW-TO-RESTORE.txt in the store. More: README.md and docs/.
+    `scratchflow COMMAND --help` shows options and examples. Without scratchflow: HOW-TO-RESTORE.txt
+    beside the snapshots; `status` says where.
     """
 
 

@@ -19,7 +19,7 @@ from scratchflow.reach.login import is_set_up
 from scratchflow.report.question import question_open
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias, read_numbered
-from scratchflow.ssh.config.alias_text import PARKED, AliasTarget
+from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import resolve
 from scratchflow.ssh.keys.known_hosts import remember_node
@@ -122,8 +122,8 @@ def park(settings: Settings) -> bool:
 def show_alias(settings: Settings) -> AliasShown | None:
     """Where the alias leads on this machine; None where there is none."""
     found = read_alias(places_of(settings), settings.profile.alias)
-    if found is None and is_set_up(settings):
-        found = PARKED  # the next `up` makes its file
+    if found is None and is_set_up(settings):  # the next `up` makes its file
+        return AliasShown(name=settings.profile.alias, target=None, parked=True, exists=False)
     if found is None:
         return None
     target = found if isinstance(found, AliasTarget) else None

@@ -505,6 +505,8 @@ class AliasShown(msgspec.Struct, frozen=True, kw_only=True):
     parked: bool
     others: list[str] = []
     """Where the aliases `NAME-2`, `NAME-3` … lead."""
+    exists: bool = True
+    """False before the first `up` of a profile, and after `setup --remove`: ssh does not know the name."""
 
 
 class WorkspaceShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -624,6 +626,8 @@ class StatusShown(Result, frozen=True):
     """Other workspaces of ours on the same node."""
     elsewhere: list[ElsewhereShown] = []
     """What other profiles hold on the same cluster: nodes that are easily forgotten."""
+    store: str = ""
+    """The directory with the snapshots and HOW-TO-RESTORE.txt, on the login host; empty when it cannot be read."""
 
     def after(self, passed_s: float) -> "StatusShown":
         """The same picture that many seconds later, as far as nobody has to be asked for it."""

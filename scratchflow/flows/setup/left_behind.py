@@ -24,7 +24,11 @@ _SPECIAL = re.compile(r'["`\\]')
 
 
 def left_behind(
-    settings: Settings, traces: Traces | None, others: Mapping[str, Profile]
+    settings: Settings,
+    traces: Traces | None,
+    others: Mapping[str, Profile],
+    *,
+    all_profiles: bool = False,
 ) -> list[LeftBehind]:
     """The profile, every workspace's snapshots, copies on scratch, notes and cache.
 
@@ -32,6 +36,7 @@ def left_behind(
     profiles of the file: what is theirs is named as that.
     """
     found = list(_profile(settings))
+    found += [_profile_named(name, settings) for name in others if all_profiles]
     if settings.profile.scheduler == "slurm" and traces is None:
         found += _unseen_snapshots(settings)
     elif settings.profile.scheduler == "slurm" and traces is not None:
@@ -39,7 +44,7 @@ def left_behind(
         found += _notes_there(settings, traces)
     # Where this machine is the login host itself, what goes with the agent goes here.
     goes = _GOES_WITH_AGENT if settings.profile.login == LOCAL else set()
-    return [*found, *_here(goes)]
+    return [*found, *_here(goes), *_completion(Path.home())]
 
 
 def removal_command(login: str, path: str) -> str:
@@ -59,10 +64,14 @@ def _far_word(path: str) -> str:
 
 def _profile(settings: Settings) -> Iterator[LeftBehind]:
     if settings.exists and settings.origins.get("login") == str(settings.path):
-        yield LeftBehind(
-            what=f"the profile `{settings.name}` in {settings.path}",
-            how=f"`scratchflow profiles remove {settings.name}`",
-        )
+        yield _profile_named(settings.name, settings)
+
+
+def _profile_named(name: str, settings: Settings) -> LeftBehind:
+    return LeftBehind(
+        what=f"the profile `{name}` in {settings.path}",
+        how=f"`scratchflow profiles remove {name}`",
+    )
 
 
 def _unseen_snapshots(settings: Settings) -> Iterator[LeftBehind]:
@@ -140,3 +149,23 @@ def _here(goes: set[str]) -> Iterator[LeftBehind]:
         if directory.is_dir() and not {entry.name for entry in directory.iterdir()} <= goes:
             command = f"rm -r {shlex.quote(str(directory))}"
             yield LeftBehind(what=f"{what} in {directory}", how=f"`{command}`{warning}")
+
+
+def _completion(home: Path) -> Iterator[LeftBehind]:
+    """What `--install-completion` wrote, and the line by which the shell finds it."""
+    bash = home / ".bash_completions" / "scratchflow.sh"
+    if bash.is_file():
+        line = f"source '{bash}'"
+        yield LeftBehind(
+            what=f"bash's completion in {bash}, and the line in {home / '.bashrc'} that reads it",
+            how=f"`rm {shlex.quote(str(bash))}`, and delete the line `{line}`",
+        )
+    others = {
+        "zsh": home / ".zfunc" / "_scratchflow",
+        "fish": home / ".config" / "fish" / "completions" / "scratchflow.fish",
+    }
+    for shell, path in others.items():
+        if path.is_file():
+            yield LeftBehind(
+                what=f"{shell}'s completion in {path}", how=f"`rm {shlex.quote(str(path))}`"
+            )

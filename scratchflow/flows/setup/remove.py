@@ -34,7 +34,7 @@ from scratchflow.model.results import AllocationShown, JobsShown, SetupRemoved
 from scratchflow.model.text import printable
 from scratchflow.reach.login import ask_once, reach_login
 from scratchflow.ssh.config import include
-from scratchflow.ssh.config.alias import read_alias, remove_alias, remove_files
+from scratchflow.ssh.config.alias import our_aliases, read_alias, remove_alias, remove_files
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.base import Transport
 
@@ -86,7 +86,7 @@ def remove(
     profiles = _other_profiles(asked, settings, environment)
     reached = _Reached(settings, environment, emit, may_ask=may_ask)
     in_use = reached.require_released(profiles) if is_cluster else []
-    left = left_behind(settings, reached.traces, profiles)
+    left = left_behind(settings, reached.traces, profiles, all_profiles=options.all_profiles)
     # Where nobody could be asked, there may be one.
     is_there = is_cluster and (reached.traces is None or bool(reached.traces.agents))
     removes = _removed_in_words(settings, others, diff, has_agent=is_there and not in_use)
@@ -130,11 +130,18 @@ def _removed_in_words(
     login = printable(profile.login)
     does = {
         f"our lines from {printable(shown_home(places.config))}": bool(diff),
-        f"the ssh alias `{profile.alias}`": not others.of_alias
-        and read_alias(places, profile.alias) is not None,
+        **{f"the ssh alias `{name}`": True for name in _lost_aliases(profile, places, others)},
         f"the agent and our notes on `{login}`": has_agent and not others.of_login,
     }
     return [what for what, is_done in does.items() if is_done]
+
+
+def _lost_aliases(profile: Profile, places: SshPaths, others: _Others) -> list[str]:
+    """This profile's; all of this ssh config, when no profile keeps our lines in it."""
+    if not others.of_ssh_config:
+        return our_aliases(places)
+    is_there = not others.of_alias and read_alias(places, profile.alias) is not None
+    return [profile.alias] if is_there else []
 
 
 def _require_agreement(asker: Asker, diff: str, removes: list[str]) -> None:

@@ -80,6 +80,7 @@ def look(
         scheduler=settings.profile.scheduler,
         others=stored.others,
         elsewhere=elsewhere_shown(others),
+        store=stored.directory,
     )
 
 
@@ -92,6 +93,7 @@ class _Stored(msgspec.Struct, frozen=True):
     others: list[OtherShown] = []
     living: tuple[Heartbeat, ...] = ()
     problems: tuple[Problem, ...] = ()
+    directory: str = ""
 
 
 def _stored(login: LoginHost, held: Allocation | None, now: Now, trial: WriteTrial) -> _Stored:
@@ -115,6 +117,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now, trial: WriteTri
         others = others_shown(there, heartbeat)
         return _Stored(
             workspace=workspace,
+            directory=str(place.directory),
             others=others,
             snapshots=snapshots_shown(catalogue, verified, now.wall_s),
             autobackup=autobackup,

@@ -91,6 +91,11 @@ def remove_alias(places: SshPaths, alias: str) -> None:
     _file_of(places, alias).unlink(missing_ok=True)
 
 
+def our_aliases(places: SshPaths) -> list[str]:
+    """The aliases whose files we wrote, of whichever profile."""
+    return sorted(file.stem for file in places.directory.glob("*.conf") if _is_ours(file))
+
+
 def remove_files(places: SshPaths) -> None:
     """Takes away everything that is ours, after the user's config no longer includes it.
 
@@ -98,7 +103,7 @@ def remove_files(places: SshPaths) -> None:
     """
     drop_needless_backup(places)
     keys = places.directory / "known_hosts.d"
-    aliases = [file for file in places.directory.glob("*.conf") if _is_ours(file)]
+    aliases = [places.alias_file(name) for name in our_aliases(places)]
     temps = places.directory.glob(f"{TEMP_PREFIX}*")
     with contextlib.suppress(OSError):
         for file in [*aliases, *temps, *keys.glob("*")]:

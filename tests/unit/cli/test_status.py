@@ -8,7 +8,7 @@ import pytest
 from scratchflow.cli.status import following_words, shown
 from scratchflow.model.ages import at
 from scratchflow.model.allocation import AllocationState
-from scratchflow.model.results import AutobackupShown, ElsewhereShown
+from scratchflow.model.results import AliasShown, AutobackupShown, ElsewhereShown
 from tests.unit.flows.test_next_step import RUNNING, WELL
 
 SOON, END, LATER = (f"2026-11-15T{clock}:00Z" for clock in ("05:30", "06:00", "06:54"))
@@ -59,3 +59,17 @@ def test_nodes_of_other_profiles_are_not_forgotten(
     other = ElsewhereShown(profile="short", job_id=11, state=state, node=node)
     picture = msgspec.structs.replace(WELL, elsewhere=[other])
     assert f"{row} `scratchflow -p short status`" in list(shown(picture))
+
+
+def test_an_alias_that_ssh_does_not_know_is_not_called_parked() -> None:
+    gone = AliasShown(name="compile_machine", target=None, parked=True, exists=False)
+    text = "\n".join(shown(msgspec.structs.replace(WELL, alias=gone)))
+    assert "no `compile_machine` for ssh yet; `scratchflow up` makes it" in text
+    assert "parked" not in text
+
+
+def test_the_place_of_the_snapshots_is_shown_with_the_guide_beside_them() -> None:
+    picture = msgspec.structs.replace(WELL, store="/fsx/me/store/work")
+    host = picture.session.host
+    where = f"store        /fsx/me/store/work on {host}, with HOW-TO-RESTORE.txt"
+    assert where in list(shown(picture))

@@ -21,7 +21,7 @@ from scratchflow.flows.alias import (
 from scratchflow.model.errors import AliasUnused, AliasUnverified
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.results import AliasShown, NodeHeld, OtherNode
-from scratchflow.ssh.config.alias import park_alias
+from scratchflow.ssh.config.alias import park_alias, remove_alias
 from scratchflow.ssh.config.include import apply, plan_install
 from scratchflow.ssh.config.resolve import resolve
 from tests.unit.flows.told import ToldCluster
@@ -90,6 +90,15 @@ def test_numbered_aliases_lead_to_the_other_nodes_of_the_job(set_up: Settings) -
         problem = alias_problem(set_up, shown, "node-1", others)
         assert problem
         assert problem.name == "alias.behind"
+
+
+def test_one_whose_file_was_never_made_or_was_removed_is_told_apart_from_a_parked_one(
+    set_up: Settings,
+) -> None:
+    assert park(set_up)
+    remove_alias(module.places_of(set_up), set_up.profile.alias)
+    shown = show_alias(set_up)
+    assert shown == AliasShown(name=set_up.profile.alias, target=None, parked=True, exists=False)
 
 
 def test_new_host_keys_of_a_known_node_are_told(set_up: Settings) -> None:

@@ -110,6 +110,7 @@ export interface AliasShown {
   target: string | null;
   parked: boolean;
   others?: Array<string>;
+  exists?: boolean;
 }
 
 /**
@@ -915,6 +916,7 @@ export interface StatusShown {
   next_step?: string;
   others?: Array<OtherShown>;
   elsewhere?: Array<ElsewhereShown>;
+  store?: string;
 }
 
 /** Last line when it worked. */

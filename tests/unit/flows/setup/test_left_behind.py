@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ STORE = "/fsx/ada's store/"
 @pytest.fixture(autouse=True)
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     """Where this machine keeps things; none is there yet."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     kinds = ("CACHE", "DATA", "STATE")
     for kind in kinds:
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / f"my {kind}"))
@@ -140,3 +143,37 @@ def test_what_goes_with_an_agent_on_this_very_machine_is_not_left(
 def test_without_a_cluster_nothing_of_one_is_named(tmp_path: Path) -> None:
     settings = ToldCluster(tmp_path, {}, profile='scheduler = "none"').settings
     assert [one.what for one in left(settings, None) if "snapshot" in one.what] == []
+
+
+@pytest.mark.parametrize(
+    ("shell", "file"),
+    [
+        ("bash", ".bash_completions/scratchflow.sh"),
+        ("zsh", ".zfunc/_scratchflow"),
+        ("fish", ".config/fish/completions/scratchflow.fish"),
+    ],
+)
+def test_what_install_completion_wrote_is_named_and_can_be_removed(
+    settings: Settings, tmp_path: Path, shell: str, file: str
+) -> None:
+    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    argv = [sys.executable, "-m", "scratchflow", "--install-completion", shell]
+    subprocess.run(argv, env=environment, check=True, capture_output=True)
+    path = tmp_path / "home" / file
+    assert path.is_file()
+    (one,) = [one for one in left(settings, None) if "'s completion" in one.what]
+    assert str(path) in one.what
+    subprocess.run(one.how.split("`")[1], shell=True, check=True)  # noqa: S602 - as a person types it
+    assert not path.exists()
+    if shell == "bash":
+        rc = (tmp_path / "home/.bashrc").read_text()
+        assert one.how.split("`")[3] in rc.splitlines()
+
+
+def test_of_all_profiles_each_is_named(settings: Settings) -> None:
+    others = {"short": Profile(login="aws")}
+    named = [one.how for one in left_behind(settings, None, others, all_profiles=True)]
+    assert "`scratchflow profiles remove short`" in named
+    assert "`scratchflow profiles remove short`" not in [
+        one.how for one in left_behind(settings, None, others)
+    ]

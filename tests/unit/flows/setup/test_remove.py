@@ -163,8 +163,12 @@ def test_on_another_host_the_agent_is_its_own(laptop: Laptop) -> None:
 
 def test_with_all_profiles_nothing_is_kept_for_others(laptop: Laptop) -> None:
     laptop.profiles(uni="aws", lab="aws")
+    foretold = laptop.remove(all_profiles=True, dry_run=True).removes
     done = laptop.remove(all_profiles=True)
     assert (done.agent_removed, done.kept) == (True, [])
+    assert {"the ssh alias `lab`", "the ssh alias `uni`"} <= {*done.removes} & {*foretold}
+    assert laptop.aliases == []
+    assert any("profile `lab`" in left.what for left in done.left)
     assert laptop.places.config.read_text() == USERS_LINES
 
 
