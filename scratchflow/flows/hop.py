@@ -8,6 +8,7 @@ from shlex import quote
 
 import msgspec
 
+from scratchflow.cluster.this_host import role
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, point_at, verify
 from scratchflow.flows.clear import (
@@ -286,6 +287,8 @@ def _say_what_stays(move: _Move, saved: NodeSaved) -> None:
 
 def _show_session(cluster: Cluster) -> None:
     """The window showed a shell of the old node, which ended with it. The move is done all the same."""
+    if role(cluster.caller.environment) == "node":
+        return  # the window is on the login host: the next `attach` fills it
     try:
         cluster.on_login("session", Session(), SessionReady)
     except ScratchflowError as error:

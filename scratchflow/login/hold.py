@@ -249,8 +249,9 @@ class _Ask(msgspec.Struct, frozen=True):
 
     @property
     def is_detached(self) -> bool:
-        """While another node is held, our window is that one's."""
-        return self.login.profile.hold == "detached" or bool(self.left)
+        """While another node is held, our window is that one's; and a node has no window."""
+        is_wanted = self.login.profile.hold == "detached"
+        return is_wanted or bool(self.left) or self.login.is_in_a_job
 
     def _allocate(self, node: str, patience: Patience) -> RunningAllocation:
         return allocate(self.request(node), _submission(self.login, self._holder(), patience))

@@ -13,7 +13,7 @@ import msgspec
 from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm.client import Slurm, this_slurm
 from scratchflow.cluster.slurm.jobs import our_jobs
-from scratchflow.cluster.this_host import job_id, login_host
+from scratchflow.cluster.this_host import job_id, login_host, role
 from scratchflow.cluster.tmux.host import (
     SessionNote,
     forget_session,
@@ -98,9 +98,17 @@ class LoginHost(msgspec.Struct, frozen=True):
         return this_slurm(self.environment)
 
     @property
+    def is_in_a_job(self) -> bool:
+        """Whether this is a node in the role of the login host: a tmux server here would stay when the job goes."""
+        return self.profile.scheduler == "slurm" and role(self.environment) == "node"
+
+    @property
     def has_tmux(self) -> bool:
-        """Whether there is a tmux at all."""
-        return shutil.which("tmux", path=self.environment.get("PATH")) is not None
+        """Whether there is a tmux whose server may run on this host."""
+        return (
+            not self.is_in_a_job
+            and shutil.which("tmux", path=self.environment.get("PATH")) is not None
+        )
 
     @property
     def tmux(self) -> Tmux:

@@ -12,7 +12,7 @@ from scratchflow.cluster.tmux.server import SOCKET
 from scratchflow.cluster.tmux.window import NodeShell, of_an_ended_job, show_node
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import AllocationMissing, ScratchflowError
+from scratchflow.model.errors import AllocationMissing, ScratchflowError, TmuxFailed
 from scratchflow.model.profile import EnvironmentOptions, to_plain
 from scratchflow.model.requests import NOTHING, Session
 from scratchflow.model.results import EnvironmentReady, SessionReady
@@ -40,6 +40,9 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
             argv=argv,
             user=login.user,
         )
+    if login.is_in_a_job:
+        reason = "this is a compute node; the session is opened on the login host, by `scratchflow attach` there or on your laptop"
+        raise TmuxFailed(host=login.host, reason=reason)
     if login.profile.scheduler == "none":
         node = node_name(login.environment)
         if none.allocation(login.tmux, name, node) is None:

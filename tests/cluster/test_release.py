@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -75,10 +76,33 @@ def test_typed_on_the_node_itself_it_says_how_it_ended_before_the_node_goes(
     minicluster: Minicluster, verb: str
 ) -> None:
     """As in the shell that `attach` shows: the command is a part of the job that it gives back."""
+    (job,) = minicluster.jobs()
+    outcome = typed_on_node(minicluster, job, verb)
+    assert outcome["type"] == "summary", str(outcome)[-400:]
+    assert outcome["data"]["snapshot"]
+    assert job not in minicluster.jobs()
+    assert tmux_on_node(minicluster) == ""
+
+
+@pytest.mark.usefixtures("working")
+def test_up_typed_on_the_node_itself_leaves_no_tmux_server_there(minicluster: Minicluster) -> None:
+    (job,) = minicluster.jobs()
+    outcome = typed_on_node(minicluster, job, "up")
+    assert outcome["type"] == "summary", str(outcome)[-400:]
+    assert tmux_on_node(minicluster) == ""
+
+
+def tmux_on_node(minicluster: Minicluster) -> str:
+    """The sessions of our tmux server on node-1."""
+    ask = ["runuser", "-u", "alice", "--", "tmux", "-L", "scratchflow", "list-sessions"]
+    return minicluster.exec("node-1", *ask, check=False).stdout
+
+
+def typed_on_node(minicluster: Minicluster, job: str, verb: str) -> dict[str, Any]:
+    """The outcome of a command that is typed in a step of the job."""
     install(minicluster)
     for name in ("typer", "rich", "shellingham", "annotated_doc", "platformdirs"):
         copy_package(minicluster, name)
-    (job,) = minicluster.jobs()
     config = f"{APP}/config.toml"
     minicluster.shared(config).write_text(
         '[profiles.mini]\nscratch = "/scratch/$USER"\nstore = "/fsx/$USER/store"\n'
@@ -87,8 +111,5 @@ def test_typed_on_the_node_itself_it_says_how_it_ended_before_the_node_goes(
     step = ["srun", f"--jobid={job}", "--overlap", "env", f"PYTHONPATH={APP}"]
     program = ["python3", "-m", "scratchflow", "--config", config, "-p", "mini", "--json", verb]
     done = minicluster.login(*step, *program, check=False)
-    (outcome,) = [json.loads(line) for line in done.stdout.splitlines()][-1:]
-    assert outcome["type"] == "summary", str(outcome)[-400:]
-    data = outcome["data"]
-    assert data["snapshot"]
-    assert job not in minicluster.jobs()
+    outcome: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return outcome

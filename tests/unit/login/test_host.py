@@ -7,13 +7,17 @@ import pwd
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.cluster.tmux.host import SessionNote, note_session
 from scratchflow.config.settings import Asked, given_settings, load_settings
 from scratchflow.login.host import LoginHost
+from scratchflow.login.session import ready_session
 from scratchflow.model.allocation import RunningAllocation
+from scratchflow.model.errors import TmuxFailed
 from scratchflow.model.events import Event, Warned
+from scratchflow.model.requests import Session
 from scratchflow.workspace.job_scratch import JobScratch, note_scratch
 
 
@@ -98,3 +102,15 @@ def test_inside_the_job_its_own_environment_says_where_scratch_is(tmp_path: Path
     assert here.start_directory(held) == "/local7/work"
     other = RunningAllocation(job_id=8, name="x", state="running", nodes=("n2",))
     assert here.start_directory(other) == ""
+
+
+def test_a_node_in_the_place_of_the_login_host_gets_no_tmux_server(tmp_path: Path) -> None:
+    """It would stay there when the job goes, where nobody looks for it."""
+    (tmp_path / "tmux").touch(mode=0o755)
+    inside = msgspec.structs.replace(
+        login_host(tmp_path, PATH=str(tmp_path), SLURMD_NODENAME="node-1", SLURM_JOB_ID="7"),
+        settings=given_settings("aws", {"login": "aws"}, "the test"),
+    )
+    assert not inside.has_tmux
+    with pytest.raises(TmuxFailed, match="compute node"):
+        ready_session(inside, Session(rebuild=True))
