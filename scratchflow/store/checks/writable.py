@@ -8,30 +8,54 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from scratchflow.disk.durable import TEMP_PREFIX, write_new
+from scratchflow.disk.durable import TEMP_PREFIX
 from scratchflow.model.errors import ScratchflowError
-from scratchflow.store.directory import FILE_MODE
+from scratchflow.store.directory import FILE_MODE, HEARTBEATS_NAME, MANIFEST_SUFFIX
 from scratchflow.store.failures import translated
 
 AGAIN_S = 60.0
-"""Whoever looks again and again tries it only so often."""
+"""Whoever looks again and again tries it only so often; so do those who look one after the other."""
 
 # With less than that not even the lock and a manifest fit.
 _TRIED_BYTES = 64 * 1024
+# With less room than that, what was written a moment ago says nothing of now.
+_ROOM_BYTES = 16 << 20
+_TRIAL_PREFIX = f"{TEMP_PREFIX}trial-"
+_OLD_S = 600.0
+# Its mtime says when a trial went well.
+_WRITTEN_NAME = "written"
 
 
 def write_failure(directory: Path) -> ScratchflowError | None:
-    """Why nothing can be written there: the error that a backup would meet. None when all is well."""
-    file = directory / f"{TEMP_PREFIX}trial-{os.urandom(6).hex()}"
+    """Why nothing can be written there: the error that a backup would meet. None when all is well.
+
+    The file has lost its name before anything is in it, so a trial that is killed leaves nothing of its size.
+    """
+    sweep_trials(directory, time.time())
+    file = directory / f"{_TRIAL_PREFIX}{os.urandom(6).hex()}"
     try:
-        # Random bytes: a file system that compresses has room for zeros.
-        write_new(file, os.urandom(_TRIED_BYTES), mode=FILE_MODE)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE)
+        try:
+            os.unlink(file)
+            # Random bytes: a file system that compresses has room for zeros.
+            view = memoryview(os.urandom(_TRIED_BYTES))
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         return translated(error, directory)
-    finally:
-        with suppress(OSError):
-            os.unlink(file)
     return None
+
+
+def sweep_trials(directory: Path, now: float) -> None:
+    """Removes what trials left there that were killed; whatever cannot be removed stays."""
+    with suppress(OSError):
+        for name in os.listdir(directory):
+            file = directory / name
+            if name.startswith(_TRIAL_PREFIX) and now - os.lstat(file).st_mtime > _OLD_S:
+                os.unlink(file)
 
 
 class WriteTrial:
@@ -43,9 +67,46 @@ class WriteTrial:
         self._failure: ScratchflowError | None = None
 
     def failure(self, directory: Path) -> ScratchflowError | None:
-        """What the last trial met, which is `AGAIN_S` old at most; None also while there is no directory."""
+        """What the last trial met, which is `AGAIN_S` old at most; None also while there is no directory.
+
+        Nothing is tried either when a snapshot, or the trial of another look, was written within that time.
+        """
         if not directory.is_dir():
             return None
         if self._monotonic() - self._tried_s >= AGAIN_S:
-            self._failure, self._tried_s = write_failure(directory), self._monotonic()
+            self._failure = None if _was_written(directory, time.time()) else _tried(directory)
+            self._tried_s = self._monotonic()
         return self._failure
+
+
+def _tried(directory: Path) -> ScratchflowError | None:
+    failure = write_failure(directory)
+    if failure is None:
+        with suppress(
+            OSError
+        ):  # without a heartbeat there is nowhere to note it, and the next look tries
+            (directory / HEARTBEATS_NAME / _WRITTEN_NAME).touch()
+    return failure
+
+
+def _was_written(directory: Path, now: float) -> bool:
+    """Whether the store took something within the last minute, and still looks as if it would."""
+    try:
+        room = os.statvfs(directory)
+        if room.f_bavail * room.f_frsize < _ROOM_BYTES or not os.access(directory, os.W_OK):
+            return False
+        manifests = [name for name in os.listdir(directory) if name.endswith(MANIFEST_SUFFIX)]
+    except OSError:
+        return False
+    newest = [directory / max(manifests)] if manifests else []
+    return any(
+        0 <= now - _mtime(path) < AGAIN_S
+        for path in [*newest, directory / HEARTBEATS_NAME / _WRITTEN_NAME]
+    )
+
+
+def _mtime(path: Path) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return float("-inf")

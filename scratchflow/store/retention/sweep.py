@@ -16,6 +16,7 @@ import msgspec
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
+from scratchflow.store.checks.writable import sweep_trials
 from scratchflow.store.directory import ARCHIVE_SUFFIX, MANIFEST_SUFFIX, StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock.chain import RELEASED_PREFIX, remove_lock_directory
@@ -48,6 +49,7 @@ def sweep(lock: StoreLock, now: float) -> Swept:
         *_older(_orphans(place), now - patience_s),
         *old_readers(place, now),
     ]
+    sweep_trials(place.directory.parent, now)  # `doctor` tries the store itself
     with store_errors(place.directory):
         freed_bytes = sum(_remove(path) for path in leftovers)
         if leftovers:
