@@ -1,15 +1,17 @@
 """Calls of verbs that are done in one place, wherever they are typed."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import caller
+from scratchflow.model.ages import for_people
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Result
+from scratchflow.model.results import OnNodes, Result
+from scratchflow.model.text import printable
 
 if TYPE_CHECKING:
     from scratchflow.model.requests import Arguments
@@ -44,6 +46,15 @@ def on_host(host: str) -> str:
     """ " on `node-1`", for a path in a message; nothing when that is this machine."""
     is_this = host in {"", os.uname().nodename, os.uname().nodename.partition(".")[0]}
     return "" if is_this else f" on `{host}`"
+
+
+def on_the_others(done: OnNodes) -> Iterator[str]:
+    """Which further nodes have it too; and how to go on where they have not."""
+    others = done.nodes[1:]
+    if others:
+        yield printable(f"the same on {', '.join(f'`{node}`' for node in others)}")
+    for one in done.failed:
+        yield for_people(printable(f"not on `{one.node}`: {one.hint or one.message}"))
 
 
 def on_login(

@@ -8,11 +8,11 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.naming import LATEST, SNAPSHOT, zone_for
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
-from scratchflow.cli.remote_call import at_workspace, on_host
+from scratchflow.cli.remote_call import at_workspace, on_host, on_the_others
 from scratchflow.model.ages import named, shown_id
 from scratchflow.model.errors import EndedBySignal, UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.requests import Restore
+from scratchflow.model.requests import EVERY_NODE, Restore
 from scratchflow.model.results import Restored
 from scratchflow.model.source import on_laptop
 from scratchflow.model.text import counted, printable
@@ -66,7 +66,7 @@ def restore(
     ] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Restored]:
-    """Bring the workspace back from a snapshot.
+    """Bring the workspace back from a snapshot; onto all nodes, if the allocation has several.
 
     Into an empty place everything is restored. A workspace that came from a snapshot gets only
     the difference, after a safety snapshot of whatever no snapshot holds yet. What could not be
@@ -102,7 +102,10 @@ def restore(
         zone=zone_for(snapshot),
     )
     if here is None:
-        call = at_workspace(context, "restore", request, _shown)
+        # A file, a directory of the node and a restore that was begun there are the first node's alone.
+        is_everywhere = not (dry_run or to or source or abandon)
+        node = EVERY_NODE if is_everywhere else ""
+        call = at_workspace(context, "restore", request, _shown, node=node)
         return call if dry_run or to is not None else _telling_what_an_end_means(call)
     who = caller(context)
 
@@ -148,6 +151,7 @@ def _shown(restored: Restored) -> Iterator[str]:
     target, where = printable(restored.target), on_host(restored.host)
     if restored.mode == "nothing":
         yield f"`{target}`{where} equals snapshot {named(restored.snapshot)} already"
+        yield from on_the_others(restored)
         return
     gone = f", {counted(restored.removed, 'path')} removed" if restored.removed else ""
     written = f"{counted(restored.written_files, 'file')} ({format_size(restored.written_bytes)})"
@@ -159,6 +163,7 @@ def _shown(restored: Restored) -> Iterator[str]:
         yield f"`{target}`{where} from snapshot {source}: {written} written{gone}, in {took}"
     if restored.committed_as:
         yield f"it is the newest again, as snapshot {shown_id(restored.committed_as)}"
+    yield from on_the_others(restored)
 
 
 def _shown_abandoned(restored: Restored) -> Iterator[str]:

@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
+from scratchflow.cli.allocate import other_nodes
 from scratchflow.cli.call import Call
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller, name_in_hints
 from scratchflow.cli.questions import YES, TerminalAsker
+from scratchflow.cli.remote_call import on_the_others
 from scratchflow.model.ages import named, span
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.errors import UsageInvalid
@@ -85,11 +87,13 @@ def shown(now: UpAndRunning) -> Iterator[str]:
     if now.workspace:
         snapshot = f", snapshot {named(now.workspace.snapshot)}" if now.workspace.snapshot else ""
         yield f"workspace `{printable(now.workspace.path)}`{snapshot}"
+        yield from on_the_others(now.workspace)
     if now.autobackup:
         yield autobackup_line(now.autobackup.every_s, now.job_id)
     if not now.editor.opened:
         yield from editor_lines(now.editor.command, now.editor.link)
     yield from other_ways(now)
+    yield from other_nodes(now.nodes, now.alias)
 
 
 def autobackup_line(every_s: float, job_id: int | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -13,9 +13,9 @@ from scratchflow.cluster.this_host import role
 from scratchflow.config.settings import PROFILE_VARIABLE, Asked, Settings, load_settings
 from scratchflow.dispatch.noted import note
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, OnLogin, OnNode, do_here
-from scratchflow.model.errors import SchedulerMissing
+from scratchflow.model.errors import SchedulerMissing, SlurmUnreachable
 from scratchflow.model.events import Emit, Log
-from scratchflow.model.requests import FIRST, Arguments, Where
+from scratchflow.model.requests import EVERY_NODE, FIRST, Arguments, Where
 from scratchflow.model.results import RESULTS_BY_OP, Result
 
 if TYPE_CHECKING:
@@ -117,8 +117,10 @@ class Cluster:
     ) -> Result:
         _require_arguments(ON_NODE[do], request)
         settings, environment = self.settings, self.caller.environment
-        if where.node and settings.profile.scheduler == "none":
+        if settings.profile.scheduler == "none" and where.node not in {"", EVERY_NODE}:
             raise SchedulerMissing(profile=settings.name)
+        if where.node == EVERY_NODE and is_here(settings, environment, where.job_id):
+            return self._done_from_here(do, request, where, emit)
         verbose = self.caller.verbose
         needs_scratch = ON_NODE[do].needs_scratch
         is_login = is_login_host(settings, environment)
@@ -137,6 +139,17 @@ class Cluster:
                 settings, do, request, environment, emit, where=where, verbose=verbose, feed=feed
             )
         return self._ask(do, request, emit, on_node=needs_scratch, where=where, feed=feed)
+
+    def _done_from_here(self, do: str, request: Arguments, where: Where, emit: Emit) -> Result:
+        """On every node of the job that this one is the first of; while Slurm is away, on this one."""
+        settings, environment = self.settings, self.caller.environment
+        verbose = self.caller.verbose
+        if settings.profile.scheduler == "slurm":
+            from scratchflow.dispatch.relay import relay
+
+            with suppress(SlurmUnreachable):
+                return relay(settings, do, request, environment, emit, where=where, verbose=verbose)
+        return do_here(do, settings, request, emit, wants_items=verbose)
 
     def _ask(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 import msgspec
@@ -12,19 +12,31 @@ from scratchflow.agent.upload import unframed
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
+from scratchflow.dispatch.every_node import on_every_node
 from scratchflow.dispatch.located import with_store_found
 from scratchflow.dispatch.operations import do_here
+from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.events import Emit
 from scratchflow.model.profile import to_plain
-from scratchflow.model.requests import FIRST, Arguments, DryRun, KnownJob, StoreSeen, Where
+from scratchflow.model.requests import (
+    EVERY_NODE,
+    FIRST,
+    Arguments,
+    DryRun,
+    KnownJob,
+    StoreSeen,
+    Where,
+)
 from scratchflow.model.results import RESULTS_BY_OP, Result
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.reach.job_scratch import scratch_of_job
 from scratchflow.reach.node import node_transport
 from scratchflow.reach.node_agent import ask_node, require_allocation, require_node_of
 from scratchflow.ssh.transport.base import Feed
+from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.freshness import growing
 from scratchflow.store.directory import find_place
+from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.workspace import expand
 
 
@@ -46,10 +58,18 @@ def relay(
     settings = with_store_found(settings, environment)
     slurm = this_slurm(environment)
     held = require_allocation(slurm, settings.name, where.job_id)
-    if where.node:
+    if where.node == EVERY_NODE and len(held.nodes) > 1:
+
+        def ask(node: str, asked: Arguments, tell: Emit) -> Result:
+            there = held.on(node)
+            return _ask_one(settings, do, asked, environment, tell, there, verbose=verbose)
+
+        alone = _may_change_the_newest(settings, environment, held.nodes)
+        return on_every_node(held.nodes, arguments, ask, emit, first_alone=alone)
+    if where.node and where.node != EVERY_NODE:
         held = held.on(require_node_of(held, where.node))
-    scratch = scratch_of_job(settings, held, environment, slurm, emit)
     if held.node == node_name(environment):
+        scratch = scratch_of_job(settings, held, environment, slurm, emit)
         received = unframed(feed) if feed else None
         return do_here(
             do,
@@ -60,6 +80,23 @@ def relay(
             received=received,
             job=KnownJob(held.name, scratch),
         )
+    return _ask_one(settings, do, arguments, environment, emit, held, verbose=verbose, feed=feed)
+
+
+def _ask_one(
+    settings: Settings,
+    do: str,
+    arguments: Arguments,
+    environment: Mapping[str, str],
+    emit: Emit,
+    held: RunningAllocation,
+    *,
+    verbose: bool,
+    feed: Feed | None = None,
+) -> Result:
+    """What the agent on the node of this allocation answers."""
+    slurm = this_slurm(environment)
+    scratch = scratch_of_job(settings, held, environment, slurm, emit)
     request = asking(
         do,
         msgspec.to_builtins(arguments),
@@ -78,6 +115,18 @@ def relay(
         request = msgspec.structs.replace(request, store_seen=seen)
         data = ask_node(there, request, emit, settings, slurm, feed)
     return msgspec.convert(data, RESULTS_BY_OP[do])
+
+
+def _may_change_the_newest(
+    settings: Settings, environment: Mapping[str, str], nodes: Sequence[str]
+) -> bool:
+    """Whether what one node does first may decide what the others are to have.
+
+    It makes the first snapshot, or there are copies: what is saved of them before a restore is newer than what is restored.
+    """
+    place = find_place(expand(settings.profile.store, environment), settings.profile.workspace)
+    has_copy = any(record.node in nodes for record in read_nodes(place))
+    return has_copy or read_catalogue(place).newest_id is None
 
 
 def _store_seen(

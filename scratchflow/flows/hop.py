@@ -33,6 +33,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import (
+    EVERY_NODE,
     Backup,
     Hold,
     OpenJobs,
@@ -227,7 +228,11 @@ def _settle(move: _Move, held: NodeHeld, wanted: str | None) -> str | None:
     """The new node with this snapshot, or with work that came from it; the one that it is at."""
     move.say(f"restoring on {held.node}")
     request = Settle(snapshot=wanted)
-    settled = move.cluster.at_workspace("settle", request, Settled, job_id=held.job_id)
+    settled = move.cluster.at_workspace(
+        "settle", request, Settled, job_id=held.job_id, node=EVERY_NODE
+    )
+    for one in settled.failed:
+        raise HopUnfinished(reason=f"on `{one.node}`: {one.message}", node=move.old_node)
     message = f"`{held.node}` has snapshot {settled.snapshot}"
     move.cluster.emit(Log(level="info", message=message))
     displaced = settled.restored.safety_snapshot if settled.restored else None

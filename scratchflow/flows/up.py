@@ -11,7 +11,7 @@ from scratchflow.flows.open import opened
 from scratchflow.flows.status import seen_on
 from scratchflow.model.errors import EndedBySignal, StoreLost, error_from_agent
 from scratchflow.model.events import Emit, Log, Progress, Warned
-from scratchflow.model.requests import Hold, Settle, SwitchOn
+from scratchflow.model.requests import EVERY_NODE, Hold, Settle, SwitchOn
 from scratchflow.model.results import (
     Allocated,
     AutobackupSwitched,
@@ -37,7 +37,9 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
             emit(Progress(phase="the workspace"))
             # Of this job: another laptop that starts at the same moment may hold a younger one for a second.
             taken = allocated.job_id if allocated else None
-            settled = cluster.at_workspace("settle", Settle(), Settled, job_id=taken)
+            settled = cluster.at_workspace(
+                "settle", Settle(), Settled, job_id=taken, node=EVERY_NODE
+            )
             _say(settled, emit)
             switch = SwitchOn(job_id=taken)
             autobackup = cluster.on_login("autobackup on", switch, AutobackupSwitched)
@@ -53,6 +55,7 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         editor=editor,
         changed=allocated is not None or settled.action != "nothing" or autobackup.changed,
         reused=allocated is None or allocated.reused,
+        nodes=_nodes(seen, allocated),
     )
 
 
@@ -132,6 +135,12 @@ def _held(
         return allocated.node, allocated.job_id, allocated.end_time
     held = seen.allocation
     return (held.node, held.job_id, held.end_time) if held else (None, None, None)
+
+
+def _nodes(seen: StatusShown, allocated: Allocated | None) -> list[str]:
+    if allocated is not None:
+        return allocated.nodes
+    return seen.allocation.nodes if seen.allocation else []
 
 
 def _foretold(cluster: Cluster, seen: StatusShown, allocated: Allocated | None) -> UpAndRunning:

@@ -152,6 +152,8 @@ class Restore(NamingDryRun, frozen=True):
     source: str | None = None
     replace: bool = False
     abandon: bool = False
+    # A further node of the allocation: neither what is saved first nor what is restored becomes the newest.
+    beside: bool = False
 
     path_fields: ClassVar[tuple[str, ...]] = ("to", "source")
     laptop_fields: ClassVar[tuple[str, ...]] = ("to",)
@@ -249,6 +251,8 @@ class Settle(DryRun, frozen=True):
 
     # At least this snapshot: what the node before has saved last.
     snapshot: str | None = None
+    # A further node of the allocation: what is saved there first does not become the newest.
+    beside: bool = False
 
 
 class Session(Arguments, frozen=True):

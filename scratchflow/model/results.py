@@ -20,6 +20,30 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return self
 
 
+class NodeFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong on a further node of the allocation, as an error of that code."""
+
+    node: str
+    code: str
+    message: str
+    hint: str = ""
+    exit_code: int = 1
+
+
+class OnNodes(Result, frozen=True, kw_only=True):
+    """Base of what is done on every node of an allocation: which have it now, and what failed on the others.
+
+    `nodes` is empty when there is but one.
+    """
+
+    nodes: list[str] = []
+    failed: list[NodeFailure] = []
+
+    def exit_code(self) -> int:
+        """That of the first failure."""
+        return self.failed[0].exit_code if self.failed else 0
+
+
 class VersionShown(Result, frozen=True):
     """`--version`."""
 
@@ -169,7 +193,7 @@ class ReadyToReceive(Result, frozen=True):
     free_bytes: int | None = None
 
 
-class Restored(Result, frozen=True):
+class Restored(OnNodes, frozen=True, kw_only=True):
     """`restore`: what the target equals now.
 
     `safety_snapshot` holds what was replaced or removed, except what is in `moved_aside`;
@@ -667,7 +691,7 @@ class AutobackupEnded(Result, frozen=True):
     backups: int
 
 
-class Settled(Result, frozen=True):
+class Settled(OnNodes, frozen=True, kw_only=True):
     """`settle`: what had to be done so that the workspace is there."""
 
     action: Literal["created", "restored", "nothing"]
@@ -704,6 +728,12 @@ class UpAndRunning(Result, frozen=True):
     set_up_first: str = ""
     """In a dry run: the login host that would be set up before."""
     dry_run: bool = False
+    nodes: list[str] = []
+    """All nodes of the job; `node` is the first."""
+
+    def exit_code(self) -> int:
+        """That of what failed on a further node."""
+        return self.workspace.exit_code() if self.workspace else 0
 
 
 class DetachedRun(msgspec.Struct, frozen=True):
@@ -797,6 +827,9 @@ class RunPlace(Result, frozen=True):
 
     directory: str
     sourced: str = ""
+    others: dict[str, "RunPlace"] = {}
+    """The same on the further nodes, when all were asked."""
+    failed: list[NodeFailure] = []
 
 
 class RunWindow(Result, frozen=True):

@@ -31,7 +31,7 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
         forget_old_listing(place)  # another node may have saved its work a second ago
     catalogue = read_catalogue(place)
     path = printable(context.workspace.path)
-    if catalogue.newest_id is None:
+    if catalogue.newest_id is None and not request.beside:
         created = create(context, notify, Create(dry_run=request.dry_run), {})
         return Settled(action="created", path=path, snapshot=created.snapshot)
     base = present_base(context, place)
@@ -44,7 +44,8 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
         wanted = LATEST  # which a restore that was begun takes for its own snapshot
     else:
         wanted = request.snapshot or find_snapshot(catalogue, LATEST).id
-    restored = restore(context, notify, RestoreOptions(snapshot=wanted, dry_run=request.dry_run))
+    options = RestoreOptions(snapshot=wanted, dry_run=request.dry_run, keeps_newest=request.beside)
+    restored = restore(context, notify, options)
     # Going back over other work is a snapshot of its own; that is what is there now.
     snapshot = restored.committed_as or restored.snapshot
     return Settled(action="restored", path=path, snapshot=snapshot, restored=restored)

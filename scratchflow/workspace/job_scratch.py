@@ -36,7 +36,7 @@ def note_scratch(home: Path, profile: str, found: JobScratch) -> None:
     directory = home / _DIRECTORY
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     _remove_old(directory)
-    replace_file(_file(home, profile, found.job_id), msgspec.json.encode(found) + b"\n")
+    replace_file(_file(home, profile, found.job_id, found.node), msgspec.json.encode(found) + b"\n")
 
 
 def noted_scratch(home: Path, profile: str, written: str, job_id: int | None, node: str) -> str:
@@ -44,7 +44,7 @@ def noted_scratch(home: Path, profile: str, written: str, job_id: int | None, no
     if job_id is None:
         return ""
     try:
-        text = _file(home, profile, job_id).read_bytes()
+        text = _file(home, profile, job_id, node).read_bytes()
         found = msgspec.json.decode(text, type=JobScratch)
     except (OSError, msgspec.DecodeError):
         return ""
@@ -53,9 +53,10 @@ def noted_scratch(home: Path, profile: str, written: str, job_id: int | None, no
 
 
 def forget_scratch(home: Path, profile: str, job_id: int) -> None:
-    """The next command asks the job again."""
+    """The next command asks the job's nodes again."""
     with suppress(OSError):
-        _file(home, profile, job_id).unlink(missing_ok=True)
+        for file in (home / _DIRECTORY).glob(f"{profile}-{job_id}-*.json"):
+            file.unlink(missing_ok=True)
 
 
 def goes_with_job(written: str, path: str, job_id: int | None) -> bool:
@@ -70,8 +71,10 @@ def goes_with_job(written: str, path: str, job_id: int | None) -> bool:
     return job_id is not None and bool(path_names(written)) and bool(re.search(number, path))
 
 
-def _file(home: Path, profile: str, job_id: int) -> Path:
-    return home / _DIRECTORY / f"{profile}-{job_id}.json"
+def _file(home: Path, profile: str, job_id: int, node: str) -> Path:
+    """A node's name is Slurm's word, and becomes part of a file's."""
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", node)[:128]
+    return home / _DIRECTORY / f"{profile}-{job_id}-{plain}.json"
 
 
 def _remove_old(directory: Path) -> None:

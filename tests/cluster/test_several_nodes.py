@@ -43,3 +43,74 @@ def test_every_node_has_an_alias_until_the_job_has_fewer(laptop: Laptop) -> None
     laptop.data("allocate", "--node", "2")
     assert by_alias(laptop, names[0], "hostname").stdout == "node-2\n"
     assert "Could not resolve" in by_alias(laptop, names[1], "true").stderr
+
+
+def on_node(minicluster: Minicluster, node: str, script: str) -> str:
+    return minicluster.exec("-u", "alice", node, "sh", "-c", f"cd {WORK} && {script}").stdout
+
+
+def test_the_workspace_comes_to_all_nodes_at_once(laptop: Laptop, minicluster: Minicluster) -> None:
+    made = laptop.data("up", *THREE)
+    assert (made["workspace"]["action"], made["workspace"]["nodes"]) == ("created", NODES)
+    on_node(minicluster, "node-1", "echo one > file")
+    laptop.data("backup")
+    back = laptop.data("restore")
+    assert (back["nodes"], back["failed"]) == (NODES, [])
+    assert [on_node(minicluster, node, "cat file") for node in NODES] == ["one\n"] * 3
+    laptop.data("clear")
+    for node in NODES:
+        minicluster.exec(node, "sh", "-c", f"rm -rf {WORK} /scratch/alice/.scratchflow")
+    minicluster.exec("login", "sh", "-c", "rm -f /fsx/alice/store/work/nodes/*")
+    again = laptop.data("up", *THREE)
+    assert (again["workspace"]["action"], again["workspace"]["nodes"]) == ("restored", NODES)
+    assert [on_node(minicluster, node, "cat file") for node in NODES] == ["one\n"] * 3
+
+
+def test_a_node_that_fails_is_named_and_the_others_have_it(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("allocate", *THREE)
+    minicluster.exec("-u", "alice", "node-2", "sh", "-c", f"mkdir -p {WORK}; echo mine > {WORK}/x")
+    ended = laptop.outcome("up")
+    assert (ended["type"], ended["exit_code"]) == ("summary", 35)
+    workspace = ended["data"]["workspace"]
+    assert workspace["nodes"] == ["node-1", "node-3"]
+    assert [(one["node"], one["code"]) for one in workspace["failed"]] == [
+        ("node-2", "restore.target_not_empty")
+    ]
+    assert on_node(minicluster, "node-2", "cat x") == "mine\n"
+    assert laptop.data("status")["autobackup"]["enabled"]
+    saved = laptop.data("clear")
+    assert list(saved["forks"]) == ["node-2"]
+
+
+def test_what_only_another_node_has_survives_clear_as_a_fork(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", *THREE)
+    on_node(minicluster, "node-1", "echo first > file")
+    laptop.data("backup")
+    laptop.data("restore")
+    on_node(minicluster, "node-2", "echo second > file")
+    cleared = laptop.data("clear")
+    assert list(cleared["forks"]) == ["node-2"]
+    laptop.data("up")
+    assert laptop.ssh(f"cat {WORK}/file").stdout == "first\n"
+    fork = laptop.data("snapshots", "show", cleared["forks"]["node-2"])["manifest"]
+    assert fork["message"] == "before clear, of node-2"
+    laptop.data("restore", cleared["forks"]["node-2"])
+    assert laptop.ssh(f"cat {WORK}/file").stdout == "second\n"
+
+
+def test_another_nodes_copy_is_saved_when_it_is_named(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", *THREE)
+    on_node(minicluster, "node-3", "echo third > file")
+    taken = laptop.data("backup", "--from-node", "3")
+    assert taken["changed_files"] == 1
+    assert laptop.data("backup", "--from-node", "node-3")["kind"] == "unchanged"
+    refused = laptop.outcome("backup", "--from-node", "4")
+    assert (refused["code"], refused["exit_code"]) == ("node.not_of_job", 22)
+    laptop.data("restore", taken["snapshot"])
+    assert [on_node(minicluster, node, "cat file") for node in NODES] == ["third\n"] * 3

@@ -27,7 +27,7 @@ from scratchflow.node.restore.checks import (
     refuse_unreadable_roots,
 )
 from scratchflow.node.restore.items import tell_delta
-from scratchflow.node.restore.source import Source, saved_roots
+from scratchflow.node.restore.source import RestoreOptions, Source, saved_roots
 from scratchflow.node.restore.steps import (
     held_by,
     safety_snapshot,
@@ -50,14 +50,14 @@ _AT_REST = "wait until nothing writes to it"
 
 
 def restore_difference(
-    context: NodeContext, notify: Notifier, source: Source, *, resume: bool, dry_run: bool
+    context: NodeContext, notify: Notifier, source: Source, options: RestoreOptions, *, resume: bool
 ) -> tuple[Restored, Known | None]:
     """Writes only what differs. Until the first file is touched, an error changes nothing.
 
     The note comes before the safety snapshot: killed in between, the next run still knows which
     snapshot was wanted, though the newest is another one by then.
     """
-    if dry_run:
+    if options.dry_run:
         return _foretell(context, notify, source), None
     refuse_unreadable_roots(context.workspace.scratch, source)
     first_change = FirstChange(lambda: _begin_changes(context, source.id))
@@ -69,7 +69,7 @@ def restore_difference(
 
     begin_restoring(context.workspace, Restoring(snapshot=source.id, mode="delta"))
     try:
-        saved = _save_changes(context, notify, source)
+        saved = _save_changes(context, notify, source, keeps_newest=options.keeps_newest)
         scanned, flags = _scanned(context, notify, source, saved)
         base, cache = (saved.index, saved.cache) if saved else (None, None)
         delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
@@ -130,7 +130,9 @@ def _foretell(context: NodeContext, notify: Notifier, source: Source) -> Restore
     )
 
 
-def _save_changes(context: NodeContext, notify: Notifier, source: Source) -> Saved | None:
+def _save_changes(
+    context: NodeContext, notify: Notifier, source: Source, *, keeps_newest: bool
+) -> Saved | None:
     """A snapshot of all that the restore may touch, unless one already holds it, or there is nothing."""
     message = f"before restoring {source.id}"
     roots = saved_roots(context, source.roots)
@@ -143,6 +145,7 @@ def _save_changes(context: NodeContext, notify: Notifier, source: Source) -> Sav
         prune=False,
         note_unchanged=False,
         roots=roots,
+        keeps_newest=keeps_newest,
     )
     # A scan that went further, to a root that the snapshot turned out not to have, is of no use.
     if source.scan is None or source.scan.roots != roots:

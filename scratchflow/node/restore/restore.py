@@ -91,6 +91,7 @@ def requested_restore(context: NodeContext, notify: Notifier, asked: Restore) ->
         abandon=asked.abandon,
         dry_run=asked.dry_run,
         zone=asked.zone,
+        keeps_newest=asked.beside,
     )
     return restore(context, notify, options)
 
@@ -148,12 +149,10 @@ def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) ->
             or _is_filled_in_place(context, source)
         ):
             resume = interrupted is not None
-            restored, known = restore_difference(
-                context, notify, source, resume=resume, dry_run=options.dry_run
-            )
+            restored, known = restore_difference(context, notify, source, options, resume=resume)
         else:
             restored, known = _restore_everything(context, notify, options, source, interrupted)
-    if source.manifest is None or options.dry_run:
+    if source.manifest is None or options.dry_run or options.keeps_newest:
         return restored
     return _make_newest(context, notify, restored, source, source.manifest, known)
 
@@ -289,7 +288,7 @@ def _restore_paths(
     refuse_links(context.workspace.scratch, source.roots)
     refuse_mounted_paths(context.workspace.scratch, source, select)
     refuse_closed_paths(context.workspace.scratch, source, select)
-    saved = _save_before_paths(context, notify, source)
+    saved = _save_before_paths(context, notify, source, options)
     held = held_by(saved, notify) if saved else None
     displacing = Displacing(held, aside_id(context, source), notify.warn)
     extracted = extract_from(source, context.workspace.scratch, notify, select, existing=displacing)
@@ -304,13 +303,20 @@ def _restore_paths(
     )
 
 
-def _save_before_paths(context: NodeContext, notify: Notifier, source: Source) -> Saved | None:
+def _save_before_paths(
+    context: NodeContext, notify: Notifier, source: Source, wanted: RestoreOptions
+) -> Saved | None:
     """A snapshot of all that may be replaced; None when nothing at all is there."""
     roots = saved_roots(context, source.roots)
     if not occupied_roots(context.workspace.scratch, roots):
         return None
     message = f"before restoring paths of {source.id}"
     options = SnapshotOptions(
-        allow_shrink=True, message=message, purpose="safety", prune=False, roots=roots
+        allow_shrink=True,
+        message=message,
+        purpose="safety",
+        prune=False,
+        roots=roots,
+        keeps_newest=wanted.keeps_newest,
     )
     return save_now(context, notify, options)

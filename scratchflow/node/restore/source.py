@@ -40,6 +40,8 @@ class RestoreOptions(msgspec.Struct, frozen=True):
     abandon: bool = False
     dry_run: bool = False
     zone: Offsets = ()
+    # What is the newest snapshot now stays that: another node has the present work.
+    keeps_newest: bool = False
 
 
 class Source(msgspec.Struct, frozen=True):

@@ -50,6 +50,22 @@ def test_a_look_does_not_make_yesterdays_copy_the_present_work(desk: Desk, elsew
     assert context.content() == elsewhere.content()
 
 
+def test_on_another_node_of_the_job_what_is_saved_first_does_not_become_the_newest(
+    desk: Desk, elsewhere: Desk
+) -> None:
+    context = in_job(desk, 3, node="node-3")
+    context.write("work/README", "changed in the old copy")
+    done = settle(context.context, context.notify, Settle(beside=True))
+    assert done.action == "restored"
+    assert done.restored
+    assert done.restored.committed_as is None
+    assert context.content() == elsewhere.content()
+    elsewhere.restore()  # the newest
+    assert context.content() == elsewhere.content()
+    context.restore(done.restored.safety_snapshot or "")
+    assert context.content()["README"] == b"changed in the old copy"
+
+
 def test_nor_does_a_refused_clear_that_saved_what_was_changed_in_it(
     desk: Desk, elsewhere: Desk
 ) -> None:

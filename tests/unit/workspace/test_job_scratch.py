@@ -37,23 +37,33 @@ def test_what_is_noted_holds_for_this_job_this_node_and_this_name(tmp_path: Path
     assert noted_scratch(tmp_path, "aws", TMPDIR, 7, "n1") == ""
 
 
+def test_each_node_of_a_job_has_its_own(tmp_path: Path) -> None:
+    other = JobScratch(job_id=7, node="n2/../x", written=TMPDIR, path="/elsewhere")
+    for found in (FOUND, other):
+        note_scratch(tmp_path, "aws", found)
+    for found in (FOUND, other):
+        assert noted_scratch(tmp_path, "aws", TMPDIR, 7, found.node) == found.path
+    forget_scratch(tmp_path, "aws", 7)
+    assert noted_scratch(tmp_path, "aws", TMPDIR, 7, "n1") == ""
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"{}", b'{"job_id":7,"node":"n1","written":"$SLURM_TMPDIR","path":"x"}']
 )
 def test_a_note_that_says_nothing_useful_is_none(tmp_path: Path, content: bytes) -> None:
     note_scratch(tmp_path, "aws", FOUND)
-    (file,) = tmp_path.rglob("aws-7.json")
+    (file,) = tmp_path.rglob("aws-7-n1.json")
     file.write_bytes(content)
     assert noted_scratch(tmp_path, "aws", TMPDIR, 7, "n1") == ""
 
 
 def test_notes_of_jobs_long_gone_are_removed(tmp_path: Path) -> None:
     note_scratch(tmp_path, "aws", FOUND)
-    (file,) = tmp_path.rglob("aws-7.json")
+    (file,) = tmp_path.rglob("aws-7-n1.json")
     long_ago = time.time() - 40 * 86400
     os.utime(file, (long_ago, long_ago))
     note_scratch(tmp_path, "aws", JobScratch(job_id=8, node="n1", written=TMPDIR, path="/x"))
-    assert [one.name for one in tmp_path.rglob("*.json")] == ["aws-8.json"]
+    assert [one.name for one in tmp_path.rglob("*.json")] == ["aws-8-n1.json"]
 
 
 @pytest.mark.parametrize(

@@ -472,6 +472,15 @@ export interface NewerFound {
   unsaved?: Array<string>;
 }
 
+/** What went wrong on a further node of the allocation, as an error of that code. */
+export interface NodeFailure {
+  node: string;
+  code: string;
+  message: string;
+  hint?: string;
+  exit_code?: number;
+}
+
 /** `hold`: the node that the login host holds for us, and what the laptop needs to get there. */
 export interface NodeHeld {
   job_id: number | null;
@@ -668,6 +677,8 @@ export interface RecentSnapshot {
  * `abandoned` is the snapshot whose unfinished restore was given up.
  */
 export interface Restored {
+  nodes?: Array<string>;
+  failed?: Array<NodeFailure>;
   snapshot: string;
   mode: "delta" | "full" | "nothing";
   target: string;
@@ -712,6 +723,8 @@ export interface RunEnded {
 export interface RunPlace {
   directory: string;
   sourced?: string;
+  others?: Record<string, RunPlace>;
+  failed?: Array<NodeFailure>;
 }
 
 /** `run detached`: the window of our tmux session in which the command runs. */
@@ -744,6 +757,8 @@ export interface SessionShown {
 
 /** `settle`: what had to be done so that the workspace is there. */
 export interface Settled {
+  nodes?: Array<string>;
+  failed?: Array<NodeFailure>;
   action: "created" | "nothing" | "restored";
   path: string;
   snapshot: string | null;
@@ -961,6 +976,7 @@ export interface UpAndRunning {
   command?: string;
   set_up_first?: string;
   dry_run?: boolean;
+  nodes?: Array<string>;
 }
 
 /** `--version`. */
