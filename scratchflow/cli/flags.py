@@ -23,6 +23,7 @@ WITH_VALUE = frozenset(
         "--python",
         "--requirements",
         "--from",
+        "--from-node",
         "--gpus",
         "--login",
         "--mem",
