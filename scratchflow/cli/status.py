@@ -27,6 +27,7 @@ from scratchflow.model.results import (
     AliasShown,
     AllocationShown,
     AutobackupShown,
+    CopyShown,
     ElsewhereShown,
     OtherShown,
     SessionShown,
@@ -92,6 +93,8 @@ def shown(status: StatusShown) -> Iterator[str]:
     for name, text in rows.items():
         if text:
             yield from wrapped(f"{name:<12} ", for_profile(printable(text)), width)
+        if name == "node":
+            yield from _other_nodes(status, width)
         if name == "workspace":
             for other in status.others:
                 yield from wrapped(f"{'also there':<12} ", printable(_other(other)), width)
@@ -102,6 +105,27 @@ def shown(status: StatusShown) -> Iterator[str]:
         yield from wrapped("  fix: ", for_people(printable(problem.fix)), width)
     if status.next_step:
         yield from wrapped("Next: ", for_people(printable(status.next_step)), width)
+
+
+def _other_nodes(status: StatusShown, width: int | None) -> Iterator[str]:
+    """The further nodes of the job, each with what is known of its copy of the workspace."""
+    held = status.allocation
+    copies = {copy.node: copy for copy in status.copies}
+    for number, node in enumerate(held.nodes[1:] if held else [], start=2):
+        copy = copies.get(node)
+        text = f"{node}: {_copy(copy)}" if copy else node
+        yield from wrapped(f"{f'node {number}':<12} ", for_people(printable(text)), width)
+
+
+def _copy(copy: CopyShown) -> str:
+    if not copy.exists:
+        return "no workspace there"
+    if copy.changed is None:
+        return f"not looked at: {copy.reason}"
+    base = f" since snapshot {copy.base}" if copy.base and copy.other_snapshot else ""
+    if copy.changed:
+        return f"differs: {counted(copy.changed, 'file')}{base}"
+    return f"unchanged{base}" if base else "the same"
 
 
 def watched(status: StatusShown) -> Iterator[str]:
@@ -238,6 +262,8 @@ def _autobackup(autobackup: AutobackupShown, held: AllocationShown | None) -> st
     if held is not None and held.job_id is not None and following != AT_THE_END:
         following += AND_AT_THE_END
     of = f", with `{autobackup.of_workspace}`" if autobackup.of_workspace else ""
+    if held is not None and len(held.nodes) > 1:
+        of += f", of {held.node} alone"
     return f"every {span(autobackup.every_s)}{of}{following}"
 
 

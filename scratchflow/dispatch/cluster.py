@@ -126,6 +126,8 @@ class Cluster:
         is_login = is_login_host(settings, environment)
         needs_no_node = is_login and not needs_scratch
         is_asked_here = not where.node and is_here(settings, environment, where.job_id)
+        if is_asked_here and do == "backup" and settings.profile.slurm.nodes > 1:
+            return self._done_from_here(do, request, where, emit)
         if needs_no_node or is_asked_here:
             return do_here(do, settings, request, emit, wants_items=verbose)
         from scratchflow.dispatch.far_paths import paths_there
@@ -141,7 +143,7 @@ class Cluster:
         return self._ask(do, request, emit, on_node=needs_scratch, where=where, feed=feed)
 
     def _done_from_here(self, do: str, request: Arguments, where: Where, emit: Emit) -> Result:
-        """On every node of the job that this one is the first of; while Slurm is away, on this one."""
+        """On this node with regard to the others of its job, which Slurm names; while it is away, without."""
         settings, environment = self.settings, self.caller.environment
         verbose = self.caller.verbose
         if settings.profile.scheduler == "slurm":

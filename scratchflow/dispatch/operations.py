@@ -59,6 +59,9 @@ ON_NODE = {
         compares_store=False,
     ),
     "locate": OnNode(requests.Nothing, "scratchflow.node.locate:locate", compares_store=False),
+    "copy": OnNode(
+        requests.Nothing, "scratchflow.node.copy_state:copy_state", compares_store=False
+    ),
     "run place": OnNode(
         requests.Nothing, "scratchflow.node.run_place:run_place", compares_store=False
     ),

@@ -15,19 +15,21 @@ from scratchflow.config.settings import Settings
 from scratchflow.dispatch.every_node import on_every_node
 from scratchflow.dispatch.located import with_store_found
 from scratchflow.dispatch.operations import do_here
+from scratchflow.login.copies import copies_differ, look_at_copies
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.events import Emit
+from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import (
     EVERY_NODE,
     FIRST,
     Arguments,
+    Backup,
     DryRun,
     KnownJob,
     StoreSeen,
     Where,
 )
-from scratchflow.model.results import RESULTS_BY_OP, Result
+from scratchflow.model.results import RESULTS_BY_OP, BackupTaken, Result
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.reach.job_scratch import scratch_of_job
 from scratchflow.reach.node import node_transport
@@ -68,8 +70,45 @@ def relay(
         return on_every_node(held.nodes, arguments, ask, emit, first_alone=alone)
     if where.node and where.node != EVERY_NODE:
         held = held.on(require_node_of(held, where.node))
+    done = _done_on(settings, do, arguments, environment, emit, held, verbose=verbose, feed=feed)
+    is_asked = isinstance(arguments, Backup) and arguments.purpose == "asked"
+    if not isinstance(done, BackupTaken) or not is_asked or done.dry_run or len(held.nodes) < 2:
+        return done
+    return _with_copies(done, settings, held, environment, emit)
+
+
+def _with_copies(
+    done: BackupTaken,
+    settings: Settings,
+    held: RunningAllocation,
+    environment: Mapping[str, str],
+    emit: Emit,
+) -> BackupTaken:
+    """What a backup did not save: the copies of the allocation's further nodes, and which of them differ."""
+    copies = look_at_copies(settings, held, environment)
+    for problem in copies_differ(copies):
+        emit(Warned(code=problem.name, message=f"{problem.detail}; {problem.fix}"))
+    for copy in copies:
+        if copy.exists and copy.changed is None:
+            message = f"`{copy.node}` was not looked at: {copy.reason}"
+            emit(Warned(code="nodes.not_looked_at", message=message))
+    return msgspec.structs.replace(done, copies=copies)
+
+
+def _done_on(
+    settings: Settings,
+    do: str,
+    arguments: Arguments,
+    environment: Mapping[str, str],
+    emit: Emit,
+    held: RunningAllocation,
+    *,
+    verbose: bool,
+    feed: Feed | None = None,
+) -> Result:
+    """Here, if this is the node of the allocation; else there."""
     if held.node == node_name(environment):
-        scratch = scratch_of_job(settings, held, environment, slurm, emit)
+        scratch = scratch_of_job(settings, held, environment, this_slurm(environment), emit)
         received = unframed(feed) if feed else None
         return do_here(
             do,

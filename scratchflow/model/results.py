@@ -141,6 +141,29 @@ class ProfileRemoved(Result, frozen=True):
     dry_run: bool = False
 
 
+class CopyShown(msgspec.Struct, frozen=True, kw_only=True):
+    """The copy of the workspace on a further node of the allocation.
+
+    `changed` counts the files that were changed there since `base`; null when it was not looked at, with the reason.
+    """
+
+    node: str
+    exists: bool = True
+    base: str | None = None
+    changed: int | None = None
+    other_snapshot: bool = False
+    """It came from another snapshot than the first node's copy."""
+    reason: str = ""
+
+
+class CopyState(Result, frozen=True):
+    """`copy`: what a node's copy of the workspace came from, and how many files were changed there since."""
+
+    exists: bool = True
+    base: str | None = None
+    changed: int | None = None
+
+
 class BackupTaken(Result, frozen=True):
     """`backup`: the snapshot that holds the workspace now; `unchanged` names the one before."""
 
@@ -162,6 +185,8 @@ class BackupTaken(Result, frozen=True):
     shrunk: bool = False
     # Old snapshots that the rules no longer keep, removed after this one was committed.
     pruned: list[str] = []
+    # The copies on the further nodes of the allocation, which this snapshot does not hold.
+    copies: list[CopyShown] = []
 
 
 class WorkspaceCreated(Result, frozen=True):
@@ -652,6 +677,8 @@ class StatusShown(Result, frozen=True):
     """What other profiles hold on the same cluster: nodes that are easily forgotten."""
     store: str = ""
     """The directory with the snapshots and HOW-TO-RESTORE.txt, on the login host; empty when it cannot be read."""
+    copies: list[CopyShown] = []
+    """The workspace on the further nodes of the allocation."""
 
     def after(self, passed_s: float) -> "StatusShown":
         """The same picture that many seconds later, as far as nobody has to be asked for it."""
@@ -987,6 +1014,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "run": RunEnded,
     "shell": RunEnded,
     "run carrier": RunCarrier,
+    "copy": CopyState,
     "run place": RunPlace,
     "run detached": RunWindow,
     "up": UpAndRunning,

@@ -114,3 +114,26 @@ def test_another_nodes_copy_is_saved_when_it_is_named(
     assert (refused["code"], refused["exit_code"]) == ("node.not_of_job", 22)
     laptop.data("restore", taken["snapshot"])
     assert [on_node(minicluster, node, "cat file") for node in NODES] == ["third\n"] * 3
+
+
+def test_a_file_that_was_changed_on_another_node_is_told_by_status_and_backup(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", *THREE)
+    same = laptop.data("status")
+    assert [(copy["node"], copy["changed"]) for copy in same["copies"]] == [
+        ("node-2", 0),
+        ("node-3", 0),
+    ]
+    on_node(minicluster, "node-2", "echo second > file")
+    shown = laptop.data("status")
+    assert [problem["detail"] for problem in shown["problems"]] == ["`node-2` differs: 1 file"]
+    lines = laptop.lines("backup")
+    assert lines[-1]["data"]["kind"] == "unchanged"
+    assert [(copy["node"], copy["changed"]) for copy in lines[-1]["data"]["copies"]] == [
+        ("node-2", 1),
+        ("node-3", 0),
+    ]
+    warned = [line["message"] for line in lines if line["type"] == "warning"]
+    assert any("`node-2` differs: 1 file" in message for message in warned)
+    assert "node 2       node-2: differs: 1 file" in laptop.run("status").stdout

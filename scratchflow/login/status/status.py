@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from scratchflow.cluster.this_host import node_name
+from scratchflow.login.copies import CopyLooks, copies_differ
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.jobs import allocation_shown, elsewhere_shown, jobs_seen, newest_of
 from scratchflow.login.status.problems import (
@@ -34,6 +35,7 @@ from scratchflow.model.errors import ScratchflowError, TmuxFailed
 from scratchflow.model.requests import NOTHING, Nothing
 from scratchflow.model.results import (
     AutobackupShown,
+    CopyShown,
     OtherShown,
     Problem,
     SessionShown,
@@ -55,15 +57,18 @@ def look(
     *,
     pulses: Pulses | None = None,
     trial: WriteTrial | None = None,
+    copies: CopyLooks | None = None,
 ) -> StatusShown:
-    """Everything that the login host can see now. `pulses` and `trial` remember between looks."""
+    """Everything that the login host can see now. `pulses`, `trial` and `copies` remember between looks."""
     settings = login.settings
     now = Now(pulses)
     jobs, others = jobs_seen(login)
     held = newest_of(jobs)
     session = _session(login)
     stored = _stored(login, held, now, trial or WriteTrial())
+    on_nodes = _copies(login, held, copies or CopyLooks())
     problems = [
+        *copies_differ(on_nodes),
         *job_problems(jobs, held, stored.autobackup),
         *(lost_session(session) if _wants_session(login, held) else ()),
         *forgotten_jobs(login, jobs, stored.living),
@@ -81,7 +86,16 @@ def look(
         others=stored.others,
         elsewhere=elsewhere_shown(others),
         store=stored.directory,
+        copies=on_nodes,
     )
+
+
+def _copies(login: LoginHost, held: Allocation | None, looks: CopyLooks) -> list[CopyShown]:
+    """The workspace on the further nodes; a store that cannot be read is told elsewhere."""
+    try:
+        return looks.look(login.settings, held, login.environment)
+    except ScratchflowError:
+        return []
 
 
 class _Stored(msgspec.Struct, frozen=True):

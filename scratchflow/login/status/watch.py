@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from scratchflow.login.copies import CopyLooks
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.status import look
 from scratchflow.model.errors import SlurmUnreachable
@@ -26,9 +27,9 @@ def watch(login: LoginHost, request: Watch) -> StatusShown:
     last: StatusShown | None = None
     sent: Any = None
     sent_at = float("-inf")
-    pulses, trial = Pulses(), WriteTrial()
+    pulses, trial, copies = Pulses(), WriteTrial(), CopyLooks()
     while True:
-        last = _seen(login, last, pulses, trial)
+        last = _seen(login, last, pulses, trial, copies)
         news = _without_passing(msgspec.to_builtins(last))
         if news != sent or time.monotonic() - sent_at >= AT_LEAST_EVERY_S:
             login.emit(Status(data=msgspec.to_builtins(last)))
@@ -37,11 +38,15 @@ def watch(login: LoginHost, request: Watch) -> StatusShown:
 
 
 def _seen(
-    login: LoginHost, last: StatusShown | None, pulses: Pulses, trial: WriteTrial
+    login: LoginHost,
+    last: StatusShown | None,
+    pulses: Pulses,
+    trial: WriteTrial,
+    copies: CopyLooks,
 ) -> StatusShown:
     """The status now. If slurmctld does not answer, that is shown as a problem."""
     try:
-        return look(login, pulses=pulses, trial=trial)
+        return look(login, pulses=pulses, trial=trial, copies=copies)
     except SlurmUnreachable as error:
         if last is None:
             raise

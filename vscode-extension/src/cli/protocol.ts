@@ -60,6 +60,7 @@ export interface Results {
   "run": RunEnded;
   "shell": RunEnded;
   "run carrier": RunCarrier;
+  "copy": CopyState;
   "run place": RunPlace;
   "run detached": RunWindow;
   "up": UpAndRunning;
@@ -209,6 +210,7 @@ export interface BackupTaken {
   removed_files?: number;
   shrunk?: boolean;
   pruned?: Array<string>;
+  copies?: Array<CopyShown>;
 }
 
 /** A snapshot that would not restore, and why. */
@@ -313,6 +315,26 @@ export interface ConfigValue {
   key: string;
   value: unknown;
   origin: string;
+}
+
+/**
+ * The copy of the workspace on a further node of the allocation.
+ * `changed` counts the files that were changed there since `base`; null when it was not looked at, with the reason.
+ */
+export interface CopyShown {
+  node: string;
+  exists?: boolean;
+  base?: string | null;
+  changed?: number | null;
+  other_snapshot?: boolean;
+  reason?: string;
+}
+
+/** `copy`: what a node's copy of the workspace came from, and how many files were changed there since. */
+export interface CopyState {
+  exists?: boolean;
+  base?: string | null;
+  changed?: number | null;
 }
 
 /** A command that `run --detach` left running: the window of our session, and the job. */
@@ -932,6 +954,7 @@ export interface StatusShown {
   others?: Array<OtherShown>;
   elsewhere?: Array<ElsewhereShown>;
   store?: string;
+  copies?: Array<CopyShown>;
 }
 
 /** Last line when it worked. */

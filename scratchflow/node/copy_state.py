@@ -1,0 +1,25 @@
+"""`copy`, on the node: what its copy of the workspace came from, and how much was changed there since."""
+
+from __future__ import annotations
+
+from scratchflow.model.errors import WorkspaceMissing
+from scratchflow.model.requests import Nothing
+from scratchflow.model.results import CopyState
+from scratchflow.node.backup import foretell_backup
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.node.snapshot.options import SnapshotOptions
+from scratchflow.workspace.notes import read_base
+
+
+def copy_state(context: NodeContext, notify: Notifier, _: Nothing) -> CopyState:
+    """Scans the workspace against the snapshot that it came from. Takes no lock and writes nothing."""
+    try:
+        seen = foretell_backup(context, notify, SnapshotOptions(allow_shrink=True))
+    except WorkspaceMissing:
+        return CopyState(exists=False)
+    base = read_base(context.workspace, context.store)
+    if seen.kind == "unchanged":
+        return CopyState(base=base, changed=0)
+    # A mode or an empty directory is a change too, and counts as no file.
+    return CopyState(base=base, changed=max(1, seen.changed_files + seen.removed_files))

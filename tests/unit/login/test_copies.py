@@ -1,0 +1,153 @@
+"""Copies on the further nodes: what differs is told, what could not be looked at is told as that."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from scratchflow import __version__
+from scratchflow.login import copies as module
+from scratchflow.login.copies import CopyLooks, copies_differ, look_at_copies
+from scratchflow.model.allocation import RunningAllocation
+from scratchflow.model.errors import ScratchflowError, SlurmUnreachable
+from scratchflow.model.results import CopyShown, CopyState
+from scratchflow.reach.node import NodeTransport
+from scratchflow.store.nodes import NodeRecord, record_node
+from tests.unit.conftest import Desk
+
+HELD = RunningAllocation(
+    job_id=7, name="job", state="running", nodes=("node-1", "node-2", "node-3")
+)
+ANSWER = """
+import json, sys
+sys.stdin.readline()
+for seq, line in enumerate(json.loads(sys.argv[1])):
+    whole = {"v": 1, "seq": seq, "time": "t", "op": "copy", **line}
+    print(json.dumps(whole, separators=(",", ":")), flush=True)
+"""
+
+
+class Here(NodeTransport):
+    """A node whose agent is a process of this machine: it says what the test wrote down, or nothing."""
+
+    def __init__(self, held: RunningAllocation, answer: CopyState | None) -> None:
+        super().__init__(held, {"PATH": "/usr/bin:/bin"})
+        self._answer = answer
+
+    def carried(self, _: Sequence[str]) -> list[str | bytes]:
+        if self._answer is None:
+            return ["sleep", "600"]
+        hello = {"type": "hello", "version": __version__, "role": "node", "pid": 1}
+        data = msgspec.to_builtins(self._answer)
+        end = {"type": "summary", "data": data, "exit_code": 0, "duration_s": 0, "warnings": 0}
+        said = msgspec.json.encode([hello, end]).decode()
+        return [sys.executable, "-c", ANSWER, said]
+
+    def not_started(self, error: OSError) -> ScratchflowError:
+        raise error
+
+    def describe(self) -> str:
+        return "here"
+
+
+def look(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, within_s: float = 60, **answers: Any
+) -> list[CopyShown]:
+    def reach(held: RunningAllocation, *_: object) -> NodeTransport:
+        return Here(held, answers[held.node.replace("-", "_")])
+
+    monkeypatch.setattr(module, "node_transport", reach)
+    environment = {"HOME": str(desk.scratch.parent), "PATH": "", "USER": "u"}
+    return look_at_copies(desk.context.settings, HELD, environment, within_s=within_s)
+
+
+@pytest.fixture
+def base(desk: Desk) -> str:
+    """The snapshot that the first node's copy equals."""
+    snapshot = desk.backup().snapshot or ""
+    record = NodeRecord(node="node-1", snapshot=snapshot, workspace_path="/w", job_id=7, time="t")
+    record_node(desk.place, record)
+    return snapshot
+
+
+def test_each_copy_is_told_with_what_was_changed_there(
+    desk: Desk, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = look(
+        desk,
+        monkeypatch,
+        node_2=CopyState(base=base, changed=3),
+        node_3=CopyState(base="20200101T000000Z-000000", changed=0),
+    )
+    assert seen == [
+        CopyShown(node="node-2", base=base, changed=3),
+        CopyShown(node="node-3", base="20200101T000000Z-000000", changed=0, other_snapshot=True),
+    ]
+    (problem,) = copies_differ(seen)
+    assert problem.detail == "`node-2` differs: 3 files"
+    assert "backup --from-node node-2" in problem.fix
+
+
+def test_a_snapshot_that_was_committed_again_is_the_same_one(
+    desk: Desk, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("work/since")
+    desk.backup()
+    again = desk.restore(base).committed_as
+    assert again
+    record_node(
+        desk.place,
+        NodeRecord(node="node-1", snapshot=again, workspace_path="/w", job_id=7, time="t"),
+    )
+    seen = look(
+        desk,
+        monkeypatch,
+        node_2=CopyState(base=base, changed=0),
+        node_3=CopyState(base=again, changed=0),
+    )
+    assert [copy.other_snapshot for copy in seen] == [False, False]
+
+
+def test_a_node_that_does_not_answer_in_time_was_not_looked_at(
+    desk: Desk, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert base
+    seen = look(desk, monkeypatch, within_s=0.2, node_2=None, node_3=None)
+    assert [copy.changed for copy in seen] == [None, None]
+    assert all("took longer" in copy.reason for copy in seen)
+    assert list(copies_differ(seen)) == []
+
+
+def test_who_looks_again_and_again_has_them_scanned_now_and_then(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+
+    def count(_: object, held: RunningAllocation, __: object) -> list[CopyShown]:
+        looked.append(held.job_id)
+        return [CopyShown(node="node-2", changed=0)]
+
+    monkeypatch.setattr(module, "look_at_copies", count)
+    looks, settings = CopyLooks(), desk.context.settings
+    for job in (HELD, HELD, msgspec.structs.replace(HELD, job_id=8)):
+        assert len(looks.look(settings, job, {})) == 1
+    assert looked == [7, 8]
+    one = msgspec.structs.replace(HELD, nodes=("node-1",))
+    assert looks.look(settings, one, {}) == looks.look(settings, None, {}) == []
+
+
+def test_no_answer_of_slurm_is_a_reason_and_no_error(
+    desk: Desk, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert base
+
+    def away(*_: object, **__: object) -> str:
+        raise SlurmUnreachable(host="login", reason="no answer")
+
+    monkeypatch.setattr(module, "scratch_of_job", away)
+    seen = look(desk, monkeypatch)
+    assert all("no answer" in copy.reason for copy in seen)
