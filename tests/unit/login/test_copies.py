@@ -41,7 +41,7 @@ class Here(NodeTransport):
     def carried(self, _: Sequence[str]) -> list[str | bytes]:
         if self._answer is None:
             return ["sleep", "600"]
-        hello = {"type": "hello", "version": __version__, "role": "node", "pid": 1}
+        hello = {"type": "hello", "version": __version__, "role": "node", "pid": 1, "host": "n"}
         data = msgspec.to_builtins(self._answer)
         end = {"type": "summary", "data": data, "exit_code": 0, "duration_s": 0, "warnings": 0}
         said = msgspec.json.encode([hello, end]).decode()
