@@ -83,6 +83,15 @@ class UsageInvalid(ScratchflowError):
     hint = "`{command} --help` shows what is possible"
 
 
+class ParameterInvalid(ScratchflowError):
+    """A parameter of an experiment, or a place for one in its command, is not possible."""
+
+    code = "usage.parameter"
+    exit_code = 2
+    message = "`{given}`: {problem}"
+    hint = "nothing was submitted; a value that holds a comma stands in double quotes"
+
+
 class ConfigMissing(ScratchflowError):
     """The configuration file that was asked for is not there."""
 
