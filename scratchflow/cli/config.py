@@ -1,15 +1,24 @@
-"""`scratchflow config`: show the settings in force, say where they are, read, change or unset one."""
+"""`scratchflow config`: show the settings in force, say where they are, read, change, unset or import."""
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked, may_ask
+from scratchflow.cli.questions import YES, TerminalAsker
 from scratchflow.flows import config as flow
-from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown, ConfigValue
+from scratchflow.model.events import Emit
+from scratchflow.model.results import (
+    ConfigChanged,
+    ConfigImported,
+    ConfigPath,
+    ConfigShown,
+    ConfigValue,
+)
 from scratchflow.model.wrap import Whole
 
 app = typer.Typer(
@@ -85,6 +94,36 @@ def unset(
     return Call(
         "config unset", lambda _: flow.unset(wanted, os.environ, key, dry_run=dry_run), _unset
     )
+
+
+@app.command("import", cls=VerbCommand)
+def import_settings(
+    context: typer.Context,
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="mrunner's file, like ~/.config/mrunner/config.yaml."),
+    ],
+    yes: Annotated[bool, YES] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[ConfigImported]:
+    """Make profiles of the Slurm contexts in mrunner's `config.yaml`.
+
+    Shows what becomes of every key, and the change to your file, and asks once. Profiles that you
+    have stay as they are; a name that is taken gets a number. Run again, it adds only what is new.
+    """
+    wanted, asks = asked(context), may_ask(context)
+    from scratchflow.cli.config_import import fates, imported
+
+    def run(emit: Emit) -> ConfigImported:
+        from scratchflow.flows.setup.import_mrunner import import_mrunner
+
+        asker = TerminalAsker(emit, may_ask=asks, yes=yes)
+        return import_mrunner(wanted, os.environ, source, asker, fates, dry_run=dry_run)
+
+    def show(result: ConfigImported) -> Iterator[str]:
+        return imported(result, was_asked=not (yes or result.dry_run))
+
+    return Call("config import", run, show)
 
 
 def _value(found: ConfigValue) -> Iterator[str]:

@@ -178,6 +178,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("config get slurm.partition", "the value in force"),
         ("config get backup.every -p other", "of another profile"),
     ),
+    "config import": (
+        ("config import ~/.config/mrunner/config.yaml", "asks first"),
+        ("config import config.yaml --dry-run", "only show"),
+    ),
     "config unset": (
         ("config unset slurm.partition", "back to the default"),
         ("config unset default_profile", "no default any more"),

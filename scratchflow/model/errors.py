@@ -167,6 +167,15 @@ class PathNameUnset(ScratchflowError):
     hint = "use a name that is set there, or write the path out; `scratchflow config show` shows where `{key}` comes from"
 
 
+class ImportUnreadable(ScratchflowError):
+    """The file to import settings from cannot be read as mrunner's configuration."""
+
+    code = "config.import_unreadable"
+    exit_code = 10
+    message = "cannot import `{path}`: {problem}"
+    hint = "it has to be mrunner's `config.yaml`, usually in ~/.config/mrunner; nothing was changed"
+
+
 class ConfigNoProfile(ScratchflowError):
     """The profile that was asked for does not exist."""
 

@@ -93,6 +93,45 @@ class ConfigValue(Result, frozen=True):
     origin: str
 
 
+class ImportedKey(msgspec.Struct, frozen=True, kw_only=True):
+    """A key of the other program's file, and what became of it."""
+
+    key: str
+    value: str
+    """In a few words; `***` where it may be a secret."""
+    taken: bool
+    settings: dict[str, Any] = {}
+    """The keys of the profile that it became, with their values."""
+    reason: str = ""
+    """Why it was not taken, or a remark."""
+
+
+class ImportedContext(msgspec.Struct, frozen=True, kw_only=True):
+    """A context of the other program's file, and the profile that it became."""
+
+    name: str
+    profile: str | None
+    """None when it became none: `reason` says why."""
+    state: Literal["new", "there_already", "not_ours"]
+    keys: list[ImportedKey]
+    own: dict[str, str] = {}
+    """Names that the profile got because another one has the usual ones."""
+    reason: str = ""
+
+
+class ConfigImported(Result, frozen=True):
+    """`config import`: every context and key of the file, and what changed or would."""
+
+    source: str
+    path: str
+    contexts: list[ImportedContext]
+    keys: list[ImportedKey]
+    """Those outside of contexts."""
+    changed: bool
+    dry_run: bool
+    diff: str
+
+
 class ProfileRow(msgspec.Struct, frozen=True, kw_only=True):
     """One line of `profiles list`."""
 
@@ -1035,6 +1074,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "config set": ConfigChanged,
     "config unset": ConfigChanged,
     "config get": ConfigValue,
+    "config import": ConfigImported,
     "profiles list": ProfilesListed,
     "profiles use": ProfileWritten,
     "profiles add": ProfileWritten,

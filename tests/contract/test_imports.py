@@ -10,7 +10,7 @@ from typing import IO
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = {"paramiko", "libtmux", "lz4", "pydantic", "cryptography"}
+HEAVY = {"paramiko", "libtmux", "lz4", "pydantic", "cryptography", "yaml"}
 TELL_IMPORTS = (
     "import atexit, sys\n"
     "atexit.register(lambda: print('IMPORTED', *sys.modules, file=sys.stderr))\n"

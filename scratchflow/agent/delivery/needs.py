@@ -34,6 +34,7 @@ NEEDS = (
 # A dependency of the package that stays on the laptop, and why it may.
 LEFT_OUT = {
     "paramiko": "only the laptop speaks ssh by itself; it and what it needs are most of the size",
+    "pyyaml": "only `config import` reads YAML, where the other program's file is: on the laptop",
 }
 
 

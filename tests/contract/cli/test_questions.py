@@ -103,3 +103,16 @@ def test_setup_remove(desk: Desk, size: tuple[int, int]) -> None:
         terminal.press(ENTER)
         assert terminal.end() == 0
     assert config.read_text() == "Host uni\n"
+
+
+@SIZES
+def test_config_import(desk: Desk, size: tuple[int, int]) -> None:
+    source = desk.home / "config.yaml"
+    source.write_text("contexts:\n  lab: {slurm_url: me@lab, neptune: true, partition: gpu}\n")
+    with desk.terminal(size, "config", "import", str(source)) as terminal:
+        shown = terminal.wait_for_question("Add this? [Y/n]:")
+        assert any("not taken: scratchflow does not work with neptune" in row for row in shown)
+        assert any('+partition = "gpu"' in row for row in shown)
+        terminal.press(ENTER)
+        assert terminal.end() == 0
+    assert desk.run("config", "get", "login") == "me@lab\n"

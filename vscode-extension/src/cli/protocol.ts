@@ -81,6 +81,7 @@ export interface Results {
   "config set": ConfigChanged;
   "config unset": ConfigChanged;
   "config get": ConfigValue;
+  "config import": ConfigImported;
   "profiles list": ProfilesListed;
   "profiles use": ProfileWritten;
   "profiles add": ProfileWritten;
@@ -295,6 +296,17 @@ export interface ConfigChanged {
   takes_effect?: string;
 }
 
+/** `config import`: every context and key of the file, and what changed or would. */
+export interface ConfigImported {
+  source: string;
+  path: string;
+  contexts: Array<ImportedContext>;
+  keys: Array<ImportedKey>;
+  changed: boolean;
+  dry_run: boolean;
+  diff: string;
+}
+
 /** `config path`. */
 export interface ConfigPath {
   path: string;
@@ -415,6 +427,25 @@ export interface Hopped {
   dry_run?: boolean;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+}
+
+/** A context of the other program's file, and the profile that it became. */
+export interface ImportedContext {
+  name: string;
+  profile: string | null;
+  state: "new" | "not_ours" | "there_already";
+  keys: Array<ImportedKey>;
+  own?: Record<string, string>;
+  reason?: string;
+}
+
+/** A key of the other program's file, and what became of it. */
+export interface ImportedKey {
+  key: string;
+  value: string;
+  taken: boolean;
+  settings?: Record<string, unknown>;
+  reason?: string;
 }
 
 /** One path that was handled. `path_b64` stands in when the name is not UTF-8. */
