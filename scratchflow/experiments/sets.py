@@ -34,8 +34,8 @@ def parameter_sets(
     zipped = dict(_several("--zip", flag) for flag in side_by_side)
     require_equal_lengths(zipped)
     for name, values in grid.items():
-        _refuse_repeats(f"--grid {name}", values)
-    _refuse_repeats(" ".join(f"--zip {name}" for name in zipped), _rows(zipped))
+        refuse_repeats(f"--grid {name}", values)
+    refuse_repeats(" ".join(f"--zip {name}" for name in zipped), _rows(zipped))
     return combinations(base, grid, zipped)
 
 
@@ -133,7 +133,7 @@ def _rows(zipped: Mapping[str, Sequence[Value]]) -> list[tuple[Value, ...]]:
     return list(zip(*zipped.values(), strict=True))
 
 
-def _refuse_repeats(given: str, values: Sequence[Value]) -> None:
+def refuse_repeats(given: str, values: Sequence[Value]) -> None:
     """Two equal tasks would differ in nothing but their results: a typing error, most of the time."""
     seen = set()
     for value in values:

@@ -92,6 +92,15 @@ class ParameterInvalid(ScratchflowError):
     hint = "nothing was submitted; a value that holds a comma stands in double quotes"
 
 
+class SpecInvalid(ScratchflowError):
+    """The file that describes an experiment cannot be used."""
+
+    code = "usage.spec"
+    exit_code = 2
+    message = "cannot use the spec `{path}`: {problem}"
+    hint = "correct the file and try again; nothing was submitted"
+
+
 class ConfigMissing(ScratchflowError):
     """The configuration file that was asked for is not there."""
 
