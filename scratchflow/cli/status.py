@@ -88,7 +88,7 @@ def shown(status: StatusShown) -> Iterator[str]:
         "auto-backup": _autobackup(status.autobackup, status.allocation),
         "tmux": _session(status.session),
     }
-    if any(problem.name in {StoreLost.code, StoreUnusable.code} for problem in status.problems):
+    if _store_is_unread(status):
         rows |= dict.fromkeys(("snapshots", "auto-backup"), "not known: the store cannot be read")
     for name, text in rows.items():
         if text:
@@ -105,6 +105,12 @@ def shown(status: StatusShown) -> Iterator[str]:
         yield from wrapped("  fix: ", for_people(printable(problem.fix)), width)
     if status.next_step:
         yield from wrapped("Next: ", for_people(printable(status.next_step)), width)
+
+
+def _store_is_unread(status: StatusShown) -> bool:
+    """One that can be read and not written to has its snapshots shown: somebody may want their work out."""
+    names = {problem.name for problem in status.problems}
+    return StoreLost.code in names or (StoreUnusable.code in names and not status.store)
 
 
 def _other_nodes(status: StatusShown, width: int | None) -> Iterator[str]:

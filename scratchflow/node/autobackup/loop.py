@@ -50,6 +50,7 @@ from scratchflow.node.same_store import open_store
 from scratchflow.process.waiting import looks
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.failures import store_errors
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
 from scratchflow.workspace.lock import LOOP_LOCK, NO_LOCKS
 
@@ -372,7 +373,8 @@ def _is_locked_now(descriptor: int, scratch: Path) -> bool:
 
 def _write_to_the_log(log: Path) -> None:
     """Sends stdout and stderr to the log: the `srun` that started us, and its pipes, are gone."""
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    with store_errors(log.parent):
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     os.dup2(descriptor, sys.stderr.fileno())
     os.close(descriptor)
 

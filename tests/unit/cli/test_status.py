@@ -8,7 +8,8 @@ import pytest
 from scratchflow.cli.status import following_words, shown
 from scratchflow.model.ages import at
 from scratchflow.model.allocation import AllocationState
-from scratchflow.model.results import AliasShown, AutobackupShown, ElsewhereShown
+from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.results import AliasShown, AutobackupShown, ElsewhereShown, Problem
 from tests.unit.flows.test_next_step import RUNNING, WELL
 
 SOON, END, LATER = (f"2026-11-15T{clock}:00Z" for clock in ("05:30", "06:00", "06:54"))
@@ -73,3 +74,12 @@ def test_the_place_of_the_snapshots_is_shown_with_the_guide_beside_them() -> Non
     host = picture.session.host
     where = f"store        /fsx/me/store/work on {host}, with HOW-TO-RESTORE.txt"
     assert where in list(shown(picture))
+
+
+@pytest.mark.parametrize(("store", "unread"), [("/fsx/me/store/work", 0), ("", 2)])
+def test_a_store_that_can_be_read_but_not_written_to_has_its_snapshots_shown(
+    store: str, unread: int
+) -> None:
+    problem = Problem(name=StoreUnusable.code, detail="read-only", fix="tell the staff")
+    picture = msgspec.structs.replace(WELL, problems=[problem], store=store)
+    assert "\n".join(shown(picture)).count("not known") == unread

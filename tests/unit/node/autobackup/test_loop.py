@@ -18,6 +18,7 @@ import msgspec
 import pytest
 
 from scratchflow.model.ages import at
+from scratchflow.model.errors import StoreUnusable
 from scratchflow.model.requests import Autobackup
 from scratchflow.model.times import epoch
 from scratchflow.node.autobackup import loop as autobackup_loop
@@ -31,6 +32,8 @@ from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat
 from tests.unit.conftest import Desk, make_desk
 from tests.unit.node.test_other_workspaces import second
+
+_write_to_the_log = autobackup_loop._write_to_the_log
 
 
 @pytest.fixture(autouse=True)
@@ -350,3 +353,9 @@ def test_its_log_has_short_ids_and_local_times(capfd: pytest.CaptureFixture[str]
     said = capfd.readouterr().err
     assert said.rstrip().endswith(f" snapshot 570643, until {at('2026-11-15T19:52:13Z')}")
     assert "Z" not in said
+
+
+def test_a_log_that_cannot_be_written_is_told_as_a_store_that_cannot(tmp_path: Path) -> None:
+    (tmp_path / "node-1.log").mkdir()
+    with pytest.raises(StoreUnusable, match=r"[Ii]s a directory"):
+        _write_to_the_log(tmp_path / "node-1.log")
