@@ -25,7 +25,7 @@ app = typer.Typer(
 def switch_on(
     context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
 ) -> Call[AutobackupSwitched]:
-    """Start it on the node, if it does not run already; `backup.every` says how often."""
+    """Start it on the node, or again when its settings changed; `backup.every` says how often."""
     return on_login(context, "autobackup on", SwitchOn(dry_run=dry_run), _switched)
 
 

@@ -22,7 +22,7 @@ from scratchflow.model.errors import ConfigBadValue, ConfigUnwritable
 if TYPE_CHECKING:
     import tomlkit
 
-ORIGIN = "config set"
+ORIGIN = "what you typed"
 
 Removals = Sequence[Sequence[str]]
 """Keys and tables to take out, each as its parts from the top of the file down."""

@@ -156,7 +156,7 @@ class ConfigBadValue(ScratchflowError):
     message = "`{key}` ({origin}): {problem}"
     hint = "correct it there; for the file `scratchflow config set` does it"
     _by_origin: ClassVar = {
-        "config set": "the file is unchanged; run it again with another value",
+        "what you typed": "the file is unchanged; run it again with another value",
         "--set": "give `--set` another value",
     }
 

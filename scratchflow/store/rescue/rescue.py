@@ -887,7 +887,9 @@ def restore(store, arguments):
     os.rename(building, target)
     if restoring.lost_attributes:
         say("%d extended attributes could not be set there" % restoring.lost_attributes)
-    say("%d files of snapshot %s are in %s" % (count, manifest["id"], shown(target)))
+    what = "1 file" if count == 1 else "%d files" % count
+    verb = "is" if count == 1 else "are"
+    say("%s of snapshot %s %s in %s" % (what, manifest["id"], verb, shown(target)))
     return 0
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.config.edit import ORIGIN
 from scratchflow.config.keys import OTHER_WORDS, profile_keys
 from scratchflow.model.errors import (
     ConfigBadValue,
@@ -99,7 +100,7 @@ def test_other_words_lead_to_keys_and_hide_none() -> None:
 @pytest.mark.parametrize(
     ("origin", "hint"),
     [
-        ("config set", "the file is unchanged; run it again with another value"),
+        (ORIGIN, "the file is unchanged; run it again with another value"),
         ("--set", "give `--set` another value"),
         ("/home/me/config.toml", "correct it there; for the file `scratchflow config set` does it"),
     ],

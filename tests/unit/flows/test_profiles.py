@@ -14,6 +14,7 @@ from scratchflow.flows import profiles as module
 from scratchflow.flows.profiles import add, copy, list_profiles, remove, use
 from scratchflow.model.errors import (
     AllocationHeld,
+    ConfigBadValue,
     ConfigNoProfile,
     Declined,
     SlurmUnreachable,
@@ -91,6 +92,12 @@ def test_the_list_has_the_request_and_the_node_that_this_machine_knows_of(
     uni, lab, local = list_profiles(desk.asked, ENVIRONMENT).profiles
     assert (uni.partition, uni.time, uni.node) == ("", "8:00:00", "node-2")
     assert (lab.node, local.node, local.partition, local.time) == (None, None, "", "")
+
+
+def test_a_value_that_cannot_be_is_told_as_the_one_that_was_typed(desk: Desk) -> None:
+    with pytest.raises(ConfigBadValue, match=r"`profiles\.long\.slurm\.time` \(what you typed\)"):
+        copy(desk.asked, ENVIRONMENT, "uni", "long", {"slurm.time": "soon"}, dry_run=False)
+    assert desk.file.read_text() == FILE
 
 
 def test_a_copy_keeps_lists_tables_and_quotes_and_shares_no_names(desk: Desk) -> None:
