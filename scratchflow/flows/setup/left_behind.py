@@ -16,7 +16,7 @@ from scratchflow.model.text import counted
 from scratchflow.workspace.workspace import STATE_NAME
 
 # What goes from our directory on the cluster together with the agent.
-_GOES_WITH_AGENT = {"agent", "tmux", "ssh", "stores", "job-scratch", "current"}
+_GOES_WITH_AGENT = {"agent", "tmux", "ssh", "stores", "job-scratch", "current", "cut-off"}
 _OUR_DIRECTORY = "~/.local/share/scratchflow"
 _PLAIN_PATH = re.compile(r"[\w@%+=:,./~$-]+", re.ASCII)
 # What means something between double quotes; the only `$` in a path are those of `$USER` and `$HOME`.

@@ -23,6 +23,7 @@ from scratchflow.model.times import iso_time
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, newer_elsewhere
 from scratchflow.store.checks.writable import WriteTrial
+from scratchflow.store.cut_off import cut_off
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.known import store_lost
@@ -51,6 +52,20 @@ def store_unwritable_problem(place: StoreDirectory, trial: WriteTrial) -> Iterat
     error = trial.failure(place.directory)
     if error is not None:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
+
+
+def store_away_on_node(
+    login: LoginHost, place: StoreDirectory, heartbeat: Heartbeat | None
+) -> Iterator[Problem]:
+    """A node that does not reach the store, in the words of its auto-backup."""
+    said = cut_off(login.home, place, heartbeat) if heartbeat else None
+    if heartbeat and said:
+        yield Problem(
+            name="autobackup.cut_off",
+            detail=f"the auto-backup on `{heartbeat.node}` does not reach the store since {heartbeat.time}: {said.reason}",
+            fix=f"no backup can be taken until the store is back on `{heartbeat.node}`: tell whoever runs the cluster;"
+            " `scratchflow doctor` looks at the node, and the auto-backup goes on by itself",
+        )
 
 
 def unreadable_snapshots(catalogue: Catalogue) -> Iterator[Problem]:

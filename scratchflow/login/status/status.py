@@ -13,6 +13,7 @@ from scratchflow.login.status.problems import (
     half_restored,
     job_problems,
     lost_session,
+    store_away_on_node,
     store_lost_problem,
     store_replaced_problem,
     store_unwritable_problem,
@@ -141,6 +142,7 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now, trial: WriteTri
             problems=(
                 *replaced,
                 *store_unwritable_problem(place, trial),
+                *store_away_on_node(login, place, heartbeat),
                 *half_restored(half_restored_from(settings, environment, place, held, there)),
                 *unreadable_snapshots(catalogue),
                 *workspace_gone(workspace, held),

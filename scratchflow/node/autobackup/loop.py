@@ -49,10 +49,12 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.process.waiting import looks
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.cut_off import forget_cut_off, note_cut_off
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
 from scratchflow.workspace.lock import LOOP_LOCK, NO_LOCKS
+from scratchflow.workspace.workspace import expand
 
 NICE = 10
 _AUTOMATIC = {"auto", "final"}
@@ -92,6 +94,8 @@ class _Loop:
         self._request = request
         self._environment = environment
         self._place = place
+        self._home = expand("~", environment)
+        self._is_cut_off = True  # one before this one may have left a note
         self._end_s = request.end_time
         self._asked_at = time.monotonic()
         self._timetable = self._begin_timetable()
@@ -280,6 +284,12 @@ class _Loop:
             beat(self._place, self._life)
         except ScratchflowError as error:
             _say(f"no sign of life could be left: {error}")  # the next one may get through
+            note_cut_off(self._home, self._place, self._life, str(error))
+            self._is_cut_off = True
+        else:
+            if self._is_cut_off:
+                forget_cut_off(self._home, self._place, self._life.node)
+            self._is_cut_off = False
 
     def _job_is_over(self) -> bool:
         """Asks Slurm now and then, because the end may have moved; without an answer nothing changes."""

@@ -24,10 +24,12 @@ from scratchflow.model.times import epoch
 from scratchflow.node.autobackup import loop as autobackup_loop
 from scratchflow.node.autobackup import one_backup as loop_backup
 from scratchflow.node.autobackup.loop import run_autobackup
+from scratchflow.node.autobackup.schedule import Moment
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.cut_off import cut_off
 from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat
 from tests.unit.conftest import Desk, make_desk
@@ -359,3 +361,30 @@ def test_a_log_that_cannot_be_written_is_told_as_a_store_that_cannot(tmp_path: P
     (tmp_path / "node-1.log").mkdir()
     with pytest.raises(StoreUnusable, match=r"[Ii]s a directory"):
         _write_to_the_log(tmp_path / "node-1.log")
+
+
+def test_while_its_store_is_away_it_says_so_in_the_home(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = iter(range(0, 10_000, 30))
+    began = time.time()
+    monkeypatch.setattr(autobackup_loop, "_say", lambda _: None)
+    monkeypatch.setattr(
+        autobackup_loop, "_now", lambda: Moment(wall_s=began + next(ticks), monotonic_s=0.0)
+    )
+    home = tmp_path / "home"
+    place = open_place(desk.context.store, desk.context.workspace.name)
+    request = Autobackup(token="t", end_time=began + 86400)  # noqa: S106 - no secret
+    loop = autobackup_loop._Loop(desk.context, place, request, {"HOME": str(home)}, "")
+    loop._beat()
+    life = read_heartbeat(place, desk.context.node)
+    assert life is not None
+    assert cut_off(home, place, life) is None
+    away = desk.context.store.rename(tmp_path / "away")
+    loop._beat()
+    said = cut_off(home, place, life)
+    assert said is not None
+    assert str(desk.context.store) in said.reason
+    away.rename(desk.context.store)
+    loop._beat()
+    assert cut_off(home, place, life) is None
