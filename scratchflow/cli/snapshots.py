@@ -479,7 +479,7 @@ def _all_kept(pruned: SnapshotsPruned) -> str:
     how = "every snapshot is kept by a rule; `scratchflow snapshots prune ID` removes one all the same"
     if pruned.spare is None:
         return how
-    return f"{how}: the oldest that frees space, {named(pruned.spare)}, would free about {format_size(pruned.spare_bytes)}"
+    return f"{how}: the one that frees the most, {named(pruned.spare)}, would free about {format_size(pruned.spare_bytes)}"
 
 
 def _marked(marked: SnapshotsMarked) -> Iterator[str]:

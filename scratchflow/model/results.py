@@ -387,7 +387,7 @@ class SnapshotsPruned(Result, frozen=True):
     blocked: str | None
     dry_run: bool
     spare: str | None = None
-    """When the rules keep everything: the oldest snapshot that frees space when it is pruned by id.
+    """When the rules keep everything: the snapshot that frees the most when it is pruned by id.
 
     Never one that is named, marked, a safety snapshot or the tip of a fork."""
     spare_bytes: int = 0

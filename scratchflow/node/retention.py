@@ -159,7 +159,7 @@ def _with_spare(place: StoreDirectory, plan: Retention, result: SnapshotsPruned)
     """Adds which snapshot a person could give up, when the rules keep them all."""
     if plan.removed or plan.blocked:
         return result
-    spare = find_spare(read_catalogue(place), plan)
+    spare = find_spare(read_catalogue(place), plan, lambda archive: _size(place, archive))
     if spare is None:
         return result
     freed_bytes = _archive_bytes(place, plan_remove(place, [spare]))

@@ -253,19 +253,23 @@ def _spare_unreplaced(
             reasons[one.id].append("nothing newer is verified")
 
 
-def find_spare(catalogue: Catalogue, plan: Retention) -> str | None:
-    """The oldest snapshot that only a counting rule keeps and whose archives no other one needs.
+def find_spare(
+    catalogue: Catalogue, plan: Retention, size_bytes: Callable[[str], int]
+) -> str | None:
+    """Of the snapshots that only a counting rule keeps, the one that frees the most; the oldest of several.
 
-    Never the newest one, nor the last that could be restored.
+    What it frees are archives that no other one needs. Never the newest one, nor the last that could be restored.
     """
     needed = Counter(each for one in catalogue.snapshots for each in needed_archives(one))
     last = {one.id for one in (catalogue.newest_readable, catalogue.latest_whole) if one}
     last.update([one for one, reasons in plan.kept.items() if "verified" in reasons][-1:])
+    freed: dict[str, int] = {}
     for one in catalogue.snapshots:
         is_special = not _WANTED.isdisjoint(plan.kept.get(one.id, ()))
         if one.id not in last and not is_special and needed[one.id] == 1:
-            return one.id
-    return None
+            own = [archive for archive in needed_archives(one) if needed[archive] == 1]
+            freed[one.id] = sum(map(size_bytes, own))
+    return max(freed, key=lambda one: freed[one], default=None)
 
 
 def _unneeded(snapshots: Sequence[Manifest], kept: frozenset[str]) -> tuple[str, ...]:

@@ -134,6 +134,18 @@ def test_a_prune_that_removes_nothing_names_a_snapshot_that_would_free_space(des
     assert (removed.freed_bytes, removed.spare) == (done.spare_bytes, None)
 
 
+def test_the_snapshot_that_frees_the_most_is_named_and_not_a_small_one_that_is_older(
+    desk: Desk,
+) -> None:
+    save(desk, "one", full=True)
+    desk.write("work/data/big.bin", random.Random(3).randbytes(1_100_000))  # noqa: S311 - data
+    large = save(desk, "two", full=True)
+    desk.write("work/data/big.bin", random.Random(4).randbytes(900_000))  # noqa: S311 - data
+    save(desk, "three", full=True)
+    save(desk, "four", full=True)
+    assert prune_snapshots(desk.context, desk.notify, Prune()).spare == large
+
+
 def test_no_snapshot_is_suggested_that_frees_nothing_or_is_the_last(desk: Desk) -> None:
     save(desk, "one")
     assert prune_snapshots(desk.context, desk.notify, Prune()).spare is None
