@@ -206,7 +206,10 @@ def evaluate(path: str) -> list[Any]:
     with open(path, encoding="utf-8") as file:
         source = file.read()
     sys.modules.update(stand_ins())
-    sys.path[:0] = [os.getcwd(), os.path.dirname(os.path.abspath(path))]
+    # Python puts the directory of this file first, whose modules are none of the user's.
+    ours = os.path.dirname(os.path.abspath(__file__))
+    rest = [place for place in sys.path if os.path.abspath(place) != ours]
+    sys.path[:] = [os.getcwd(), os.path.dirname(os.path.abspath(path)), *rest]
     names: dict[str, Any] = {
         "__name__": "__mrunner__",
         "__file__": path,

@@ -182,6 +182,7 @@ def test_modules_beside_the_file_can_be_imported(desk: Desk) -> None:
             "import mrunner.unknown\n",
             "line 1: ModuleNotFoundError: No module named 'mrunner.unknown'",
         ),
+        ("import toml_spec\n", "line 1: ModuleNotFoundError: No module named 'toml_spec'"),
         ("import os\nprint('bye')\nos._exit(3)\n", "it ended without an answer: "),
         ("raise KeyboardInterrupt\n", "line 1: KeyboardInterrupt"),
     ],
