@@ -72,8 +72,11 @@ def read_mrunner(document: Text, path: str) -> MrunnerFile:
         for key, value in document.items()
         if key not in {"contexts", "current_context"}
     ]
-    current = document.get("current_context")
-    return MrunnerFile(contexts, current if isinstance(current, str) else "", others)
+    current = document.get("current_context") or ""
+    if not isinstance(current, str):
+        reason = f"{_shown(current)} stands where a name belongs"
+        others, current = [Fate("current_context", _shown(current), reason=reason), *others], ""
+    return MrunnerFile(contexts, current, others)
 
 
 def _tables(contexts: Text, path: str) -> Iterator[tuple[str, dict[str, Text]]]:

@@ -240,6 +240,11 @@ def test_keys_beside_the_contexts_are_named() -> None:
     assert "did you mean `current_context`?" in other.reason
 
 
+def test_a_context_in_use_that_is_no_name_is_told() -> None:
+    file = read_mrunner({"contexts": {}, "current_context": ["a"]}, "f")
+    assert (file.current, [one.key for one in file.others]) == ("", ["current_context"])
+
+
 @pytest.mark.parametrize(
     "document",
     [None, "text", ["a"], {}, {"contexts": "x"}, {"contexts": {"a": "x"}}, {"contexts": [{}]}],

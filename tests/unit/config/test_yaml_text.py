@@ -32,6 +32,10 @@ def test_lists_tables_and_an_empty_file() -> None:
     assert parse_yaml("", "f") is None
 
 
+def test_files_of_other_editors_are_read() -> None:
+    assert parse_yaml("\ufeffa: 1\r\nb: |\r\n  x\r\n  y\r\n", "f") == {"a": "1", "b": "x\ny\n"}
+
+
 def test_what_is_merged_lies_beneath_the_own_keys() -> None:
     text = "x: &x {a: 1, b: 2}\ny: &y {b: 3, c: 4}\nz: {<<: [*x, *y], a: 9}\n"
     assert parse_yaml(text, "f")["z"] == {"a": "9", "b": "2", "c": "4"}
