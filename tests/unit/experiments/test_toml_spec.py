@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,21 @@ def test_a_file_that_cannot_be_read_is_told(file: Path) -> None:
     file.write_text("a = " + "[" * 5000)
     with pytest.raises(SpecInvalid, match=r"nested|Unclosed|Invalid"):
         read_toml_spec(file)
+
+
+PAGE = (Path(__file__).resolve().parents[3] / "docs/experiments.md").read_text()
+
+
+def test_the_examples_of_the_page_are_specs(file: Path) -> None:
+    whole, parts = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    assert len(read(file, whole).sets) == 4
+    assert len(read(file, parts).sets) == 3
+
+
+def test_the_order_that_the_page_tells_is_the_order() -> None:
+    told = re.findall(r"^\| \d \| (\d) \| (\w) \| ([0-9.]+) \|$", PAGE, re.MULTILINE)
+    found = parameter_sets(grids=["lr=0.1,0.01"], zips=["seed=1,2", "fold=a,b"])
+    assert told == [tuple(map(str, one.values())) for one in found]
 
 
 VALUE = (
