@@ -1,7 +1,7 @@
 """`scratchflow status`: what is true now."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
@@ -30,6 +30,7 @@ from scratchflow.model.results import (
     CopyShown,
     ElsewhereShown,
     OtherShown,
+    Problem,
     SessionShown,
     SnapshotsShown,
     StatusShown,
@@ -100,11 +101,16 @@ def shown(status: StatusShown) -> Iterator[str]:
                 yield from wrapped(f"{'also there':<12} ", printable(_other(other)), width)
     for held in status.elsewhere:
         yield from wrapped(f"{'also yours':<12} ", printable(_elsewhere(held)), width)
-    for problem in status.problems:
-        yield from wrapped("✗ ", for_people(printable(problem.detail)), width)
-        yield from wrapped("  fix: ", for_people(printable(problem.fix)), width)
+    yield from problem_lines(status.problems, width)
     if status.next_step:
         yield from wrapped("Next: ", for_people(printable(status.next_step)), width)
+
+
+def problem_lines(problems: Iterable[Problem], width: int | None) -> Iterator[str]:
+    """What is wrong, each with what mends it."""
+    for problem in problems:
+        yield from wrapped("✗ ", for_people(printable(problem.detail)), width)
+        yield from wrapped("  fix: ", for_people(printable(problem.fix)), width)
 
 
 def _store_is_unread(status: StatusShown) -> bool:

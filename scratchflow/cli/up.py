@@ -11,6 +11,7 @@ from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller, name_in_hints
 from scratchflow.cli.questions import YES, TerminalAsker
 from scratchflow.cli.remote_call import on_the_others
+from scratchflow.cli.status import problem_lines
 from scratchflow.model.ages import named, span
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.errors import UsageInvalid
@@ -18,6 +19,7 @@ from scratchflow.model.events import Emit
 from scratchflow.model.results import UpAndRunning
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
+from scratchflow.report.output import terminal_width
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -83,7 +85,9 @@ def shown(now: UpAndRunning) -> Iterator[str]:
         return
     job = f", job {now.job_id}" if now.job_id is not None else ""
     until = f", {until_words(now.end_time)}" if now.end_time else ""
-    yield f"node `{printable(now.node)}`{job}{until}" + ("" if now.changed else "; all is well")
+    yield f"node `{printable(now.node)}`{job}{until}" + (
+        "" if now.changed or now.problems else "; all is well"
+    )
     if now.workspace:
         snapshot = f", snapshot {named(now.workspace.snapshot)}" if now.workspace.snapshot else ""
         yield f"workspace `{printable(now.workspace.path)}`{snapshot}"
@@ -94,6 +98,7 @@ def shown(now: UpAndRunning) -> Iterator[str]:
         yield from editor_lines(now.editor.command, now.editor.link)
     yield from other_ways(now)
     yield from other_nodes(now.nodes, now.alias)
+    yield from problem_lines(now.problems, terminal_width())
 
 
 def autobackup_line(every_s: float, job_id: int | None) -> str:

@@ -9,7 +9,13 @@ from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.allocate import allocate_on, session_here
 from scratchflow.flows.open import opened
 from scratchflow.flows.status import seen_on
-from scratchflow.model.errors import EndedBySignal, StoreLost, error_from_agent
+from scratchflow.model.errors import (
+    EndedBySignal,
+    NoSpace,
+    StoreLost,
+    StoreUnusable,
+    error_from_agent,
+)
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import EVERY_NODE, Hold, Settle, SwitchOn
 from scratchflow.model.results import (
@@ -22,6 +28,9 @@ from scratchflow.model.results import (
     UpAndRunning,
 )
 from scratchflow.process.interrupted import Interrupted
+
+# Nothing that `up` does mends these; of others, what was seen before it may be over.
+_STAYS = frozenset({NoSpace.code, StoreUnusable.code})
 
 
 def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndRunning:
@@ -45,6 +54,7 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
             autobackup = cluster.on_login("autobackup on", switch, AutobackupSwitched)
     editor = opened(settings, settled.path, caller.environment, run=run_editor)
     node, job_id, end_time = _held(seen, allocated)
+    changed = allocated is not None or settled.action != "nothing" or autobackup.changed
     return UpAndRunning(
         job_id=job_id,
         node=node,
@@ -53,7 +63,8 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         workspace=settled,
         autobackup=autobackup,
         editor=editor,
-        changed=allocated is not None or settled.action != "nothing" or autobackup.changed,
+        changed=changed,
+        problems=[one for one in seen.problems if not changed or one.name in _STAYS],
         reused=allocated is None or allocated.reused,
         nodes=_nodes(seen, allocated),
     )

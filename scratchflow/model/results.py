@@ -796,6 +796,8 @@ class UpAndRunning(Result, frozen=True):
     dry_run: bool = False
     nodes: list[str] = []
     """All nodes of the job; `node` is the first."""
+    problems: list[Problem] = []
+    """What `status` finds wrong, and `up` did not mend."""
 
     def exit_code(self) -> int:
         """That of what failed on a further node."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from scratchflow.cli.up import autobackup_line, other_ways
+from scratchflow.cli.up import autobackup_line, other_ways, shown
 from scratchflow.cli.verbs import parse
-from scratchflow.model.results import AutobackupSwitched, EditorOpened, Settled, UpAndRunning
+from scratchflow.model.results import (
+    AutobackupSwitched,
+    EditorOpened,
+    Problem,
+    Settled,
+    UpAndRunning,
+)
 
 SHELL = "for a shell:  `scratchflow shell`, or `ssh compile_machine`"
 BRING = "bring files:  `scratchflow create --from laptop:DIR`"
@@ -46,6 +53,15 @@ def test_the_ways_that_help_are_named(seen: UpAndRunning, lines: list[str]) -> N
 
 
 def test_they_are_what_up_prints() -> None:
-    shown = list(parse(["up"]).show(now("created")))
-    assert shown[-2:] == [SHELL, BRING]
-    assert autobackup_line(1800, 7) in shown
+    lines = list(parse(["up"]).show(now("created")))
+    assert lines[-2:] == [SHELL, BRING]
+    assert autobackup_line(1800, 7) in lines
+
+
+def test_all_is_well_is_said_only_when_nothing_is_wrong() -> None:
+    well = msgspec.structs.replace(now(), changed=False)
+    assert any("all is well" in line for line in shown(well))
+    full = Problem(name="disk.no_space", detail="no space left at `/store`", fix="free some")
+    lines = list(shown(msgspec.structs.replace(well, problems=[full])))
+    assert not any("all is well" in line for line in lines)
+    assert lines[-2:] == ["✗ no space left at `/store`", "  fix: free some"]

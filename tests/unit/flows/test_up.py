@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.flows import up as module
@@ -14,7 +15,7 @@ from scratchflow.flows.up import up
 from scratchflow.model.errors import EndedBySignal, StoreLost
 from scratchflow.model.events import Log, Warned
 from scratchflow.model.requests import Hold, SwitchOn
-from scratchflow.model.results import Allocated, AutobackupSwitched, Settled, UpAndRunning
+from scratchflow.model.results import Allocated, AutobackupSwitched, Problem, Settled, UpAndRunning
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
@@ -156,3 +157,22 @@ def test_after_ctrl_c_it_says_that_the_node_stays(
     desk = Desk(tmp_path, monkeypatch, look=seen(None), settle=interrupted)
     with pytest.raises(EndedBySignal, match="`node-9` stays ours: `scratchflow up` goes on"):
         desk.up()
+
+
+FULL = Problem(name="disk.no_space", detail="no space left at `/store`", fix="free some")
+BEHIND = Problem(name="alias.behind", detail="the alias leads elsewhere", fix="`scratchflow up`")
+
+
+@pytest.mark.parametrize(
+    ("switched", "problems"), [(ON, [FULL, BEHIND]), (OFF, [FULL])], ids=["unchanged", "changed"]
+)
+def test_what_it_does_not_mend_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    switched: AutobackupSwitched,
+    problems: list[Problem],
+) -> None:
+    wrong = msgspec.structs.replace(seen(job(1)), problems=[FULL, BEHIND])
+    desk = Desk(tmp_path, monkeypatch, look=wrong, autobackup_on=switched)
+    desk.alias_at("node-1")
+    assert desk.up().problems == problems

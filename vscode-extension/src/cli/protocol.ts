@@ -1031,6 +1031,7 @@ export interface UpAndRunning {
   set_up_first?: string;
   dry_run?: boolean;
   nodes?: Array<string>;
+  problems?: Array<Problem>;
 }
 
 /** `--version`. */
