@@ -491,6 +491,60 @@ class AllocationMissing(ScratchflowError):
     hint = "`scratchflow up` takes a node and brings the workspace there"
 
 
+class JobRefused(ScratchflowError):
+    """Slurm did not take the job."""
+
+    code = "job.refused"
+    exit_code = 22
+    message = "Slurm refused the job: {reason}"
+    hint = "change what is asked for with `--time`, `--mem`, `--partition` …; `scratchflow nodes` shows what there is"
+
+
+class JobInDoubt(ScratchflowError):
+    """Slurm did not answer `sbatch`, so the job may be in the queue or not."""
+
+    code = "job.in_doubt"
+    exit_code = 20
+    message = "whether Slurm has job `{job}` is not known: {reason}"
+    hint = "`scratchflow jobs` finds out; submit again only when it says `NOT_SUBMITTED`, or there may be two"
+
+
+class JobMissing(ScratchflowError):
+    """No record has this number or id."""
+
+    code = "job.missing"
+    exit_code = 30
+    message = "there is no job `{wanted}` in this workspace's store{detail}"
+    hint = "`scratchflow jobs` lists them; `-p NAME` looks in another profile"
+
+
+class JobNotReady(ScratchflowError):
+    """The job cannot be done what was asked with, as it is now."""
+
+    code = "job.not_ready"
+    exit_code = 2
+    message = "{problem}"
+    hint = "{next_step}"
+
+
+class JobNotStarted(ScratchflowError):
+    """The job ran on its node, but not the command: something before it failed."""
+
+    code = "job.not_started"
+    exit_code = 24
+    message = "the command of job `{job}` was not run: {reason}"
+    hint = "`scratchflow jobs show {job}` tells what was asked for; `scratchflow jobs rerun {job}` tries again"
+
+
+class SnapshotOfJob(ScratchflowError):
+    """A snapshot that the record of a job needs was to be removed."""
+
+    code = "snapshot.of_job"
+    exit_code = 2
+    message = "snapshot `{snapshot}` is the code of job `{job}`; nothing was removed"
+    hint = "`scratchflow jobs show {job}` shows it; it goes when `backup.keep_jobs` has passed"
+
+
 class RunCut(ScratchflowError):
     """The connection was lost while the command of `run` was running."""
 

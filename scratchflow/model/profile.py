@@ -96,6 +96,7 @@ class BackupOptions(Section, frozen=True):
     keep_weekly: Count = 4
     keep_named: Span = Span(None)
     keep_unmerged: Span = Span(30 * 86400)
+    keep_jobs: Span = Span(90 * 86400)
 
     def __post_init__(self) -> None:
         if self.every.seconds < 1:

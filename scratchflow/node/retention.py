@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import msgspec
 
-from scratchflow.model.errors import LastSnapshot, NoRoomToPrune, NoSpace
+from scratchflow.model.errors import LastSnapshot, NoRoomToPrune, NoSpace, SnapshotOfJob
 from scratchflow.model.requests import Mark as MarkRequest
 from scratchflow.model.requests import Prune
 from scratchflow.model.results import SnapshotsMarked, SnapshotsPruned
@@ -20,6 +20,7 @@ from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.reserve import ensure_reserve, free_reserve
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
+from scratchflow.store.jobs.needed import needed_by_jobs
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.names import Asker, find_snapshot
 from scratchflow.store.retention.marks import Mark, keep, read_marks, unkeep
@@ -103,7 +104,7 @@ def _plan(context: NodeContext, place: StoreDirectory, request: Prune, who: Aske
 
 
 def _removable(place: StoreDirectory, wanted: Sequence[str], who: Asker) -> list[str]:
-    """The ids that are meant; LastSnapshot when none that can be restored would be left."""
+    """The ids that are meant; LastSnapshot when none that can be restored would be left, SnapshotOfJob when a job needs one."""
     catalogue = read_catalogue(place)
     unwanted = _ids(catalogue, wanted, who)
     every = [one.id for one in catalogue.snapshots]
@@ -111,6 +112,10 @@ def _removable(place: StoreDirectory, wanted: Sequence[str], who: Asker) -> list
     whole = [one for one in every if one not in damaged]
     if set(whole or every) <= set(unwanted):
         raise LastSnapshot(snapshot=(whole or every)[-1])
+    jobs = needed_by_jobs(place)
+    for one in unwanted:
+        if one in jobs:
+            raise SnapshotOfJob(snapshot=one, job=jobs[one][0])
     return unwanted
 
 

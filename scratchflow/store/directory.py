@@ -23,6 +23,7 @@ LOCK_NAME = "lock.d"
 NODES_NAME = "nodes"
 HEARTBEATS_NAME = "heartbeats"
 KEPT_NAME = "kept"
+JOBS_NAME = "jobs"
 LINEAGE_NAME = "lineage.json"
 STORE_NAME = "store.json"
 READERS_NAME = "readers"
@@ -36,6 +37,7 @@ _OWN_NAMES = {
     NODES_NAME,
     HEARTBEATS_NAME,
     KEPT_NAME,
+    JOBS_NAME,
     LINEAGE_NAME,
     STORE_NAME,
     READERS_NAME,

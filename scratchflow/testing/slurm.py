@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import msgspec
 
+from scratchflow.cluster.command import CommandUnanswered
 from scratchflow.process.child import Completed
 from scratchflow.process.waiting import Clock
 from scratchflow.testing.command import completed
@@ -66,6 +68,8 @@ class FakeJob(msgspec.Struct):
             "l": f"{self.minutes}:00",
             "r": self.reason,
             "j": self.name,
+            "F": str(self.job_id),
+            "K": "N/A",
         }
         return fields[letter]
 
@@ -99,6 +103,7 @@ class FakeSlurm(msgspec.Struct):
     fake_clock: FakeClock = msgspec.field(default_factory=FakeClock)
     asked: list[list[str]] = msgspec.field(default_factory=list)
     last_id: int = 0
+    sbatch: Literal["answers", "loses the answer", "loses the order"] = "answers"
 
     def __call__(self, argv: Sequence[str], timeout_s: float) -> Completed:
         """Answers as the command would, within any time limit."""
@@ -110,6 +115,7 @@ class FakeSlurm(msgspec.Struct):
             "scancel": self._scancel,
             "sacct": self._sacct,
             "srun": self._srun,
+            "sbatch": self._sbatch,
         }
         return answers[argv[0]](list(argv[1:]))
 
@@ -162,11 +168,22 @@ class FakeSlurm(msgspec.Struct):
         granted = job.state == "RUNNING"
         return number, f"salloc: {'Granted' if granted else 'Pending'} job allocation {number}\n"
 
+    def _sbatch(self, words: list[str]) -> Completed:
+        """As `sbatch --parsable` answers."""
+        if self.sbatch == "loses the order":
+            raise CommandUnanswered("`sbatch` gave no answer within 60 s")
+        said = self.submit(["sbatch", *words])
+        if not said[0]:
+            return completed(1, "", said[1].replace("salloc", "sbatch"))
+        if self.sbatch == "loses the answer":
+            raise CommandUnanswered("`sbatch` gave no answer within 60 s")
+        return completed(0, f"{said[0]}\n")
+
     def _squeue(self, options: list[str]) -> Completed:
         if not self.up:
             return completed(1, "", f"slurm_load_jobs error: {_DOWN}\n")
         given = dict(_option(word) for word in options)
-        unknown = given.keys() - {"noheader", "user", "states", "jobs", "name", "format"}
+        unknown = given.keys() - {"noheader", "user", "states", "jobs", "name", "format", "array"}
         if unknown:
             raise AssertionError(f"this fake knows no `squeue` with {unknown}")
         if "jobs" in given and int(given["jobs"]) not in self.jobs:

@@ -31,7 +31,7 @@ def jobs_in(text: str, user: str) -> list[Allocation]:
     jobs = [
         row
         for row in rows
-        if len(row) == len(_FIELDS) and _is_number(row[0]) and row[2].strip() == user
+        if len(row) == len(_FIELDS) and is_number(row[0]) and row[2].strip() == user
     ]
     return [_allocation(row) for row in sorted(jobs, key=lambda row: int(row[0]))]
 
@@ -43,7 +43,7 @@ def shown_job(text: str, user: str) -> Allocation | None:
         match = re.search(rf"(?:^|\s){key}=(\S*)", text)
         return match[1] if match else ""
 
-    if not _is_number(value("JobId")) or value("UserId").partition("(")[0] != user:
+    if not is_number(value("JobId")) or value("UserId").partition("(")[0] != user:
         return None
     keys = ("JobId", "JobState", "Partition", "NodeList", "StartTime", "EndTime", "TimeLimit")
     number, state, partition, nodes, start, end, limit = (value(key) for key in keys)
@@ -74,24 +74,25 @@ def _allocation(row: list[str]) -> Allocation:
         reason_text=CAUSE_TEXTS[cause] if cause else explain(word).text if waits else "",
         nodes=() if waits or nodes.strip() in _NO_NODES else (nodes.strip(),),
         partition=partition.strip(),
-        start_time=None if waits else _epoch(start),
-        end_time=None if waits or unlimited else _epoch(end),
-        start_estimate=_epoch(start) if waits else None,
+        start_time=None if waits else slurm_epoch(start),
+        end_time=None if waits or unlimited else slurm_epoch(end),
+        start_estimate=slurm_epoch(start) if waits else None,
     )
 
 
-def _epoch(text: str) -> int | None:
+def slurm_epoch(text: str) -> int | None:
     """Seconds since 1970; None for `N/A`, `Unknown`, `NONE` and whatever else is no time.
 
     A Slurm that does not know SLURM_TIME_FORMAT prints local time, and we run on the same host.
     """
     stripped = text.strip()
-    if _is_number(stripped):
+    if is_number(stripped):
         return int(stripped) or None
     if _ISO_TIME.fullmatch(stripped):
         return int(time.mktime(time.strptime(stripped, "%Y-%m-%dT%H:%M:%S")))
     return None
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether it is a plain number, as Slurm prints them."""
     return text.isascii() and text.isdigit()

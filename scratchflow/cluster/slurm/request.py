@@ -45,11 +45,12 @@ def salloc_argv(
     # `extra` is the user's and goes through as it is. The name stands on both sides of it: after
     # it, so that it wins; before it, so that it holds even when `extra` ends the options.
     held = ["--no-shell"] if detached else []
-    options_argv = [*_options(options, node), *options.extra]
+    options_argv = [*resource_options(options, node), *options.extra]
     return ["salloc", named, *held, *options_argv, named, *([] if detached else command)]
 
 
-def _options(options: SlurmOptions, node: str) -> list[str]:
+def resource_options(options: SlurmOptions, node: str = "") -> list[str]:
+    """The request as options of `salloc` and `sbatch`, without `extra`."""
     values = {
         "partition": options.partition,
         "account": options.account,

@@ -16,6 +16,7 @@ from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
+from scratchflow.store.jobs.needed import needed_by_jobs
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.retention.lineage import read_noted, write_noted
 from scratchflow.store.retention.marks import read_marks, unkeep
@@ -54,6 +55,7 @@ def read_decided(
         marks=read_marks(place),
         damaged=known_damaged(place, snapshots),
         noted=read_noted(place),
+        jobs=needed_by_jobs(place),
         now=now or datetime.now(timezone.utc),
     )
 

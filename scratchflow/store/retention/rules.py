@@ -10,8 +10,8 @@ Invariants, each with a test:
   archive behind: it is no longer listed, and the archive lives until the last snapshot that
   needs it goes. So an archive without a manifest is garbage only if no manifest needs it;
 - while any manifest cannot be read, nothing goes: what it needs is unknown;
-- what a person named or marked, what scratchflow saved before it replaced something, and the tip of
-  a fork stay as long as the settings say, and take no place from the others;
+- what a person named or marked, what the record of a job needs, what scratchflow saved before it replaced
+  something, and the tip of a fork stay as long as the settings say, and take no place from the others;
 - of every line of history that stays, its newest full snapshot stays: `lz4` and `tar` alone read it.
 
 Ages are measured at the newest snapshot but one, or by the clock if that is earlier. So one backup
@@ -46,7 +46,7 @@ KEPT_VERIFIED = 3
 # Taken by scratchflow on the way: these never take the place of a backup.
 PASSING = frozenset({"safety", "restored"})
 # Why a snapshot stays that the plain rules would let go.
-SPECIAL = ("kept", "before a backup that shrank", "named", "safety", "fork", "full")
+SPECIAL = ("kept", "before a backup that shrank", "job", "named", "safety", "fork", "full")
 # Of these, what holds a state that a person wants or that no other snapshot continues.
 _WANTED = frozenset(SPECIAL) - {"full"}
 _MARKED = {"asked": "kept", "shrink": "before a backup that shrank"}
@@ -67,15 +67,19 @@ class KeepRules(Protocol):
     def keep_named(self) -> Span: ...
     @property
     def keep_unmerged(self) -> Span: ...
+    @property
+    def keep_jobs(self) -> Span: ...
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """What is known beside the manifests: marks, damage, and what removed snapshots came from."""
+    """What is known beside the manifests: marks, damage, jobs, and what removed snapshots came from."""
 
     marks: Mapping[str, Mark] = {}
     # Snapshots that a verification found to be damaged.
     damaged: Collection[str] = ()
     noted: Mapping[str, str] = {}
+    # Snapshots that records of jobs need, each with the last such job and when it was submitted.
+    jobs: Mapping[str, tuple[str, datetime]] = {}
     now: datetime = datetime.max.replace(tzinfo=timezone.utc)
 
 
@@ -184,6 +188,8 @@ def _keep_special(
     for one in newest_first:
         if mark := decided.marks.get(one.id):
             reasons[one.id].append(_MARKED[mark.why])
+        if one.id in decided.jobs and _is_younger(now - decided.jobs[one.id][1], rules.keep_jobs):
+            reasons[one.id].append("job")
         age = now - begun_at(one.id)
         if one.purpose == "asked" and one.message and _is_younger(age, rules.keep_named):
             reasons[one.id].append("named")

@@ -67,6 +67,7 @@ keep_daily = 7
 keep_weekly = 4
 keep_named = "forever"
 keep_unmerged = "30d"
+keep_jobs = "90d"
 """
 
 

@@ -10,13 +10,18 @@ import msgspec
 import pytest
 
 from scratchflow.cli.backup import _shown
+from scratchflow.model.errors import SnapshotOfJob
 from scratchflow.model.events import Log
+from scratchflow.model.job import JobRecord
+from scratchflow.model.requests import Prune
 from scratchflow.model.results import BackupTaken
-from scratchflow.model.snapshot import Manifest
+from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.history import list_snapshots
+from scratchflow.node.retention import prune_snapshots
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.jobs.records import make_job_directory
 from scratchflow.store.retention.marks import Mark, keep
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
 
@@ -101,6 +106,43 @@ def test_a_safety_snapshot_stays_for_keep_unmerged(aging: Desk, clock: Clock) ->
     assert (aging.scratch / "out/work/precious").read_text() == "in no snapshot yet"
     work_on(aging, clock, backups=8, days=3)
     assert safety not in aging.ids
+
+
+def job_from(desk: Desk, snapshot: str) -> str:
+    """The record of a job that runs from this snapshot."""
+    submitted = desk.context.now()
+    job = snapshot_id(submitted, "abcdef")
+    record = JobRecord(
+        id=job,
+        time=f"{submitted:%Y-%m-%dT%H:%M:%SZ}",
+        name="train",
+        profile="p",
+        workspace="work",
+        snapshot=snapshot,
+        command=["true"],
+    )
+    make_job_directory(desk.place, record)
+    return job
+
+
+def test_what_a_job_runs_from_stays_for_keep_jobs(tmp_path: Path, clock: Clock) -> None:
+    desk = make_desk(tmp_path, f'{KEEP_ONE}keep_jobs = "9d"\n')
+    desk.context = msgspec.structs.replace(desk.context, now=clock.now)
+    first = save(desk, "the code")
+    job_from(desk, first)
+    work_on(desk, clock, backups=6, days=1)
+    assert first in desk.ids
+    work_on(desk, clock, backups=6, days=1)
+    assert first not in desk.ids
+
+
+def test_what_a_job_runs_from_is_not_removed_by_name_either(aging: Desk) -> None:
+    first = save(aging, "the code")
+    save(aging, "more")
+    job = job_from(aging, first)
+    with pytest.raises(SnapshotOfJob, match=job):
+        prune_snapshots(aging.context, aging.notify, Prune(snapshots=(first,)))
+    assert first in aging.ids
 
 
 def test_the_tip_of_a_fork_stays_for_keep_unmerged(aging: Desk, clock: Clock) -> None:

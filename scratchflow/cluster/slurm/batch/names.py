@@ -1,0 +1,28 @@
+"""The name of a submitted job in Slurm, by which it is found again when the answer of `sbatch` was lost."""
+
+from __future__ import annotations
+
+import re
+
+from scratchflow.model.job import is_job_id
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]+", re.ASCII)
+
+
+def batch_name(name: str, job: str) -> str:
+    """`train:20261115T093000Z-3f2a9c`: the user's word first, because `squeue` shows the beginning."""
+    if not _NAME.fullmatch(name) or not is_job_id(job):
+        raise ValueError(f"not a job: {name!r}, {job!r}")
+    return f"{name}:{job}"
+
+
+def job_of_name(text: str) -> str | None:
+    """The id in such a name; None for any other job, also for the one that holds a node for us."""
+    name, _, job = text.partition(":")
+    return job if _NAME.fullmatch(name) and is_job_id(job) else None
+
+
+def fitting_name(text: str) -> str:
+    """What a job can be called after a program or a script."""
+    return _UNFIT.sub("-", text).strip("-.")[:64] or "job"

@@ -1,0 +1,122 @@
+"""A submitted job as its record in the store tells it: what was asked for, how each task went, what Slurm said."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from scratchflow.model.snapshot import is_snapshot_id
+
+RECORD_SCHEMA = 1
+
+TaskPhase = Literal["restoring", "running", "ended"]
+
+
+class GitState(msgspec.Struct, frozen=True, kw_only=True):
+    """Which commit the workspace was at; `dirty` when files that git tracks differ from it."""
+
+    commit: str
+    branch: str = ""
+    dirty: bool | None = None
+
+
+class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`job.json`, written before Slurm is asked; unknown keys are passed over. Holds no environment."""
+
+    schema: int = RECORD_SCHEMA
+    id: str
+    time: str
+    name: str
+    profile: str
+    workspace: str
+    snapshot: str
+    command: list[str]
+    # A path beneath the workspace, when the command runs a batch script of the user's.
+    script: str = ""
+    # Beneath the workspace.
+    directory: str = ""
+    # The parameters of each task; one task without any is a plain job.
+    tasks: list[dict[str, Any]] = msgspec.field(default_factory=lambda: [{}])
+    # Which of them were submitted, when not all were: a rerun of those that failed.
+    chosen: list[int] = []
+    tags: list[str] = []
+    collect: list[str] = []
+    git: GitState | None = None
+    # What was asked of Slurm: the profile's `[slurm]` with the flags, and further arguments of `sbatch`.
+    slurm: dict[str, Any] = {}
+    sbatch: list[str] = []
+    max_parallel: int = 0
+    host: str = ""
+    tool_version: str = ""
+    rerun_of: str = ""
+    # Slurm's number; None until its answer is known.
+    number: int | None = None
+    # When it was found out that Slurm never got it; empty otherwise.
+    not_submitted: str = ""
+
+    @property
+    def task_numbers(self) -> list[int]:
+        """The tasks that were submitted."""
+        return self.chosen or list(range(len(self.tasks)))
+
+    @property
+    def is_array(self) -> bool:
+        """Whether Slurm has it as an array."""
+        return len(self.tasks) > 1
+
+
+class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`tasks/<n>.json`, written by the task itself: when it starts, when it saves outputs, when it ends."""
+
+    task: int
+    job_id: int | None
+    node: str
+    phase: TaskPhase
+    start: str
+    end: str | None = None
+    restarts: int = 0
+    directory: str = ""
+    # The command's exit code, 128 and its number for a signal; None when it never ran or is not over.
+    code: int | None = None
+    # Why it was ended from outside, or did not run at all.
+    ended_by: str = ""
+    error: str = ""
+    git: GitState | None = None
+    # What the job was given, as Slurm told it: `cpus`, `memory_mb`, `gpus`.
+    got: dict[str, str] = {}
+    collected_files: int = 0
+    collected_bytes: int = 0
+    collected_time: str | None = None
+    # The first of them, and what could not be saved.
+    collected_paths: list[str] = []
+    not_collected: list[str] = []
+
+
+class SlurmTask(msgspec.Struct, frozen=True, kw_only=True):
+    """How one task ended, in Slurm's words; read from `squeue` or `sacct` when somebody looked."""
+
+    task: int
+    job_id: int
+    state: str
+    reason: str = ""
+    node: str = ""
+    start: str | None = None
+    end: str | None = None
+    code: int | None = None
+    signal: int | None = None
+    cancelled_by: str = ""
+    peak_memory_bytes: int | None = None
+    cpu_s: float | None = None
+    asked_memory: str = ""
+    # Whether accounting has said it; `squeue` alone knows less.
+    accounted: bool = False
+
+
+class SlurmRecord(msgspec.Struct, frozen=True):
+    """`slurm.json`: the tasks that Slurm said have ended, by number."""
+
+    tasks: dict[int, SlurmTask] = {}
+
+
+def is_job_id(text: str) -> bool:
+    """Whether the text is an id of a job, and so safe as a file name. They look like those of snapshots."""
+    return is_snapshot_id(text)

@@ -1,0 +1,181 @@
+"""The records of submitted jobs, `<store>/<workspace>/jobs/<job>/`; each file has one writer, so no lock is needed.
+
+`job.json` is the login host's, `tasks/<n>.json` the task's own, `slurm.json` whoever looks: two that look write the same.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from scratchflow.disk.durable import replace_file
+from scratchflow.model.job import JobRecord, SlurmRecord, TaskRecord, is_job_id
+from scratchflow.store.directory import (
+    FILE_MODE,
+    JOBS_NAME,
+    StoreDirectory,
+    make_private_directory,
+)
+from scratchflow.store.failures import store_errors
+
+_RECORD = "job.json"
+_SLURM = "slurm.json"
+_TASKS = "tasks"
+_LOGS = "logs"
+_OUTPUTS = "outputs"
+_LIMIT_BYTES = 64 << 20
+
+R = TypeVar("R")
+
+
+class JobDirectory(msgspec.Struct, frozen=True):
+    """The directory of one job, and the names inside it. Touches no disk."""
+
+    path: Path
+
+    @property
+    def record(self) -> Path:
+        """`job.json`."""
+        return self.path / _RECORD
+
+    @property
+    def slurm(self) -> Path:
+        """`slurm.json`."""
+        return self.path / _SLURM
+
+    @property
+    def script(self) -> Path:
+        """What `sbatch` gets."""
+        return self.path / "script.sh"
+
+    @property
+    def request(self) -> Path:
+        """What the agent in the job is asked; it holds the profile, and is removed when the job is over."""
+        return self.path / "request.json"
+
+    @property
+    def logs(self) -> Path:
+        """The directory of what the tasks print."""
+        return self.path / _LOGS
+
+    @property
+    def agent_log(self) -> Path:
+        """What the agents of all tasks said."""
+        return self.logs / "agent.jsonl"
+
+    def task(self, number: int) -> Path:
+        """`tasks/<n>.json`."""
+        return self.path / _TASKS / f"{number}.json"
+
+    def output(self, number: int, *, error: bool = False) -> Path:
+        """What a task printed."""
+        return self.logs / f"{number}.{'err' if error else 'out'}"
+
+    def outputs(self, number: int) -> Path:
+        """What was collected from a task."""
+        return self.path / _OUTPUTS / str(number)
+
+
+def job_directory(place: StoreDirectory, job: str) -> JobDirectory:
+    """Where the record of this job is, or will be."""
+    if not is_job_id(job):
+        raise ValueError(f"not a job: {job!r}")
+    return JobDirectory(place.directory / JOBS_NAME / job)
+
+
+def make_job_directory(place: StoreDirectory, record: JobRecord) -> JobDirectory:
+    """Makes the directory of a new job, with its record in it, durably."""
+    where = job_directory(place, record.id)
+    with store_errors(where.path):
+        make_private_directory(where.path.parent)
+        for directory in (where.path, where.logs, where.path / _TASKS, where.path / _OUTPUTS):
+            make_private_directory(directory)
+    write_job(place, record)
+    return where
+
+
+def write_job(place: StoreDirectory, record: JobRecord) -> None:
+    """Replaces the record: readers see the old one or the new one."""
+    _write(job_directory(place, record.id).record, record)
+
+
+def write_task(place: StoreDirectory, job: str, record: TaskRecord) -> None:
+    """Replaces the record of one task."""
+    _write(job_directory(place, job).task(record.task), record)
+
+
+def write_slurm(place: StoreDirectory, job: str, record: SlurmRecord) -> None:
+    """Replaces what Slurm said."""
+    _write(job_directory(place, job).slurm, record)
+
+
+def read_job(place: StoreDirectory, job: str) -> JobRecord | None:
+    """The record; None when there is none that can be read."""
+    found = _read(job_directory(place, job).record, JobRecord)
+    return found if found is not None and found.id == job else None
+
+
+def read_task(place: StoreDirectory, job: str, number: int) -> TaskRecord | None:
+    """What the task last wrote; None before it started."""
+    return _read(job_directory(place, job).task(number), TaskRecord)
+
+
+def read_tasks(place: StoreDirectory, job: str) -> dict[int, TaskRecord]:
+    """The records of all tasks that have started, by number."""
+    directory = job_directory(place, job).path / _TASKS
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return {}
+    found = (_read(directory / name, TaskRecord) for name in names if name.endswith(".json"))
+    return {record.task: record for record in found if record is not None}
+
+
+def read_slurm(place: StoreDirectory, job: str) -> SlurmRecord:
+    """What Slurm said of the tasks that ended, as far as somebody has looked."""
+    return _read(job_directory(place, job).slurm, SlurmRecord) or SlurmRecord()
+
+
+def job_ids(place: StoreDirectory) -> list[str]:
+    """The ids of all jobs that have a directory, oldest first."""
+    directory = place.directory / JOBS_NAME
+    with store_errors(directory):
+        try:
+            names = os.listdir(directory)
+        except FileNotFoundError:
+            return []
+    return sorted(name for name in names if is_job_id(name))
+
+
+def read_jobs(place: StoreDirectory) -> list[JobRecord]:
+    """Every record that can be read, oldest first."""
+    found = (read_job(place, job) for job in job_ids(place))
+    return [record for record in found if record is not None]
+
+
+def forget_request(place: StoreDirectory, job: str) -> None:
+    """Removes what the agent in the job was asked: nobody needs it after the job's end."""
+    with suppress(OSError):
+        job_directory(place, job).request.unlink()
+
+
+def _write(file: Path, record: msgspec.Struct) -> None:
+    with store_errors(file.parent):
+        content = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+        replace_file(file, content, mode=FILE_MODE)
+
+
+def _read(file: Path, kind: type[R]) -> R | None:
+    try:
+        with open(file, "rb", opener=_open) as opened:
+            return msgspec.json.decode(opened.read(_LIMIT_BYTES), type=kind)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -1,0 +1,36 @@
+"""Which snapshots records need, and that nothing is removed while one of them cannot be read."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import msgspec
+import pytest
+
+from scratchflow.model.errors import StoreUnusable
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.jobs.needed import needed_by_jobs
+from scratchflow.store.jobs.records import job_directory, make_job_directory
+from scratchflow.testing.store import make_id
+from tests.unit.store.jobs.test_records import place as place  # noqa: PLC0414 - a fixture
+from tests.unit.store.jobs.test_records import record
+
+
+def test_the_newest_job_of_a_snapshot_counts(place: StoreDirectory) -> None:
+    snapshot = make_id(99)
+    make_job_directory(place, record(make_id(1), snapshot))
+    later = msgspec.structs.replace(record(make_id(2), snapshot), time="2026-12-01T00:00:00Z")
+    make_job_directory(place, later)
+    submitted = datetime(2026, 12, 1, tzinfo=timezone.utc)
+    assert needed_by_jobs(place) == {snapshot: (later.id, submitted)}
+
+
+def test_an_unreadable_record_is_an_error_and_one_that_was_never_written_is_not(
+    place: StoreDirectory,
+) -> None:
+    where = make_job_directory(place, record(make_id()))
+    where.record.write_text("{")
+    with pytest.raises(StoreUnusable):
+        needed_by_jobs(place)
+    job_directory(place, where.path.name).record.unlink()
+    assert needed_by_jobs(place) == {}

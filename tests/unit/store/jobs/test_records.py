@@ -1,0 +1,86 @@
+"""Records of jobs: written whole, private, and robust to read."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.model.job import JobRecord, SlurmRecord, SlurmTask, TaskRecord
+from scratchflow.store.directory import StoreDirectory, open_place
+from scratchflow.store.jobs.records import (
+    job_directory,
+    make_job_directory,
+    read_job,
+    read_jobs,
+    read_slurm,
+    read_task,
+    read_tasks,
+    write_job,
+    write_slurm,
+    write_task,
+)
+from scratchflow.testing.store import make_id
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> StoreDirectory:
+    return open_place(tmp_path / "store", "work")
+
+
+def record(job: str, snapshot: str = "") -> JobRecord:
+    return JobRecord(
+        id=job,
+        time="2026-11-15T09:30:00Z",
+        name="train",
+        profile="aws",
+        workspace="work",
+        snapshot=snapshot or make_id(),
+        command=["python", "train.py"],
+    )
+
+
+def test_what_was_written_is_read_and_replaced_whole(place: StoreDirectory) -> None:
+    first, second = record(make_id(1)), record(make_id(2))
+    make_job_directory(place, second)
+    make_job_directory(place, first)
+    assert read_jobs(place) == [first, second]
+    numbered = msgspec.structs.replace(first, number=7)
+    write_job(place, numbered)
+    assert read_job(place, first.id) == numbered
+
+
+def test_everything_is_private(place: StoreDirectory) -> None:
+    where = make_job_directory(place, record(make_id()))
+    assert stat.S_IMODE(where.path.stat().st_mode) == 0o700
+    assert stat.S_IMODE(where.record.stat().st_mode) == 0o600
+
+
+def test_tasks_and_slurm_have_files_of_their_own(place: StoreDirectory) -> None:
+    job = make_id()
+    make_job_directory(place, record(job))
+    assert (read_task(place, job, 0), read_tasks(place, job)) == (None, {})
+    assert read_slurm(place, job) == SlurmRecord()
+    task = TaskRecord(task=3, job_id=9, node="n1", phase="running", start="2026-11-15T09:30:00Z")
+    write_task(place, job, task)
+    said = SlurmRecord({3: SlurmTask(task=3, job_id=9, state="TIMEOUT")})
+    write_slurm(place, job, said)
+    assert read_tasks(place, job) == {3: task}
+    assert read_slurm(place, job) == said
+
+
+def test_what_cannot_be_read_is_no_record(place: StoreDirectory) -> None:
+    job = make_id()
+    where = make_job_directory(place, record(job))
+    where.record.write_text("{")
+    assert read_jobs(place) == []
+    where.record.unlink()
+    where.record.symlink_to("/etc/passwd")
+    assert read_job(place, job) is None
+
+
+def test_a_name_that_is_no_id_never_becomes_a_path(place: StoreDirectory) -> None:
+    with pytest.raises(ValueError, match="not a job"):
+        job_directory(place, "../nodes")
