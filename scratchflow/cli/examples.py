@@ -119,6 +119,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("shell", "Ctrl-D leaves it"),
         ("shell --up", "take a node first if there is none"),
     ),
+    "submit": (
+        ("submit -- python train.py", "with the profile's resources"),
+        ("submit --time 2h --gpus 1 -- python train.py", "with others"),
+        ("submit --collect 'runs/*.pt' train.sh", "a batch script"),
+    ),
     "attach": (
         ("attach", "Ctrl-b d leaves it"),
         ("attach --json", "print the command instead"),
@@ -226,6 +231,7 @@ OTHER_WORDS = {
     "export": "snapshots export",
     "import": "snapshots import",
     "salloc": "allocate",
+    "sbatch": "submit",
     "alloc": "allocate",
     "sinfo": "nodes",
     "squeue": "status",

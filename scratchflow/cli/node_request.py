@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -159,12 +159,9 @@ def node_request(context: typer.Context) -> NodeRequest:
     """What was asked for, every value checked. From here on `asked` has the resources in it."""
     kept: dict[str, Any] = context.find_root().ensure_object(dict)
     given = kept["node request"]
-    values = {
-        flag: _checked(flag, given[flag], context) for flag in KEYS if given[flag] is not None
-    }
     if given["last"]:
         kept["slurm"] = _last(context)
-    kept["flags"] = [f"{KEYS[flag]}={value}" for flag, value in values.items()]
+    values = resource_flags(context, given)
     as_typed = {KEYS[flag]: f"--{flag} {printable(given[flag])}" for flag in values}
     return NodeRequest(
         node=given["node"],
@@ -174,6 +171,16 @@ def node_request(context: typer.Context) -> NodeRequest:
         flags=tuple(as_typed.values()),
         typed={**_set_by_hand(kept.get("overrides", ())), **as_typed},
     )
+
+
+def resource_flags(context: typer.Context, given: Mapping[str, Any]) -> dict[str, str]:
+    """The resource flags that were given, checked. From here on `asked` has them in it."""
+    values = {
+        flag: _checked(flag, given[flag], context) for flag in KEYS if given[flag] is not None
+    }
+    kept: dict[str, Any] = context.find_root().ensure_object(dict)
+    kept["flags"] = [f"{KEYS[flag]}={value}" for flag, value in values.items()]
+    return values
 
 
 def _set_by_hand(overrides: Iterable[str]) -> dict[str, str]:

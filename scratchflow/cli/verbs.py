@@ -39,6 +39,7 @@ VERBS = {
     "status": Verb("Daily", "scratchflow.cli.status", "Show what is true now, and what to do next"),
     "run": Verb("Daily", "scratchflow.cli.run", "Run a command on the node, in the workspace"),
     "shell": Verb("Daily", "scratchflow.cli.shell", "Open a shell on the node, in this terminal"),
+    "submit": Verb("Daily", "scratchflow.cli.submit", "Run a job elsewhere, from what you see now"),
     "attach": Verb(
         "Daily", "scratchflow.cli.attach", "Open a shell on the node, in our tmux session"
     ),

@@ -65,6 +65,8 @@ ON_NODE = {
     "run place": OnNode(
         requests.Nothing, "scratchflow.node.run_place:run_place", compares_store=False
     ),
+    "freeze": OnNode(requests.DryRun, "scratchflow.node.job.freeze:freeze", compares_store=False),
+    "job run": OnNode(requests.RunJob, "scratchflow.node.job.run:run_job"),
     "settle": OnNode(requests.Settle, "scratchflow.node.settle:settle"),
     "autobackup run": OnNode(
         requests.Autobackup, "scratchflow.node.autobackup.loop:run_autobackup"
@@ -117,6 +119,7 @@ ON_LOGIN = {
     "session": OnLogin(requests.Session, "scratchflow.login.session:ready_session"),
     "run carrier": OnLogin(requests.Nothing, "scratchflow.login.run:carrier"),
     "run detached": OnLogin(requests.RunDetached, "scratchflow.login.run:run_detached"),
+    "submit": OnLogin(requests.Submit, "scratchflow.login.jobs.submit:submit"),
     "jobs open": OnLogin(requests.OpenJobs, "scratchflow.login.status.jobs:open_jobs"),
     "autobackup on": OnLogin(requests.SwitchOn, "scratchflow.login.autobackup:switch_on"),
     "autobackup off": OnLogin(requests.DryRun, "scratchflow.login.autobackup:switch_off"),

@@ -4,10 +4,11 @@ The command line fills these in too, so a verb means the same wherever it is typ
 the machine that does it.
 """
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from scratchflow.model.job import GitState
 from scratchflow.model.snapshot import Purpose
 
 
@@ -297,3 +298,30 @@ class Autobackup(Arguments, frozen=True, kw_only=True):
     token: str
     job_name: str = ""
     end_time: float | None = None
+
+
+class Submit(DryRun, frozen=True):
+    """`submit`: a command, or a batch script in the workspace with its arguments, as a job of its own."""
+
+    command: tuple[str, ...] = ()
+    # A path beneath the workspace; `command` is then its arguments.
+    script: str = ""
+    directory: str = ""
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    collect: tuple[str, ...] = ()
+    sbatch: tuple[str, ...] = ()
+    # The parameters of each task of an array; none for a plain job.
+    tasks: tuple[dict[str, Any], ...] = ()
+    max_parallel: int = 0
+    # Empty: the newest one.
+    snapshot: str = ""
+    git: GitState | None = None
+
+
+class RunJob(Arguments, frozen=True, kw_only=True):
+    """`job run`: what a submitted job does on its node."""
+
+    job: str
+    # Whether this Slurm's steps can run beside each other.
+    overlap: bool = True

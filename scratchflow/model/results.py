@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from scratchflow.model.allocation import AllocationState, Node
+from scratchflow.model.job import GitState
 from scratchflow.model.snapshot import Manifest, SnapshotKind
 
 
@@ -921,6 +922,46 @@ class RunEnded(Result, frozen=True, kw_only=True):
         return self.code
 
 
+class Frozen(Result, frozen=True):
+    """`freeze`: the snapshot that holds the workspace as it is now, and its git commit."""
+
+    snapshot: str | None
+    changed_files: int
+    changed_bytes: int
+    duration_s: float
+    git: GitState | None = None
+
+
+class Submitted(Result, frozen=True):
+    """`submit`: the job that Slurm has now, or with `--dry-run` what would be asked."""
+
+    job: str
+    number: int | None
+    name: str
+    tasks: int
+    snapshot: str
+    # The workspace as it was just now; otherwise the newest snapshot, because no node is held.
+    is_current: bool = False
+    directory: str = ""
+    """Where the record, the logs and what is collected are."""
+    command: list[str] = []
+    """The `sbatch` that asks."""
+    dry_run: bool = False
+
+
+class JobRan(Result, frozen=True):
+    """`job run`: how the command of a submitted job ended."""
+
+    job: str
+    task: int
+    code: int
+    collected_files: int
+
+    def exit_code(self) -> int:
+        """The command's own: Slurm makes the job's state of it."""
+        return self.code
+
+
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that was looked at; `fix` is the one line that mends it."""
 
@@ -1058,6 +1099,9 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "copy": CopyState,
     "run place": RunPlace,
     "run detached": RunWindow,
+    "submit": Submitted,
+    "freeze": Frozen,
+    "job run": JobRan,
     "up": UpAndRunning,
     "hop": Hopped,
     "open": EditorOpened,

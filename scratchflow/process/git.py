@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import unquote
 
-from scratchflow.process.child import end_child, run_child, start_child
+from scratchflow.model.job import GitState
+from scratchflow.process.child import ChildTimedOut, end_child, run_child, start_child
 
 LIST_S = 300.0
+STATE_S = 60.0
 # Nobody is there to type a password or to agree to a host key.
 _UNATTENDED = {
     "GIT_TERMINAL_PROMPT": "0",
@@ -84,6 +86,31 @@ def _apart(url: str) -> tuple[str, list[str], dict[str, str]]:
     if any(sign in value for value in secret.values() for sign in "\n\r\0"):
         raise GitFailed("there is a line break in the name or password of the URL")
     return scheme + rest, ["-c", f"credential.helper={_HELPER}"], secret
+
+
+def state_of(directory: Path, environment: Mapping[str, str]) -> GitState | None:
+    """The commit, the branch and whether tracked files differ from it; None where git knows no commit."""
+    environment = {**_without_repository(environment), **_UNATTENDED, "GIT_OPTIONAL_LOCKS": "0"}
+
+    def ask(*words: str) -> str | None:
+        argv = [_git(environment), "-C", str(directory), *words]
+        try:
+            raw = [os.fsencode(word) for word in argv]
+            done = run_child(raw, timeout_s=STATE_S, environment=environment)
+        except (OSError, ChildTimedOut):
+            return None
+        return done.text.strip() if done.returncode == 0 else None
+
+    try:
+        commit = ask("rev-parse", "--verify", "HEAD")
+        if not commit:
+            return None
+        branch = ask("symbolic-ref", "--quiet", "--short", "HEAD") or ""
+        changes = ask("status", "--porcelain", "--untracked-files=no")
+    except GitMissing:
+        return None
+    dirty = None if changes is None else bool(changes)
+    return GitState(commit=commit, branch=branch, dirty=dirty)
 
 
 def _run(arguments: list[str], environment: Mapping[str, str], on_step: OnStep) -> None:

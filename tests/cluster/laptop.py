@@ -20,7 +20,7 @@ class Laptop:
     """Runs the real program there, as a user types it."""
 
     def __init__(self, home: Path, cluster: Minicluster) -> None:
-        self.home = home
+        self.home, self.cluster = home, cluster
         self.ssh_config = home / ".ssh" / "config"
         self.ssh_config.parent.mkdir(mode=0o700)
         self.ssh_config.write_bytes(cluster.ssh_config.read_bytes())

@@ -8,6 +8,7 @@ export const VERBS = [
   "status",
   "run",
   "shell",
+  "submit",
   "attach",
   "open",
   "hop",
@@ -63,6 +64,9 @@ export interface Results {
   "copy": CopyState;
   "run place": RunPlace;
   "run detached": RunWindow;
+  "submit": Submitted;
+  "freeze": Frozen;
+  "job run": JobRan;
   "up": UpAndRunning;
   "hop": Hopped;
   "open": EditorOpened;
@@ -391,6 +395,22 @@ export interface Failure {
   exit_code: number;
 }
 
+/** `freeze`: the snapshot that holds the workspace as it is now, and its git commit. */
+export interface Frozen {
+  snapshot: string | null;
+  changed_files: number;
+  changed_bytes: number;
+  duration_s: number;
+  git?: GitState | null;
+}
+
+/** Which commit the workspace was at; `dirty` when files that git tracks differ from it. */
+export interface GitState {
+  commit: string;
+  branch?: string;
+  dirty?: boolean | null;
+}
+
 /** First line: who is speaking. */
 export interface Hello {
   v: 1;
@@ -458,6 +478,14 @@ export interface Item {
   action: string;
   path?: string | null;
   path_b64?: string | null;
+}
+
+/** `job run`: how the command of a submitted job ended. */
+export interface JobRan {
+  job: string;
+  task: number;
+  code: number;
+  collected_files: number;
 }
 
 /** `jobs open`: the allocations of a profile, oldest first, waiting ones too; two while moving. */
@@ -986,6 +1014,19 @@ export interface StatusShown {
   elsewhere?: Array<ElsewhereShown>;
   store?: string;
   copies?: Array<CopyShown>;
+}
+
+/** `submit`: the job that Slurm has now, or with `--dry-run` what would be asked. */
+export interface Submitted {
+  job: string;
+  number: number | null;
+  name: string;
+  tasks: number;
+  snapshot: string;
+  is_current?: boolean;
+  directory?: string;
+  command?: Array<string>;
+  dry_run?: boolean;
 }
 
 /** Last line when it worked. */

@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 
 MARK = "#SBATCH"
-OUTPUT_FD, ERROR_FD = 3, 4
-"""Where the job's own output and errors go; what the agent says is kept apart."""
+OUTPUT_FD, ERROR_FD = 8, 9
+"""Where the job's own output and errors go; what the agent says is kept apart. Its start uses 3 for itself."""
 
 
 def batch_script(agent: Sequence[str], request: str, log: str, options: Sequence[str] = ()) -> str:

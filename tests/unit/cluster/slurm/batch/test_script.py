@@ -28,7 +28,7 @@ def test_a_hostile_path_is_only_a_path(tmp_path: Path) -> None:
     odd = tmp_path / "it's $(touch x) `y`"
     odd.mkdir()
     (odd / "request").write_text("asked\n")
-    agent = ["sh", "-c", 'read -r line; echo "$line" >&3; echo err >&4; echo log', "sh", "$(z)"]
+    agent = ["sh", "-c", 'read -r line; echo "$line" >&8; echo err >&9; echo log', "sh", "$(z)"]
     script = tmp_path / "script"
     script.write_text(batch_script(agent, f"{odd}/request", f"{odd}/log", ["#SBATCH --mem=1"]))
     done = subprocess.run(["sh", script], capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -1,0 +1,136 @@
+"""`scratchflow submit`: the workspace as it is now, on another node, as a job of its own."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.node_request import resource_flags
+from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.model.ages import shown_id
+from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.events import Emit
+from scratchflow.model.requests import Submit
+from scratchflow.model.results import Submitted
+from scratchflow.model.text import counted, printable
+from scratchflow.model.wrap import Whole
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+_SEPARATOR = "scratchflow.separator"
+
+
+class SubmitCommand(VerbCommand):
+    """Knows whether `--` stood before the command: without it the first word is a batch script."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[_SEPARATOR] = "--" in args
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+
+TIME = typer.Option("--time", metavar="TIME", help="For how long at most, like `8h`.")
+MEM = typer.Option("--mem", metavar="SIZE", help="Memory, like `32G`.")
+GPUS = typer.Option("--gpus", metavar="N", help="How many GPUs.")
+CPUS = typer.Option("--cpus", metavar="N", help="How many CPU cores.")
+PARTITION = typer.Option("--partition", metavar="NAME", help="Slurm's partition.")
+ACCOUNT = typer.Option("--account", metavar="NAME", help="The account to charge.")
+QOS = typer.Option("--qos", metavar="NAME", help="Slurm's QOS.")
+CONSTRAINT = typer.Option("--constraint", metavar="NAME", help="What the node must have.")
+SBATCH = typer.Option(
+    "--sbatch", metavar="OPTION", help="One more option of `sbatch`, like `--licenses=x`."
+)
+
+
+@app.command(cls=SubmitCommand)
+def submit(
+    context: typer.Context,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCRIPT|-- CMD",
+            help="A batch script in the workspace, or a command after `--`.",
+        ),
+    ],
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Call the job this.")] = "",
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Mark it, to find it again.")
+    ] = None,
+    cwd: Annotated[
+        str, typer.Option("--cwd", metavar="DIR", help="Start in this directory of the workspace.")
+    ] = "",
+    collect: Annotated[
+        list[str] | None,
+        typer.Option("--collect", metavar="PATTERN", help="Save this too, besides `outputs/`."),
+    ] = None,
+    time: Annotated[str | None, TIME] = None,
+    mem: Annotated[str | None, MEM] = None,
+    gpus: Annotated[str | None, GPUS] = None,
+    cpus: Annotated[str | None, CPUS] = None,
+    partition: Annotated[str | None, PARTITION] = None,
+    account: Annotated[str | None, ACCOUNT] = None,
+    qos: Annotated[str | None, QOS] = None,
+    constraint: Annotated[str | None, CONSTRAINT] = None,
+    sbatch: Annotated[list[str] | None, SBATCH] = None,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[Submitted]:
+    """Run a command or a batch script as a job of its own, from the workspace as it is now.
+
+    A snapshot is taken first, of all files, committed or not; what you change afterwards does not reach the
+    job. On its node the job gets its own copy, and the profile's environment. New and changed files in
+    `outputs/` are saved to the store, also when the job is cancelled or reaches its time limit. `#SBATCH`
+    lines of SCRIPT count, except for its output files; flags win.
+    """
+    resources = {
+        "time": time,
+        "mem": mem,
+        "gpus": gpus,
+        "cpus": cpus,
+        "partition": partition,
+        "account": account,
+        "qos": qos,
+        "constraint": constraint,
+    }
+    resource_flags(context, resources)
+    is_script = not context.meta.get(_SEPARATOR)
+    request = Submit(
+        command=tuple(words[1:] if is_script else words),
+        script=_beneath(words[0], context) if is_script else "",
+        directory=_beneath(cwd, context) if cwd else "",
+        name=name,
+        tags=tuple(tag or ()),
+        collect=tuple(collect or ()),
+        sbatch=tuple(sbatch or ()),
+        dry_run=dry_run,
+    )
+    who = caller(context)
+
+    def flow(emit: Emit) -> Submitted:
+        from scratchflow.flows.jobs.submit import submit as submit_job
+
+        return submit_job(who, emit, request)
+
+    return Call("submit", flow, shown_submitted)
+
+
+def _beneath(path: str, context: typer.Context) -> str:
+    """A path of the workspace, as the snapshot has it."""
+    parts = [part for part in path.split("/") if part not in {"", "."}]
+    if path.startswith("/") or ".." in parts or not parts:
+        problem = (
+            f"`{printable(path)}` has to be a path beneath the workspace, like `scripts/train.sh`"
+        )
+        raise UsageInvalid(problem=problem, command=context.command_path)
+    return "/".join(parts)
+
+
+def shown_submitted(done: Submitted) -> Iterator[str]:
+    """What people read after `submit`."""
+    if done.dry_run:
+        yield Whole(printable(f"would run: {' '.join(done.command)}"))
+        return
+    from_what = "the workspace as it is now" if done.is_current else "the newest snapshot"
+    tasks = f" with {counted(done.tasks, 'task')}" if done.tasks > 1 else ""
+    yield f"job {done.number} (`{done.name}`){tasks} is submitted, from {from_what}: {shown_id(done.snapshot)}"
+    yield Whole(printable(f"its record, output and results: {done.directory}"))

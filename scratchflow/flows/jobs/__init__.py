@@ -1,0 +1,1 @@
+"""Submitted jobs as the user types them: submit, list, rerun, read, cancel."""

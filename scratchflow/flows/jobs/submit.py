@@ -1,0 +1,35 @@
+"""`submit`: freeze the workspace, then hand the job to the login host."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
+from scratchflow.model.errors import AllocationMissing, SchedulerMissing, WorkspaceMissing
+from scratchflow.model.events import Emit, Log
+from scratchflow.model.requests import DryRun, Submit
+from scratchflow.model.results import Frozen, Submitted
+
+
+def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
+    """Submits the job from the workspace as it is now; without a node from the newest snapshot, which is told."""
+    settings = caller.settings()
+    if settings.profile.scheduler != "slurm":
+        raise SchedulerMissing(profile=settings.name)
+    with cluster_of(settings, caller, emit) as cluster:
+        frozen = _frozen(cluster, asked)
+        if frozen is not None:
+            asked = msgspec.structs.replace(asked, snapshot=frozen.snapshot or "", git=frozen.git)
+        done = cluster.on_login("submit", asked, Submitted)
+    return msgspec.structs.replace(done, is_current=frozen is not None)
+
+
+def _frozen(cluster: Cluster, asked: Submit) -> Frozen | None:
+    if asked.snapshot:
+        return None
+    try:
+        return cluster.at_workspace("freeze", DryRun(dry_run=asked.dry_run), Frozen)
+    except (AllocationMissing, WorkspaceMissing):
+        message = "no workspace is on a node now: the job runs from the newest snapshot"
+        cluster.emit(Log(level="info", message=message))
+        return None

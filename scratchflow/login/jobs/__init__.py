@@ -1,0 +1,1 @@
+"""Submitted jobs, on the login host: submitted, looked at, read, cancelled."""

@@ -1,0 +1,241 @@
+"""`submit`, on the login host: the record first, then `sbatch`, once, then Slurm's number into the record.
+
+Killed anywhere in between, there is a record without a number; `jobs` finds the job by its name.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+
+from scratchflow import __version__
+from scratchflow.agent.delivery.install import agent_command
+from scratchflow.agent.request import asking, encode
+from scratchflow.cluster.command import local_run
+from scratchflow.cluster.job_variables import without_outer_job
+from scratchflow.cluster.signals import held_back
+from scratchflow.cluster.slurm.batch.names import fitting_name
+from scratchflow.cluster.slurm.batch.sbatch import Batch, submit_batch
+from scratchflow.cluster.slurm.batch.script import (
+    batch_script,
+    interpreter,
+    job_name_in,
+    sbatch_lines,
+)
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.disk.durable import is_there, replace_file
+from scratchflow.disk.trees import remove_tree
+from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.snapshot_file import read_in_snapshot
+from scratchflow.model.errors import (
+    JobRefused,
+    SchedulerMissing,
+    SlurmMissing,
+    SnapshotMissing,
+    UsageInvalid,
+)
+from scratchflow.model.job import JobRecord
+from scratchflow.model.profile import SlurmOptions, to_plain
+from scratchflow.model.requests import RunJob, StoreSeen, Submit
+from scratchflow.model.results import Submitted
+from scratchflow.model.snapshot import Manifest, snapshot_id
+from scratchflow.model.times import iso_time
+from scratchflow.node.job.collect import is_pattern
+from scratchflow.node.same_store import store_seen_here
+from scratchflow.reach.login import install_for
+from scratchflow.reach.node import steps_overlap
+from scratchflow.ssh.transport.local import LocalTransport
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import FILE_MODE, StoreDirectory, find_place
+from scratchflow.store.failures import store_errors
+from scratchflow.store.jobs.records import (
+    JobDirectory,
+    job_directory,
+    make_job_directory,
+    write_job,
+)
+from scratchflow.workspace.workspace import expand
+
+_COMMAND = "scratchflow submit"
+
+
+def submit(login: LoginHost, asked: Submit) -> Submitted:
+    """Submits the job; JobRefused, with no record left, when Slurm does not take it."""
+    _require_possible(login, asked)
+    place = find_place(_store(login), login.profile.workspace)
+    manifest = _snapshot(place, asked.snapshot)
+    lines, command = _command(place, manifest, asked)
+    record = _record(login, asked, manifest, command, job_name_in(lines))
+    return submit_record(login, place, record, lines, dry_run=asked.dry_run)
+
+
+def submit_record(
+    login: LoginHost,
+    place: StoreDirectory,
+    record: JobRecord,
+    lines: list[str],
+    *,
+    dry_run: bool = False,
+) -> Submitted:
+    """The same for a record that is complete but for Slurm's number; `lines` are a script's own `#SBATCH`."""
+    where = job_directory(place, record.id)
+    batch = _batch(record, where)
+    done = Submitted(
+        job=record.id,
+        number=None,
+        name=record.name,
+        tasks=len(record.task_numbers),
+        snapshot=record.snapshot,
+        directory=str(where.path),
+        command=batch.argv(),
+        dry_run=dry_run,
+    )
+    if dry_run:
+        return done
+    seen = store_seen_here(_store(login), login.profile.workspace, login.home, make=True)
+    install_for(login.settings, LocalTransport(), login.emit)
+    request = _request(login, record, seen)
+    # An interruption between the order and the note of its number would leave the number to be looked up.
+    with held_back():
+        make_job_directory(place, record)
+        try:
+            _require_there(place, record.snapshot)
+            _write(where.request, request)
+            script = batch_script(agent_command(), str(where.request), str(where.agent_log), lines)
+            _write(where.script, os.fsencode(script))
+            number = submit_batch(_slurm(login), batch, login.clock)
+        except (JobRefused, SlurmMissing, SnapshotMissing):
+            remove_tree(where.path)
+            raise
+        write_job(place, msgspec.structs.replace(record, number=number))
+    return msgspec.structs.replace(done, number=number)
+
+
+def _require_possible(login: LoginHost, asked: Submit) -> None:
+    if login.profile.scheduler != "slurm":
+        raise SchedulerMissing(profile=login.settings.name)
+    problem = ""
+    if login.profile.slurm.nodes > 1:
+        problem = "a submitted job has one node, because its copy of the workspace is on that node's own disk; `--set slurm.nodes=1` asks for one"
+    for word in asked.sbatch:
+        if not word.startswith("-"):
+            problem = f"`--sbatch` takes one option with its value in one word, like `--sbatch=--licenses=x`, not `{word}`"
+    for pattern in asked.collect:
+        if not is_pattern(pattern):
+            problem = f"`--collect` takes a path or pattern beneath the workspace, not `{pattern}`"
+    if problem:
+        raise UsageInvalid(problem=problem, command=_COMMAND)
+
+
+def _snapshot(place: StoreDirectory, wanted: str) -> Manifest:
+    """The snapshot that was just taken, or else the newest one."""
+    catalogue = read_catalogue(place)
+    manifest = catalogue.by_id(wanted) if wanted else catalogue.latest
+    if manifest is None:
+        next_step = (
+            "there is nothing to run yet: `scratchflow up` takes a node and makes a workspace"
+        )
+        raise SnapshotMissing(wanted="latest", next_step=next_step)
+    catalogue.require_whole(manifest)
+    return manifest
+
+
+def _require_there(place: StoreDirectory, snapshot: str) -> None:
+    """A prune that did not see the record yet may have removed it; one that comes later sees the record."""
+    with store_errors(place.directory):
+        if not is_there(place.manifest(snapshot)):
+            raise SnapshotMissing(
+                wanted=snapshot, next_step="it was pruned just now; submit once more"
+            )
+
+
+def _command(
+    place: StoreDirectory, manifest: Manifest, asked: Submit
+) -> tuple[list[str], list[str]]:
+    """The `#SBATCH` lines of a script, and the words to run."""
+    if not asked.script:
+        return [], list(asked.command)
+    text = read_in_snapshot(place, manifest, asked.script).decode("utf-8", "surrogateescape")
+    runs = interpreter(text)
+    if not runs:
+        problem = f"`{asked.script}` has no first line like `#!/bin/bash`; `submit -- CMD` runs any command"
+        raise UsageInvalid(problem=problem, command=_COMMAND)
+    return sbatch_lines(text), [*runs, asked.script, *asked.command]
+
+
+def _record(
+    login: LoginHost, asked: Submit, manifest: Manifest, command: list[str], in_script: str
+) -> JobRecord:
+    program = Path(asked.script or (command[0] if command else "job")).name
+    return JobRecord(
+        id=new_job_id(),
+        time=iso_time(time.time()) or "",
+        name=fitting_name(asked.name or in_script or program),
+        profile=login.settings.name,
+        workspace=login.profile.workspace,
+        snapshot=manifest.id,
+        command=command,
+        script=asked.script,
+        directory=asked.directory,
+        tasks=list(asked.tasks) or [{}],
+        tags=list(asked.tags),
+        collect=list(asked.collect),
+        git=asked.git,
+        slurm=to_plain(login.profile.slurm),
+        sbatch=list(asked.sbatch),
+        max_parallel=asked.max_parallel,
+        host=login.host,
+        tool_version=__version__,
+    )
+
+
+def new_job_id() -> str:
+    """Sorts by time, is never given out twice, and is the token by which Slurm's job is found."""
+    return snapshot_id(datetime.now(timezone.utc), secrets.token_hex(3))
+
+
+def _batch(record: JobRecord, where: JobDirectory) -> Batch:
+    logs = str(where.logs).replace("%", "%%")
+    task = "%a" if record.is_array else "0"
+    return Batch(
+        job=record.id,
+        name=record.name,
+        options=msgspec.convert(record.slurm, SlurmOptions),
+        script=str(where.script),
+        output=f"{logs}/{task}.out",
+        error=f"{logs}/{task}.err",
+        tasks=tuple(record.task_numbers) if record.is_array else (),
+        max_parallel=record.max_parallel,
+        more=tuple(record.sbatch),
+    )
+
+
+def _request(login: LoginHost, record: JobRecord, seen: StoreSeen | None) -> bytes:
+    arguments = RunJob(job=record.id, overlap=steps_overlap(login.environment))
+    asked = asking(
+        "job run",
+        msgspec.to_builtins(arguments),
+        profile_name=login.settings.name,
+        profile=to_plain(login.profile),
+        hold_stdin=False,
+    )
+    return encode(msgspec.structs.replace(asked, store_seen=seen))
+
+
+def _write(file: Path, content: bytes) -> None:
+    with store_errors(file.parent):
+        replace_file(file, content, mode=FILE_MODE)
+
+
+def _slurm(login: LoginHost) -> Slurm:
+    """Slurm for `sbatch`: the job inherits this environment, so none of our own settings for reading answers is in it."""
+    return msgspec.structs.replace(login.slurm, run=local_run(without_outer_job(login.environment)))
+
+
+def _store(login: LoginHost) -> Path:
+    return expand(login.profile.store, login.environment)

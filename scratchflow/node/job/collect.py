@@ -1,0 +1,131 @@
+"""Copies what a job has made into the store, file by file: each is there whole, or as it was saved before.
+
+Nothing is ever removed from what was collected. A file that is written to while it is copied is copied again next time.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
+from scratchflow.disk.private import make_private_directories
+from scratchflow.model.text import printable
+
+DEFAULT_PATTERN = "outputs"
+_NAMED = 1000
+_COPY_BYTES = 1 << 20
+
+Stamp = tuple[int, int, int, int]
+
+
+class Collected(msgspec.Struct, frozen=True):
+    """What lies in the store by now: how much, the first paths, and what could not be saved."""
+
+    files: int = 0
+    bytes: int = 0
+    paths: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+class Collector:
+    """Knows what the patterns matched before the command ran: what is unchanged since is not its work."""
+
+    def __init__(
+        self, top: Path, target: Path, patterns: Sequence[str], *, all_of_it: bool = False
+    ) -> None:
+        self._top, self._target = top, target
+        self._patterns = [*dict.fromkeys([DEFAULT_PATTERN, *patterns])]
+        self._before = {} if all_of_it else dict(self._found())
+        self._saved: dict[str, Stamp] = {}
+
+    def collect(self) -> Collected:
+        """Copies what is new or changed since the last time."""
+        failed: list[str] = []
+        for path, stamp in self._found():
+            if stamp in {self._before.get(path), self._saved.get(path)}:
+                continue
+            try:
+                self._saved[path] = _copy(self._top / path, self._target / path)
+            except OSError as error:
+                failed.append(f"{printable(path)}: {error.strerror}")
+        paths = sorted(self._saved)
+        size = sum(self._saved[path][0] for path in paths)
+        shown = tuple(printable(path) for path in paths[:_NAMED])
+        return Collected(len(paths), size, shown, tuple(failed[:_NAMED]))
+
+    def _found(self) -> Iterator[tuple[str, Stamp]]:
+        seen: set[str] = set()
+        for pattern in self._patterns:
+            for match in sorted(self._top.glob(pattern.strip("/"))):
+                for path in _files(match):
+                    name = os.path.relpath(path, self._top)
+                    try:
+                        found = os.lstat(path)
+                    except OSError:  # gone meanwhile
+                        continue
+                    if name not in seen and stat.S_IFMT(found.st_mode) in _KINDS:
+                        seen.add(name)
+                        yield name, _stamp(found)
+
+
+_KINDS = {stat.S_IFREG, stat.S_IFLNK}
+
+
+def is_pattern(text: str) -> bool:
+    """Whether it stays beneath the workspace."""
+    parts = text.strip("/").split("/")
+    return not text.startswith("/") and not {"", ".", ".."} & set(parts) and "\0" not in text
+
+
+def _files(match: Path) -> Iterator[str]:
+    if match.is_symlink() or not match.is_dir():
+        yield str(match)
+        return
+    for directory, directories, names in os.walk(match):
+        links = [name for name in directories if os.path.islink(os.path.join(directory, name))]
+        for name in sorted([*names, *links]):
+            yield os.path.join(directory, name)
+
+
+def _stamp(found: os.stat_result) -> Stamp:
+    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_mode
+
+
+def _copy(source: Path, target: Path) -> Stamp:
+    """Puts it there durably; the stamp of what was copied."""
+    make_private_directories(target.parent)
+    temp = target.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}")
+    try:
+        stamp = _copy_to(source, temp)
+        os.replace(temp, target)
+    except BaseException:
+        temp.unlink(missing_ok=True)
+        raise
+    fsync_directory(target.parent)
+    return stamp
+
+
+def _copy_to(source: Path, temp: Path) -> Stamp:
+    found = os.lstat(source)
+    if stat.S_ISLNK(found.st_mode):
+        os.symlink(os.readlink(source), temp)
+        return _stamp(found)
+    with open(source, "rb", opener=_open) as reader, open(temp, "xb") as writer:
+        before = os.fstat(reader.fileno())
+        os.fchmod(writer.fileno(), 0o600 | (before.st_mode & stat.S_IXUSR))
+        while piece := reader.read(_COPY_BYTES):
+            writer.write(piece)
+        writer.flush()
+        os.utime(writer.fileno(), ns=(before.st_atime_ns, before.st_mtime_ns))
+        os.fsync(writer.fileno())
+    # The stamp from before: if it was written to meanwhile, the next look sees another one.
+    return _stamp(before)
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -1,0 +1,37 @@
+"""Where a job has its own copy of the workspace: never the live one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from scratchflow.disk.private import make_private_directories
+from scratchflow.workspace.own_scratch import make_own_scratch
+from scratchflow.workspace.workspace import Workspace
+
+_NAMES = ("jobs", "jobs-of-scratchflow")
+_JOB_DIRECTORY = "SLURM_TMPDIR"
+
+
+def job_place(workspace: Workspace, environment: Mapping[str, str], job: str, task: int) -> Path:
+    """`$SLURM_TMPDIR` where Slurm makes one, else beneath scratch, beside the workspace."""
+    own = environment.get(_JOB_DIRECTORY, "")
+    top = Path(own) if _is_ours(own) else workspace.scratch
+    roots = {root.split("/")[0] for root in workspace.roots}
+    name = next(name for name in _NAMES if name not in roots or name == _NAMES[-1])
+    return top / name / f"{job}-{task}"
+
+
+def make_room(workspace: Workspace, target: Path) -> None:
+    """The directory above the copy, private."""
+    if target.is_relative_to(workspace.scratch):
+        make_own_scratch(workspace)
+    make_private_directories(target.parent)
+
+
+def _is_ours(directory: str) -> bool:
+    try:
+        return os.path.isabs(directory) and os.stat(directory).st_uid == os.geteuid()
+    except OSError:
+        return False

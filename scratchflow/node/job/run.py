@@ -1,0 +1,174 @@
+"""`job run`: a submitted job on its node, from the restored snapshot to the record of its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from scratchflow.cluster.slurm.batch.script import ERROR_FD, OUTPUT_FD
+from scratchflow.disk.durable import is_there
+from scratchflow.disk.trees import remove_tree
+from scratchflow.model.errors import JobMissing, JobNotStarted, ScratchflowError
+from scratchflow.model.job import JobRecord, TaskRecord
+from scratchflow.model.requests import RunJob
+from scratchflow.model.results import JobRan
+from scratchflow.model.times import iso_time
+from scratchflow.node.context import NodeContext
+from scratchflow.node.environment.environment import environment_of
+from scratchflow.node.job.collect import Collected, Collector
+from scratchflow.node.job.command import (
+    JobSignals,
+    Started,
+    job_argv,
+    job_environment,
+    run_to_end,
+)
+from scratchflow.node.job.place import job_place, make_room
+from scratchflow.node.job.venv import move_venv
+from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.restore import restore
+from scratchflow.node.restore.source import RestoreOptions
+from scratchflow.process.git import state_of
+from scratchflow.process.interrupted import Interrupted
+from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.jobs.records import job_directory, read_job, read_task, write_task
+
+_GOT = {"cpus": "SLURM_CPUS_ON_NODE", "memory_mb": "SLURM_MEM_PER_NODE", "gpus": "SLURM_GPUS"}
+
+
+def run_job(here: NodeContext, notify: Notifier, asked: RunJob) -> JobRan:
+    """Restores, runs, collects, and writes how it went. Its exit code is the command's."""
+    place = find_place(here.store, here.workspace.name)
+    record = read_job(place, asked.job)
+    if record is None:
+        raise JobMissing(wanted=asked.job, detail="")
+    return _Task(here, notify, place, record, os.environ).run(overlap=asked.overlap)
+
+
+class _Task:
+    """One task of a job, and what its record says by now."""
+
+    def __init__(
+        self,
+        here: NodeContext,
+        notify: Notifier,
+        place: StoreDirectory,
+        record: JobRecord,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._here, self._notify, self._place = here, notify, place
+        self._record, self._environment = record, environment
+        self.number = int(environment.get("SLURM_ARRAY_TASK_ID") or 0)
+        self._target = job_place(here.workspace, environment, record.id, self.number)
+        self._work = self._target / record.workspace
+        self._outputs = job_directory(place, record.id).outputs(self.number)
+        self._said = TaskRecord(
+            task=self.number,
+            job_id=here.job_id,
+            node=here.node,
+            phase="restoring",
+            start=self._now(),
+            restarts=int(environment.get("SLURM_RESTART_COUNT") or 0),
+            directory=str(self._target),
+            got={name: environment[key] for name, key in _GOT.items() if environment.get(key)},
+        )
+
+    def run(self, *, overlap: bool) -> JobRan:
+        self._save_what_was_left()
+        self._tell()
+        signals = JobSignals()
+        try:
+            self._restore()
+            collector = Collector(self._work, self._outputs, self._record.collect)
+            started = self._started(overlap=overlap)
+            self._tell(phase="running", git=self._record.git or state_of(self._work, os.environ))
+            with signals.caught():
+                every_s = self._here.profile.backup.every.seconds
+                code = run_to_end(started, signals, lambda: self._collect(collector), every_s)
+                # Whatever comes now: what was made is saved first.
+                self._collect(collector)
+                ended_by = signal.SIGTERM.name if signals.ends else ""
+                self._tell(phase="ended", code=code, ended_by=ended_by, end=self._now())
+        except (ScratchflowError, OSError) as error:
+            self._tell(phase="ended", error=str(error), end=self._now())
+            raise JobNotStarted(job=self._record.id, reason=error) from error
+        except Interrupted as ended:
+            name = signal.Signals(ended.signum).name
+            self._tell(phase="ended", ended_by=name, end=self._now())
+            raise
+        finally:
+            self._remove()
+        files = self._said.collected_files
+        return JobRan(job=self._record.id, task=self.number, code=code, collected_files=files)
+
+    def _save_what_was_left(self) -> None:
+        """A run of this task that died with its node may have left outputs that nobody has collected."""
+        if not is_there(self._target):
+            return
+        before = read_task(self._place, self._record.id, self.number)
+        left = Collector(self._work, self._outputs, self._record.collect, all_of_it=True)
+        if before is not None:
+            self._count(left.collect())
+        remove_tree(self._target)
+
+    def _restore(self) -> None:
+        if int(self._environment.get("SLURM_JOB_NUM_NODES") or 1) > 1:
+            reason = (
+                "it has several nodes, and its copy of the workspace would be on one of them only"
+            )
+            raise JobNotStarted(job=self._record.id, reason=reason)
+        make_room(self._here.workspace, self._target)
+        options = RestoreOptions(snapshot=self._record.snapshot, to=self._target)
+        restore(self._here, self._notify, options)
+        venv = self._here.profile.environment.venv
+        if venv and not venv.startswith(("/", "~", "$")):
+            move_venv(self._target / venv)
+
+    def _started(self, *, overlap: bool) -> Started:
+        workspace = msgspec.structs.replace(self._here.workspace, scratch=self._target)
+        there = msgspec.structs.replace(self._here, workspace=workspace)
+        own = job_environment(self._environment, self._record.id)
+        environment = environment_of(there, own)
+        directory = self._work / self._record.directory
+        if not directory.is_dir():
+            reason = f"there is no `{self._record.directory}` in snapshot {self._record.snapshot}"
+            raise JobNotStarted(job=self._record.id, reason=reason)
+        script = bool(self._record.script)
+        argv = job_argv(self._record.command, environment, script=script, overlap=overlap)
+        return Started(argv, directory, environment, OUTPUT_FD, ERROR_FD)
+
+    def _collect(self, collector: Collector) -> None:
+        self._count(collector.collect())
+        self._tell()
+
+    def _count(self, found: Collected) -> None:
+        self._said = msgspec.structs.replace(
+            self._said,
+            collected_files=found.files,
+            collected_bytes=found.bytes,
+            collected_paths=list(found.paths),
+            not_collected=list(found.failed),
+            collected_time=self._now(),
+        )
+
+    def _tell(self, **changes: Any) -> None:
+        self._said = msgspec.structs.replace(self._said, **changes)
+        write_task(self._place, self._record.id, self._said)
+
+    def _now(self) -> str:
+        return iso_time(self._here.now().timestamp()) or ""
+
+    def _remove(self) -> None:
+        """What is worth keeping is in the store; a file that cannot be removed is left for the next job."""
+        if self._said.not_collected:
+            return
+        with suppress(OSError):
+            remove_tree(self._target)
+        with suppress(OSError):
+            Path(self._target).parent.rmdir()

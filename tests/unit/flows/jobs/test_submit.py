@@ -1,0 +1,49 @@
+"""`submit` runs from the workspace as it is now, or says that it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scratchflow.flows.jobs import submit as module
+from scratchflow.flows.jobs.submit import submit
+from scratchflow.model.errors import AllocationMissing, SchedulerMissing
+from scratchflow.model.events import Log
+from scratchflow.model.job import GitState
+from scratchflow.model.requests import Submit
+from scratchflow.model.results import Frozen, Submitted
+from tests.unit.flows.told import ToldCluster, give
+
+GIT = GitState(commit="c0ffee", branch="main", dirty=True)
+FROZEN = Frozen(snapshot="s1", changed_files=1, changed_bytes=1, duration_s=0.1, git=GIT)
+DONE = Submitted(job="j", number=7, name="n", tasks=1, snapshot="s1")
+
+
+def test_the_job_gets_the_snapshot_that_was_just_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, {"freeze": FROZEN, "submit": DONE}))
+    done = submit(cluster.caller, cluster.emit, Submit(command=("x",)))
+    assert done.is_current
+    assert cluster.asked[-1][1] == Submit(command=("x",), snapshot="s1", git=GIT)
+
+
+def test_without_a_node_the_login_host_takes_the_newest_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"freeze": AllocationMissing(profile="p"), "submit": DONE}
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
+    done = submit(cluster.caller, cluster.emit, Submit(command=("x",)))
+    assert not done.is_current
+    assert cluster.asked[-1][1] == Submit(command=("x",))
+    (said,) = [event.message for event in cluster.told if isinstance(event, Log)]
+    assert "newest snapshot" in said
+
+
+def test_without_a_scheduler_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = ToldCluster(tmp_path, {}, profile='scheduler = "none"')
+    cluster = give(monkeypatch, module, alone)
+    with pytest.raises(SchedulerMissing):
+        submit(cluster.caller, cluster.emit, Submit(command=("x",)))
+    assert cluster.asked == []

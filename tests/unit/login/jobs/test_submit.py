@@ -1,0 +1,114 @@
+"""Never a job without a record, never two for one submit, and no secret in what is written."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scratchflow.login.jobs.submit import submit
+from scratchflow.model.errors import (
+    JobInDoubt,
+    JobRefused,
+    PathMissing,
+    SnapshotMissing,
+    UsageInvalid,
+)
+from scratchflow.model.requests import Submit
+from scratchflow.store.jobs.records import job_directory, job_ids, read_job, read_jobs
+from tests.unit.login.jobs.conftest import Cluster
+
+CMD = Submit(command=("python", "train.py"))
+
+
+def asked_of_slurm(cluster: Cluster) -> list[list[str]]:
+    return [argv for argv in cluster.fake.asked if argv[0] == "sbatch"]
+
+
+def test_the_record_says_what_was_submitted(cluster: Cluster) -> None:
+    done = submit(cluster.login, msgspec.structs.replace(CMD, tags=("a",), collect=("*.pt",)))
+    record = read_job(cluster.desk.place, done.job)
+    assert record is not None
+    assert (record.number, record.snapshot) == (done.number, cluster.snapshot)
+    assert (record.command, record.name) == (["python", "train.py"], "python")
+    assert (record.tags, record.collect) == (["a"], ["*.pt"])
+    assert record.slurm["time"] == "5:00"
+    assert len(asked_of_slurm(cluster)) == 1
+
+
+def test_the_record_is_there_before_slurm_is_asked(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def look(*_: object) -> int:
+        seen.extend(read_jobs(cluster.desk.place))
+        assert job_directory(cluster.desk.place, seen[0].id).script.exists()
+        return 7
+
+    monkeypatch.setattr("scratchflow.login.jobs.submit.submit_batch", look)
+    done = submit(cluster.login, CMD)
+    assert [(record.id, record.number) for record in seen] == [(done.job, None)]
+
+
+def test_a_lost_answer_keeps_the_record_and_a_refusal_removes_it(cluster: Cluster) -> None:
+    cluster.fake.sbatch = "loses the order"
+    with pytest.raises(JobInDoubt):
+        submit(cluster.login, CMD)
+    (record,) = read_jobs(cluster.desk.place)
+    assert record.number is None
+    cluster.fake.sbatch = "answers"
+    options = msgspec.structs.replace(cluster.profile.slurm, partition="nowhere")
+    profile = msgspec.structs.replace(cluster.profile, slurm=options)
+    cluster.settings = msgspec.structs.replace(cluster.settings, profile=profile)
+    with pytest.raises(JobRefused):
+        submit(cluster.login, CMD)
+    assert job_ids(cluster.desk.place) == [record.id]
+
+
+def test_a_script_brings_its_lines_its_name_and_its_interpreter(cluster: Cluster) -> None:
+    done = submit(cluster.login, Submit(script="job.sh", command=("x",)))
+    record = read_job(cluster.desk.place, done.job)
+    assert record is not None
+    assert (record.name, record.command) == ("mine", ["/bin/bash", "-e", "job.sh", "x"])
+    text = job_directory(cluster.desk.place, done.job).script.read_text()
+    assert text.splitlines()[1:3] == ["#SBATCH --job-name=mine", "#SBATCH --mem=1G"]
+    with pytest.raises(UsageInvalid, match="first line"):
+        submit(cluster.login, Submit(script="README"))
+    with pytest.raises(PathMissing):
+        submit(cluster.login, Submit(script="missing.sh"))
+
+
+def test_no_value_of_the_environment_is_in_the_record_or_the_script(cluster: Cluster) -> None:
+    options = msgspec.structs.replace(
+        cluster.profile.environment, variables={"WANDB_API_KEY": "s3cret"}
+    )
+    profile = msgspec.structs.replace(cluster.profile, environment=options)
+    cluster.settings = msgspec.structs.replace(cluster.settings, profile=profile)
+    done = submit(cluster.login, CMD)
+    where = job_directory(cluster.desk.place, done.job)
+    for file in (where.record, where.script):
+        assert b"s3cret" not in file.read_bytes()
+    assert "s3cret" not in " ".join(asked_of_slurm(cluster)[0])
+    assert where.request.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "wrong", [Submit(command=("x",), sbatch=("a.sh",)), Submit(command=("x",), collect=("../x",))]
+)
+def test_what_would_mean_something_else_is_refused(cluster: Cluster, wrong: Submit) -> None:
+    with pytest.raises(UsageInvalid):
+        submit(cluster.login, wrong)
+    assert asked_of_slurm(cluster) == []
+
+
+def test_a_snapshot_that_is_gone_is_not_submitted(cluster: Cluster) -> None:
+    gone = msgspec.structs.replace(CMD, snapshot="20200101T000000Z-000000")
+    with pytest.raises(SnapshotMissing):
+        submit(cluster.login, gone)
+    assert asked_of_slurm(cluster) == []
+
+
+def test_a_dry_run_writes_and_asks_nothing(cluster: Cluster) -> None:
+    done = submit(cluster.login, msgspec.structs.replace(CMD, dry_run=True))
+    assert (done.command[0], done.number) == ("sbatch", None)
+    assert (job_ids(cluster.desk.place), asked_of_slurm(cluster)) == ([], [])

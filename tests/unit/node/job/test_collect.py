@@ -1,0 +1,90 @@
+"""What a job made is in the store whole; what it did not make, or what lies elsewhere, is not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scratchflow.node.job.collect import Collector, is_pattern
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    (tmp_path / "work/outputs/deep").mkdir(parents=True)
+    (tmp_path / "work/outputs/old").write_text("from the snapshot")
+    (tmp_path / "work/outputs/grows").write_text("1")
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "store/outputs/0"
+
+
+def test_new_and_changed_files_are_saved_and_old_ones_are_not(top: Path, target: Path) -> None:
+    collector = Collector(top, target, ["*.pt"])
+    (top / "outputs/deep/new").write_text("made")
+    (top / "outputs/grows").write_text("12")
+    (top / "model.pt").write_bytes(b"weights")
+    (top / "other.txt").write_text("not asked for")
+    found = collector.collect()
+    assert found.paths == ("model.pt", "outputs/deep/new", "outputs/grows")
+    assert (found.files, found.bytes, found.failed) == (3, 13, ())
+    assert (target / "outputs/deep/new").read_text() == "made"
+    assert not (target / "outputs/old").exists()
+    assert not (target / "other.txt").exists()
+
+
+def test_a_second_look_saves_what_came_since_and_removes_nothing(top: Path, target: Path) -> None:
+    collector = Collector(top, target, [])
+    (top / "outputs/a").write_text("1")
+    collector.collect()
+    (top / "outputs/a").unlink()
+    (top / "outputs/grows").write_text("123")
+    assert collector.collect().paths == ("outputs/a", "outputs/grows")
+    assert (target / "outputs/a").read_text() == "1"
+    assert (target / "outputs/grows").read_text() == "123"
+
+
+def test_a_link_stays_a_link_and_leads_nobody_out(top: Path, target: Path) -> None:
+    collector = Collector(top, target, [])
+    secret = top.parent / "secret"
+    secret.mkdir()
+    (secret / "file").write_text("x")
+    (top / "outputs/link").symlink_to(secret)
+    collector.collect()
+    assert os.readlink(target / "outputs/link") == str(secret)
+    assert sorted(path.name for path in target.rglob("*")) == ["link", "outputs"]
+
+
+def test_a_pipe_is_passed_over_and_a_closed_file_is_named(top: Path, target: Path) -> None:
+    collector = Collector(top, target, [])
+    os.mkfifo(top / "outputs/pipe")
+    closed = top / "outputs/closed"
+    closed.write_text("x")
+    closed.chmod(0)
+    found = collector.collect()
+    assert found.files == (1 if os.geteuid() == 0 else 0)
+    assert [line.partition(":")[0] for line in found.failed] == (
+        [] if os.geteuid() == 0 else ["outputs/closed"]
+    )
+
+
+def test_files_are_private_and_keep_their_time(top: Path, target: Path) -> None:
+    collector = Collector(top, target, [])
+    made = top / "outputs/run.sh"
+    made.write_text("x")
+    made.chmod(0o755)
+    os.utime(made, ns=(1, 10**18))
+    collector.collect()
+    found = (target / "outputs/run.sh").stat()
+    assert (found.st_mode & 0o777, found.st_mtime_ns) == (0o700, 10**18)
+
+
+@pytest.mark.parametrize("text", ["/etc", "../x", "a/../b", "", ".", "a//b"])
+def test_a_pattern_that_leads_out_is_none(text: str) -> None:
+    assert not is_pattern(text)
+    assert is_pattern("runs/*/model.pt")
+    assert is_pattern("results/")

@@ -1,0 +1,98 @@
+"""A job on its node, without a Slurm: restored, run, collected, removed, and written down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import JobMissing, JobNotStarted
+from scratchflow.model.job import JobRecord, TaskRecord
+from scratchflow.model.requests import RunJob
+from scratchflow.model.results import JobRan
+from scratchflow.node.job import run as module
+from scratchflow.node.job.run import run_job
+from scratchflow.store.jobs.records import job_directory, make_job_directory, read_task, write_task
+from tests.unit.conftest import Desk
+
+JOB = "20261115T093000Z-3f2a9c"
+
+
+@pytest.fixture(autouse=True)
+def output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the job prints to, as its batch script has it; and no `srun`."""
+    file = os.open(tmp_path / "printed", os.O_WRONLY | os.O_CREAT)
+    monkeypatch.setattr(module, "OUTPUT_FD", file)
+    monkeypatch.setattr(module, "ERROR_FD", file)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    for name in ("SLURM_ARRAY_TASK_ID", "SLURM_TMPDIR", "SLURM_JOB_NUM_NODES"):
+        monkeypatch.delenv(name, raising=False)
+    yield tmp_path / "printed"
+    os.close(file)
+
+
+def submitted(desk: Desk, *command: str, **more: object) -> JobRecord:
+    snapshot = desk.backup().snapshot or ""
+    plain = {"id": JOB, "time": "2026-11-15T09:30:00Z", "name": "n", "profile": "test"}
+    given = {**plain, "workspace": "work", "snapshot": snapshot, "command": list(command), **more}
+    record = JobRecord(**given)  # type: ignore[arg-type]
+    make_job_directory(desk.place, record)
+    return record
+
+
+def run(desk: Desk) -> JobRan:
+    return run_job(desk.context, desk.notify, RunJob(job=JOB))
+
+
+def task_of(desk: Desk) -> TaskRecord:
+    found = read_task(desk.place, JOB, 0)
+    assert found is not None
+    return found
+
+
+def test_it_runs_in_a_copy_of_the_snapshot_and_leaves_its_outputs(desk: Desk, output: Path) -> None:
+    script = "pwd; cat README; mkdir outputs; echo made > outputs/x; rm README; exit 3"
+    submitted(desk, "sh", "-c", script)
+    desk.write("work/README", "changed since")
+    ran = run(desk)
+    assert (ran.exit_code(), ran.collected_files) == (3, 1)
+    directory, said = output.read_text().splitlines()
+    assert (directory, said) == (f"{desk.scratch}/jobs/{JOB}-0/work", "hello")
+    assert (desk.work / "README").read_text() == "changed since"
+    assert not (desk.scratch / "jobs").exists()
+    task = task_of(desk)
+    assert (task.phase, task.code, task.collected_paths) == ("ended", 3, ["outputs/x"])
+    assert (job_directory(desk.place, JOB).outputs(0) / "outputs/x").read_text() == "made\n"
+
+
+def test_what_a_run_that_died_has_left_is_saved_before_the_next(desk: Desk) -> None:
+    submitted(desk, "true")
+    left = desk.scratch / f"jobs/{JOB}-0/work/outputs"
+    left.mkdir(parents=True)
+    (left / "half").write_text("precious")
+    write_task(desk.place, JOB, TaskRecord(task=0, job_id=1, node="n", phase="running", start=""))
+    run(desk)
+    assert (job_directory(desk.place, JOB).outputs(0) / "outputs/half").read_text() == "precious"
+
+
+def test_what_keeps_it_from_running_is_in_the_record(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted(desk, "true", directory="missing")
+    with pytest.raises(JobNotStarted):
+        run(desk)
+    task = task_of(desk)
+    assert (task.phase, task.code) == ("ended", None)
+    assert "there is no `missing`" in task.error
+    monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
+    with pytest.raises(JobNotStarted, match="several nodes"):
+        run(desk)
+    assert not (desk.scratch / "jobs").exists()
+
+
+def test_without_a_record_nothing_is_run(desk: Desk) -> None:
+    with pytest.raises(JobMissing):
+        run(desk)
