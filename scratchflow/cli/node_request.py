@@ -130,6 +130,18 @@ _TOGETHER = (
 )
 
 
+class ResourceCommand(VerbCommand):
+    """A verb with flags for resources among its own options; those that go together share a line of `--help`."""
+
+    def option_groups(self, rows: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
+        from scratchflow.cli.help import in_one
+
+        by_flag = {row[0].partition(" ")[0].removeprefix("--"): row for row in rows}
+        pairs = [pair for pair in _TOGETHER if set(pair) <= by_flag.keys()]
+        resources = [in_one([by_flag.pop(flag) for flag in pair]) for pair in pairs]
+        return {"Options": [*by_flag.values(), *resources]}
+
+
 class NodeCommand(VerbCommand):
     """A verb with these options. They are its own, so they can be typed after the verb only."""
 

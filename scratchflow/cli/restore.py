@@ -105,7 +105,7 @@ def restore(
         # A file, a directory of the node and a restore that was begun there are the first node's alone.
         is_everywhere = not (dry_run or to or source or abandon)
         node = EVERY_NODE if is_everywhere else ""
-        call = at_workspace(context, "restore", request, _shown, node=node)
+        call = at_workspace(context, "restore", request, shown_restored, node=node)
         return call if dry_run or to is not None else _telling_what_an_end_means(call)
     who = caller(context)
 
@@ -114,7 +114,7 @@ def restore(
 
         return restore_here(who, request, here, emit)
 
-    return Call("restore", run, _shown)
+    return Call("restore", run, shown_restored)
 
 
 def _telling_what_an_end_means(call: Call[Restored]) -> Call[Restored]:
@@ -139,7 +139,8 @@ def _check_taken_home(here: str, command: str, *, source: str | None) -> None:
         raise UsageInvalid(problem=problem, command=command)
 
 
-def _shown(restored: Restored) -> Iterator[str]:
+def shown_restored(restored: Restored) -> Iterator[str]:
+    """What people read after a restore."""
     if restored.abandoned:
         yield from _shown_abandoned(restored)
         return

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.node_request import resource_flags
-from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.cli.node_request import ResourceCommand, resource_flags
+from scratchflow.cli.options import DRY_RUN, caller
 from scratchflow.model.ages import shown_id
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
@@ -21,7 +21,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 _SEPARATOR = "scratchflow.separator"
 
 
-class SubmitCommand(VerbCommand):
+class SubmitCommand(ResourceCommand):
     """Knows whether `--` stood before the command: without it the first word is a batch script."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -39,7 +39,7 @@ ACCOUNT = typer.Option("--account", metavar="NAME", help="The account to charge.
 QOS = typer.Option("--qos", metavar="NAME", help="Slurm's QOS.")
 CONSTRAINT = typer.Option("--constraint", metavar="NAME", help="What the node must have.")
 SBATCH = typer.Option(
-    "--sbatch", metavar="OPTION", help="One more option of `sbatch`, like `--licenses=x`."
+    "--sbatch", metavar="OPTION", help="One more for `sbatch`, like `--licenses=x`."
 )
 
 
@@ -125,12 +125,12 @@ def _beneath(path: str, context: typer.Context) -> str:
     return "/".join(parts)
 
 
-def shown_submitted(done: Submitted) -> Iterator[str]:
+def shown_submitted(done: Submitted, from_what: str = "") -> Iterator[str]:
     """What people read after `submit`."""
     if done.dry_run:
         yield Whole(printable(f"would run: {' '.join(done.command)}"))
         return
-    from_what = "the workspace as it is now" if done.is_current else "the newest snapshot"
+    newest = "the workspace as it is now" if done.is_current else "the newest snapshot"
     tasks = f" with {counted(done.tasks, 'task')}" if done.tasks > 1 else ""
-    yield f"job {done.number} (`{done.name}`){tasks} is submitted, from {from_what}: {shown_id(done.snapshot)}"
-    yield Whole(printable(f"its record, output and results: {done.directory}"))
+    yield f"job {done.number} (`{done.name}`){tasks} is submitted, from {from_what or newest}: {shown_id(done.snapshot)}"
+    yield f"`scratchflow logs -f {done.number}` shows what it prints, `scratchflow jobs` how it goes"

@@ -40,6 +40,9 @@ VERBS = {
     "run": Verb("Daily", "scratchflow.cli.run", "Run a command on the node, in the workspace"),
     "shell": Verb("Daily", "scratchflow.cli.shell", "Open a shell on the node, in this terminal"),
     "submit": Verb("Daily", "scratchflow.cli.submit", "Run a job elsewhere, from what you see now"),
+    "jobs": Verb("Daily", "scratchflow.cli.jobs", "Show submitted jobs; rerun and compare them"),
+    "logs": Verb("Daily", "scratchflow.cli.logs", "Show what a submitted job printed"),
+    "cancel": Verb("Daily", "scratchflow.cli.cancel", "End submitted jobs"),
     "attach": Verb(
         "Daily", "scratchflow.cli.attach", "Open a shell on the node, in our tmux session"
     ),
@@ -70,7 +73,28 @@ VERBS = {
         _SETTINGS, "scratchflow.cli.allocate", "Take a compute node, point the ssh alias at it"
     ),
 }
-_WIDEST = max(map(len, VERBS))
+# Verbs that share a line of `--help`, so that all of them are seen on a small terminal.
+TOGETHER = {
+    ("run", "shell"): "Run a command, or open a shell, on the node",
+    ("jobs", "logs", "cancel"): "Show, rerun, read and end submitted jobs",
+    ("profiles", "config"): "Choose profiles; show and change settings",
+}
+
+
+def rows_of(section: str) -> list[tuple[str, str]]:
+    """The lines of one section of `--help`."""
+    rows: dict[str, str] = {}
+    for name, verb in VERBS.items():
+        if verb.section == section:
+            names, summary = next(
+                (pair for pair in TOGETHER.items() if name in pair[0]), ((name,), verb.summary)
+            )
+            rows[", ".join(names)] = summary
+    return list(rows.items())
+
+
+_SECTIONS = tuple(dict.fromkeys(verb.section for verb in VERBS.values()))
+_WIDEST = max(len(name) for section in _SECTIONS for name, _ in rows_of(section))
 
 
 class Verbs(VerbGroup):
@@ -105,12 +129,8 @@ class Verbs(VerbGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         from scratchflow.cli.help import rows_under
 
-        for section in dict.fromkeys(verb.section for verb in VERBS.values()):
-            rows = [
-                (f"{name:<{_WIDEST}}", verb.summary)
-                for name, verb in VERBS.items()
-                if verb.section == section
-            ]
+        for section in _SECTIONS:
+            rows = [(f"{name:<{_WIDEST}}", summary) for name, summary in rows_of(section)]
             formatter.write(
                 "".join(f"{line}\n" for line in rows_under(section, rows, formatter.width))
             )

@@ -67,6 +67,7 @@ ON_NODE = {
     ),
     "freeze": OnNode(requests.DryRun, "scratchflow.node.job.freeze:freeze", compares_store=False),
     "job run": OnNode(requests.RunJob, "scratchflow.node.job.run:run_job"),
+    "job tail": OnNode(requests.TailLogs, "scratchflow.node.job.tail:tail", compares_store=False),
     "settle": OnNode(requests.Settle, "scratchflow.node.settle:settle"),
     "autobackup run": OnNode(
         requests.Autobackup, "scratchflow.node.autobackup.loop:run_autobackup"
@@ -120,6 +121,12 @@ ON_LOGIN = {
     "run carrier": OnLogin(requests.Nothing, "scratchflow.login.run:carrier"),
     "run detached": OnLogin(requests.RunDetached, "scratchflow.login.run:run_detached"),
     "submit": OnLogin(requests.Submit, "scratchflow.login.jobs.submit:submit"),
+    "jobs": OnLogin(requests.ListJobs, "scratchflow.login.jobs.list:list_jobs"),
+    "jobs show": OnLogin(requests.OneJob, "scratchflow.login.jobs.list:show_job"),
+    "jobs rerun": OnLogin(requests.RerunJob, "scratchflow.login.jobs.rerun:rerun_job"),
+    "jobs diff": OnLogin(requests.CompareJobs, "scratchflow.login.jobs.compare:compare_jobs"),
+    "cancel": OnLogin(requests.CancelJobs, "scratchflow.login.jobs.cancel:cancel_jobs"),
+    "logs": OnLogin(requests.ReadLogs, "scratchflow.login.jobs.logs:read_logs"),
     "jobs open": OnLogin(requests.OpenJobs, "scratchflow.login.status.jobs:open_jobs"),
     "autobackup on": OnLogin(requests.SwitchOn, "scratchflow.login.autobackup:switch_on"),
     "autobackup off": OnLogin(requests.DryRun, "scratchflow.login.autobackup:switch_off"),

@@ -104,6 +104,8 @@ class Data(Event, tag="data", frozen=True):
     """A piece of a file, from an agent to whoever asked for it. Never in `--json` of a verb."""
 
     content: bytes
+    is_error: bool = False
+    """Of what a job printed: to its standard error."""
 
 
 class Summary(Event, tag="summary", omit_defaults=False, frozen=True):

@@ -325,3 +325,63 @@ class RunJob(Arguments, frozen=True, kw_only=True):
     job: str
     # Whether this Slurm's steps can run beside each other.
     overlap: bool = True
+
+
+class ListJobs(Naming, frozen=True):
+    """`jobs`: all open ones and the newest of the others, or all of them."""
+
+    every: bool = False
+    state: str = ""
+    tag: str = ""
+    # Seconds since 1970; 0 is no limit.
+    since_s: float = 0
+
+
+class OneJob(Arguments, frozen=True, kw_only=True):
+    """`jobs show`: by Slurm's number, `12_3` for a task, by our id or its last digits, or `last`."""
+
+    wanted: str
+
+
+class RerunJob(DryRun, frozen=True, kw_only=True):
+    """`jobs rerun`: the same snapshot, command and parameters; `slurm` are the resources that change."""
+
+    wanted: str
+    failed: bool = False
+    slurm: dict[str, Any] = {}
+
+
+class CompareJobs(Arguments, frozen=True, kw_only=True):
+    """`jobs diff`."""
+
+    first: str
+    second: str
+
+
+class CancelJobs(DryRun, frozen=True):
+    """`cancel`: these, or all open ones of this workspace, or those with a tag."""
+
+    wanted: tuple[str, ...] = ()
+    mine: bool = False
+    tag: str = ""
+
+
+class ReadLogs(Arguments, frozen=True, kw_only=True):
+    """`logs`: what a task printed; `follow` until it ends."""
+
+    wanted: str
+    task: int | None = None
+    failed: bool = False
+    follow: bool = False
+    only_error: bool = False
+
+
+class TailLogs(Arguments, frozen=True, kw_only=True):
+    """`job tail`: the same on the task's own node, from these positions on."""
+
+    job: str
+    task: int
+    output_from: int = 0
+    error_from: int = 0
+    follow: bool = False
+    only_error: bool = False

@@ -962,6 +962,120 @@ class JobRan(Result, frozen=True):
         return self.code
 
 
+class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One task of a submitted job, as its record and Slurm tell it together."""
+
+    task: int
+    job_id: int | None
+    state: str
+    """In Slurm's words; besides `SUBMITTING`, `NOT_SUBMITTED` and `FORGOTTEN`."""
+    why: str = ""
+    """The same for people, with a next step, when it did not end well."""
+    node: str = ""
+    start: str | None = None
+    end: str | None = None
+    code: int | None = None
+    parameters: dict[str, Any] = {}
+    collected_files: int = 0
+    collected_bytes: int = 0
+    collected_paths: list[str] = []
+    not_collected: list[str] = []
+    peak_memory_bytes: int | None = None
+    cpu_s: float | None = None
+    cancelled_by: str = ""
+    last_output: str | None = None
+    """When it last printed something, as this host sees it."""
+    got: dict[str, str] = {}
+
+
+class JobShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One submitted job."""
+
+    job: str
+    number: int | None
+    name: str
+    state: str
+    """Of all tasks: `RUNNING` while one runs, else the worst end."""
+    time: str
+    command: list[str]
+    snapshot: str
+    directory: str
+    profile: str
+    script: str = ""
+    cwd: str = ""
+    tags: list[str] = []
+    collect: list[str] = []
+    git: GitState | None = None
+    slurm: dict[str, Any] = {}
+    sbatch: list[str] = []
+    rerun_of: str = ""
+    tasks: list[TaskShown] = []
+
+
+class JobsListed(Result, frozen=True):
+    """`jobs`: what is queued, running and done, oldest first."""
+
+    jobs: list[JobShown]
+    left_out: int = 0
+    """Ended ones that `--all` would show."""
+
+
+class JobInspected(Result, frozen=True):
+    """`jobs show`."""
+
+    job: JobShown
+    task: int | None = None
+
+
+class JobsCancelled(Result, frozen=True):
+    """`cancel`: which jobs or tasks were ended, as `12` or `12_3`, and what they are called."""
+
+    cancelled: list[str]
+    names: list[str]
+    dry_run: bool = False
+
+
+class JobDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs between two jobs: a name, and its value in each."""
+
+    what: str
+    first: Any
+    second: Any
+
+
+class JobsCompared(Result, frozen=True):
+    """`jobs diff`."""
+
+    first: str
+    second: str
+    differences: list[JobDifference]
+
+
+class LogsShown(Result, frozen=True):
+    """`logs`: what a task printed, and how it ended if it has."""
+
+    job: str
+    task: int
+    state: str
+    code: int | None = None
+    followed: bool = False
+    output: str = ""
+    """With `--json`; otherwise it went to stdout as it was."""
+    error: str = ""
+
+    def exit_code(self) -> int:
+        """With `-f`, the task's own; 1 when it did not end well and has none."""
+        if not self.followed:
+            return 0
+        return self.code or int(self.state != "COMPLETED")
+
+
+class LogRead(Result, frozen=True):
+    """`job tail`: read on the node; whether the task has ended by now."""
+
+    ended: bool
+
+
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that was looked at; `fix` is the one line that mends it."""
 
@@ -1102,6 +1216,14 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "submit": Submitted,
     "freeze": Frozen,
     "job run": JobRan,
+    "job tail": LogRead,
+    "jobs": JobsListed,
+    "jobs show": JobInspected,
+    "jobs rerun": Submitted,
+    "jobs diff": JobsCompared,
+    "jobs code": Restored,
+    "cancel": JobsCancelled,
+    "logs": LogsShown,
     "up": UpAndRunning,
     "hop": Hopped,
     "open": EditorOpened,

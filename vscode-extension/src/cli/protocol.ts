@@ -9,6 +9,9 @@ export const VERBS = [
   "run",
   "shell",
   "submit",
+  "jobs",
+  "logs",
+  "cancel",
   "attach",
   "open",
   "hop",
@@ -67,6 +70,14 @@ export interface Results {
   "submit": Submitted;
   "freeze": Frozen;
   "job run": JobRan;
+  "job tail": LogRead;
+  "jobs": JobsListed;
+  "jobs show": JobInspected;
+  "jobs rerun": Submitted;
+  "jobs diff": JobsCompared;
+  "jobs code": Restored;
+  "cancel": JobsCancelled;
+  "logs": LogsShown;
   "up": UpAndRunning;
   "hop": Hopped;
   "open": EditorOpened;
@@ -480,12 +491,67 @@ export interface Item {
   path_b64?: string | null;
 }
 
+/** What differs between two jobs: a name, and its value in each. */
+export interface JobDifference {
+  what: string;
+  first: unknown;
+  second: unknown;
+}
+
+/** `jobs show`. */
+export interface JobInspected {
+  job: JobShown;
+  task?: number | null;
+}
+
 /** `job run`: how the command of a submitted job ended. */
 export interface JobRan {
   job: string;
   task: number;
   code: number;
   collected_files: number;
+}
+
+/** One submitted job. */
+export interface JobShown {
+  job: string;
+  number: number | null;
+  name: string;
+  state: string;
+  time: string;
+  command: Array<string>;
+  snapshot: string;
+  directory: string;
+  profile: string;
+  script?: string;
+  cwd?: string;
+  tags?: Array<string>;
+  collect?: Array<string>;
+  git?: GitState | null;
+  slurm?: Record<string, unknown>;
+  sbatch?: Array<string>;
+  rerun_of?: string;
+  tasks?: Array<TaskShown>;
+}
+
+/** `cancel`: which jobs or tasks were ended, as `12` or `12_3`, and what they are called. */
+export interface JobsCancelled {
+  cancelled: Array<string>;
+  names: Array<string>;
+  dry_run?: boolean;
+}
+
+/** `jobs diff`. */
+export interface JobsCompared {
+  first: string;
+  second: string;
+  differences: Array<JobDifference>;
+}
+
+/** `jobs`: what is queued, running and done, oldest first. */
+export interface JobsListed {
+  jobs: Array<JobShown>;
+  left_out?: number;
 }
 
 /** `jobs open`: the allocations of a profile, oldest first, waiting ones too; two while moving. */
@@ -509,6 +575,22 @@ export interface Log {
   type: "log";
   level: "debug" | "info";
   message: string;
+}
+
+/** `job tail`: read on the node; whether the task has ended by now. */
+export interface LogRead {
+  ended: boolean;
+}
+
+/** `logs`: what a task printed, and how it ended if it has. */
+export interface LogsShown {
+  job: string;
+  task: number;
+  state: string;
+  code?: number | null;
+  followed?: boolean;
+  output?: string;
+  error?: string;
 }
 
 /** `<id>.json`. Its rename into place commits the snapshot; unknown keys are passed over. */
@@ -1055,6 +1137,28 @@ export interface Surveyed {
   tmpdir_prolog?: string;
   slurm_problem?: string;
   has_slurm?: boolean;
+}
+
+/** One task of a submitted job, as its record and Slurm tell it together. */
+export interface TaskShown {
+  task: number;
+  job_id: number | null;
+  state: string;
+  why?: string;
+  node?: string;
+  start?: string | null;
+  end?: string | null;
+  code?: number | null;
+  parameters?: Record<string, unknown>;
+  collected_files?: number;
+  collected_bytes?: number;
+  collected_paths?: Array<string>;
+  not_collected?: Array<string>;
+  peak_memory_bytes?: number | null;
+  cpu_s?: number | null;
+  cancelled_by?: string;
+  last_output?: string | null;
+  got?: Record<string, string>;
 }
 
 /** `up`: everything that is needed to work; `changed` when something had to be done for it. */

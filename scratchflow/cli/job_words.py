@@ -1,0 +1,137 @@
+"""Submitted jobs in the words and columns that people read."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from shlex import join
+
+from scratchflow.cli.tables import aligned
+from scratchflow.model.ages import age, shown_id, span
+from scratchflow.model.results import JobDifference, JobShown, TaskShown
+from scratchflow.model.text import counted, printable, shortened
+from scratchflow.model.times import epoch
+from scratchflow.model.units import format_size
+
+_HEADER = ["name", "job", "state", "submitted", "ran", "node", "last output"]
+_LISTED = 10
+_WIDEST = 40
+
+
+def table(jobs: list[JobShown], width: int | None) -> Iterator[str]:
+    """One line a job, oldest first."""
+    now_s = time.time()
+    rows = [_HEADER, *(_row(job, now_s) for job in jobs)]
+    yield from aligned(rows, width=width)
+
+
+def _row(job: JobShown, now_s: float) -> list[str]:
+    nodes = list(dict.fromkeys(task.node for task in job.tasks if task.node))
+    more = f" +{len(nodes) - 1}" if len(nodes) > 1 else ""
+    outputs = [moment for task in job.tasks if (moment := epoch(task.last_output)) is not None]
+    return [
+        printable(job.name),
+        str(job.number or job.job[-6:]),
+        states(job),
+        _ago(epoch(job.time), now_s),
+        _ran(job.tasks, now_s),
+        printable(nodes[0]) + more if nodes else "-",
+        _ago(max(outputs), now_s) if outputs else "-",
+    ]
+
+
+def states(job: JobShown) -> str:
+    """`RUNNING`, or of several tasks how many are in which state."""
+    found = Counter(task.state for task in job.tasks)
+    if len(job.tasks) <= 1:
+        return job.state
+    return ", ".join(f"{count} {state}" for state, count in found.most_common())
+
+
+def _ran(tasks: list[TaskShown], now_s: float) -> str:
+    starts = [moment for task in tasks if (moment := epoch(task.start)) is not None]
+    if not starts:
+        return "-"
+    is_open = any(task.start and not task.end for task in tasks)
+    ends = [moment for task in tasks if (moment := epoch(task.end)) is not None]
+    return span(max(0.0, (now_s if is_open or not ends else max(ends)) - min(starts)))
+
+
+def _ago(moment_s: float | None, now_s: float) -> str:
+    return "-" if moment_s is None else age(max(0.0, now_s - moment_s))
+
+
+def details(job: JobShown, task: int | None) -> Iterator[str]:
+    """All that is known of one job."""
+    yield f"job {job.number or '-'} (`{printable(job.name)}`): {states(job)}"
+    yield from (f"  {line}" for line in _asked_for(job))
+    chosen = [one for one in job.tasks if task in {None, one.task}]
+    for one in chosen[:_LISTED]:
+        yield from _task_lines(job, one)
+    if len(chosen) > _LISTED:
+        yield f"  … and {counted(len(chosen) - _LISTED, 'task')} more; `--json` shows all"
+
+
+def _asked_for(job: JobShown) -> Iterator[str]:
+    yield f"command    {printable(join(job.command))}"
+    if job.cwd:
+        yield f"directory  {printable(job.cwd)}"
+    yield f"code       snapshot {shown_id(job.snapshot)}{_git(job)}"
+    asked = [
+        f"{name}={value}" for name, value in job.slurm.items() if value not in ("", 0, [], False)
+    ]
+    yield f"resources  {printable(' '.join([*asked, *job.sbatch]))}"
+    if job.tags:
+        yield f"tags       {printable(' '.join(job.tags))}"
+    if job.rerun_of:
+        yield f"rerun of   {job.rerun_of}"
+    yield f"record     {printable(job.directory)}"
+
+
+def _git(job: JobShown) -> str:
+    if job.git is None:
+        return ""
+    branch = f" on {job.git.branch}" if job.git.branch else ""
+    dirty = ", with changes" if job.git.dirty else ""
+    return printable(f", git {job.git.commit[:10]}{branch}{dirty}")
+
+
+def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
+    name = f"task {one.task}" if len(job.tasks) > 1 else "task"
+    code = f", exit code {one.code}" if one.code is not None and not one.why else ""
+    where = f" on `{printable(one.node)}`" if one.node else ""
+    ran = _ran([one], time.time())
+    took = f", ran {ran}" if ran != "-" else ""
+    yield f"  {name:<10} {one.state}{code}{where}{took}"
+    if one.why:
+        yield f"             {printable(one.why)}"
+    if one.parameters:
+        pairs = " ".join(f"{key}={value}" for key, value in one.parameters.items())
+        yield f"             {printable(pairs)}"
+    if one.collected_files:
+        size = format_size(one.collected_bytes)
+        yield f"             collected {counted(one.collected_files, 'file')} ({size})"
+    for line in one.not_collected[:_LISTED]:
+        yield f"             NOT collected: {printable(line)}"
+    if one.peak_memory_bytes is not None:
+        cpu = f", {one.cpu_s:g} s of processor time" if one.cpu_s is not None else ""
+        yield f"             peak memory {format_size(one.peak_memory_bytes)}{cpu}"
+
+
+def differences(first: str, second: str, found: list[JobDifference]) -> Iterator[str]:
+    """Two jobs side by side."""
+    if not found:
+        yield "they are the same"
+        return
+    rows = [["", first, second]]
+    rows += [[one.what, _value(one.first), _value(one.second)] for one in found]
+    yield from aligned(rows)
+    snapshots = [one for one in found if one.what == "snapshot"]
+    if snapshots:
+        ids = f"{snapshots[0].first} {snapshots[0].second}"
+        yield f"`scratchflow snapshots diff {ids}` shows which files"
+
+
+def _value(value: object) -> str:
+    return "-" if value is None or value == "" else shortened(printable(str(value)), _WIDEST)

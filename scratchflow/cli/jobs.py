@@ -1,0 +1,203 @@
+"""`scratchflow jobs`: what was submitted, how it went, and the same again."""
+
+import time as clock
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.job_words import details, differences, table
+from scratchflow.cli.node_request import KEYS, ResourceCommand, resource_flags
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
+from scratchflow.cli.remote_call import on_login
+from scratchflow.cli.restore import shown_restored
+from scratchflow.cli.submit import (
+    ACCOUNT,
+    CONSTRAINT,
+    CPUS,
+    GPUS,
+    MEM,
+    PARTITION,
+    QOS,
+    TIME,
+    shown_submitted,
+)
+from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.events import Emit
+from scratchflow.model.requests import CompareJobs, ListJobs, OneJob, RerunJob, Restore
+from scratchflow.model.results import (
+    JobInspected,
+    JobsCompared,
+    JobsListed,
+    Restored,
+    Submitted,
+)
+from scratchflow.model.source import on_laptop
+from scratchflow.model.text import counted, printable
+from scratchflow.model.units import Duration
+from scratchflow.report.output import terminal_width
+
+_NUMBERS = frozenset({"gpus", "cpus"})
+JOB = typer.Argument(
+    metavar="JOB", help="Slurm's number, `41_3` for a task, the id's end, or `last`."
+)
+
+
+class JobsGroup(VerbGroup):
+    """`jobs` alone lists them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        wants_help = bool({"--help", "-h"} & set(args))
+        is_list = not args or (args[0].startswith("-") and not set(args) & {*self.commands})
+        if is_list and not wants_help and not ctx.resilient_parsing:
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=JobsGroup, rich_markup_mode=None, add_completion=False)
+
+
+@app.callback()
+def jobs() -> None:
+    """Show the jobs that were submitted from this workspace, and do things with them.
+
+    Ended ones stay listed. Their records, output and results lie in the store, in `jobs/`.
+    """
+
+
+@app.command("list", cls=VerbCommand)
+def list_jobs(
+    context: typer.Context,
+    every: Annotated[bool, typer.Option("--all", help="Also those that ended long ago.")] = False,
+    state: Annotated[
+        str, typer.Option("--state", metavar="STATE", help="Only these, like `failed`.")
+    ] = "",
+    tag: Annotated[
+        str, typer.Option("--tag", metavar="TAG", help="Only those with this tag.")
+    ] = "",
+    since: Annotated[
+        str, typer.Option("--since", metavar="TIME", help="Only those of the last `2d`.")
+    ] = "",
+) -> Call[JobsListed]:
+    """List what is queued, running and done, oldest first. `jobs` alone does the same."""
+    since_s = clock.time() - _seconds(since, context) if since else 0.0
+    request = ListJobs(every=every, state=state, tag=tag, since_s=since_s)
+    return on_login(context, "jobs", request, _listed)
+
+
+def _seconds(text: str, context: typer.Context) -> int:
+    try:
+        return Duration.parse(text).seconds
+    except ValueError as error:
+        problem = f"`--since` takes {error}, not `{printable(text)}`"
+        raise UsageInvalid(problem=problem, command=context.command_path) from None
+
+
+def _listed(found: JobsListed) -> Iterator[str]:
+    if not found.jobs:
+        yield "no jobs; `scratchflow submit -- CMD` submits one"
+        return
+    yield from table(found.jobs, terminal_width())
+    if found.left_out:
+        yield f"{counted(found.left_out, 'older job')} more with `--all`"
+
+
+@app.command(cls=VerbCommand)
+def show(context: typer.Context, job: Annotated[str, JOB]) -> Call[JobInspected]:
+    """Show one job: what was asked for, how it ended and why, what was collected."""
+    return on_login(context, "jobs show", OneJob(wanted=job), _shown)
+
+
+def _shown(found: JobInspected) -> Iterator[str]:
+    yield from details(found.job, found.task)
+
+
+@app.command(cls=ResourceCommand)
+def rerun(
+    context: typer.Context,
+    job: Annotated[str, JOB],
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only tasks that did not end well.")
+    ] = False,
+    time: Annotated[str | None, TIME] = None,
+    mem: Annotated[str | None, MEM] = None,
+    gpus: Annotated[str | None, GPUS] = None,
+    cpus: Annotated[str | None, CPUS] = None,
+    partition: Annotated[str | None, PARTITION] = None,
+    account: Annotated[str | None, ACCOUNT] = None,
+    qos: Annotated[str | None, QOS] = None,
+    constraint: Annotated[str | None, CONSTRAINT] = None,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[Submitted]:
+    """Submit a job again: the same snapshot, command and parameters, with its own record.
+
+    It asks Slurm for what that job asked for; flags change it. The environment is the profile's as it is now.
+    """
+    given = {
+        "time": time,
+        "mem": mem,
+        "gpus": gpus,
+        "cpus": cpus,
+        "partition": partition,
+        "account": account,
+        "qos": qos,
+        "constraint": constraint,
+    }
+    values = resource_flags(context, given)
+    slurm: dict[str, Any] = {
+        KEYS[flag].partition(".")[2]: int(value) if flag in _NUMBERS else value
+        for flag, value in values.items()
+    }
+    request = RerunJob(wanted=job, failed=failed, slurm=slurm, dry_run=dry_run)
+    return on_login(context, "jobs rerun", request, _shown_again)
+
+
+def _shown_again(done: Submitted) -> Iterator[str]:
+    yield from shown_submitted(done, from_what="the same snapshot")
+
+
+@app.command(cls=VerbCommand)
+def diff(
+    context: typer.Context,
+    first: Annotated[str, typer.Argument(metavar="A", help="A job or a task.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+) -> Call[JobsCompared]:
+    """Show what differs between two jobs: snapshot, commit, command, parameters, resources, outcome."""
+    request = CompareJobs(first=first, second=second)
+    return on_login(context, "jobs diff", request, _compared)
+
+
+def _compared(found: JobsCompared) -> Iterator[str]:
+    yield from differences(found.first, found.second, found.differences)
+
+
+@app.command(cls=VerbCommand)
+def code(
+    context: typer.Context,
+    job: Annotated[str, JOB],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="DIR", help="To this directory; `laptop:DIR` is on this machine."
+        ),
+    ] = None,
+    paths: Annotated[
+        list[str] | None, typer.Option("--path", metavar="PATH", help="Only this path; repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[Restored]:
+    """Bring back the files that a job ran from: to a directory, or into the workspace.
+
+    Into the workspace it is a restore: what no snapshot holds yet is saved first.
+    """
+    here = on_laptop(to) if to is not None else None
+    request = Restore(paths=tuple(paths or ()), to=to if here is None else None, dry_run=dry_run)
+    who = caller(context)
+
+    def run(emit: Emit) -> Restored:
+        from scratchflow.flows.jobs.code import bring_code
+
+        return bring_code(who, emit, job, request, here)
+
+    return Call("jobs code", run, shown_restored)

@@ -1,0 +1,23 @@
+"""`jobs code`: the files that a job ran from, brought back."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scratchflow.dispatch.cluster import Caller, cluster_of
+from scratchflow.flows.take_home import restore_here
+from scratchflow.model.events import Emit
+from scratchflow.model.requests import OneJob, Restore
+from scratchflow.model.results import JobInspected, Restored
+
+
+def bring_code(
+    caller: Caller, emit: Emit, wanted: str, request: Restore, here: str | None
+) -> Restored:
+    """Restores the job's snapshot: to a directory, to this machine, or into the workspace after a safety snapshot."""
+    with cluster_of(caller.settings(), caller, emit) as cluster:
+        found = cluster.on_login("jobs show", OneJob(wanted=wanted), JobInspected)
+        request = msgspec.structs.replace(request, snapshot=found.job.snapshot)
+        if here is None:
+            return cluster.at_workspace("restore", request, Restored)
+    return restore_here(caller, request, here, emit)

@@ -1,0 +1,63 @@
+"""`cancel`: ends submitted jobs, or single tasks of them; never the job that holds a node."""
+
+from __future__ import annotations
+
+from scratchflow.cluster.slurm.batch.names import batch_name
+from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.ends import name_of
+from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
+from scratchflow.model.errors import JobNotReady, SlurmUnreachable
+from scratchflow.model.job import JobRecord
+from scratchflow.model.requests import CancelJobs
+from scratchflow.model.results import JobsCancelled
+from scratchflow.store.jobs.records import read_jobs
+
+_GONE = "invalid job id"
+
+
+def cancel_jobs(login: LoginHost, asked: CancelJobs) -> JobsCancelled:
+    """Cancels what is open of them. Outputs are collected by the job itself, after Slurm's SIGTERM."""
+    place = store_of(login)
+    chosen = _chosen(read_jobs(place), asked)
+    looked = look_at(login, place, [record for record, _ in chosen])
+    cancelled: list[str] = []
+    names: list[str] = []
+    for one, (_, task) in zip(looked, chosen, strict=True):
+        if not one.answered:
+            raise SlurmUnreachable(host=login.host, reason="it did not say which jobs are open")
+        open_tasks = [number for number in _meant(one, task) if not is_end(one.state(number))]
+        if open_tasks and one.record.number is not None:
+            targets = _targets(one.record, task)
+            if not asked.dry_run:
+                _scancel(login, one.record, targets)
+            cancelled += targets
+            names.append(one.record.name)
+    if asked.wanted and not cancelled:
+        name = looked[0].record.number or looked[0].record.id
+        next_step = f"`scratchflow jobs show {name}` tells how"
+        raise JobNotReady(problem=f"job {name} has ended already", next_step=next_step)
+    return JobsCancelled(cancelled=cancelled, names=names, dry_run=asked.dry_run)
+
+
+def _chosen(records: list[JobRecord], asked: CancelJobs) -> list[tuple[JobRecord, int | None]]:
+    if asked.wanted:
+        return [find_job(records, wanted) for wanted in asked.wanted]
+    tagged = [record for record in records if not asked.tag or asked.tag in record.tags]
+    return [(record, None) for record in tagged]
+
+
+def _meant(one: Looked, task: int | None) -> list[int]:
+    return one.record.task_numbers if task is None else [task]
+
+
+def _targets(record: JobRecord, task: int | None) -> list[str]:
+    return [str(record.number) if task is None else name_of(record, task)]
+
+
+def _scancel(login: LoginHost, record: JobRecord, targets: list[str]) -> None:
+    """Slurm compares name and user once more: a number may have been given out again."""
+    who = [f"--user={login.slurm.user}", f"--name={batch_name(record.name, record.id)}"]
+    done = login.slurm.ask(["scancel", *who, *targets])
+    if done.returncode != 0 and _GONE not in done.error_text.lower():
+        raise login.slurm.unreachable(done.last_line)

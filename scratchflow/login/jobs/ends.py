@@ -1,0 +1,80 @@
+"""How a task ended, in words, with what to do about it. Pure: from the record and what Slurm said."""
+
+from __future__ import annotations
+
+from scratchflow.model.job import JobRecord, SlurmTask, TaskRecord
+from scratchflow.model.time_limit import slurm_time, time_limit_s
+from scratchflow.model.units import format_size, parse_size
+
+SIGNAL_CODE = 128
+
+
+def why(
+    record: JobRecord, task: int, state: str, own: TaskRecord | None, said: SlurmTask | None
+) -> str:
+    """Empty for a task that ended well or has not ended."""
+    rerun = f"`scratchflow jobs rerun {record.number or record.id}`"
+    logs = f"`scratchflow logs {name_of(record, task)}`"
+    if own is not None and own.error and state in {"FAILED", "COMPLETED"}:
+        return f"the command was not run: {own.error}"
+    if state == "OUT_OF_MEMORY":
+        return f"it ran out of memory{_memory(record, said)}"
+    if state == "TIMEOUT":
+        return f"its time limit was reached{_longer(record, rerun)}"
+    if state == "CANCELLED":
+        by = said.cancelled_by if said else ""
+        return f"it was cancelled by {by}" if by else "it was cancelled"
+    if state == "FAILED":
+        return f"{_code(own, said)}; {logs} shows what it printed"
+    return _OTHERS.get(state, "").format(rerun=rerun)
+
+
+_OTHERS = {
+    "NODE_FAIL": "its node failed; {rerun} runs it again from the same snapshot",
+    "BOOT_FAIL": "its node did not boot; {rerun} runs it again from the same snapshot",
+    "PREEMPTED": "a job of higher priority took its place; {rerun} runs it again from the same snapshot",
+    "DEADLINE": "its deadline had passed before it could end",
+    "NOT_SUBMITTED": "Slurm never got it; {rerun} submits it",
+    "SUBMITTING": "Slurm's answer was lost; whether it has the job shows in a few minutes",
+    "FORGOTTEN": "Slurm no longer knows it, and it left no word; {rerun} runs it again",
+    "UNKNOWN": "Slurm does not answer, so its state is not known",
+}
+
+
+def name_of(record: JobRecord, task: int) -> str:
+    """What people and `scancel` call the task."""
+    number = str(record.number or record.id)
+    return f"{number}_{task}" if record.is_array else number
+
+
+def _code(own: TaskRecord | None, said: SlurmTask | None) -> str:
+    code = own.code if own is not None and own.code is not None else said.code if said else None
+    if code is None:
+        return "it failed"
+    if code > SIGNAL_CODE:
+        return f"it was ended by signal {code - SIGNAL_CODE}"
+    return f"exit code {code}"
+
+
+def _memory(record: JobRecord, said: SlurmTask | None) -> str:
+    asked = str(record.slurm.get("mem") or (said.asked_memory if said else ""))
+    used = said.peak_memory_bytes if said else None
+    parts = [f"asked for {asked}"] if asked else []
+    parts += [f"used {format_size(used)} at the end"] if used else []
+    told = f": {', '.join(parts)}" if parts else ""
+    try:
+        size = parse_size(asked)
+    except ValueError:
+        return f"{told}; ask for more with `--mem`"
+    gigabytes = max(1, -(-2 * size // 1024**3))
+    return f"{told}; try `--mem {gigabytes}G`"
+
+
+def _longer(record: JobRecord, rerun: str) -> str:
+    limit = str(record.slurm.get("time") or "")
+    seconds = time_limit_s(limit) if limit else None
+    if not seconds:
+        return f"; {rerun} with a longer `--time` runs it again"
+    return (
+        f" ({limit}); {rerun.rstrip('`')} --time {slurm_time(2 * seconds)}` gives it twice as long"
+    )

@@ -1,0 +1,133 @@
+"""`jobs` and `jobs show`, on the login host."""
+
+from __future__ import annotations
+
+import os
+
+from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.ends import why
+from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
+from scratchflow.model.job import JobRecord
+from scratchflow.model.requests import ListJobs, OneJob
+from scratchflow.model.results import JobInspected, JobShown, JobsListed, TaskShown
+from scratchflow.model.times import epoch, iso_time
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.jobs.records import job_directory, read_jobs
+
+SHOWN_ENDED = 20
+"""How many ended jobs are listed unless all are asked for."""
+# Of several tasks, the first of these that one of them is in tells the state of the job.
+_ORDER = ("RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "PENDING", "SUBMITTING")
+_GOOD = "COMPLETED"
+
+
+def list_jobs(login: LoginHost, asked: ListJobs) -> JobsListed:
+    """The jobs of this workspace, oldest first: all that are open, and the newest of those that ended."""
+    place = store_of(login)
+    records = [record for record in read_jobs(place) if _is_asked_for(record, asked)]
+    shown = [shown_job(place, one) for one in look_at(login, place, records)]
+    if asked.state:
+        wanted = asked.state.upper()
+        shown = [
+            job
+            for job in shown
+            if job.state == wanted or any(task.state == wanted for task in job.tasks)
+        ]
+    if asked.every or asked.state or asked.since_s:
+        return JobsListed(jobs=shown)
+    ended = [job.job for job in shown if is_end(job.state)]
+    left_out = set(ended[:-SHOWN_ENDED])
+    return JobsListed(
+        jobs=[job for job in shown if job.job not in left_out], left_out=len(left_out)
+    )
+
+
+def show_job(login: LoginHost, asked: OneJob) -> JobInspected:
+    """One job; `12_3` is one task of it."""
+    place = store_of(login)
+    record, task = find_job(read_jobs(place), asked.wanted)
+    (looked,) = look_at(login, place, [record])
+    return JobInspected(job=shown_job(place, looked), task=task)
+
+
+def _is_asked_for(record: JobRecord, asked: ListJobs) -> bool:
+    is_tagged = not asked.tag or asked.tag in record.tags
+    return is_tagged and (epoch(record.time) or 0) >= asked.since_s
+
+
+def shown_job(place: StoreDirectory, looked: Looked) -> JobShown:
+    """What people are shown of it."""
+    record = looked.record
+    tasks = [_shown_task(place, looked, task) for task in record.task_numbers]
+    git = record.git or next((own.git for own in looked.tasks.values() if own.git), None)
+    return JobShown(
+        job=record.id,
+        number=record.number,
+        name=record.name,
+        state=_whole(tasks),
+        time=record.time,
+        command=record.command,
+        snapshot=record.snapshot,
+        directory=str(job_directory(place, record.id).path),
+        profile=record.profile,
+        script=record.script,
+        cwd=record.directory,
+        tags=record.tags,
+        collect=record.collect,
+        git=git,
+        slurm=record.slurm,
+        sbatch=record.sbatch,
+        rerun_of=record.rerun_of,
+        tasks=tasks,
+    )
+
+
+def _whole(tasks: list[TaskShown]) -> str:
+    states = [task.state for task in tasks]
+    for state in _ORDER:
+        if state in states:
+            return state
+    return next((state for state in states if state != _GOOD), _GOOD)
+
+
+def _shown_task(place: StoreDirectory, looked: Looked, task: int) -> TaskShown:
+    record, own = looked.record, looked.tasks.get(task)
+    said, queued = looked.slurm.tasks.get(task), looked.queued.get(task)
+    state = looked.state(task)
+    is_open = queued is not None and not is_end(state)
+    reason = queued.reason if queued is not None and state == "PENDING" else ""
+    code = own.code if own is not None and own.code is not None else said.code if said else None
+    return TaskShown(
+        task=task,
+        job_id=queued.job_id if queued else said.job_id if said else own.job_id if own else None,
+        state=state,
+        why=reason or why(record, task, state, own, said),
+        node=(queued.node if queued else "") or (own.node if own else said.node if said else ""),
+        start=own.start if own else said.start if said else None,
+        end=None if is_open else (said.end if said else None) or (own.end if own else None),
+        code=None if is_open else code,
+        parameters=record.tasks[task] if task < len(record.tasks) else {},
+        collected_files=own.collected_files if own else 0,
+        collected_bytes=own.collected_bytes if own else 0,
+        collected_paths=own.collected_paths if own else [],
+        not_collected=own.not_collected if own else [],
+        peak_memory_bytes=said.peak_memory_bytes if said else None,
+        cpu_s=said.cpu_s if said else None,
+        cancelled_by=said.cancelled_by if said else "",
+        last_output=_last_output(place, record, task) if own else None,
+        got=own.got if own else {},
+    )
+
+
+def _last_output(place: StoreDirectory, record: JobRecord, task: int) -> str | None:
+    where = job_directory(place, record.id)
+    times: list[float] = []
+    for file in (where.output(task), where.output(task, error=True)):
+        try:
+            found = os.stat(file)
+        except OSError:
+            continue
+        if found.st_size:
+            times.append(found.st_mtime)
+    return iso_time(max(times)) if times else None

@@ -1,0 +1,170 @@
+"""`logs`: what a task printed. While it runs it is read on its node by a step: a shared file system may lag by minutes."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scratchflow.agent.request import asking
+from scratchflow.cluster.slurm.batch.queue import QueuedTask
+from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
+from scratchflow.model.allocation import RunningAllocation
+from scratchflow.model.errors import JobNotReady, ScratchflowError
+from scratchflow.model.events import Data, Event
+from scratchflow.model.job import JobRecord
+from scratchflow.model.profile import to_plain
+from scratchflow.model.requests import ReadLogs, TailLogs
+from scratchflow.model.results import LogsShown
+from scratchflow.node.job.tail import Reader
+from scratchflow.node.progress import Notifier
+from scratchflow.process.waiting import looks
+from scratchflow.reach.node import node_transport
+from scratchflow.reach.node_agent import ask_node
+from scratchflow.store.checks.fresh import forget_old_listing
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.jobs.records import job_directory, read_jobs, read_task
+
+ASK_SLURM_S = 10.0
+"""How often Slurm is asked while a job waits."""
+END_S = 30.0
+"""How long the record of an end may take from the node to this host."""
+
+
+def read_logs(login: LoginHost, asked: ReadLogs) -> LogsShown:
+    """Sends it as `Data` events; with `follow` until the task ends."""
+    place = store_of(login)
+    record, named = find_job(read_jobs(place), asked.wanted)
+    (looked,) = look_at(login, place, [record])
+    task = _task(looked, asked, named)
+    reading = _Reading(login, place, record, task, asked)
+    while True:
+        state, queued = looked.state(task), looked.queued.get(task)
+        if queued is not None and state == "RUNNING" and queued.node:
+            ended = reading.on_node(queued)
+            if ended or not asked.follow:
+                return reading.done("RUNNING", ended=ended)
+        elif is_end(state) or not asked.follow:
+            return reading.done(state, ended=is_end(state))
+        else:
+            reading.say_once(f"job {record.number or record.id} is {state.lower()}; waiting for it")
+        login.clock.sleep(ASK_SLURM_S)
+        (looked,) = look_at(login, place, [record])
+
+
+def _task(looked: Looked, asked: ReadLogs, named: int | None) -> int:
+    tasks = looked.record.task_numbers
+    name = looked.record.number or looked.record.id
+    if asked.failed:
+        states = {task: looked.state(task) for task in tasks}
+        failed = [task for task, state in states.items() if is_end(state) and state != "COMPLETED"]
+        if not failed:
+            next_step = f"`scratchflow jobs show {name}` tells the state of each"
+            raise JobNotReady(problem=f"no task of job {name} has failed", next_step=next_step)
+        return failed[0]
+    wanted = asked.task if asked.task is not None else named
+    if wanted is None:
+        return tasks[0]
+    if wanted not in tasks:
+        next_step = f"`scratchflow jobs show {name}` lists them"
+        raise JobNotReady(problem=f"job {name} has no task {wanted}", next_step=next_step)
+    return wanted
+
+
+class _Reading:
+    """How far the two files were read, wherever that was."""
+
+    def __init__(
+        self,
+        login: LoginHost,
+        place: StoreDirectory,
+        record: JobRecord,
+        task: int,
+        asked: ReadLogs,
+    ) -> None:
+        self._login, self._place, self._record = login, place, record
+        self._task, self._asked = task, asked
+        where = job_directory(place, record.id)
+        self._output = Reader(where.output(task), 0)
+        self._error = Reader(where.output(task, error=True), 0, is_error=True)
+        self._said = ""
+
+    def say_once(self, message: str) -> None:
+        if message != self._said:
+            self._login.remark(message)
+            self._said = message
+
+    def on_node(self, queued: QueuedTask) -> bool:
+        """Reads as a step of the job; whether the task is over. A step that fails leaves the rest to shared storage."""
+        held = RunningAllocation(
+            job_id=queued.job_id, name=queued.name, state="running", nodes=(queued.node,)
+        )
+        arguments = TailLogs(
+            job=self._record.id,
+            task=self._task,
+            output_from=self._output.position,
+            error_from=self._error.position,
+            follow=self._asked.follow,
+            only_error=self._asked.only_error,
+        )
+        login = self._login
+        request = asking(
+            "job tail",
+            msgspec.to_builtins(arguments),
+            profile_name=login.settings.name,
+            profile=to_plain(login.profile),
+        )
+        try:
+            node = node_transport(held, login.settings.name, login.environment)
+            data = ask_node(node, request, self._count, login.settings, login.slurm)
+        except ScratchflowError as error:
+            if self._has_ended():  # its step ended with it
+                return True
+            self.say_once(
+                f"`{queued.node}` could not be asked: {error}; reading from shared storage"
+            )
+            self._from_storage()
+            return False
+        return bool(data["ended"])
+
+    def done(self, state: str, *, ended: bool) -> LogsShown:
+        """Reads what is left, from shared storage, and tells how it ended."""
+        code = None
+        if ended:
+            for _ in looks(END_S, 1.0, self._login.clock):
+                if self._has_ended() or is_end(state):
+                    break
+            own = read_task(self._place, self._record.id, self._task)
+            code = own.code if own else None
+            if not is_end(state):
+                state = _ended_state(code, own.ended_by if own else "")
+        self._from_storage()
+        return LogsShown(
+            job=self._record.id,
+            task=self._task,
+            state=state,
+            code=code,
+            followed=self._asked.follow,
+        )
+
+    def _has_ended(self) -> bool:
+        own = read_task(self._place, self._record.id, self._task)
+        return own is not None and own.phase == "ended"
+
+    def _from_storage(self) -> None:
+        forget_old_listing(self._place)
+        notify = Notifier(self._login.emit)
+        for reader in [self._error] if self._asked.only_error else [self._output, self._error]:
+            reader.send(notify)
+
+    def _count(self, event: Event) -> None:
+        if isinstance(event, Data):
+            reader = self._error if event.is_error else self._output
+            reader.position += len(event.content)
+        self._login.emit(event)
+
+
+def _ended_state(code: int | None, ended_by: str) -> str:
+    if ended_by:
+        return "CANCELLED"
+    return "COMPLETED" if code == 0 else "FAILED"

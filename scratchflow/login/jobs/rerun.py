@@ -1,0 +1,65 @@
+"""`jobs rerun`: the same snapshot, command and parameters once more, as a new job with a record of its own."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from scratchflow import __version__
+from scratchflow.cluster.slurm.batch.script import sbatch_lines
+from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
+from scratchflow.login.jobs.snapshot_file import read_in_snapshot
+from scratchflow.login.jobs.submit import new_job_id, submit_record
+from scratchflow.model.errors import JobNotReady
+from scratchflow.model.job import JobRecord
+from scratchflow.model.requests import RerunJob
+from scratchflow.model.results import Submitted
+from scratchflow.model.times import iso_time
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.jobs.records import read_jobs
+
+
+def rerun_job(login: LoginHost, asked: RerunJob) -> Submitted:
+    """Submits it again; with `failed` only the tasks that ended, and not well. SnapshotMissing if its code is gone."""
+    place = store_of(login)
+    record, task = find_job(read_jobs(place), asked.wanted)
+    chosen = [task] if task is not None else list(record.chosen)
+    if asked.failed:
+        (looked,) = look_at(login, place, [record])
+        chosen = _failed(looked, chosen or record.task_numbers)
+    again = msgspec.structs.replace(
+        record,
+        id=new_job_id(),
+        time=iso_time(time.time()) or "",
+        chosen=[] if len(chosen) == len(record.tasks) else chosen,
+        slurm={**record.slurm, **asked.slurm},
+        rerun_of=record.id,
+        number=None,
+        not_submitted="",
+        host=login.host,
+        tool_version=__version__,
+    )
+    return submit_record(login, place, again, _lines(place, record), dry_run=asked.dry_run)
+
+
+def _failed(looked: Looked, tasks: list[int]) -> list[int]:
+    states = {task: looked.state(task) for task in tasks}
+    failed = [task for task, state in states.items() if is_end(state) and state != "COMPLETED"]
+    if not failed:
+        name = looked.record.number or looked.record.id
+        problem = f"no task of job {name} has failed"
+        next_step = f"`scratchflow jobs rerun {name}` runs all of it again"
+        raise JobNotReady(problem=problem, next_step=next_step)
+    return failed
+
+
+def _lines(place: StoreDirectory, record: JobRecord) -> list[str]:
+    manifest = read_catalogue(place).by_id(record.snapshot)
+    if not record.script:
+        return []
+    text = read_in_snapshot(place, manifest, record.script)
+    return sbatch_lines(text.decode("utf-8", "surrogateescape"))

@@ -1,0 +1,47 @@
+"""Jobs in columns and words."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scratchflow.cli.job_words import details, differences, states, table
+from scratchflow.model.job import GitState
+from scratchflow.model.results import JobDifference, TaskShown
+from tests.unit.flows.jobs.test_code import JOB
+
+TASK = TaskShown(task=0, job_id=7, state="FAILED", why="exit code 3", node="n1", code=3)
+ONE = msgspec.structs.replace(
+    JOB,
+    tasks=[TASK],
+    command=["a b", "c"],
+    snapshot="20261115T093000Z-3f2a9c",
+    git=GitState(commit="c0ffee" * 5, branch="main", dirty=True),
+)
+
+
+def test_a_job_is_one_line() -> None:
+    header, line = table([ONE], None)
+    assert header.split()[:3] == ["name", "job", "state"]
+    assert line.split()[:3] == ["n", "7", "FAILED"]
+
+
+def test_tasks_are_counted_by_state() -> None:
+    tasks = [msgspec.structs.replace(TASK, task=n, state=s) for n, s in enumerate("AAB")]
+    assert states(msgspec.structs.replace(ONE, tasks=tasks)) == "2 A, 1 B"
+
+
+def test_everything_that_is_known_is_told_and_escaped() -> None:
+    odd = msgspec.structs.replace(ONE, tags=["\x1b[31m"])
+    text = "\n".join(details(odd, None))
+    assert "command    'a b' c" in text
+    assert "git c0ffeec0ff on main, with changes" in text
+    assert "exit code 3" in text
+    assert "\x1b" not in text
+
+
+def test_two_jobs_stand_side_by_side() -> None:
+    found = [JobDifference(what="snapshot", first="a", second="b")]
+    lines = list(differences("1", "2", found))
+    assert lines[1].split() == ["snapshot", "a", "b"]
+    assert lines[-1] == "`scratchflow snapshots diff a b` shows which files"
+    assert list(differences("1", "2", [])) == ["they are the same"]

@@ -1,0 +1,60 @@
+"""`cancel` ends what was meant, and nothing that has ended or is somebody else's."""
+
+from __future__ import annotations
+
+import pytest
+
+from scratchflow.login.jobs.cancel import cancel_jobs
+from scratchflow.login.jobs.submit import submit
+from scratchflow.model.errors import JobMissing, JobNotReady, SlurmUnreachable
+from scratchflow.model.requests import CancelJobs, Submit
+from tests.unit.login.jobs.conftest import Cluster
+
+
+def run(cluster: Cluster, *tags: str) -> int:
+    return submit(cluster.login, Submit(command=("true",), tags=tags)).number or 0
+
+
+def states(cluster: Cluster) -> list[str]:
+    return [job.state for job in cluster.fake.jobs.values()]
+
+
+def test_one_is_cancelled_by_its_number(cluster: Cluster) -> None:
+    number, other = run(cluster), run(cluster)
+    done = cancel_jobs(cluster.login, CancelJobs(wanted=(str(number),)))
+    assert (done.cancelled, done.names) == ([str(number)], ["true"])
+    assert cluster.fake.jobs[number].state == "CANCELLED"
+    assert cluster.fake.jobs[other].state != "CANCELLED"
+
+
+def test_all_open_ones_or_those_with_a_tag(cluster: Cluster) -> None:
+    tagged, other = run(cluster, "x"), run(cluster)
+    holds = cluster.fake.add("scratchflow:test:abc")
+    done = cancel_jobs(cluster.login, CancelJobs(tag="x"))
+    assert done.cancelled == [str(tagged)]
+    assert cancel_jobs(cluster.login, CancelJobs(mine=True)).cancelled == [str(other)]
+    assert cluster.fake.jobs[holds].state == "RUNNING"
+
+
+def test_a_dry_run_cancels_nothing(cluster: Cluster) -> None:
+    number = run(cluster)
+    before = states(cluster)
+    done = cancel_jobs(cluster.login, CancelJobs(mine=True, dry_run=True))
+    assert (done.cancelled, states(cluster)) == ([str(number)], before)
+
+
+def test_what_has_ended_or_is_no_job_of_ours_is_told(cluster: Cluster) -> None:
+    number = run(cluster)
+    cluster.fake.jobs[number].state = "COMPLETED"
+    with pytest.raises(JobNotReady, match="has ended already"):
+        cancel_jobs(cluster.login, CancelJobs(wanted=(str(number),)))
+    holds = cluster.fake.add("scratchflow:test:abc")
+    with pytest.raises(JobMissing):
+        cancel_jobs(cluster.login, CancelJobs(wanted=(str(holds),)))
+
+
+def test_while_slurm_is_away_nothing_is_said_to_be_cancelled(cluster: Cluster) -> None:
+    number = run(cluster)
+    cluster.fake.up = False
+    with pytest.raises(SlurmUnreachable):
+        cancel_jobs(cluster.login, CancelJobs(wanted=(str(number),)))

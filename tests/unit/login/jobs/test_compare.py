@@ -1,0 +1,30 @@
+"""`jobs diff`: what differs, and nothing else."""
+
+from __future__ import annotations
+
+from scratchflow.login.jobs.compare import compare_jobs
+from scratchflow.login.jobs.submit import submit
+from scratchflow.model.requests import CompareJobs, Submit
+from tests.unit.login.jobs.conftest import Cluster
+
+
+def test_only_what_differs_is_told(cluster: Cluster) -> None:
+    tasks = ({"lr": 1, "seed": 7}, {"lr": 2, "seed": 7})
+    first = submit(cluster.login, Submit(command=("true",), tasks=tasks))
+    wanted = CompareJobs(first=f"{first.number}_0", second=f"{first.number}_1")
+    found = compare_jobs(cluster.login, wanted)
+    told = {one.what: (one.first, one.second) for one in found.differences}
+    assert told["param lr"] == (1, 2)
+    assert not {"param seed", "snapshot", "command"} & told.keys()
+
+
+def test_two_jobs_are_compared_by_snapshot_and_outcome(cluster: Cluster) -> None:
+    first = submit(cluster.login, Submit(command=("true",)))
+    cluster.fake.jobs[first.number or 0].state = "FAILED"
+    cluster.desk.write("work/README", "changed since")
+    cluster.desk.backup()
+    second = submit(cluster.login, Submit(command=("true",)))
+    found = compare_jobs(cluster.login, CompareJobs(first=first.job, second=second.job))
+    told = {one.what: (one.first, one.second) for one in found.differences}
+    assert told["snapshot"] == (first.snapshot, second.snapshot)
+    assert told["state"][0] == "FAILED"

@@ -1,0 +1,56 @@
+"""Each end in words, with the next step."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scratchflow.login.jobs.ends import name_of, why
+from scratchflow.model.job import SlurmTask, TaskRecord
+from tests.unit.model.test_job import PLAIN
+
+RECORD = msgspec.structs.replace(PLAIN, number=41, slurm={"mem": "4G", "time": "1:00:00"})
+OWN = TaskRecord(task=0, job_id=41, node="n1", phase="ended", start="", code=3)
+
+
+def said(state: str, **more: object) -> SlurmTask:
+    return SlurmTask(task=0, job_id=41, state=state, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("state", "more", "words"),
+    [
+        (
+            "OUT_OF_MEMORY",
+            {"peak_memory_bytes": 4 << 30},
+            "it ran out of memory: asked for 4G, used 4.00 GiB at the end; try `--mem 8G`",
+        ),
+        (
+            "TIMEOUT",
+            {},
+            "its time limit was reached (1:00:00); `scratchflow jobs rerun 41 --time 02:00:00` gives it twice as long",
+        ),
+        ("CANCELLED", {"cancelled_by": "bob"}, "it was cancelled by bob"),
+        ("CANCELLED", {}, "it was cancelled"),
+        ("FAILED", {}, "exit code 3; `scratchflow logs 41` shows what it printed"),
+        (
+            "NODE_FAIL",
+            {},
+            "its node failed; `scratchflow jobs rerun 41` runs it again from the same snapshot",
+        ),
+        ("COMPLETED", {}, ""),
+        ("RUNNING", {}, ""),
+    ],
+)
+def test_the_end_is_told(state: str, more: dict[str, object], words: str) -> None:
+    assert why(RECORD, 0, state, OWN, said(state, **more)) == words
+
+
+def test_a_command_that_was_not_run_says_why() -> None:
+    own = msgspec.structs.replace(OWN, code=None, error="no space")
+    assert why(RECORD, 0, "FAILED", own, None) == "the command was not run: no space"
+
+
+def test_a_task_is_named_as_slurm_names_it() -> None:
+    assert name_of(RECORD, 0) == "41"
+    assert name_of(msgspec.structs.replace(RECORD, tasks=[{}, {}]), 1) == "41_1"

@@ -1,0 +1,40 @@
+"""Which job is meant by what people type."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scratchflow.login.jobs.find import find_job
+from scratchflow.model.errors import JobMissing
+from scratchflow.model.job import JobRecord
+from tests.unit.model.test_job import PLAIN
+
+FIRST = msgspec.structs.replace(PLAIN, id="20261115T093000Z-3f2a9c", number=41)
+ARRAY = msgspec.structs.replace(
+    PLAIN, id="20261115T093100Z-aaaaaa", number=42, tasks=[{"k": 1}, {"k": 2}]
+)
+AGAIN = msgspec.structs.replace(PLAIN, id="20261116T093000Z-772a9c", number=41)
+RECORDS = [FIRST, ARRAY, AGAIN]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "record", "task"),
+    [
+        ("last", AGAIN, None),
+        ("42", ARRAY, None),
+        ("42_1", ARRAY, 1),
+        ("aaaaaa_0", ARRAY, 0),
+        ("3f2a9c", FIRST, None),
+        (FIRST.id, FIRST, None),
+        ("41", AGAIN, None),
+    ],
+)
+def test_it_is_found(wanted: str, record: JobRecord, task: int | None) -> None:
+    assert find_job(RECORDS, wanted) == (record, task)
+
+
+@pytest.mark.parametrize("wanted", ["40", "42_7", "2a9c", "", "c", "../x"])
+def test_what_is_none_or_several_is_missing(wanted: str) -> None:
+    with pytest.raises(JobMissing):
+        find_job(RECORDS, wanted)

@@ -1,0 +1,74 @@
+"""`jobs`: open ones and the newest of the others; each with what is known of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from scratchflow.login.jobs import list as module
+from scratchflow.login.jobs.list import list_jobs, show_job
+from scratchflow.login.jobs.submit import submit
+from scratchflow.model.job import TaskRecord
+from scratchflow.model.requests import ListJobs, OneJob, Submit
+from scratchflow.store.jobs.records import job_directory, write_task
+from tests.unit.login.jobs.conftest import Cluster
+
+
+def jobs(cluster: Cluster, **asked: object) -> list[str]:
+    found = list_jobs(cluster.login, ListJobs(**asked))  # type: ignore[arg-type]
+    return [job.name for job in found.jobs]
+
+
+def run(cluster: Cluster, name: str, state: str = "RUNNING", *tags: str) -> str:
+    done = submit(cluster.login, Submit(command=("true",), name=name, tags=tags))
+    cluster.fake.jobs[done.number or 0].state = state
+    return done.job
+
+
+def test_old_ends_are_left_out_and_counted(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SHOWN_ENDED", 1)
+    for name, state in [("a", "RUNNING"), ("b", "COMPLETED"), ("c", "FAILED")]:
+        run(cluster, name, state)
+    found = list_jobs(cluster.login, ListJobs())
+    assert {job.name for job in found.jobs} >= {"a"}
+    assert (len(found.jobs), found.left_out) == (2, 1)
+    assert sorted(jobs(cluster, every=True)) == ["a", "b", "c"]
+
+
+def test_they_are_chosen_by_state_tag_and_time(cluster: Cluster) -> None:
+    run(cluster, "a", "RUNNING", "x")
+    run(cluster, "b", "FAILED", "y")
+    assert jobs(cluster, state="failed") == ["b"]
+    assert jobs(cluster, tag="x") == ["a"]
+    assert jobs(cluster, since_s=4e9) == []
+
+
+def test_one_is_shown_with_its_outcome(cluster: Cluster) -> None:
+    job = run(cluster, "a", "FAILED")
+    own = TaskRecord(
+        task=0,
+        job_id=1,
+        node="node-1",
+        phase="ended",
+        start="2026-11-15T09:30:00Z",
+        end="2026-11-15T09:31:00Z",
+        code=3,
+        collected_files=2,
+    )
+    write_task(cluster.desk.place, job, own)
+    job_directory(cluster.desk.place, job).output(0).write_text("printed")
+    found = show_job(cluster.login, OneJob(wanted="last"))
+    (task,) = found.job.tasks
+    assert (found.job.state, task.state, task.code) == ("FAILED", "FAILED", 3)
+    assert (task.collected_files, task.node) == (2, "node-1")
+    assert task.last_output is not None
+    assert "exit code 3" in task.why
+
+
+def test_of_several_tasks_one_that_runs_tells_the_state(cluster: Cluster) -> None:
+    tasks = ({"k": 1}, {"k": 2})
+    submit(cluster.login, Submit(command=("true",), tasks=tasks))
+    found = show_job(cluster.login, OneJob(wanted="last"))
+    assert found.job.state == "RUNNING"
+    assert [task.parameters for task in found.job.tasks] == [{"k": 1}, {"k": 2}]

@@ -1,0 +1,94 @@
+"""`logs`: read on the node while the task runs, from the store afterwards, each byte once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scratchflow.login.jobs import logs as module
+from scratchflow.login.jobs.logs import read_logs
+from scratchflow.login.jobs.submit import submit
+from scratchflow.model.errors import JobNotReady, NodeSilent
+from scratchflow.model.events import Data
+from scratchflow.model.job import TaskRecord
+from scratchflow.model.requests import ReadLogs, Submit
+from scratchflow.model.results import Submitted
+from scratchflow.store.jobs.records import job_directory, write_task
+from tests.unit.login.jobs.conftest import Cluster
+
+
+@pytest.fixture
+def job(cluster: Cluster) -> Submitted:
+    done = submit(cluster.login, Submit(command=("true",)))
+    where = job_directory(cluster.desk.place, done.job)
+    where.output(0).write_text("one\ntwo\n")
+    where.output(0, error=True).write_text("bad\n")
+    return done
+
+
+def end(cluster: Cluster, job: Submitted, code: int) -> None:
+    own = TaskRecord(task=0, job_id=1, node="n", phase="ended", start="", code=code)
+    write_task(cluster.desk.place, job.job, own)
+
+
+def printed(cluster: Cluster, *, error: bool = False) -> bytes:
+    found = [event for event in cluster.said if isinstance(event, Data)]
+    return b"".join(event.content for event in found if event.is_error is error)
+
+
+def test_what_an_ended_job_printed_is_in_the_store(cluster: Cluster, job: Submitted) -> None:
+    cluster.fake.jobs[job.number or 0].state = "FAILED"
+    end(cluster, job, 5)
+    done = read_logs(cluster.login, ReadLogs(wanted="last"))
+    assert (printed(cluster), printed(cluster, error=True)) == (b"one\ntwo\n", b"bad\n")
+    assert (done.state, done.code, done.exit_code()) == ("FAILED", 5, 0)
+
+
+def test_followed_it_ends_with_the_jobs_exit_code(
+    cluster: Cluster, job: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node sends the first line; its step is lost when the task ends; the store has the rest."""
+
+    def ask(_: Any, __: Any, emit: Any, *___: Any) -> Any:
+        emit(Data(content=b"one\n"))
+        end(cluster, job, 5)
+        raise NodeSilent(node="n", job_id=1, reason="x")
+
+    monkeypatch.setattr(module, "ask_node", ask)
+    monkeypatch.setattr(module, "node_transport", lambda *_: None)
+    done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
+    assert (printed(cluster), printed(cluster, error=True)) == (b"one\ntwo\n", b"bad\n")
+    assert (done.state, done.exit_code()) == ("FAILED", 5)
+
+
+def test_only_errors(cluster: Cluster, job: Submitted) -> None:
+    cluster.fake.jobs[job.number or 0].state = "FAILED"
+    read_logs(cluster.login, ReadLogs(wanted="last", only_error=True))
+    assert (printed(cluster), printed(cluster, error=True)) == (b"", b"bad\n")
+
+
+def test_a_waiting_job_is_waited_for_and_slurm_is_asked_every_ten_seconds(
+    cluster: Cluster, job: Submitted
+) -> None:
+    fake = cluster.fake.jobs[job.number or 0]
+    fake.state = "PENDING"
+    started = cluster.fake.fake_clock.seconds
+
+    def cancelled() -> None:
+        if cluster.fake.fake_clock.seconds > started + 25:
+            fake.state = "CANCELLED"
+
+    cluster.fake.fake_clock.on_sleep = cancelled
+    cluster.fake.asked.clear()
+    done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
+    assert (done.state, done.exit_code()) == ("CANCELLED", 1)
+    assert sum(argv[0] == "squeue" for argv in cluster.fake.asked) == 4
+
+
+@pytest.mark.usefixtures("job")
+def test_a_task_that_is_not_there_is_told(cluster: Cluster) -> None:
+    with pytest.raises(JobNotReady, match="no task 3"):
+        read_logs(cluster.login, ReadLogs(wanted="last", task=3))
+    with pytest.raises(JobNotReady, match="has failed"):
+        read_logs(cluster.login, ReadLogs(wanted="last", failed=True))

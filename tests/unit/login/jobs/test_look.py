@@ -1,0 +1,108 @@
+"""What the records and Slurm say together; a job that dies without a word is completed from Slurm."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scratchflow.login.jobs.look import Looked, look_at
+from scratchflow.login.jobs.submit import submit
+from scratchflow.model.errors import JobInDoubt
+from scratchflow.model.job import TaskRecord
+from scratchflow.model.requests import Submit
+from scratchflow.store.jobs.records import (
+    job_directory,
+    read_job,
+    read_jobs,
+    read_slurm,
+    write_job,
+    write_task,
+)
+from tests.unit.login.jobs.conftest import Cluster
+
+CMD = Submit(command=("true",))
+ENDED = TaskRecord(task=0, job_id=1, node="node-1", phase="ended", start="", code=0)
+
+
+def look(cluster: Cluster) -> Looked:
+    place = cluster.desk.place
+    return look_at(cluster.login, place, read_jobs(place))[-1]
+
+
+def test_an_end_that_slurm_told_once_stays_known(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    assert look(cluster).state(0) == "RUNNING"
+    cluster.fake.jobs[done.number or 0].state = "NODE_FAIL"
+    assert look(cluster).state(0) == "NODE_FAIL"
+    assert not job_directory(cluster.desk.place, done.job).request.exists()
+    cluster.fake.jobs.clear()
+    assert look(cluster).state(0) == "NODE_FAIL"
+
+
+def test_accounting_completes_what_slurmctld_has_forgotten(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    number, name = done.number or 0, f"true:{done.job}"
+    cluster.fake.jobs.clear()
+    line = f"{number}|{number}|alice|OUT_OF_MEMORY|0:125|1|2|n1||00:01|4G|None|{name}\n"
+    cluster.fake.accounted = {number: line}
+    assert look(cluster).state(0) == "OUT_OF_MEMORY"
+    assert read_slurm(cluster.desk.place, done.job).tasks[0].asked_memory == "4G"
+
+
+@pytest.mark.parametrize(("code", "state"), [(0, "COMPLETED"), (3, "FAILED")])
+def test_without_slurms_word_the_tasks_own_counts(cluster: Cluster, code: int, state: str) -> None:
+    done = submit(cluster.login, CMD)
+    cluster.fake.jobs.clear()
+    assert look(cluster).state(0) == "FORGOTTEN"
+    write_task(cluster.desk.place, done.job, msgspec.structs.replace(ENDED, code=code))
+    assert look(cluster).state(0) == state
+
+
+def test_a_lost_answer_is_found_by_name_and_written_down(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    record = read_job(cluster.desk.place, done.job)
+    assert record is not None
+    write_job(cluster.desk.place, msgspec.structs.replace(record, number=None))
+    assert look(cluster).record.number == done.number
+    assert read_job(cluster.desk.place, done.job) == record
+
+
+def test_an_order_that_never_came_is_told_so_after_a_while(cluster: Cluster) -> None:
+    cluster.fake.sbatch = "loses the order"
+    with pytest.raises(JobInDoubt):
+        submit(cluster.login, CMD)
+    assert look(cluster).state(0) == "SUBMITTING"
+    (record,) = read_jobs(cluster.desk.place)
+    old = msgspec.structs.replace(record, time="2020-01-01T00:00:00Z")
+    write_job(cluster.desk.place, old)
+    assert look(cluster).state(0) == "NOT_SUBMITTED"
+
+
+def test_one_question_for_all_jobs_and_none_for_ends_that_are_known(cluster: Cluster) -> None:
+    for _ in range(3):
+        done = submit(cluster.login, CMD)
+        cluster.fake.jobs[done.number or 0].state = "COMPLETED"
+    look(cluster)
+    cluster.fake.asked.clear()
+    look(cluster)
+    assert [argv[0] for argv in cluster.fake.asked] == ["squeue"]
+
+
+def test_while_slurm_is_away_the_records_are_shown_and_nothing_is_written(
+    cluster: Cluster,
+) -> None:
+    done = submit(cluster.login, CMD)
+    cluster.fake.up = False
+    assert look(cluster).state(0) == "UNKNOWN"
+    assert read_slurm(cluster.desk.place, done.job).tasks == {}
+    assert job_directory(cluster.desk.place, done.job).request.exists()
+
+
+def test_a_requeued_task_is_open_again(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    job = cluster.fake.jobs[done.number or 0]
+    job.state = "NODE_FAIL"
+    look(cluster)
+    job.state = "RUNNING"
+    assert look(cluster).state(0) == "RUNNING"
+    assert not look(cluster).is_over

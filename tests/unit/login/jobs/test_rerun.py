@@ -1,0 +1,58 @@
+"""`jobs rerun`: exactly the same again, or only what failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from scratchflow.login.jobs.rerun import rerun_job
+from scratchflow.login.jobs.submit import submit
+from scratchflow.model.errors import JobNotReady
+from scratchflow.model.job import JobRecord, SlurmRecord, SlurmTask
+from scratchflow.model.requests import RerunJob, Submit
+from scratchflow.store.jobs.records import job_directory, read_job, write_slurm
+from tests.unit.login.jobs.conftest import Cluster
+
+
+def record(cluster: Cluster, job: str) -> JobRecord:
+    found = read_job(cluster.desk.place, job)
+    assert found is not None
+    return found
+
+
+def test_the_snapshot_command_and_resources_are_those_of_the_first(cluster: Cluster) -> None:
+    first = submit(cluster.login, Submit(command=("true",), tags=("x",), collect=("*.pt",)))
+    cluster.desk.write("work/README", "changed since")
+    cluster.desk.backup()
+    again = rerun_job(cluster.login, RerunJob(wanted=str(first.number), slurm={"mem": "8G"}))
+    one, two = record(cluster, first.job), record(cluster, again.job)
+    assert (two.snapshot, two.command) == (one.snapshot, one.command)
+    assert (two.tags, two.collect, two.rerun_of) == (one.tags, one.collect, one.id)
+    assert two.slurm == {**one.slurm, "mem": "8G"}
+    assert two.number == again.number != one.number
+
+
+def test_a_script_keeps_its_lines(cluster: Cluster) -> None:
+    first = submit(cluster.login, Submit(script="job.sh"))
+    again = rerun_job(cluster.login, RerunJob(wanted=first.job))
+    lines = job_directory(cluster.desk.place, again.job).script.read_text()
+    assert "#SBATCH --mem=1G\n" in lines
+
+
+def test_only_the_tasks_that_failed_are_run_again(cluster: Cluster) -> None:
+    tasks = ({"k": 1}, {"k": 2}, {"k": 3})
+    first = submit(cluster.login, Submit(command=("true",), tasks=tasks))
+    cluster.fake.jobs.clear()
+    states = {0: "COMPLETED", 1: "FAILED", 2: "TIMEOUT"}
+    ends = {n: SlurmTask(task=n, job_id=n, state=state) for n, state in states.items()}
+    write_slurm(cluster.desk.place, first.job, SlurmRecord(ends))
+    again = rerun_job(cluster.login, RerunJob(wanted=first.job, failed=True))
+    assert record(cluster, again.job).chosen == [1, 2]
+    assert record(cluster, again.job).tasks == list(tasks)
+    assert "--array=1-2" in again.command
+
+
+def test_without_a_failure_nothing_is_submitted(cluster: Cluster) -> None:
+    first = submit(cluster.login, Submit(command=("true",)))
+    cluster.fake.jobs[first.number or 0].state = "COMPLETED"
+    with pytest.raises(JobNotReady, match="no task"):
+        rerun_job(cluster.login, RerunJob(wanted=first.job, failed=True))
