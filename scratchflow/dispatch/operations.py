@@ -63,7 +63,7 @@ ON_NODE = {
         requests.Nothing, "scratchflow.node.copy_state:copy_state", compares_store=False
     ),
     "run place": OnNode(
-        requests.Nothing, "scratchflow.node.run_place:run_place", compares_store=False
+        requests.RunAt, "scratchflow.node.run_place:run_place", compares_store=False
     ),
     "freeze": OnNode(requests.DryRun, "scratchflow.node.job.freeze:freeze", compares_store=False),
     "job run": OnNode(requests.RunJob, "scratchflow.node.job.run:run_job"),

@@ -29,7 +29,7 @@ from scratchflow.model.errors import (
     UsageInvalid,
 )
 from scratchflow.model.events import Emit
-from scratchflow.model.requests import NOTHING, Hold, RunDetached
+from scratchflow.model.requests import NOTHING, Hold, RunAt, RunDetached
 from scratchflow.model.results import RunCarrier, RunEnded, RunPlace, RunWindow
 from scratchflow.model.text import last_line
 from scratchflow.process.carried import Outcome, carry
@@ -62,11 +62,13 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
     settings = caller.settings()
     if is_here(settings, caller.environment) and not wanted.detach:
         with cluster_of(settings, caller, emit) as cluster:
-            place = cluster.at_workspace("run place", NOTHING, RunPlace)
+            place = cluster.at_workspace("run place", RunAt(), RunPlace)
         _become(place, wanted)
     with _reached(caller, emit) as login, cluster_of(settings, caller, emit) as cluster:
         found = _carrier(cluster, wanted)
-        place = cluster.at_workspace("run place", NOTHING, RunPlace, job_id=found.job_id)
+        # Of a command that nobody watches, nobody would see that its directory is not there.
+        asked = RunAt(os.fsencode(wanted.cwd) if wanted.detach else b"")
+        place = cluster.at_workspace("run place", asked, RunPlace, job_id=found.job_id)
         if wanted.detach:
             window = _leave(cluster, found, place, wanted)
             return RunEnded(node=found.node, job_id=found.job_id, window=window)

@@ -262,6 +262,12 @@ class Session(Arguments, frozen=True):
     rebuild: bool = False
 
 
+class RunAt(Arguments, frozen=True):
+    """`run place`: where a command is to start; the directory, taken from the workspace, has to be there."""
+
+    cwd: bytes = b""
+
+
 class RunDetached(Arguments, frozen=True, kw_only=True):
     """`run detached`: the command, packed for the node's shell, in a window of our tmux session."""
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from scratchflow.model.errors import WorkspaceMissing
+import os
+
+from scratchflow.model.errors import RunDirectoryMissing, WorkspaceMissing
 from scratchflow.model.profile import EnvironmentOptions
-from scratchflow.model.requests import NOTHING, Nothing
+from scratchflow.model.requests import NOTHING, RunAt
 from scratchflow.model.results import RunPlace
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 
 
-def run_place(here: NodeContext, notify: Notifier, _: Nothing) -> RunPlace:
-    """The workspace; WorkspaceMissing when it is not there."""
+def run_place(here: NodeContext, notify: Notifier, asked: RunAt) -> RunPlace:
+    """The workspace. WorkspaceMissing when it is not there, RunDirectoryMissing when the directory in it is not."""
     path = here.workspace.path
     if not path.is_dir():
         raise WorkspaceMissing(path=path)
+    directory = os.path.join(path, os.fsdecode(asked.cwd))
+    if not os.path.isdir(directory):
+        raise RunDirectoryMissing(path=directory, node=here.node)
     return RunPlace(directory=str(path), sourced=environment_file(here, notify))
 
 

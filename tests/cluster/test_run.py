@@ -104,6 +104,7 @@ def test_exit_code_output_and_directory_are_the_commands_own(either: Laptop) -> 
     assert (killed.returncode, killed.stderr) == (137, b"")
     assert run(either, "--cwd", "/tmp", "--", "pwd").stdout == b"/tmp\n"
     assert run(either, "--cwd", "missing", "--", "true").returncode == 30
+    assert run(either, "--detach", "--cwd", "missing", "--", "true").returncode == 30
 
 
 def test_words_arrive_as_they_are(either: Laptop) -> None:

@@ -36,6 +36,7 @@ def neighbour_argv(
     key_alias = f"{profile}-{node}"
     settings = [
         "BatchMode=yes",
+        "EscapeChar=none",
         f"HostKeyAlias={key_alias}",
         f"UserKnownHostsFile={places.quoted(places.host_keys_file(key_alias))}",
         "StrictHostKeyChecking=yes",

@@ -190,6 +190,7 @@ class OpenSshTransport(Transport):
             "PermitLocalCommand=no",
             "ClearAllForwardings=yes",
             "ForwardX11=no",
+            "EscapeChar=none",  # in a terminal, Enter and `~.` are keys like others
         ]
         options = [word for setting in settings for word in ("-o", setting)]
         kind = "-tt" if terminal else "-T"
