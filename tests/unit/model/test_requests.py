@@ -19,6 +19,11 @@ SAMPLES: dict[str, Any] = {
     "paths": ("a",),
     "file": "/f",
     "token": "t",
+    "job": "j",
+    "task": 1,
+    "wanted": "12",
+    "first": "12",
+    "second": "13",
 }
 
 
