@@ -122,7 +122,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "submit": (
         ("submit -- python train.py", "as the profile says"),
         ("submit --time 2h --gpus 1 -- python t.py", "others"),
-        ("submit --collect 'runs/*.pt' train.sh", "a batch script"),
+        ("submit --grid lr=0.1,0.01 -- python t.py", "two tasks"),
     ),
     "jobs": (
         ("jobs", "what is queued, running and done"),

@@ -130,6 +130,10 @@ _TOGETHER = (
 )
 
 
+# Of `submit`.
+_OWN_TOGETHER = (("name", "tag"), ("cwd", "collect"), ("grid", "zip"), ("param", "spec"))
+
+
 class ResourceCommand(VerbCommand):
     """A verb with flags for resources among its own options; those that go together share a line of `--help`."""
 
@@ -137,7 +141,8 @@ class ResourceCommand(VerbCommand):
         from scratchflow.cli.help import in_one
 
         by_flag = {row[0].partition(" ")[0].removeprefix("--"): row for row in rows}
-        pairs = [pair for pair in _TOGETHER if set(pair) <= by_flag.keys()]
+        together = (*_OWN_TOGETHER, *_TOGETHER)
+        pairs = [pair for pair in together if set(pair) <= by_flag.keys()]
         resources = [in_one([by_flag.pop(flag) for flag in pair]) for pair in pairs]
         return {"Options": [*by_flag.values(), *resources]}
 

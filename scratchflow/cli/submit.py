@@ -43,16 +43,29 @@ SBATCH = typer.Option(
 )
 
 
+PARAM = typer.Option("--param", metavar="K=V", help="A parameter of every task.")
+GRID = typer.Option("--grid", metavar="K=A,B", help="One task for each combination.")
+ZIP = typer.Option("--zip", metavar="K=A,B", help="Side by side with the other `--zip`.")
+SPEC = typer.Option("--spec", metavar="FILE", help="Read all of it from TOML, or mrunner's file.")
+MAX_PARALLEL = typer.Option(
+    "--max-parallel",
+    metavar="N",
+    show_default=False,
+    help="Run at most so many tasks at once.",
+)
+
+
 @app.command(cls=SubmitCommand)
 def submit(
     context: typer.Context,
     words: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="SCRIPT|-- CMD",
             help="A batch script in the workspace, or a command after `--`.",
+            show_default=False,
         ),
-    ],
+    ] = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Call the job this.")] = "",
     tag: Annotated[
         list[str] | None, typer.Option("--tag", metavar="TAG", help="Mark it, to find it again.")
@@ -64,6 +77,11 @@ def submit(
         list[str] | None,
         typer.Option("--collect", metavar="PATTERN", help="Save this too, besides `outputs/`."),
     ] = None,
+    param: Annotated[list[str] | None, PARAM] = None,
+    grid: Annotated[list[str] | None, GRID] = None,
+    side_by_side: Annotated[list[str] | None, ZIP] = None,
+    spec: Annotated[str, SPEC] = "",
+    max_parallel: Annotated[int, MAX_PARALLEL] = 0,
     time: Annotated[str | None, TIME] = None,
     mem: Annotated[str | None, MEM] = None,
     gpus: Annotated[str | None, GPUS] = None,
@@ -93,23 +111,33 @@ def submit(
         "constraint": constraint,
     }
     resource_flags(context, resources)
-    is_script = not context.meta.get(_SEPARATOR)
+    given = words or []
+    is_script = bool(given) and not context.meta.get(_SEPARATOR)
+    if not given and not spec:
+        problem = "name a batch script in the workspace, or write a command after `--`"
+        raise UsageInvalid(problem=problem, command=context.command_path)
+    if max_parallel < 0:
+        problem = "`--max-parallel` takes a number, 1 or more"
+        raise UsageInvalid(problem=problem, command=context.command_path)
     request = Submit(
-        command=tuple(words[1:] if is_script else words),
-        script=_beneath(words[0], context) if is_script else "",
+        command=tuple(given[1:] if is_script else given),
+        script=_beneath(given[0], context) if is_script else "",
         directory=_beneath(cwd, context) if cwd else "",
         name=name,
         tags=tuple(tag or ()),
         collect=tuple(collect or ()),
         sbatch=tuple(sbatch or ()),
+        max_parallel=max_parallel,
         dry_run=dry_run,
     )
     who = caller(context)
+    flags = (tuple(param or ()), tuple(grid or ()), tuple(side_by_side or ()))
 
     def flow(emit: Emit) -> Submitted:
         from scratchflow.flows.jobs.submit import submit as submit_job
+        from scratchflow.flows.jobs.tasks import with_tasks
 
-        return submit_job(who, emit, request)
+        return submit_job(who, emit, with_tasks(request, *flags, spec, emit))
 
     return Call("submit", flow, shown_submitted)
 
@@ -132,5 +160,6 @@ def shown_submitted(done: Submitted, from_what: str = "") -> Iterator[str]:
         return
     newest = "the workspace as it is now" if done.is_current else "the newest snapshot"
     tasks = f" with {counted(done.tasks, 'task')}" if done.tasks > 1 else ""
-    yield f"job {done.number} (`{done.name}`){tasks} is submitted, from {from_what or newest}: {shown_id(done.snapshot)}"
+    numbers = ", ".join(str(number) for number in [done.number, *done.more])
+    yield f"job {numbers} (`{done.name}`){tasks} is submitted, from {from_what or newest}: {shown_id(done.snapshot)}"
     yield f"`scratchflow logs -f {done.number}` shows what it prints, `scratchflow jobs` how it goes"

@@ -38,6 +38,11 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     tasks: list[dict[str, Any]] = msgspec.field(default_factory=lambda: [{}])
     # Which of them were submitted, when not all were: a rerun of those that failed.
     chosen: list[int] = []
+    # Whether parameters that the command does not name follow it as `--k=v`.
+    append: bool = True
+    # Of the spec: variables of the environment that are no secrets, and directories for PYTHONPATH.
+    variables: dict[str, str] = {}
+    python_path: list[str] = []
     tags: list[str] = []
     collect: list[str] = []
     git: GitState | None = None

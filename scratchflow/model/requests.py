@@ -319,7 +319,10 @@ class Submit(DryRun, frozen=True):
     sbatch: tuple[str, ...] = ()
     # The parameters of each task of an array; none for a plain job.
     tasks: tuple[dict[str, Any], ...] = ()
+    append: bool = True
     max_parallel: int = 0
+    variables: dict[str, str] = {}
+    python_path: tuple[str, ...] = ()
     # Empty: the newest one.
     snapshot: str = ""
     git: GitState | None = None

@@ -946,6 +946,8 @@ class Submitted(Result, frozen=True):
     """Where the record, the logs and what is collected are."""
     command: list[str] = []
     """The `sbatch` that asks."""
+    more: list[int] = []
+    """The numbers of further arrays, when there are more tasks than the cluster allows in one."""
     dry_run: bool = False
 
 

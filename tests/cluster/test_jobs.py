@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from tests.cluster.laptop import Laptop
@@ -97,3 +98,54 @@ def test_cancel_leaves_the_node_that_is_held(held: Laptop, minicluster: Miniclus
         retry_until(lambda job=job: job.state() == "CANCELLED", "it is cancelled")  # type: ignore[misc]
     assert held.data("status")["allocation"]["state"] == "running"
     assert minicluster.jobs() != []
+
+
+TRAIN = """\
+import json, os, sys, time
+given = dict(word[2:].split("=") for word in sys.argv[1:])
+assert given == {k: str(v) for k, v in json.load(open(os.environ["SCRATCHFLOW_PARAMS"])).items()}
+os.makedirs("outputs", exist_ok=True)
+open("outputs/" + "-".join(given.values()), "w").write(open("code").read())
+sys.exit(given["lr"] == "0.01" and not os.path.exists("/fsx/alice/fixed"))
+"""
+
+
+def test_each_combination_is_a_task_from_the_code_as_it_was(
+    held: Laptop, minicluster: Minicluster
+) -> None:
+    minicluster.exec("login", "rm", "-f", "/fsx/alice/fixed")
+    on_node(held, f"echo as it was > code; printf %s {shlex.quote(TRAIN)} > train.py")
+    grid = ["--grid", "lr=0.1,0.01", "--zip", "seed=1,2", "--zip", "fold=a,b"]
+    job = submit(held, *grid, "--", "python3", "train.py")
+    on_node(held, "rm code; echo broken > train.py")
+    ended = {0: "COMPLETED", 1: "FAILED", 2: "COMPLETED", 3: "FAILED"}
+
+    def states(one: Job) -> dict[int, str]:
+        return {task["task"]: task["state"] for task in shown(held, one)["tasks"]}
+
+    retry_until(lambda: states(job) == ended, "all have ended", deadline_s=120)
+    for number, name in enumerate(["1-a-0.1", "1-a-0.01", "2-b-0.1", "2-b-0.01"]):
+        assert (job.path / f"outputs/{number}/outputs/{name}").read_text() == "as it was\n"
+    minicluster.exec("login", "touch", "/fsx/alice/fixed")
+    again = Job(minicluster, held.data("jobs", "rerun", "--failed", job.number))
+    well = {1: "COMPLETED", 3: "COMPLETED"}
+    retry_until(lambda: states(again) == well, "what failed has run again", deadline_s=120)
+    assert (again.path / "outputs/3/outputs/2-b-0.01").read_text() == "as it was\n"
+
+
+def test_what_was_saved_before_a_node_crashed_is_in_the_store(
+    held: Laptop, minicluster: Minicluster
+) -> None:
+    script = "mkdir -p outputs; echo saved > outputs/a; sleep 300"
+    often = ["--set", "backup.every=1s", "--sbatch=--nodelist=node-3", "--sbatch=--no-requeue"]
+    job = submit(held, *often, "--", "sh", "-c", script)
+    retry_until(lambda: job.task().get("collected_files") == 1, "it was saved")
+    minicluster.run("crash", "node-3")
+    try:
+        assert job.collected("outputs/a") == "saved\n"
+        retry_until(
+            lambda: shown(held, job)["state"] == "NODE_FAIL", "Slurm has missed it", deadline_s=180
+        )
+        assert "its node failed" in shown(held, job)["tasks"][0]["why"]
+    finally:
+        minicluster.run("up")

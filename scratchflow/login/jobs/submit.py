@@ -20,7 +20,7 @@ from scratchflow.cluster.command import local_run
 from scratchflow.cluster.job_variables import without_outer_job
 from scratchflow.cluster.signals import held_back
 from scratchflow.cluster.slurm.batch.names import fitting_name
-from scratchflow.cluster.slurm.batch.sbatch import Batch, submit_batch
+from scratchflow.cluster.slurm.batch.sbatch import Batch, max_array_size, submit_batch
 from scratchflow.cluster.slurm.batch.script import (
     batch_script,
     interpreter,
@@ -30,6 +30,7 @@ from scratchflow.cluster.slurm.batch.script import (
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.disk.trees import remove_tree
+from scratchflow.experiments.arrays import array_parts
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot
 from scratchflow.model.errors import (
@@ -70,8 +71,25 @@ def submit(login: LoginHost, asked: Submit) -> Submitted:
     place = find_place(_store(login), login.profile.workspace)
     manifest = _snapshot(place, asked.snapshot)
     lines, command = _command(place, manifest, asked)
-    record = _record(login, asked, manifest, command, job_name_in(lines))
-    return submit_record(login, place, record, lines, dry_run=asked.dry_run)
+    parts = _parts(login, asked)
+    records = [_record(login, part, manifest, command, job_name_in(lines)) for part in parts]
+    first, *others = (
+        submit_record(login, place, record, lines, dry_run=asked.dry_run) for record in records
+    )
+    numbers = [other.number for other in others if other.number is not None]
+    tasks = first.tasks + sum(other.tasks for other in others)
+    return msgspec.structs.replace(first, tasks=tasks, more=numbers)
+
+
+def _parts(login: LoginHost, asked: Submit) -> list[Submit]:
+    """The job, or as many as its tasks need: an array may not be larger than the cluster allows."""
+    if len(asked.tasks) <= 1:
+        return [asked]
+    parts = array_parts(len(asked.tasks), max_array_size(login.slurm))
+    return [
+        msgspec.structs.replace(asked, tasks=asked.tasks[part.first : part.first + part.count])
+        for part in parts
+    ]
 
 
 def submit_record(
@@ -189,6 +207,9 @@ def _record(
         slurm=to_plain(login.profile.slurm),
         sbatch=list(asked.sbatch),
         max_parallel=asked.max_parallel,
+        append=asked.append,
+        variables=asked.variables,
+        python_path=list(asked.python_path),
         host=login.host,
         tool_version=__version__,
     )

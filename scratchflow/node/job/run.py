@@ -13,7 +13,9 @@ import msgspec
 
 from scratchflow.cluster.slurm.batch.script import ERROR_FD, OUTPUT_FD
 from scratchflow.disk.durable import is_there
+from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.trees import remove_tree
+from scratchflow.experiments.command import PARAMETERS_VARIABLE, command_for, parameters_file
 from scratchflow.model.errors import JobMissing, JobNotStarted, ScratchflowError
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
@@ -38,6 +40,7 @@ from scratchflow.process.git import state_of
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.jobs.records import job_directory, read_job, read_task, write_task
+from scratchflow.workspace.workspace import STATE_NAME
 
 _GOT = {"cpus": "SLURM_CPUS_ON_NODE", "memory_mb": "SLURM_MEM_PER_NODE", "gpus": "SLURM_GPUS"}
 
@@ -134,14 +137,33 @@ class _Task:
         workspace = msgspec.structs.replace(self._here.workspace, scratch=self._target)
         there = msgspec.structs.replace(self._here, workspace=workspace)
         own = job_environment(self._environment, self._record.id)
-        environment = environment_of(there, own)
+        environment = self._with_parameters(environment_of(there, own))
         directory = self._work / self._record.directory
         if not directory.is_dir():
             reason = f"there is no `{self._record.directory}` in snapshot {self._record.snapshot}"
             raise JobNotStarted(job=self._record.id, reason=reason)
         script = bool(self._record.script)
-        argv = job_argv(self._record.command, environment, script=script, overlap=overlap)
+        record, given = self._record, self._parameters
+        command = command_for(record.command, given, append=record.append)
+        argv = job_argv(command, environment, script=script, overlap=overlap)
         return Started(argv, directory, environment, OUTPUT_FD, ERROR_FD)
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        tasks = self._record.tasks
+        return tasks[self.number] if self.number < len(tasks) else {}
+
+    def _with_parameters(self, environment: dict[str, str]) -> dict[str, str]:
+        """With the file of the task's parameters, beside the workspace, and what a spec adds."""
+        file = self._target / STATE_NAME / "params.json"
+        make_private_directories(file.parent)
+        file.write_bytes(parameters_file(self._parameters))
+        given = {**environment, **self._record.variables, PARAMETERS_VARIABLE: str(file)}
+        more = [str(self._work / path) for path in self._record.python_path]
+        if more:
+            before = given.get("PYTHONPATH", "")
+            given["PYTHONPATH"] = os.pathsep.join([*([before] if before else []), *more])
+        return given
 
     def _collect(self, collector: Collector) -> None:
         self._count(collector.collect())

@@ -1108,6 +1108,7 @@ export interface Submitted {
   is_current?: boolean;
   directory?: string;
   command?: Array<string>;
+  more?: Array<number>;
   dry_run?: boolean;
 }
 

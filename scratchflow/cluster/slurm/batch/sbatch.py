@@ -21,6 +21,7 @@ LOOK_FOR_S, _BETWEEN_S = 20.0, 10.0
 SAVE_BEFORE_END_S = 120
 """How long before its time limit a job is told to save what it has made so far."""
 
+_USUAL_ARRAY = 1001
 _NUMBER = re.compile(r"^(\d+)(?:;\S*)?$", re.ASCII | re.MULTILINE)
 _PREFIX = re.compile(r"^sbatch: (?:error: |fatal: )?(?:Batch job submission failed: )?")
 
@@ -80,6 +81,13 @@ def submit_batch(slurm: Slurm, batch: Batch, clock: Clock = SYSTEM_CLOCK) -> int
     if done.returncode <= 0:  # killed by a signal, or it said something unknown
         return _look_for(slurm, batch, slurm.unreachable(done.last_line), clock)
     raise JobRefused(reason=refusal(done.error_text) or done.last_line)
+
+
+def max_array_size(slurm: Slurm) -> int:
+    """How many tasks an array may have here; Slurm's own default when it does not say."""
+    done = slurm.ask(["scontrol", "show", "config"])
+    match = re.search(r"^MaxArraySize\s*=\s*(\d+)", done.text, re.MULTILINE)
+    return int(match[1]) if match else _USUAL_ARRAY
 
 
 def refusal(said: str) -> str:

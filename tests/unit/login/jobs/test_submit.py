@@ -112,3 +112,18 @@ def test_a_dry_run_writes_and_asks_nothing(cluster: Cluster) -> None:
     done = submit(cluster.login, msgspec.structs.replace(CMD, dry_run=True))
     assert (done.command[0], done.number) == ("sbatch", None)
     assert (job_ids(cluster.desk.place), asked_of_slurm(cluster)) == ([], [])
+
+
+def test_tasks_are_one_array_and_more_than_the_cluster_allows_are_several(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = tuple({"k": number} for number in range(5))
+    asked = msgspec.structs.replace(CMD, tasks=tasks, max_parallel=2)
+    done = submit(cluster.login, asked)
+    assert (done.tasks, done.more, len(asked_of_slurm(cluster))) == (5, [], 1)
+    assert "--array=0-4%2" in done.command
+    monkeypatch.setattr("scratchflow.login.jobs.submit.max_array_size", lambda _: 3)
+    done = submit(cluster.login, asked)
+    assert (done.tasks, len(done.more), len(asked_of_slurm(cluster))) == (5, 1, 3)
+    *_, first, second = read_jobs(cluster.desk.place)
+    assert sorted([len(first.tasks), len(second.tasks)]) == [2, 3]

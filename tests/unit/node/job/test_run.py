@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.model.errors import JobMissing, JobNotStarted
@@ -96,3 +97,24 @@ def test_what_keeps_it_from_running_is_in_the_record(
 def test_without_a_record_nothing_is_run(desk: Desk) -> None:
     with pytest.raises(JobMissing):
         run(desk)
+
+
+def test_a_task_has_its_own_parameters_in_its_words_and_in_a_file(
+    desk: Desk, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = 'echo "$0 $1 $2"; cat "$SCRATCHFLOW_PARAMS"; echo "$MODE $PYTHONPATH"'
+    submitted(
+        desk,
+        *("sh", "-c", script, "{lr}"),
+        tasks=[{"lr": 0.1, "seed": 1}, {"lr": 0.01, "seed": 2}],
+        variables={"MODE": "x"},
+        python_path=["src"],
+    )
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
+    monkeypatch.setenv("PYTHONPATH", "/before")
+    assert run(desk).task == 1
+    words, parameters, more = output.read_text().splitlines()
+    assert words == "0.01 --seed=2 "
+    assert msgspec.json.decode(parameters) == {"lr": 0.01, "seed": 2}
+    assert more == f"x /before:{desk.scratch}/jobs/{JOB}-1/work/src"
+    assert read_task(desk.place, JOB, 1) is not None

@@ -8,12 +8,15 @@ from hypothesis import strategies as some
 
 from scratchflow.cluster.slurm.batch.sbatch import (
     Batch,
+    max_array_size,
     number_ranges,
     refusal,
     submit_batch,
 )
+from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.model.errors import JobInDoubt, JobRefused, SlurmUnreachable
 from scratchflow.model.profile import SlurmOptions
+from scratchflow.process.child import Completed
 from tests.unit.cluster.slurm.conftest import Cluster
 
 JOB = "20261115T093000Z-3f2a9c"
@@ -98,3 +101,11 @@ def test_ranges_name_each_number_once(numbers: set[int]) -> None:
         first, _, last = part.partition("-")
         found += range(int(first), int(last or first) + 1)
     assert found == sorted(numbers)
+
+
+def test_an_array_may_be_as_large_as_the_cluster_says() -> None:
+    def says(text: bytes) -> Slurm:
+        return Slurm(lambda argv, timeout_s: Completed(0, text), "alice", "login")  # noqa: ARG005
+
+    assert max_array_size(says(b"MaxArraySize            = 5001\n")) == 5001
+    assert max_array_size(says(b"")) == 1001
