@@ -110,8 +110,11 @@ def _added(context: NodeContext, index: Index, paths: Sequence[str]) -> list[byt
     """The files that a backup would save now and the snapshot has not: what is excluded is not among them."""
     if paths and not any(_may_hold_more(context, path) for path in paths):
         return []
-    with begin_scan(context, None) as scan:
-        now = scan.finish(lambda *_: None, index)
+    try:
+        with begin_scan(context, None) as scan:
+            now = scan.finish(lambda *_: None, index)
+    except OSError:  # no scratch here, or none that may be read: the restore does without
+        return []
     chosen = _chosen(context, now, paths or context.workspace.roots).entries
     found = []
     for group, prefix in now.groups():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,12 @@ def test_a_restore_elsewhere_on_the_node_warns_of_a_new_file(
     desk.write("work/src/final.csv")
     desk.restore(paths=paths, to=tmp_path / "out")
     assert desk.warnings == [NEWER]
+
+
+@pytest.mark.parametrize("gone", ["work", "."])
+def test_without_a_workspace_nothing_is_newer(desk: Desk, tmp_path: Path, gone: str) -> None:
+    desk.backup()
+    shutil.move(desk.scratch.resolve() if gone == "." else desk.work, tmp_path / "moved away")
+    desk.restore(to=tmp_path / "out")
+    assert desk.warnings == []
+    assert (tmp_path / "out/work/README").read_text() == "hello"
