@@ -201,3 +201,9 @@ def test_what_the_node_has_newer_than_the_snapshot_is_told(
     (home / "result.csv").write_text("edited here")
     assert laptop.data(*take, "--replace")["moved_aside"]
     assert (home / "result.csv").read_text() == "twice\n"
+
+    laptop.ssh(f"echo new > {WORK}/src/final.csv")
+    for path in ("src", "."):
+        part = tmp_path / f"part of {path}"
+        done = laptop.run("restore", "--path", path, "--to", f"laptop:{part}")
+        assert "1 file (`src/final.csv`) is on `node-" in " ".join(done.stderr.split())

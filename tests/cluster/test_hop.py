@@ -85,6 +85,24 @@ def test_without_a_free_node_nothing_changes(laptop: Laptop, minicluster: Minicl
     assert laptop.ssh("hostname").stdout == "node-1\n"
 
 
+def test_a_hop_that_waits_is_told_with_its_reason_and_withdrawn_alone(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    got = laptop.data("up", "--node", "1")
+    minicluster.allocate("node-2", "--exclusive")
+    left = laptop.outcome("hop", "--node", "2", "--wait", "2s", "--keep-waiting")
+    assert left["code"] == "allocation.pending"
+    shown = laptop.data("status")
+    (several,) = [one for one in shown["problems"] if one["name"] == "allocation.several"]
+    assert several["detail"].startswith(f"job {got['job_id']} holds `node-1`; job ")
+    assert "waits in the queue: " in several["detail"]
+    withdrawn = laptop.data("clear", "--pending")
+    assert len(withdrawn["job_ids"]) == 1
+    shown = laptop.data("status")
+    assert (shown["allocation"]["job_id"], shown["problems"]) == (got["job_id"], [])
+    assert shown["alias"]["target"] == "node-1"
+
+
 def test_clear_after_half_a_hop_saves_both_nodes(laptop: Laptop, minicluster: Minicluster) -> None:
     laptop.data("up", "--node", "1")
     with laptop.begin("hop", "--node", "2", "--json") as process:
