@@ -61,6 +61,9 @@ done
 for entry in .local/share/scratchflow/*; do
     [ ! -e "$entry" ] || printf '%s\t%s\t%s\n' "$mark" entry "${entry##*/}"
 done
+if [ -d .local/state/scratchflow ]; then
+    printf '%s\t%s\t%s\n' "$mark" state .local/state/scratchflow
+fi
 for note in .local/share/scratchflow/stores/*.json; do
     [ ! -f "$note" ] || printf '%s\t%s\t%s\n' "$mark" note "$(cat -- "$note")"
 done

@@ -18,6 +18,7 @@ from scratchflow.workspace.workspace import STATE_NAME
 # What goes from our directory on the cluster together with the agent.
 _GOES_WITH_AGENT = {"agent", "tmux", "ssh", "stores", "job-scratch", "current", "cut-off"}
 _OUR_DIRECTORY = "~/.local/share/scratchflow"
+_STATE_DIRECTORY = "~/.local/state/scratchflow"
 _PLAIN_PATH = re.compile(r"[\w@%+=:,./~$-]+", re.ASCII)
 # What means something between double quotes; the only `$` in a path are those of `$USER` and `$HOME`.
 _SPECIAL = re.compile(r'["`\\]')
@@ -123,9 +124,14 @@ def _copies(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
 
 
 def _notes_there(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
+    login = settings.profile.login
     rest = [entry for entry in traces.entries if entry not in _GOES_WITH_AGENT]
+    if traces.has_state and login != LOCAL:
+        yield LeftBehind(
+            what=f"what commands remember in {_STATE_DIRECTORY} on `{login}`",
+            how=f"`{removal_command(login, _STATE_DIRECTORY)}`",
+        )
     if rest:
-        login = settings.profile.login
         yield LeftBehind(
             what=f"{', '.join(rest)} in {_OUR_DIRECTORY} on `{login}`",
             how=f"`{removal_command(login, _OUR_DIRECTORY)}`: gone for good",

@@ -36,6 +36,8 @@ class Traces(msgspec.Struct, frozen=True):
     # What is in our directory of the account's home.
     entries: tuple[str, ...] = ()
     workspaces: tuple[WorkspaceTrace, ...] = ()
+    # Whether commands of the account remember something, in its directory for state.
+    has_state: bool = False
 
 
 class _Note(msgspec.Struct, frozen=True):
@@ -55,6 +57,7 @@ def look_for_traces(transport: Transport, stores: Sequence[str]) -> Traces:
         agents=tuple(fields[0] for kind, *fields in lines if kind == "agent"),
         entries=tuple(fields[0] for kind, *fields in lines if kind == "entry"),
         workspaces=tuple(sorted(found.values(), key=lambda trace: trace.path)),
+        has_state=any(kind == "state" for kind, *_ in lines),
     )
 
 

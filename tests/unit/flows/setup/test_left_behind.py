@@ -177,3 +177,10 @@ def test_of_all_profiles_each_is_named(settings: Settings) -> None:
     assert "`scratchflow profiles remove short`" not in [
         one.how for one in left_behind(settings, None, others)
     ]
+
+
+def test_what_commands_remember_on_the_cluster_is_named(settings: Settings) -> None:
+    *_, notes = left(settings, Traces(has_state=True))
+    assert "~/.local/state/scratchflow on `aws`" in notes.what
+    assert notes.how == "`ssh aws 'rm -r ~/.local/state/scratchflow'`"
+    assert len(left(settings, Traces())) == len(left(settings, Traces(has_state=True))) - 1

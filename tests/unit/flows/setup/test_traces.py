@@ -59,6 +59,9 @@ def test_agents_and_other_things_of_ours_are_told(account: Account) -> None:
     found = account.look()
     assert [agent.rstrip("/").rpartition("/")[2] for agent in found.agents] == ["1.0-abc"]
     assert found.entries == ("agent", "store")
+    assert not found.has_state
+    (account.home / ".local/state/scratchflow").mkdir(parents=True)
+    assert account.look().has_state
 
 
 def test_every_workspace_of_a_store_is_counted_with_its_nodes(account: Account) -> None:
