@@ -12,6 +12,7 @@ import { showNodes } from './flows/nodes';
 import { openWorkspace } from './flows/open';
 import { tune } from './flows/remoteSsh';
 import { setup } from './flows/setup';
+import { shell } from './flows/shell';
 import { openSettings } from './flows/settingsFile';
 import * as snapshots from './flows/snapshots';
 import { hop, up } from './flows/up';
@@ -45,6 +46,7 @@ export function handlers(
     status: screen.showDashboard,
     nodes: guarded(context, showNodes),
     attach: guarded(context, attach),
+    shell: guarded(context, shell),
     snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
     doctor: guarded(context, doctor),
     config: guarded(context, openSettings),

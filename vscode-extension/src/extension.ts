@@ -7,6 +7,7 @@ import { handlers } from './commands';
 import { guarded, type Context } from './flows/context';
 import { Deadlines } from './flows/deadlines';
 import { offerOnce } from './flows/remoteSsh';
+import { shellTerminal } from './flows/shell';
 import { installedCli } from './cli/install';
 import { locate } from './cli/locate';
 import { CLI_VERSION } from './cli/protocol';
@@ -52,6 +53,7 @@ export function activate(context: vscode.ExtensionContext): void {
       wheelDirectory: join(context.extensionPath, 'wheel'),
       log,
     }),
+    registerProfile(flow, editor),
     ...react(flow, screen, watch),
     { dispose: () => stopAll(watch, cli) },
   );
@@ -81,6 +83,20 @@ function register(flow: Context, screen: Screen, places: Places): vscode.Disposa
   return OFFERS.flatMap(({ command }) => {
     const handler = table[command.slice('scratchflow.'.length)];
     return handler ? [vscode.commands.registerCommand(command, handler)] : [];
+  });
+}
+
+/** Beside bash and zsh in the menu of new terminals. */
+function registerProfile(flow: Context, editor: VsCodeEditor): vscode.Disposable {
+  return vscode.window.registerTerminalProfileProvider('scratchflow.shell', {
+    provideTerminalProfile: async () => {
+      let found: vscode.TerminalProfile | undefined;
+      await guarded(flow, async (given) => {
+        const { name, file, args } = await shellTerminal(given);
+        found = new vscode.TerminalProfile(editor.terminal(name, file, args));
+      })();
+      return found;
+    },
   });
 }
 

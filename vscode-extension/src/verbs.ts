@@ -30,6 +30,7 @@ export const OFFERS: readonly Offer[] = [
   offer('status', 'Show Status', 'status'),
   offer('nodes', 'Show Nodes', 'nodes'),
   offer('attach', 'Attach Tmux', 'attach'),
+  offer('shell', 'Open Shell on Node', 'shell'),
   offer('snapshots', 'Browse Snapshots', 'snapshots'),
   offer('doctor', 'Run Doctor', 'doctor'),
   offer('config', 'Open Settings', 'config'),

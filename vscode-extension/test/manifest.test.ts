@@ -14,6 +14,7 @@ interface Manifest {
   contributes: {
     commands: { command: string; title: string; category: string }[];
     configuration: { properties: Record<string, { scope: string }> };
+    terminal: { profiles: { id: string; title: string; icon: string }[] };
     menus: Record<string, { command: string; when: string }[]>;
     viewsWelcome: { view: string; when: string; contents: string }[];
     walkthroughs: { steps: { media: { markdown: string }; completionEvents?: string[] }[] }[];
@@ -45,6 +46,13 @@ describe('commands', () => {
     const known = new Set(OFFERS.map(({ command }) => command));
     expect([...used, ...inMenus].filter((command) => !known.has(command))).toEqual([]);
   });
+});
+
+test('the terminal profile is the one that the code provides', () => {
+  const source = readFileSync(join(root, 'src/extension.ts'), 'utf8');
+  const provided = [...source.matchAll(/registerTerminalProfileProvider\('([\w.]+)'/g)];
+  const ids = manifest.contributes.terminal.profiles.map(({ id }) => id);
+  expect(ids).toEqual(provided.map((match) => match[1]));
 });
 
 test('an empty view offers a backup only where there is something to back up', () => {

@@ -72,8 +72,12 @@ export class VsCodeEditor implements Editor {
   }
 
   runInTerminal(name: string, file: string, args: readonly string[]): void {
-    const options = { name, shellPath: file, shellArgs: [...args], cwd: this.localHome() };
-    vscode.window.createTerminal(options).show();
+    vscode.window.createTerminal(this.terminal(name, file, args)).show();
+  }
+
+  /** A terminal of the user's own machine, also in a window of another one. */
+  terminal(name: string, file: string, args: readonly string[]): vscode.TerminalOptions {
+    return { name, shellPath: file, shellArgs: [...args], cwd: this.localHome() };
   }
 
   typeIntoTerminal(name: string, text: string): void {
