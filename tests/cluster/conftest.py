@@ -34,6 +34,13 @@ def minicluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minicluste
         cluster.run("down", "--purge")
 
 
+@pytest.fixture(scope="module")
+def job_steps(minicluster: Minicluster) -> None:
+    """For tests of steps themselves, which a Slurm before 20.11 cannot start beside each other."""
+    if not minicluster.has_steps:
+        pytest.skip("this `srun` knows no `--overlap`: what belongs to the node goes over ssh")
+
+
 @pytest.fixture
 def restored_minicluster(minicluster: Minicluster) -> Iterator[Minicluster]:
     """The shared cluster, healed and without jobs again after the test."""

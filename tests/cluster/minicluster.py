@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "minicluster"
@@ -96,6 +97,20 @@ class Minicluster:
         granted = re.search(r"Granted job allocation (\d+)", said)
         assert granted, said
         return granted[1]
+
+    @cached_property
+    def has_steps(self) -> bool:
+        """Whether its `srun` starts a step beside others; before 20.11 everything goes over ssh."""
+        return "--overlap" in self.exec("login", "srun", "--help").stdout
+
+    def in_job(
+        self, job: str, node: str, *argv: str, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command on the job's node as alice, as a step; where there are none, over ssh with a step's variables."""
+        if self.has_steps:
+            return self.login("srun", f"--jobid={job}", "--overlap", *argv, check=check)
+        variables = [f"SLURM_JOB_ID={job}", f"SLURMD_NODENAME={node}"]
+        return self.ssh(node, "env", *variables, *argv, check=check)
 
     def jobs(self) -> list[str]:
         """The numbers of the jobs that run or wait."""

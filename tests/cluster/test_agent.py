@@ -66,6 +66,7 @@ def test_it_backs_up_on_a_node_through_the_jump(
     assert (row["id"], row["node"]) == (taken["snapshot"], "node-2")
 
 
+@pytest.mark.usefixtures("job_steps")
 def test_it_answers_as_a_step_of_the_job(
     restored_minicluster: Minicluster, installed: Installed
 ) -> None:

@@ -127,7 +127,11 @@ def test_told_to_end_in_the_middle_of_a_backup_it_finishes_that_and_takes_one_mo
     loop = Loop(minicluster, got["node"])
     write_much(minicluster, got["node"])
     loop.meet_in_the_middle()
-    minicluster.exec("login", "scancel", "--signal=TERM", f"{got['job_id']}.{loop.life['step_id']}")
+    if minicluster.has_steps:
+        step = f"{got['job_id']}.{loop.life['step_id']}"
+        minicluster.exec("login", "scancel", "--signal=TERM", step)
+    else:
+        minicluster.exec(got["node"], "kill", "-TERM", str(loop.life["pid"]))
     minicluster.exec("-u", "alice", got["node"], "sh", "-c", f"echo late > {WORK}/late")
     retry_until(lambda: loop.life["phase"] == "ended", "it has ended")
     assert messages(laptop)[-2:] == ["automatic", "the job ends"]

@@ -29,6 +29,8 @@ from tests.contract.ssh.transport.test_base import (  # noqa: F401 - pytest runs
     test_what_is_no_command_is_a_mistake,
 )
 
+pytestmark = pytest.mark.usefixtures("job_steps")
+
 
 @pytest.fixture(scope="module")
 def transport(

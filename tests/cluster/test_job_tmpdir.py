@@ -13,6 +13,8 @@ from tests.cluster.laptop import SETUP, SHORT, Laptop
 from tests.cluster.login import APP, install
 from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 
+# ssh does not know a job's directory.
+pytestmark = pytest.mark.usefixtures("job_steps")
 # A step that is started from inside another one: what it finds in its environment, and its CPUs.
 _STEP_FROM_INSIDE = """
 import os, sys

@@ -108,8 +108,19 @@ def typed_on_node(minicluster: Minicluster, job: str, verb: str) -> dict[str, An
         '[profiles.mini]\nscratch = "/scratch/$USER"\nstore = "/fsx/$USER/store"\n'
         '[profiles.mini.slurm]\ntime = "10:00"\n'
     )
-    step = ["srun", f"--jobid={job}", "--overlap", "env", f"PYTHONPATH={APP}"]
-    program = ["python3", "-m", "scratchflow", "--config", config, "-p", "mini", "--json", verb]
-    done = minicluster.login(*step, *program, check=False)
+    program = [
+        "env",
+        f"PYTHONPATH={APP}",
+        "python3",
+        "-m",
+        "scratchflow",
+        "--config",
+        config,
+        "-p",
+        "mini",
+        "--json",
+        verb,
+    ]
+    done = minicluster.in_job(job, "node-1", *program, check=False)
     outcome: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return outcome

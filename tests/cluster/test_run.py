@@ -84,9 +84,10 @@ def held(ready: Laptop, jobs_until: list[float]) -> Laptop:
 
 @pytest.fixture(params=["first", "again"])
 def either(request: pytest.FixtureRequest, held: Laptop) -> Laptop:
-    """Once with nothing known, and once over the way that an earlier `run` has found."""
+    """Once with nothing known, and once over the way that an earlier `run` has found; over ssh it asks each time."""
     way_file(held).unlink(missing_ok=True)
     if request.param == "again":
+        request.getfixturevalue("job_steps")
         assert run(held, "--", "true").returncode == 0
         assert way_file(held).exists()
     return held
@@ -158,6 +159,7 @@ def test_a_reader_that_leaves_ends_the_command(either: Laptop, minicluster: Mini
     assert minicluster.exec("node-1", "pgrep", "-f", "^yes 9873", check=False).stdout == ""
 
 
+@pytest.mark.usefixtures("job_steps")
 def test_a_lost_connection_is_told_and_leaves_the_far_command_alone(
     either: Laptop, minicluster: Minicluster
 ) -> None:

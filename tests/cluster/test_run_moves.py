@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cluster.laptop import Laptop
 from tests.cluster.minicluster import Minicluster
 from tests.cluster.test_run import detached, run, way_file
@@ -14,6 +16,7 @@ def test_without_a_node_it_refuses_and_up_takes_one(laptop: Laptop) -> None:
     assert done.stdout.startswith(b"node-")
 
 
+@pytest.mark.usefixtures("job_steps")
 def test_after_a_move_it_runs_on_the_new_node(laptop: Laptop) -> None:
     """The way that is known leads into a job that has ended."""
     laptop.data("up", "--node", "1")
@@ -25,13 +28,15 @@ def test_after_a_move_it_runs_on_the_new_node(laptop: Laptop) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"node-2\n", b"")
 
 
-def test_it_has_the_profiles_environment_and_a_change_counts_at_once(laptop: Laptop) -> None:
+def test_it_has_the_profiles_environment_and_a_change_counts_at_once(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
     laptop.data("up", "--node", "1")
     laptop.data("config", "set", "environment.prologue", 'export GREETING="a  b\'s $((40+2))"')
     for _ in range(2):
         done = run(laptop, "--", "printenv", "GREETING", "SLURM_JOB_ID")
         assert (done.returncode, done.stdout.splitlines()[0]) == (0, b"a  b's 42")
-    assert way_file(laptop).exists()
+    assert way_file(laptop).exists() is minicluster.has_steps
     laptop.data("config", "set", "environment.prologue", "echo no such layer >&2; false")
     failed = run(laptop, "--", "echo", "ran")
     assert (failed.returncode, failed.stdout) == (40, b"")
@@ -40,6 +45,7 @@ def test_it_has_the_profiles_environment_and_a_change_counts_at_once(laptop: Lap
     assert run(laptop, "--", "printenv", "GREETING").returncode == 1
 
 
+@pytest.mark.usefixtures("job_steps")
 def test_a_known_way_is_left_when_another_job_is_worked_in(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
