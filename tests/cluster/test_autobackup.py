@@ -217,3 +217,16 @@ def test_a_second_workspace_is_saved_too_and_at_the_jobs_end(
     retry_until(lambda: loop.life["phase"] == "ended", "it has ended")
     last = snapshots()[-1]
     assert (last["message"], last["files"]) == ("the job ends", 2)
+
+
+def test_status_knows_that_the_store_is_away_on_the_node_alone(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    node = laptop.data("up")["node"]
+    minicluster.exec(node, "mount", "-t", "tmpfs", "-o", "mode=755", "none", "/fsx")
+    try:
+        retry_until(lambda: "autobackup.cut_off" in problems(laptop), "it is told")
+        assert "autobackup.overdue" not in problems(laptop)
+    finally:
+        minicluster.exec(node, "umount", "/fsx")
+    retry_until(lambda: problems(laptop) == [], "it goes on")
