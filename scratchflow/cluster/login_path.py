@@ -16,7 +16,8 @@ from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Run
 _WANTED = ("PATH", "LD_LIBRARY_PATH", "SLURM_CONF")
 _MARK = "scratchflow-environment"
 # Whatever a profile prints comes before the mark. The values are the shell's own, never ours.
-_TELL = f"printf '\\n%s\\n' {_MARK}; env"
+# Apart by NUL, for a value may hold a newline; by newlines where `env` is that old.
+_TELL = f"printf '\\n%s\\n' {_MARK}; sh -c 'env -0 2>/dev/null || env'"
 _PROFILE_S = 15.0
 # Shells that take `-l` beside `-c`. Others (csh) read the user's file with `-c` alone.
 _WITH_LOGIN = ("sh", "bash", "dash", "ksh", "zsh", "fish")
@@ -58,6 +59,7 @@ def _told(argv: list[str], names: Collection[str], run: Run) -> dict[str, str]:
         done = run(argv, _PROFILE_S)
     except (CommandMissing, CommandUnanswered):
         return {}
-    lines = done.text.rpartition(f"\n{_MARK}\n")[2].splitlines()
+    said = done.text.rpartition(f"\n{_MARK}\n")[2]
+    lines = said.split("\0") if "\0" in said else said.splitlines()
     pairs = (line.partition("=") for line in lines)
     return {name: value for name, equals, value in pairs if equals and name in names and value}

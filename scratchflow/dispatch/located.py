@@ -37,5 +37,13 @@ def with_store_found(
         from scratchflow.cluster.login_path import with_login_names
 
         environment = with_login_names(environment, missing, run or local_run(environment))
-    profile = msgspec.structs.replace(settings.profile, store=str(expand(store, environment)))
+    path = str(expand(store, environment))
+    if "$" in path or not path.isprintable():
+        from scratchflow.model.errors import ConfigBadValue
+        from scratchflow.model.text import printable
+
+        # Whoever gets it next would take a `$` for one more name, and mean another directory.
+        problem = f"`{store}` is `{printable(path)}` on the login host; `$` and control characters cannot be in a path"
+        raise ConfigBadValue(key="store", origin="profile", problem=problem)
+    profile = msgspec.structs.replace(settings.profile, store=path)
     return msgspec.structs.replace(settings, profile=profile)

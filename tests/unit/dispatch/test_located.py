@@ -8,7 +8,7 @@ import pytest
 
 from scratchflow.config.settings import Settings, given_settings
 from scratchflow.dispatch.located import with_store_found
-from scratchflow.model.errors import PathNameUnset
+from scratchflow.model.errors import ConfigBadValue, PathNameUnset
 from scratchflow.process.child import Completed
 
 
@@ -45,3 +45,15 @@ def test_a_name_that_only_the_login_shell_knows_is_asked_there() -> None:
 def test_a_name_that_nobody_knows_is_an_error_of_the_configuration() -> None:
     with pytest.raises(PathNameUnset, match=r"`store` is `\$WORK/x`, but `\$WORK` is not set on"):
         with_store_found(_settings("$WORK/x"), {}, _login_shell)
+
+
+@pytest.mark.parametrize("value", ["/home/a/q$HOME", "/home/a/two\nlines"])
+def test_a_value_that_would_mean_another_directory_is_refused(value: str) -> None:
+    with pytest.raises(ConfigBadValue, match="cannot be in a path"):
+        with_store_found(_settings("$PROJECT/x"), {"PROJECT": value}, _nobody)
+
+
+def test_a_value_with_a_newline_is_not_cut_there() -> None:
+    said = b"motd\n\nscratchflow-environment\nA=1\0PROJECT=/p\nlab\0"
+    with pytest.raises(ConfigBadValue, match="cannot be in a path"):
+        with_store_found(_settings("$PROJECT/x"), {}, lambda *_: Completed(0, said, b""))
