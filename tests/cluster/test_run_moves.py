@@ -72,3 +72,18 @@ def test_clear_names_what_was_left_running_before_the_node_goes(laptop: Laptop) 
     phases = [line.get("phase") for line in lines]
     assert told.index("run.ends") < phases.index("the last backup")
     assert lines[-1]["data"]["released"]
+
+
+def test_a_changed_startup_file_counts_at_once(laptop: Laptop, minicluster: Minicluster) -> None:
+    laptop.data("up", "--node", "1")
+    laptop.data("config", "set", "environment.prologue", "export LAYER=1")
+    profile = minicluster.shared("/home/alice/.bash_profile")
+    try:
+        for value in ("first", "second", "third"):
+            profile.write_text(f"export STARTED={value}\n")
+            for _ in range(2):
+                done = run(laptop, "--", "printenv", "STARTED")
+                assert (done.returncode, done.stdout.decode().strip()) == (0, value)
+    finally:
+        profile.unlink()
+        laptop.data("config", "unset", "environment.prologue")

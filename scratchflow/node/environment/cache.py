@@ -72,7 +72,7 @@ def write_cached(
 ) -> None:
     """Keeps the change, for us alone: variables may hold secrets. Without room it is not kept."""
     payload = to_bytes(change)
-    stamps = _stamps(_depends_on(environment))
+    stamps = _stamps(depends_on(environment))
     digest = hashlib.sha256(payload).hexdigest()
     header = msgspec.json.encode(_Header(key=key, digest=digest, stamps=stamps))
     with suppress(OSError):
@@ -112,10 +112,11 @@ def _own_content(path: Path) -> bytes:
         return file.read()
 
 
-def _depends_on(environment: Mapping[str, str]) -> list[str]:
+def depends_on(environment: Mapping[str, str]) -> list[str]:
+    """The files that what was computed depends on, by the environment that it led to."""
     files = [f"{environment['HOME']}/{name}" for name in _STARTUP_FILES if environment.get("HOME")]
     if environment.get("VIRTUAL_ENV"):
-        files.append(f"{environment['VIRTUAL_ENV']}/pyvenv.cfg")
+        files += [f"{environment['VIRTUAL_ENV']}/{name}" for name in ("pyvenv.cfg", "bin/activate")]
     if environment.get("CONDA_PREFIX"):
         files.append(f"{environment['CONDA_PREFIX']}/conda-meta/history")
     return files

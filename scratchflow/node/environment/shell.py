@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.disk.durable import replace_file
@@ -17,16 +17,21 @@ from scratchflow.model.errors import WorkspaceFailed
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results import EnvironmentReady
 from scratchflow.node.context import NodeContext
+from scratchflow.node.environment.cache import depends_on
 from scratchflow.node.environment.change import NO_CHANGE, Change
 from scratchflow.node.environment.environment import change_for
 from scratchflow.node.progress import Notifier
+from scratchflow.process.child import ChildTimedOut, run_child
 from scratchflow.workspace.own_scratch import make_own_scratch
 from scratchflow.workspace.workspace import Workspace
 
 _NAME = "environment.sh"
 BASHRC_SUFFIX = ".bashrc"
 """`FILE.bashrc` is for `bash --rcfile`."""
+FRESH_SUFFIX = ".fresh"
+"""`. FILE.fresh` fails when what the environment was computed from has changed."""
 
+_STAT_S = 30.0
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # bash before 4.3 and some distributions end it with `()`.
 _FUNCTION = re.compile(r"BASH_FUNC_([A-Za-z0-9_.:+-]+)(?:%%|\(\))", re.ASCII)
@@ -53,8 +58,12 @@ def prepare_shell(
         return EnvironmentReady(file="")
     try:
         file = write_shell_files(context.workspace, change)
+        depends_on_files = depends_on(change.applied_to(environment))
+        replace_file(file.with_name(f"{_NAME}{FRESH_SUFFIX}"), fresh_text(depends_on_files))
     except OSError as error:
         raise WorkspaceFailed(path=context.workspace.state, reason=error.strerror) from None
+    except ChildTimedOut:  # without the file, the next `run` has it computed again
+        file.with_name(f"{_NAME}{FRESH_SUFFIX}").unlink(missing_ok=True)
     return EnvironmentReady(file=str(file))
 
 
@@ -66,6 +75,18 @@ def write_shell_files(workspace: Workspace, change: Change) -> Path:
     bashrc = _BASHRC.format(file=shlex.quote(str(file)))
     replace_file(file.with_name(f"{_NAME}{BASHRC_SUFFIX}"), os.fsencode(bashrc))
     return file
+
+
+# With nanoseconds, and the same wherever it is asked; of a file that is not there it says that.
+_STATED = 'TZ=UTC0 LC_ALL=C stat -c "%n %y %s" -- {files} 2>&1'
+
+
+def fresh_text(files: Sequence[str]) -> bytes:
+    """A line of shell that succeeds as long as these files are as they are now."""
+    ask = _STATED.format(files=" ".join(map(shlex.quote, files)))
+    said = run_child(["sh", "-c", os.fsencode(ask)], timeout_s=_STAT_S).stdout
+    expected = shlex.quote(os.fsdecode(said).rstrip("\n"))
+    return os.fsencode(f'[ "$({ask})" = {expected} ]\n')
 
 
 def shell_text(change: Change) -> str:

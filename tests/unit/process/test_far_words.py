@@ -92,3 +92,25 @@ def test_nothing_starts_in_a_job_that_is_not_the_one_worked_in(
     done = subprocess.run(argv, capture_output=True, check=False, env=environment)
     assert (done.returncode, done.stdout.endswith(b"ran\n")) == (0, starts)
     assert starts or (done.stdout, done.stderr) == (b"", b"")
+
+
+@pytest.mark.parametrize(("check", "starts"), [("true", True), ("false", False), (None, False)])
+def test_nothing_starts_with_an_environment_that_is_out_of_date(
+    tmp_path: Path, check: str | None, starts: bool
+) -> None:
+    note, sourced = tmp_path / "note", tmp_path / "environment.sh"
+    note.write_text("7\n")
+    sourced.write_text("export A=1\n")
+    if check:
+        sourced.with_name("environment.sh.fresh").write_text(f"{check}\n")
+    argv = followed_argv(
+        "token",
+        os.fsencode(tmp_path),
+        os.fsencode(sourced),
+        [b"sh", b"-c", b"echo $A"],
+        current=os.fsencode(note),
+    )
+    environment = {**os.environ, "SLURM_JOB_ID": "7"}
+    done = subprocess.run(argv, capture_output=True, check=False, env=environment)
+    assert (done.returncode, done.stdout.endswith(b"1\n")) == (0, starts)
+    assert starts or (done.stdout, done.stderr) == (b"", b"")

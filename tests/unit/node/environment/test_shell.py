@@ -12,7 +12,7 @@ import pytest
 from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.model.requests import NOTHING
 from scratchflow.node.environment.change import Change, parse_dump
-from scratchflow.node.environment.shell import prepare_shell, shell_text
+from scratchflow.node.environment.shell import fresh_text, prepare_shell, shell_text
 from tests.unit.conftest import make_desk
 from tests.unit.node.environment.node_home import NodeHome
 
@@ -96,3 +96,25 @@ def test_without_layers_there_is_no_file_and_a_plain_shell(
 def test_a_file_that_is_gone_leaves_a_plain_shell(at_node: NodeHome, tmp_path: Path) -> None:
     argv = login_shell_argv("/bin/bash", "", str(tmp_path / "gone"))
     assert _shell_says(argv, at_node, "echo here") == "here\n"
+
+
+def test_what_it_was_computed_from_is_noted_and_a_change_of_it_is_seen(tmp_path: Path) -> None:
+    startup, missing = tmp_path / "it's a profile", tmp_path / "missing"
+    startup.write_text("export Q=1")
+    check = tmp_path / "fresh"
+    check.write_bytes(fresh_text([str(startup), str(missing)]))
+
+    def is_fresh() -> bool:
+        return subprocess.run(["sh", "-c", f". {check}"], check=False).returncode == 0
+
+    assert is_fresh()
+    startup.write_text("export Q=2")
+    assert not is_fresh()
+    check.write_bytes(fresh_text([str(startup), str(missing)]))
+    assert is_fresh()
+    missing.touch()
+    assert not is_fresh()
+    missing.unlink()
+    assert is_fresh()
+    startup.unlink()
+    assert not is_fresh()
