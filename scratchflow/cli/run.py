@@ -30,12 +30,21 @@ def run(
         bool, typer.Option("--detach", help="Leave it running in our tmux session.")
     ] = False,
     take_node: Annotated[bool, UP] = False,
+    every_node: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="On every node of the allocation; each line begins with its node's name."
+        ),
+    ] = False,
 ) -> Call[RunEnded]:
     """Run a command on the node, in the workspace, with the profile's environment.
 
     Its input, output and exit code are the command's own, byte for byte; a signal's code is 128
     and its number. Ctrl-C goes to the command, a second one is SIGTERM, a third one SIGKILL. No
     shell reads its words: `run -- sh -c '…'` asks for one.
+
+    With `--all` it runs on every node at once, without input; the exit code is that of the first
+    node, in their order, on which it failed.
     """
     who = caller(context)
     if not who.may_ask and not detach:
@@ -44,13 +53,23 @@ def run(
     if pty and detach:
         problem = "`--detach` has a terminal of its own: leave `--pty` out"
         raise UsageInvalid(problem=problem, command=context.command_path)
+    if every_node and (pty or detach):
+        problem = "`--all` goes with neither `--pty` nor `--detach`"
+        raise UsageInvalid(problem=problem, command=context.command_path)
     words = tuple(command)
 
     def flow(emit: Emit) -> RunEnded:
         from scratchflow.flows.run import Wanted
         from scratchflow.flows.run import run as run_on_node
 
-        wanted = Wanted(command=words, cwd=cwd, terminal=pty, detach=detach, take_node=take_node)
+        wanted = Wanted(
+            command=words,
+            cwd=cwd,
+            terminal=pty,
+            detach=detach,
+            take_node=take_node,
+            every_node=every_node,
+        )
         return run_on_node(who, emit, wanted)
 
     return Call("run", flow, _shown)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -23,16 +23,25 @@ from scratchflow.model.errors import (
     AllocationMissing,
     EndedBySignal,
     NodeSilent,
+    OtherNodeFailed,
     OutputFailed,
     RunCut,
     RunDirectoryMissing,
     UsageInvalid,
 )
 from scratchflow.model.events import Emit
-from scratchflow.model.requests import NOTHING, Hold, RunAt, RunDetached
-from scratchflow.model.results import RunCarrier, RunEnded, RunPlace, RunWindow
+from scratchflow.model.requests import EVERY_NODE, NOTHING, Hold, RunAt, RunDetached
+from scratchflow.model.results import (
+    NodeFailure,
+    OtherCarrier,
+    RunCarrier,
+    RunEnded,
+    RunPlace,
+    RunWindow,
+)
 from scratchflow.model.text import last_line
 from scratchflow.process.carried import Outcome, carry
+from scratchflow.process.carried_all import Far, carry_all
 from scratchflow.process.far_words import (
     Way,
     followed_argv,
@@ -55,12 +64,14 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     terminal: bool = False
     detach: bool = False
     take_node: bool = False
+    every_node: bool = False
 
 
 def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
     """Runs it in a step of the job until it ends. On the node itself it takes the place of this process."""
     settings = caller.settings()
-    if is_here(settings, caller.environment) and not wanted.detach:
+    is_elsewhere = wanted.detach or wanted.every_node
+    if not is_elsewhere and is_here(settings, caller.environment):
         with cluster_of(settings, caller, emit) as cluster:
             place = cluster.at_workspace("run place", RunAt(), RunPlace)
         _become(place, wanted)
@@ -68,7 +79,13 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
         found = _carrier(cluster, wanted)
         # Of a command that nobody watches, nobody would see that its directory is not there.
         asked = RunAt(os.fsencode(wanted.cwd) if wanted.detach else b"")
-        place = cluster.at_workspace("run place", asked, RunPlace, job_id=found.job_id)
+        node = EVERY_NODE if wanted.every_node else ""
+        place = cluster.at_workspace("run place", asked, RunPlace, job_id=found.job_id, node=node)
+        if wanted.every_node:
+            with question_open(emit):
+                codes = _EveryNode(cluster, login, found, place, wanted).codes()
+            code = next((one for one in codes.values() if one), 0)
+            return RunEnded(node=found.node, job_id=found.job_id, code=code, codes=codes)
         if wanted.detach:
             window = _leave(cluster, found, place, wanted)
             return RunEnded(node=found.node, job_id=found.job_id, window=window)
@@ -263,6 +280,81 @@ class _Foreground:
                 process.kill()
                 raise
         return code if code >= 0 else 128 - code
+
+
+class _EveryNode:
+    """One command on every node of the job, without input, each line of output with its node's name."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        login: SharedLogin | None,
+        found: RunCarrier,
+        place: RunPlace,
+        wanted: Wanted,
+    ) -> None:
+        for failed in place.failed:  # before anything runs: on all of them or on none
+            raise _failed_there(failed)
+        self._cluster, self._found, self._wanted = cluster, found, wanted
+        self._outer = login.argv(terminal=False) if login else []
+        environment = cluster.caller.environment
+        self._environment = command_environment(environment) if login is None else environment
+        self._places = {found.node: place, **place.others}
+        first = OtherCarrier(node=found.node, argv=found.argv)
+        self._carriers = {one.node: one.argv for one in [first, *found.others]}
+
+    def codes(self) -> dict[str, int]:
+        """The exit code of each, by node. What was lost, or never started, is an error."""
+        outcomes = self._followed(list(self._carriers))
+        until = time.monotonic() + _REFUSED_S
+        while (again := _not_let_in(outcomes)) and time.monotonic() < until:
+            time.sleep(_AGAIN_S)
+            outcomes |= self._followed(again)
+        return {node: self._meaning(node, outcomes[node]) for node in self._carriers}
+
+    def _followed(self, nodes: list[str]) -> dict[str, Outcome]:
+        return carry_all([self._far(node) for node in nodes], self._environment)
+
+    def _far(self, node: str) -> Far:
+        place = self._places[node]
+        way = Way(self._outer, self._carriers[node], quotes=self._found.quotes)
+        token = os.urandom(16).hex()
+        words, sourced = _words(self._found.shell[0], place, self._wanted)
+        directory = os.fsencode(os.path.join(place.directory, self._wanted.cwd))
+        argv = followed_argv(token, directory, sourced, words)
+        return Far(
+            node, way.argv(argv), token, lambda group, name: way.argv(kill_argv(group, name))
+        )
+
+    def _meaning(self, node: str, outcome: Outcome) -> int:
+        if outcome.no_directory:
+            path = os.path.join(self._places[node].directory, self._wanted.cwd)
+            raise RunDirectoryMissing(path=path, node=node)
+        if outcome.unwritten:
+            raise OutputFailed(error=outcome.unwritten)
+        if outcome.code is not None:
+            return outcome.code
+        if outcome.signals:
+            return 128 + outcome.signals[-1]
+        if outcome.started:
+            raise cut_error(outcome, node)
+        reason = _text(outcome) or f"exit code {outcome.carrier_code}"
+        raise NodeSilent(node=node, job_id=self._found.job_id, reason=reason)
+
+
+def _failed_there(failed: NodeFailure) -> OtherNodeFailed:
+    error = OtherNodeFailed(node=failed.node, reason=failed.message, next_step=failed.hint)
+    error.exit_code = failed.exit_code
+    return error
+
+
+def _not_let_in(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """The nodes on which Slurm gave the job no step yet."""
+    return [
+        node
+        for node, one in outcomes.items()
+        if not one.started and not one.signals and is_refused(_text(one))
+    ]
 
 
 @contextmanager

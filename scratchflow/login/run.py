@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 import shutil
 
+import msgspec
+
 from scratchflow.cluster.slurm.request import step_argv, terminal_step_argv
 from scratchflow.cluster.this_host import node_name, slurm_variables
 from scratchflow.cluster.tmux import no_scheduler as none
@@ -14,7 +16,7 @@ from scratchflow.login.session import ready_session
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import AllocationMissing
 from scratchflow.model.requests import Nothing, RunDetached, Session
-from scratchflow.model.results import RunCarrier, RunWindow
+from scratchflow.model.results import OtherCarrier, RunCarrier, RunWindow
 from scratchflow.process.far_words import quoted
 from scratchflow.reach.node import cpus_are_bound, keys_on_login, steps_overlap
 from scratchflow.reach.node_agent import require_allocation
@@ -30,9 +32,12 @@ def carrier(login: LoginHost, _: Nothing) -> RunCarrier:
             raise AllocationMissing(profile=login.settings.name)
         return RunCarrier(job_id=None, node=node, argv=[], terminal_argv=[], shell=shell)
     held = require_allocation(login.slurm, login.settings.name)
-    if steps_overlap(login.environment):
-        return _by_step(login, held, shell)
-    return _by_ssh(login, held, shell)
+    by = _by_step if steps_overlap(login.environment) else _by_ssh
+    others = [by(login, held.on(node), shell) for node in held.nodes[1:]]
+    return msgspec.structs.replace(
+        by(login, held, shell),
+        others=[OtherCarrier(node=one.node, argv=one.argv) for one in others],
+    )
 
 
 def _by_step(login: LoginHost, held: RunningAllocation, shell: list[str]) -> RunCarrier:

@@ -875,6 +875,13 @@ class Attached(Result, frozen=True):
     ran: bool = False
 
 
+class OtherCarrier(msgspec.Struct, frozen=True, kw_only=True):
+    """What the login host runs before a command's words to run it on a further node."""
+
+    node: str
+    argv: list[str]
+
+
 class RunCarrier(Result, frozen=True, kw_only=True):
     """`run carrier`: what the login host runs before a command's words to run it on the node.
 
@@ -889,6 +896,8 @@ class RunCarrier(Result, frozen=True, kw_only=True):
     quotes: bool = False
     shell: list[str] = []
     current: str = ""
+    others: list[OtherCarrier] = []
+    """The same for the further nodes of the job."""
 
 
 class RunPlace(Result, frozen=True):
@@ -916,6 +925,8 @@ class RunEnded(Result, frozen=True, kw_only=True):
     job_id: int | None
     code: int = 0
     window: RunWindow | None = None
+    codes: dict[str, int] = {}
+    """With `--all`: how it ended on each node."""
 
     def exit_code(self) -> int:
         """The command's own."""

@@ -27,7 +27,7 @@ _MOST_NOISE_BYTES = 1 << 16
 _MARK = b"\001"
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 # How long the far end has to end after it was killed.
-_GIVE_UP_S = 10.0
+GIVE_UP_S = 10.0
 
 
 class Outcome:
@@ -76,9 +76,9 @@ class _Carried:
         self.outcome = Outcome()
         self._argv, self._kill, self._environment = argv, kill, dict(environment)
         self._on_start = on_start
-        self._stdout = _Marked(token, 1)
-        self._stderr = _Marked(token, 2)
-        self._reading: dict[int, _Marked] = {}
+        self._stdout = Marked(token, 1)
+        self._stderr = Marked(token, 2)
+        self._reading: dict[int, Marked] = {}
         self._input = bytearray()
         self._stdin: int | None = 0
         self._to_child: int | None = None
@@ -88,15 +88,15 @@ class _Carried:
 
     def run(self) -> Outcome:
         """Starts the program and moves bytes until it has closed its output."""
-        with _Signals() as signals:
+        with Signals() as signals:
             child = self._start()
             try:
                 self._relay(signals)
             finally:
                 self._close()
-                self.outcome.carrier_code = _exit_code(child)
+                self.outcome.carrier_code = exit_code_of(child)
                 for helper in self._helpers:
-                    _exit_code(helper)
+                    exit_code_of(helper)
         self.outcome.noise = bytes(self._stderr.noise)
         return self.outcome
 
@@ -106,7 +106,7 @@ class _Carried:
         os.set_blocking(self._to_child, False)
         self._reading = {out: self._stdout, err: self._stderr}
         try:
-            return self._spawn(self._argv, stdin, stdout, stderr)
+            return spawn(self._argv, (stdin, stdout, stderr), self._environment)
         except OSError:
             self._close()
             raise
@@ -114,20 +114,7 @@ class _Carried:
             for descriptor in (stdin, stdout, stderr):
                 os.close(descriptor)
 
-    def _spawn(self, argv: Sequence[str], stdin: int, stdout: int, stderr: int) -> int:
-        """In a process group of its own: Ctrl-C is for us to pass on."""
-        descriptors = enumerate((stdin, stdout, stderr))
-        return os.posix_spawnp(
-            argv[0],
-            [os.fsencode(word) for word in argv],
-            self._environment,
-            file_actions=[(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in descriptors],
-            setpgroup=0,
-            # Python ignores this one, and children would inherit that.
-            setsigdef=[signal.SIGPIPE],
-        )
-
-    def _relay(self, signals: _Signals) -> None:
+    def _relay(self, signals: Signals) -> None:
         while self._reading or self._stdout.pending or self._stderr.pending:
             for descriptor, events in self._poll(signals).poll(self._patience_ms()):
                 if descriptor == signals.descriptor:
@@ -146,7 +133,7 @@ class _Carried:
             if self._give_up_at is not None and time.monotonic() > self._give_up_at:
                 break
 
-    def _poll(self, signals: _Signals) -> select.poll:
+    def _poll(self, signals: Signals) -> select.poll:
         """What could move now: nobody's slowness stops what goes another way."""
         poll = select.poll()
         poll.register(signals.descriptor, select.POLLIN)
@@ -227,7 +214,7 @@ class _Carried:
             os.close(descriptor)
         self._reading = {}
 
-    def _write(self, marked: _Marked) -> None:
+    def _write(self, marked: Marked) -> None:
         try:
             marked.write()
         except BlockingIOError:
@@ -250,7 +237,7 @@ class _Carried:
         else:
             self._undelivered.append(signum)
         if times > 2 or (times == 2 and not self.outcome.started):
-            wait_s = _GIVE_UP_S if self.outcome.started else 0.0
+            wait_s = GIVE_UP_S if self.outcome.started else 0.0
             self._give_up_at = self._give_up_at or time.monotonic() + wait_s
 
     def _pass_on(self, signum: int) -> None:
@@ -258,12 +245,12 @@ class _Carried:
         nothing = os.open(os.devnull, os.O_RDWR)
         try:
             argv = self._kill(self.outcome.group, name)
-            self._helpers.append(self._spawn(argv, nothing, nothing, nothing))
+            self._helpers.append(spawn(argv, (nothing, nothing, nothing), self._environment))
         finally:
             os.close(nothing)
 
 
-class _Signals:
+class Signals:
     """The ending signals as numbers to read; what was ignored at the start stays ignored."""
 
     def __init__(self) -> None:
@@ -277,7 +264,7 @@ class _Signals:
         """Those that came since the last look."""
         return [number for number in os.read(self.descriptor, 64) if number in self._before]
 
-    def __enter__(self) -> _Signals:
+    def __enter__(self) -> Signals:
         for number in _FORWARDED:
             before = signal.getsignal(number)
             if before is not signal.SIG_IGN:
@@ -294,11 +281,27 @@ class _Signals:
             os.close(end)
 
 
-def _exit_code(pid: int) -> int:
+def spawn(
+    argv: Sequence[str], streams: tuple[int, int, int], environment: Mapping[str, str]
+) -> int:
+    """Starts a program with these streams, in a process group of its own: Ctrl-C is for us to pass on."""
+    return os.posix_spawnp(
+        argv[0],
+        [os.fsencode(word) for word in argv],
+        environment,
+        file_actions=[(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in enumerate(streams)],
+        setpgroup=0,
+        # Python ignores this one, and children would inherit that.
+        setsigdef=[signal.SIGPIPE],
+    )
+
+
+def exit_code_of(pid: int) -> int:
+    """How it ended; waits for that."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-class _Marked:
+class Marked:
     """One output of the far command. What comes before our first line is noise; our lines are taken out."""
 
     def __init__(self, token: str, target: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 
 import pytest
@@ -137,3 +138,26 @@ def test_a_file_that_was_changed_on_another_node_is_told_by_status_and_backup(
     warned = [line["message"] for line in lines if line["type"] == "warning"]
     assert any("`node-2` differs: 1 file" in message for message in warned)
     assert "node 2       node-2: differs: 1 file" in laptop.run("status").stdout
+
+
+def test_a_command_runs_on_every_node_and_ends_on_all(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", *THREE)
+    script = "pwd; cat; hostname >&2; [ $(hostname) != node-2 ] || exit 7"
+    done = laptop.run("run", "--all", "--", "sh", "-c", script)
+    assert done.returncode == 7
+    assert sorted(done.stdout.splitlines()) == [f"{node}: {WORK}" for node in NODES]
+    said = [line for line in done.stderr.splitlines() if line.startswith("node-")]
+    assert sorted(said) == [f"{node}: {node}" for node in NODES]
+    with laptop.begin("run", "--all", "--", "sh", "-c", "echo on; sleep 9882") as process:
+        assert process.stdout is not None
+        for _ in NODES:
+            assert process.stdout.readline().endswith(": on\n")
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 128 + signal.SIGINT
+    for node in NODES:
+        found = minicluster.exec(node, "pgrep", "-x", "-f", "sleep 9882", check=False)
+        assert found.stdout == ""
+    refused = laptop.run("run", "--all", "--cwd", "none", "--", "true")
+    assert refused.returncode == 30

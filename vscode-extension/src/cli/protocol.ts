@@ -705,6 +705,12 @@ export interface NodesShown {
   held?: Array<string>;
 }
 
+/** What the login host runs before a command's words to run it on a further node. */
+export interface OtherCarrier {
+  node: string;
+  argv: Array<string>;
+}
+
 /** A further node of the allocation, and its host keys. */
 export interface OtherNode {
   node: string;
@@ -872,6 +878,7 @@ export interface RunCarrier {
   quotes?: boolean;
   shell?: Array<string>;
   current?: string;
+  others?: Array<OtherCarrier>;
 }
 
 /** `run` and `shell`: how the command ended; with `--detach`, in which window it runs. */
@@ -880,6 +887,7 @@ export interface RunEnded {
   job_id: number | null;
   code?: number;
   window?: RunWindow | null;
+  codes?: Record<string, number>;
 }
 
 /** `run place`: the workspace on the node, and the file that sets the profile's environment there. */
