@@ -3,7 +3,12 @@
 import { SHORT_S } from '../state/deadline';
 import { stateText } from '../format/progressText';
 import { problemText } from '../format/problemText';
-import type { AutobackupShown, Problem as StatusProblem, WorkspaceShown } from '../cli/protocol';
+import type {
+  AutobackupShown,
+  CopyShown,
+  Problem as StatusProblem,
+  WorkspaceShown,
+} from '../cli/protocol';
 import { actionOf } from '../hint';
 import {
   held,
@@ -67,6 +72,7 @@ function heldRows(picture: Picture, nowMs: number): Row[] {
       icon: 'server-process',
       tooltip: `Job ${allocation.job_id ?? '?'} in partition ${plain(allocation.partition)}`,
     },
+    ...otherNodeRows(allocation.nodes ?? [], status.copies ?? []),
     leftRow(picture, nowMs),
     workspaceRow(status.workspace),
     snapshotRow(picture, nowMs),
@@ -82,6 +88,27 @@ function heldRows(picture: Picture, nowMs: number): Row[] {
         ]
       : []),
   ];
+}
+
+/** The further nodes of the job, each with what is known of its copy of the workspace. */
+function otherNodeRows(nodes: string[], copies: CopyShown[]): Row[] {
+  return nodes.slice(1).map((node, index) => {
+    const copy = copies.find((one) => one.node === node);
+    const text = copy ? copyText(copy) : '';
+    return {
+      label: `Node ${index + 2}`,
+      description: text ? `${plain(node)}: ${text}` : plain(node),
+      icon: 'server',
+      ...(copy?.changed ? { tint: 'warning' as const } : {}),
+    };
+  });
+}
+
+function copyText(copy: CopyShown): string {
+  if (copy.exists === false) return 'no workspace there';
+  if (typeof copy.changed !== 'number') return 'not looked at';
+  if (copy.changed > 0) return `differs: ${copy.changed} ${copy.changed === 1 ? 'file' : 'files'}`;
+  return copy.other_snapshot ? 'another snapshot' : 'the same';
 }
 
 /** A problem that `status` reports, with the command that fixes it. */

@@ -21,6 +21,25 @@ describe('the view Allocation', () => {
     ]);
   });
 
+  test('lists the further nodes, and what was changed there', () => {
+    const nodes = ['node-1', 'node-2', 'node-3', 'node-4'];
+    const allocation = WITH_NODE.allocation && { ...WITH_NODE.allocation, nodes };
+    const copies = [
+      { node: 'node-2', changed: 1 },
+      { node: 'node-3', changed: 0 },
+      { node: 'node-4', changed: null, reason: 'no answer' },
+    ];
+    const rows = allocationRows(seeing({ ...WITH_NODE, allocation, copies }), NOW);
+    expect(texts(rows).slice(0, 4)).toEqual([
+      'Node: node-1',
+      'Node 2: node-2: differs: 1 file',
+      'Node 3: node-3: the same',
+      'Node 4: node-4: not looked at',
+    ]);
+    expect(rows[1]?.tint).toBe('warning');
+    expect(rows[2]?.tint).toBeUndefined();
+  });
+
   test('leads to the next step when the workspace is not there yet', () => {
     const workspace = { ...WITH_NODE.workspace, exists: null };
     const row = allocationRows(seeing({ ...WITH_NODE, workspace }), NOW)[2];
