@@ -138,7 +138,10 @@ def test_outputs_are_saved_when_a_job_is_ended_from_outside(
     assert (job.task()["ended_by"], job.collected("outputs/made")) == ("SIGTERM", "half\n")
     state = "CANCELLED" if how == "scancel" else "TIMEOUT"
     retry_until(lambda: job.state() == state, f"Slurm says {state}")
-    assert minicluster.exec(job.task()["node"], "ls", "/scratch/alice").stdout.split() == ["work"]
+    left = ["ls", "-A", "/scratch/alice/jobs"]
+    retry_until(
+        lambda: minicluster.exec(job.task()["node"], *left).stdout == "", "its copy is removed"
+    )
 
 
 def test_a_batch_script_keeps_its_own_lines(held: Laptop, minicluster: Minicluster) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -190,7 +189,6 @@ class _Task:
         """What is worth keeping is in the store; a file that cannot be removed is left for the next job."""
         if self._said.not_collected:
             return
+        # The directory above stays: another task may be about to restore into it.
         with suppress(OSError):
             remove_tree(self._target)
-        with suppress(OSError):
-            Path(self._target).parent.rmdir()

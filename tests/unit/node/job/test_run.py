@@ -63,7 +63,7 @@ def test_it_runs_in_a_copy_of_the_snapshot_and_leaves_its_outputs(desk: Desk, ou
     directory, said = output.read_text().splitlines()
     assert (directory, said) == (f"{desk.scratch}/jobs/{JOB}-0/work", "hello")
     assert (desk.work / "README").read_text() == "changed since"
-    assert not (desk.scratch / "jobs").exists()
+    assert list((desk.scratch / "jobs").iterdir()) == []
     task = task_of(desk)
     assert (task.phase, task.code, task.collected_paths) == ("ended", 3, ["outputs/x"])
     assert (job_directory(desk.place, JOB).outputs(0) / "outputs/x").read_text() == "made\n"
@@ -91,7 +91,7 @@ def test_what_keeps_it_from_running_is_in_the_record(
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
     with pytest.raises(JobNotStarted, match="several nodes"):
         run(desk)
-    assert not (desk.scratch / "jobs").exists()
+    assert list((desk.scratch / "jobs").iterdir()) == []
 
 
 def test_without_a_record_nothing_is_run(desk: Desk) -> None:
