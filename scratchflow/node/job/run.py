@@ -30,6 +30,7 @@ from scratchflow.node.job.command import (
     job_environment,
     run_to_end,
 )
+from scratchflow.node.job.leftovers import in_use, save_leftovers
 from scratchflow.node.job.place import job_place, make_room
 from scratchflow.node.job.venv import move_venv
 from scratchflow.node.progress import Notifier
@@ -83,6 +84,7 @@ class _Task:
 
     def run(self, *, overlap: bool) -> JobRan:
         self._save_what_was_left()
+        save_leftovers(self._here, self._place, self._target.parent, self._target.name)
         self._tell()
         signals = JobSignals()
         try:
@@ -90,7 +92,7 @@ class _Task:
             collector = Collector(self._work, self._outputs, self._record.collect)
             started = self._started(overlap=overlap)
             self._tell(phase="running", git=self._record.git or state_of(self._work, os.environ))
-            with signals.caught():
+            with in_use(self._target), signals.caught():
                 every_s = self._here.profile.backup.every.seconds
                 code = run_to_end(started, signals, lambda: self._collect(collector), every_s)
                 # Whatever comes now: what was made is saved first.

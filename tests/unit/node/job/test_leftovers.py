@@ -1,0 +1,73 @@
+"""What jobs that died have left on a node is saved before it is removed, and what is in use is not touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.model.job import TaskRecord
+from scratchflow.node.job.leftovers import in_use, save_leftovers
+from scratchflow.store.jobs.records import job_directory, make_job_directory, read_task, write_task
+from tests.unit.conftest import Desk
+from tests.unit.store.jobs.test_records import record
+
+JOB = "20261115T093000Z-3f2a9c"
+
+
+@pytest.fixture
+def left(desk: Desk) -> Path:
+    """A copy whose job is over, and which wrote no end."""
+    desk.backup()
+    make_job_directory(desk.place, record(JOB))
+    desk.context = msgspec.structs.replace(desk.context, is_job_over=lambda _: True)
+    told = TaskRecord(task=0, job_id=7, node=desk.context.node, phase="running", start="")
+    write_task(desk.place, JOB, told)
+    copy = desk.scratch / f"jobs/{JOB}-0"
+    (copy / "work/outputs").mkdir(parents=True)
+    (copy / "work/outputs/half").write_text("precious")
+    return copy
+
+
+def sweep(desk: Desk, own: str = "") -> None:
+    save_leftovers(desk.context, desk.place, desk.scratch / "jobs", own)
+
+
+def test_it_is_saved_and_then_removed(desk: Desk, left: Path) -> None:
+    sweep(desk)
+    saved = job_directory(desk.place, JOB).outputs(0) / "outputs/half"
+    assert (saved.read_text(), left.exists()) == ("precious", False)
+    told = read_task(desk.place, JOB, 0)
+    assert told is not None
+    assert (told.collected_files, told.phase) == (1, "running")
+
+
+def test_a_copy_that_is_in_use_is_left_alone(desk: Desk, left: Path) -> None:
+    with in_use(left) as is_ours:
+        assert is_ours
+        sweep(desk)
+    assert left.exists()
+
+
+def test_so_is_one_whose_job_may_go_on_and_our_own(desk: Desk, left: Path) -> None:
+    sweep(desk, own=left.name)
+    desk.context = msgspec.structs.replace(desk.context, is_job_over=lambda _: False)
+    sweep(desk)
+    assert left.exists()
+
+
+def test_and_what_is_of_another_store_or_no_job_at_all(desk: Desk, left: Path) -> None:
+    stranger = left.with_name("20261115T093000Z-000000-0")
+    stranger.mkdir()
+    (left.parent / "notes").write_text("mine")
+    sweep(desk)
+    assert stranger.exists()
+    assert (left.parent / "notes").exists()
+
+
+def test_what_cannot_be_saved_stays(desk: Desk, left: Path) -> None:
+    blocked = job_directory(desk.place, JOB).outputs(0)
+    blocked.write_text("in the way")
+    sweep(desk)
+    assert (left / "work/outputs/half").read_text() == "precious"
