@@ -140,8 +140,7 @@ class OpenSshTransport(Transport):
         """
         options = self._options(batch=True, terminal=terminal)
         share = self._master.options if self._master else ["-o", "ControlPath=none"]
-        # A `~` after Enter is the far command's, as every other key.
-        quiet = ["-o", "LogLevel=QUIET", "-o", "EscapeChar=none"]
+        quiet = ["-o", "LogLevel=QUIET"]
         return ["ssh", *options, *quiet, "-o", "ControlMaster=no", *share, "--", self.host]
 
     def terminal_code(self, code: int) -> int:
