@@ -1,6 +1,5 @@
 scratchflow_first_line=read
 # What kind of host this is, and which Pythons it has. Read by `sh -s -- MODULE…`.
-# shellcheck shell=sh disable=SC2016,SC2034,SC2089,SC2090  # texts that other programs read
 # Every line of ours starts with the mark: login shells and modules talk too.
 mark=scratchflow-probe
 tell() { printf '%s\t%s\t%s\n' "$mark" "$1" "$2"; }
