@@ -560,7 +560,7 @@ class RunDirectoryMissing(ScratchflowError):
 
     code = "run.no_directory"
     exit_code = 30
-    message = "there is no directory `{path}` on `{node}`"
+    message = "there is no directory `{path}` on `{node}`, or it may not be entered"
     hint = "`--cwd` is taken from the workspace; `scratchflow run -- ls` shows what is there"
 
 

@@ -24,9 +24,6 @@ class ScriptFiles(msgspec.Struct, frozen=True):
     dump: Path
 
 
-FAILED = 97
-"""The exit code after a layer that failed."""
-
 # `>|`: a user's profile may have set `noclobber`.
 _FUNCTIONS = r"""
 set +eu +f +o posix
@@ -34,8 +31,8 @@ __scratchflow_begin() {
     printf '%s\n%s' "$1" "$2" >|"$__scratchflow_layer"
     : >|"$__scratchflow_words"
 }
-# Not `exit`: that would run the user's ~/.bash_logout.
-__scratchflow_fail() { exec /bin/sh -c 'exit 97'; }
+# With the layer's own code. Not `exit`: that would run the user's ~/.bash_logout.
+__scratchflow_fail() { exec /bin/sh -c "exit $?"; }
 __scratchflow_has() { type -t "$1" >/dev/null; }
 
 # `$NAME`, `${NAME}`, `$$` and a leading `~` as paths have them; nothing is run.

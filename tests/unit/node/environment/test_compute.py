@@ -22,6 +22,7 @@ _FAILING = [
     ({"conda": "nosuch"}, "environment.conda", "nosuch", "EnvironmentNameNotFound"),
     ({"venv": "nosuch"}, "environment.venv", "nosuch", "nosuch/bin/activate: No such file"),
     ({"variables": {"UID": "7"}}, "environment.variables", "UID", "readonly variable"),
+    ({"prologue": "sh -c 'exit 5'"}, "environment.prologue", "exit 5", "exit code 5"),
     ({"prologue": "echo it isn't"}, "environment.prologue", "isn't", "unexpected EOF"),
 ]  # fmt: skip
 
