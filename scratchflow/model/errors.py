@@ -1105,7 +1105,8 @@ class NodeNotSaved(ScratchflowError):
     exit_code = 35
     message = "`{node}` is still ours: no snapshot holds {count} on it: {paths}"
     hint = (
-        "make them readable (`chmod`, `chown`) or delete them, and run it again;"
+        "make files readable (`chmod`, `chown`) or delete them; a whole workspace is saved by"
+        " `scratchflow --set workspace=NAME backup`; then run it again."
         " `scratchflow {verb} --leave-behind` gives the node back without them"
     )
 
