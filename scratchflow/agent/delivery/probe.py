@@ -68,6 +68,11 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     pythons: list[FoundPython]
 
 
+# A startup file that reads our input takes this line; the script tells whether it came. It stands
+# here because a script's directives for shellcheck come before its first command.
+_FIRST_LINE = b"scratchflow_first_line=read\n"
+
+
 def script(name: str) -> bytes:
     """A file that runs over there, byte for byte."""
     return (files("scratchflow.agent") / "there" / name).read_bytes()
@@ -76,7 +81,7 @@ def script(name: str) -> bytes:
 def probe(transport: Transport, modules: Sequence[str] = ()) -> Host:
     """Asks the host; with modules, the Pythons that they bring come first."""
     argv = ["sh", "-s", "--", *modules]
-    done = transport.run(argv, stdin=script("probe.sh"), timeout_s=_TIMEOUT_S)
+    done = transport.run(argv, stdin=_FIRST_LINE + script("probe.sh"), timeout_s=_TIMEOUT_S)
     pairs = [line.split("\t", 2)[1:] for line in _lines(done.stdout)]
     values = {key: value for key, value in pairs if key != "python"}
     if "end" not in values:

@@ -1,4 +1,3 @@
-scratchflow_first_line=read
 # What kind of host this is, and which Pythons it has. Read by `sh -s -- MODULE…`.
 # Every line of ours starts with the mark: login shells and modules talk too.
 mark=scratchflow-probe
