@@ -112,7 +112,6 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "run": (
         ("run -- make -j8", "in the workspace, on the node"),
-        ("run --cwd src -- git status", "in a directory of it"),
         ("run --detach -- python train.py", "leave it; `attach` shows it"),
         ("run --all -- nvidia-smi -L", "on every node of the allocation"),
     ),
