@@ -48,11 +48,11 @@ def on_host(host: str) -> str:
     return "" if is_this else f" on `{host}`"
 
 
-def on_the_others(done: OnNodes) -> Iterator[str]:
+def on_the_others(done: OnNodes, have: str = "the same on") -> Iterator[str]:
     """Which further nodes have it too; and how to go on where they have not."""
     others = done.nodes[1:]
     if others:
-        yield printable(f"the same on {', '.join(f'`{node}`' for node in others)}")
+        yield printable(f"{have} {', '.join(f'`{node}`' for node in others)}")
     for one in done.failed:
         yield for_people(printable(f"not on `{one.node}`: {one.hint or one.message}"))
 

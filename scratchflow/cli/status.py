@@ -135,9 +135,10 @@ def _copy(copy: CopyShown) -> str:
     if copy.changed is None:
         return f"not looked at: {copy.reason}"
     base = f" since snapshot {copy.base}" if copy.base and copy.other_snapshot else ""
+    unread = f"; {counted(copy.unsaved, 'path')} cannot be read" if copy.unsaved else ""
     if copy.changed:
-        return f"differs: {counted(copy.changed, 'file')}{base}"
-    return f"unchanged{base}" if base else "the same"
+        return f"differs: {counted(copy.changed, 'file')}{base}{unread}"
+    return (f"unchanged{base}" if base else "the same") + unread
 
 
 def watched(status: StatusShown) -> Iterator[str]:

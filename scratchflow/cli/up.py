@@ -91,7 +91,7 @@ def shown(now: UpAndRunning) -> Iterator[str]:
     if now.workspace:
         snapshot = f", snapshot {named(now.workspace.snapshot)}" if now.workspace.snapshot else ""
         yield f"workspace `{printable(now.workspace.path)}`{snapshot}"
-        yield from on_the_others(now.workspace)
+        yield from on_the_others(now.workspace, "also on")
     if now.autobackup:
         yield autobackup_line(now.autobackup.every_s, now.job_id)
     if not now.editor.opened:

@@ -31,6 +31,7 @@ from scratchflow.workspace.workspace import expand
 LOOK_S = 8.0
 """How long all of them may take; a copy that is not through by then was not looked at."""
 AGAIN_AFTER_S = 60.0
+_NAMED = 3
 _TOO_LONG = f"it took longer than {LOOK_S:g} s"
 
 
@@ -63,6 +64,8 @@ def _shown(look: _Look, first: str | None, catalogue: Catalogue) -> CopyShown:
         base=seen.base,
         changed=seen.changed,
         other_snapshot=is_behind,
+        unsaved=seen.unsaved,
+        unsaved_paths=seen.unsaved_paths,
     )
 
 
@@ -76,8 +79,16 @@ def _origin(catalogue: Catalogue, snapshot: str | None) -> str | None:
 
 
 def copies_differ(copies: Sequence[CopyShown]) -> Iterator[Problem]:
-    """What was changed on a further node alone."""
+    """What was changed on a further node alone, and what no snapshot can hold there."""
     for copy in copies:
+        if copy.unsaved:
+            named = ", ".join(f"`{path}`" for path in copy.unsaved_paths[:_NAMED])
+            more = ", …" if copy.unsaved > min(_NAMED, len(copy.unsaved_paths)) else ""
+            yield Problem(
+                name="nodes.unsaved",
+                detail=f"`{copy.node}`: no snapshot holds {counted(copy.unsaved, 'path')} ({named}{more})",
+                fix="make them readable there (`chmod`, `chown`), or delete them",
+            )
         if copy.changed:
             yield Problem(
                 name="nodes.differ",

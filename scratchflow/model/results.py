@@ -194,6 +194,9 @@ class CopyShown(msgspec.Struct, frozen=True, kw_only=True):
     other_snapshot: bool = False
     """It came from another snapshot than the first node's copy."""
     reason: str = ""
+    unsaved: int = 0
+    """Paths there that cannot be read, so that no snapshot holds them."""
+    unsaved_paths: list[str] = []
 
 
 class CopyState(Result, frozen=True):
@@ -202,6 +205,8 @@ class CopyState(Result, frozen=True):
     exists: bool = True
     base: str | None = None
     changed: int | None = None
+    unsaved: int = 0
+    unsaved_paths: list[str] = []
 
 
 class BackupTaken(Result, frozen=True):

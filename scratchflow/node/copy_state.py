@@ -19,7 +19,11 @@ def copy_state(context: NodeContext, notify: Notifier, _: Nothing) -> CopyState:
     except WorkspaceMissing:
         return CopyState(exists=False)
     base = read_base(context.workspace, context.store)
-    if seen.kind == "unchanged":
-        return CopyState(base=base, changed=0)
     # A mode or an empty directory is a change too, and counts as no file.
-    return CopyState(base=base, changed=max(1, seen.changed_files + seen.removed_files))
+    files = seen.changed_files + seen.removed_files
+    return CopyState(
+        base=base,
+        changed=0 if seen.kind == "unchanged" else max(1, files),
+        unsaved=seen.unsaved,
+        unsaved_paths=seen.unsaved_paths,
+    )

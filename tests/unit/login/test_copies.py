@@ -151,3 +151,10 @@ def test_no_answer_of_slurm_is_a_reason_and_no_error(
     monkeypatch.setattr(module, "scratch_of_job", away)
     seen = look(desk, monkeypatch)
     assert all("no answer" in copy.reason for copy in seen)
+
+
+def test_what_no_snapshot_can_hold_there_is_a_problem() -> None:
+    copy = CopyShown(node="node-2", changed=0, unsaved=5, unsaved_paths=["a", "b", "c", "d"])
+    (problem,) = copies_differ([copy])
+    assert problem.name == "nodes.unsaved"
+    assert problem.detail == "`node-2`: no snapshot holds 5 paths (`a`, `b`, `c`, …)"

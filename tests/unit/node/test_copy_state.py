@@ -34,3 +34,11 @@ def test_a_node_without_a_workspace_has_nothing_to_compare(desk: Desk) -> None:
     desk.backup()
     shutil.rmtree(desk.work)
     assert seen(desk) == CopyState(exists=False)
+
+
+def test_what_cannot_be_read_is_named(desk: Desk) -> None:
+    base = desk.backup().snapshot
+    desk.write("work/closed")
+    (desk.work / "closed").chmod(0)
+    found = seen(desk)
+    assert (found.base, found.unsaved, found.unsaved_paths) == (base, 1, ["work/closed"])

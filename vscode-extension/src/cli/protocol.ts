@@ -355,6 +355,8 @@ export interface CopyShown {
   changed?: number | null;
   other_snapshot?: boolean;
   reason?: string;
+  unsaved?: number;
+  unsaved_paths?: Array<string>;
 }
 
 /** `copy`: what a node's copy of the workspace came from, and how many files were changed there since. */
@@ -362,6 +364,8 @@ export interface CopyState {
   exists?: boolean;
   base?: string | null;
   changed?: number | null;
+  unsaved?: number;
+  unsaved_paths?: Array<string>;
 }
 
 /** A command that `run --detach` left running: the window of our session, and the job. */
