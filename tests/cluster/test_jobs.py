@@ -75,14 +75,11 @@ def test_the_code_of_a_job_comes_back(held: Laptop) -> None:
     assert (held.home / "job/code").read_text() == "then\n"
 
 
-def test_ended_jobs_stay_listed_when_slurm_has_forgotten_them(
-    held: Laptop, minicluster: Minicluster
-) -> None:
+def test_ended_jobs_stay_listed_with_their_exit_code(held: Laptop) -> None:
     job = submit(held, "--tag", "kept", "--", "sh", "-c", "exit 4")
     job.ended()
     retry_until(lambda: shown(held, job)["state"] == "FAILED", "Slurm says so")
     assert not (job.path / "request.json").exists()
-    minicluster.exec("login", "scontrol", "reconfigure")
     (found,) = held.data("jobs", "list", "--tag", "kept", "--all")["jobs"]
     assert (found["state"], found["tasks"][0]["code"]) == ("FAILED", 4)
     assert held.data("jobs", "list", "--tag", "nobody")["jobs"] == []

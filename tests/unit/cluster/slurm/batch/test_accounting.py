@@ -1,4 +1,4 @@
-"""What `sacct` prints about submitted jobs; the product works without it."""
+"""What `sacct` prints about submitted jobs, in lines written by hand from its manual: no test cluster has accounting."""
 
 from __future__ import annotations
 

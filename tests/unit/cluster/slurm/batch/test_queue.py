@@ -1,4 +1,4 @@
-"""What `squeue` prints about submitted jobs; what Slurm 22.05 printed."""
+"""What `squeue` prints about submitted jobs, in lines written by hand; `tests/cluster/test_jobs.py` reads real ones."""
 
 from __future__ import annotations
 
