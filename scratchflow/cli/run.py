@@ -32,9 +32,7 @@ def run(
     take_node: Annotated[bool, UP] = False,
     every_node: Annotated[
         bool,
-        typer.Option(
-            "--all", help="On every node of the allocation; each line begins with its node's name."
-        ),
+        typer.Option("--all", help="On every node; each line begins with its node's name."),
     ] = False,
 ) -> Call[RunEnded]:
     """Run a command on the node, in the workspace, with the profile's environment.

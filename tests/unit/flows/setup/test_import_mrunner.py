@@ -70,7 +70,7 @@ def test_contexts_become_profiles_that_share_no_directory(desk: Desk) -> None:
     assert (gpu.slurm.gpus, gpu.alias, gpu.workspace) == (
         1,
         "compile_machine_the-gpu",
-        "work-the-gpu",
+        "work_the-gpu",
     )
     assert cpu.workspace == "work"
     assert done.contexts[1].own == {"alias": gpu.alias, "workspace": gpu.workspace}
