@@ -38,6 +38,7 @@ from scratchflow.model.text import counted
 from scratchflow.workspace.job_scratch import goes_with_job
 
 # Of the others nothing ran yet. What is stopped, or in a state nobody knows, cannot be saved: it is kept.
+_MESSAGE = "before clear"
 _HAS_WORK = {"running", "suspended", "unknown"}
 _NAMED = 5
 
@@ -167,7 +168,8 @@ def _save_job(cluster: Cluster, job: AllocationShown) -> list[SavedCopy]:
     """The last snapshots of a job's nodes, and what they could not hold."""
     cluster.emit(Progress(phase="the last backup"))
     try:
-        copies = save_copies(cluster, job.job_id, job.nodes or [job.node or ""], "before clear")
+        copies = save_copies(cluster, job.job_id, job.nodes or [job.node or ""], _MESSAGE)
+        copies = _looked_at_again(cluster, job.job_id, copies)
     except (AllocationEnded, AllocationMissing, NodeFailed):
         raise  # there is no node to keep
     except ScratchflowError as error:
@@ -198,13 +200,43 @@ def save_copies(
     request = SaveNode(message=message)
     saved = cluster.at_workspace("save node", request, NodeSaved, job_id=job_id)
     copies.append(SavedCopy(first, saved))
+    _tell_forks(cluster, copies)
+    return copies
+
+
+def _looked_at_again(
+    cluster: Cluster, job_id: int | None, copies: Sequence[SavedCopy]
+) -> list[SavedCopy]:
+    """The further nodes once more: what was written there while the others were saved is saved by nobody else.
+
+    On the first node the auto-backup takes a last snapshot when the job ends.
+    """
+    found = []
+    for copy in copies:
+        if copy.beside:
+            again = _save_beside(cluster, job_id, copy.node, _MESSAGE)
+            _tell_forks(cluster, [again])
+            found.append(_together(copy, again))
+        else:
+            found.append(copy)
+    return found
+
+
+def _together(before: SavedCopy, again: SavedCopy) -> SavedCopy:
+    """The state now, with the snapshot of whichever look stored something; the later one holds both."""
+    if again.saved.stored or not before.saved.stored:
+        return again
+    saved = msgspec.structs.replace(again.saved, stored=True, snapshot=before.saved.snapshot)
+    return msgspec.structs.replace(again, saved=saved)
+
+
+def _tell_forks(cluster: Cluster, copies: Sequence[SavedCopy]) -> None:
     for node, fork in forks_of(copies).items():
         told = (
             f"`{node}` held changes of its own: they are saved as a fork, snapshot {fork};"
             f" `scratchflow snapshots diff {fork} latest` compares them"
         )
         cluster.emit(Warned(code="nodes.fork", message=told))
-    return copies
 
 
 def _save_beside(cluster: Cluster, job_id: int | None, node: str, message: str) -> SavedCopy:

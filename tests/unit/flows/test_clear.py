@@ -116,13 +116,16 @@ def test_of_two_nodes_the_present_work_is_saved_last(tmp_path: Path) -> None:
 def test_every_node_of_a_job_is_saved_the_first_one_last(tmp_path: Path) -> None:
     fork, same = NodeSaved(snapshot="fork", stored=True), NodeSaved(snapshot="base")
     job_of_three = job(1, nodes=["node-1", "node-2", "node-3"])
-    cluster = cluster_with(tmp_path, job_of_three, **{"save node": [fork, same, SAVED]})
+    answers = [fork, same, SAVED, same, same]
+    cluster = cluster_with(tmp_path, job_of_three, **{"save node": answers})
     done = clear_on(cluster, ClearOptions())
-    assert cluster.nodes == ["node-2", "node-3", ""]
+    assert cluster.nodes == ["node-2", "node-3", "", "node-2", "node-3"]
     assert [request for do, request, _ in cluster.asked if do == "save node"] == [
         SaveNode(message="before clear, of node-2", beside=True),
         SaveNode(message="before clear, of node-3", beside=True),
         SaveNode(message="before clear"),
+        SaveNode(message="before clear, of node-2", beside=True),
+        SaveNode(message="before clear, of node-3", beside=True),
     ]
     assert (done.snapshot, done.forks) == ("last", {"node-2": "fork"})
     (told,) = [one for one in cluster.told if isinstance(one, Warned)]
@@ -130,12 +133,25 @@ def test_every_node_of_a_job_is_saved_the_first_one_last(tmp_path: Path) -> None
     assert "`node-2` held changes of its own" in told.message
 
 
+def test_what_was_written_on_another_node_while_the_first_was_saved_is_saved_too(
+    tmp_path: Path,
+) -> None:
+    same, late = NodeSaved(snapshot="base"), NodeSaved(snapshot="late", stored=True)
+    pair = job(1, nodes=["node-1", "node-2"])
+    cluster = cluster_with(tmp_path, pair, **{"save node": [same, SAVED, late]})
+    assert clear_on(cluster, ClearOptions()).forks == {"node-2": "late"}
+    refused = cluster_with(tmp_path, pair, **{"save node": [same, SAVED, UNSAVED]})
+    with pytest.raises(NodeNotSaved):
+        clear_on(refused, ClearOptions())
+    assert "release" not in refused.done
+
+
 @pytest.mark.parametrize("other", [FULL, UNSAVED])
 def test_a_node_whose_own_changes_cannot_be_saved_keeps_them_all(
     tmp_path: Path, other: Any
 ) -> None:
     pair = job(1, nodes=["node-1", "node-2"])
-    cluster = cluster_with(tmp_path, pair, **{"save node": [other, SAVED]})
+    cluster = cluster_with(tmp_path, pair, **{"save node": [other, SAVED, other]})
     with pytest.raises((FinalBackupFailed, NodeNotSaved), match="`node-2`"):
         clear_on(cluster, ClearOptions())
     assert "release" not in cluster.done
