@@ -1,6 +1,6 @@
 """`scratchflow up`: start working."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -93,7 +93,7 @@ def shown(now: UpAndRunning) -> Iterator[str]:
         yield f"workspace `{printable(now.workspace.path)}`{snapshot}"
         yield from on_the_others(now.workspace, "also on")
     if now.autobackup:
-        yield autobackup_line(now.autobackup.every_s, now.job_id)
+        yield autobackup_line(now.autobackup.every_s, now.job_id, now.nodes)
     if not now.editor.opened:
         yield from editor_lines(now.editor.command, now.editor.link)
     yield from other_ways(now)
@@ -101,10 +101,11 @@ def shown(now: UpAndRunning) -> Iterator[str]:
     yield from problem_lines(now.problems, terminal_width())
 
 
-def autobackup_line(every_s: float, job_id: int | None) -> str:
-    """How often; a job also promises a last one."""
+def autobackup_line(every_s: float, job_id: int | None, nodes: Sequence[str] = ()) -> str:
+    """How often; a job also promises a last one. Of several nodes only the first has it."""
     last = ", and a last snapshot when the job ends" if job_id is not None else ""
-    return f"auto-backup every {span(every_s)}{last}"
+    alone = printable(f", of `{nodes[0]}` alone") if len(nodes) > 1 else ""
+    return f"auto-backup every {span(every_s)}{last}{alone}"
 
 
 def other_ways(now: UpAndRunning) -> Iterator[str]:

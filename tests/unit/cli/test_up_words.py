@@ -37,6 +37,7 @@ def test_a_job_is_promised_a_last_snapshot() -> None:
         "auto-backup every 30 min, and a last snapshot when the job ends"
     )
     assert autobackup_line(1800, None) == "auto-backup every 30 min"
+    assert autobackup_line(1800, 7, ["node-1", "node-2"]).endswith("ends, of `node-1` alone")
 
 
 @pytest.mark.parametrize(
