@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,7 +21,9 @@ DEFAULT_PATTERN = "outputs"
 _NAMED = 1000
 _COPY_BYTES = 1 << 20
 
-Stamp = tuple[int, int, int, int]
+Stamp = tuple[int, int, int, int, int]
+# A file that was written to so shortly before may be written to again without another time.
+_RACY_NS = 2 * 10**9
 
 
 class Collected(msgspec.Struct, frozen=True):
@@ -93,7 +96,7 @@ def _files(match: Path) -> Iterator[str]:
 
 
 def _stamp(found: os.stat_result) -> Stamp:
-    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_mode
+    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_mode, found.st_ctime_ns
 
 
 def _copy(source: Path, target: Path) -> Stamp:
@@ -115,6 +118,7 @@ def _copy_to(source: Path, temp: Path) -> Stamp:
     if stat.S_ISLNK(found.st_mode):
         os.symlink(os.readlink(source), temp)
         return _stamp(found)
+    began_ns = time.time_ns()
     with open(source, "rb", opener=_open) as reader, open(temp, "xb") as writer:
         before = os.fstat(reader.fileno())
         os.fchmod(writer.fileno(), 0o600 | (before.st_mode & stat.S_IXUSR))
@@ -124,7 +128,8 @@ def _copy_to(source: Path, temp: Path) -> Stamp:
         os.utime(writer.fileno(), ns=(before.st_atime_ns, before.st_mtime_ns))
         os.fsync(writer.fileno())
     # The stamp from before: if it was written to meanwhile, the next look sees another one.
-    return _stamp(before)
+    is_racy = before.st_ctime_ns > began_ns - _RACY_NS
+    return (*_stamp(before)[:-1], 0) if is_racy else _stamp(before)
 
 
 def _open(path: str, flags: int) -> int:

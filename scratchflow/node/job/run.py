@@ -39,7 +39,7 @@ from scratchflow.node.restore.source import RestoreOptions
 from scratchflow.process.git import state_of
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.store.directory import StoreDirectory, find_place
-from scratchflow.store.jobs.records import job_directory, read_job, read_task, write_task
+from scratchflow.store.jobs.records import job_directory, read_job, write_task
 from scratchflow.workspace.workspace import STATE_NAME
 
 _GOT = {"cpus": "SLURM_CPUS_ON_NODE", "memory_mb": "SLURM_MEM_PER_NODE", "gpus": "SLURM_GPUS"}
@@ -81,6 +81,8 @@ class _Task:
             directory=str(self._target),
             got={name: environment[key] for name, key in _GOT.items() if environment.get(key)},
         )
+        # Whether the copy holds nothing that is not in the store: before the command runs, and after all was collected.
+        self._is_saved = True
 
     def run(self, *, overlap: bool) -> JobRan:
         self._save_what_was_left()
@@ -94,13 +96,16 @@ class _Task:
             self._tell(phase="running", git=self._record.git or state_of(self._work, os.environ))
             with in_use(self._target), signals.caught():
                 every_s = self._here.profile.backup.every.seconds
-                code = run_to_end(started, signals, lambda: self._collect(collector), every_s)
+                self._is_saved = False
+                code = run_to_end(started, signals, lambda: self._try_to_save(collector), every_s)
                 # Whatever comes now: what was made is saved first.
                 self._collect(collector)
+                self._is_saved = not self._said.not_collected
                 ended_by = signal.SIGTERM.name if signals.ends else ""
                 self._tell(phase="ended", code=code, ended_by=ended_by, end=self._now())
         except (ScratchflowError, OSError) as error:
-            self._tell(phase="ended", error=str(error), end=self._now())
+            with suppress(ScratchflowError, OSError):  # the store may be what failed
+                self._tell(phase="ended", error=str(error), end=self._now())
             raise JobNotStarted(job=self._record.id, reason=error) from error
         except Interrupted as ended:
             name = signal.Signals(ended.signum).name
@@ -115,10 +120,14 @@ class _Task:
         """A run of this task that died with its node may have left outputs that nobody has collected."""
         if not is_there(self._target):
             return
-        before = read_task(self._place, self._record.id, self.number)
         left = Collector(self._work, self._outputs, self._record.collect, all_of_it=True)
-        if before is not None:
-            self._count(left.collect())
+        self._count(left.collect())
+        if self._said.not_collected:
+            first = self._said.not_collected[0]
+            reason = (
+                f"what an earlier run of it has left in `{self._target}` cannot be saved: {first}"
+            )
+            raise JobNotStarted(job=self._record.id, reason=reason)
         remove_tree(self._target)
 
     def _restore(self) -> None:
@@ -166,6 +175,11 @@ class _Task:
             given["PYTHONPATH"] = os.pathsep.join([*([before] if before else []), *more])
         return given
 
+    def _try_to_save(self, collector: Collector) -> None:
+        """While the command runs: a store that is full or away now is no reason to end it."""
+        with suppress(ScratchflowError, OSError):
+            self._collect(collector)
+
     def _collect(self, collector: Collector) -> None:
         self._count(collector.collect())
         self._tell()
@@ -188,8 +202,8 @@ class _Task:
         return iso_time(self._here.now().timestamp()) or ""
 
     def _remove(self) -> None:
-        """What is worth keeping is in the store; a file that cannot be removed is left for the next job."""
-        if self._said.not_collected:
+        """Only when what is worth keeping is in the store; what is left is saved by the next job on this node."""
+        if not self._is_saved:
             return
         # The directory above stays: another task may be about to restore into it.
         with suppress(OSError):

@@ -88,3 +88,15 @@ def test_a_pattern_that_leads_out_is_none(text: str) -> None:
     assert not is_pattern(text)
     assert is_pattern("runs/*/model.pt")
     assert is_pattern("results/")
+
+
+def test_a_file_that_is_written_again_at_once_is_saved_again(top: Path, target: Path) -> None:
+    collector = Collector(top, target, [])
+    new = top / "outputs/new"
+    new.write_text("first")
+    collector.collect()
+    stamp = new.stat()
+    new.write_text("later")  # of the same size
+    os.utime(new, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    collector.collect()
+    assert (target / "outputs/new").read_text() == "later"

@@ -15,7 +15,14 @@ from scratchflow.model.requests import RunJob
 from scratchflow.model.results import JobRan
 from scratchflow.node.job import run as module
 from scratchflow.node.job.run import run_job
-from scratchflow.store.jobs.records import job_directory, make_job_directory, read_task, write_task
+from scratchflow.store.jobs.records import (
+    job_directory,
+    make_job_directory,
+    read_job,
+    read_task,
+    write_job,
+    write_task,
+)
 from tests.unit.conftest import Desk
 
 JOB = "20261115T093000Z-3f2a9c"
@@ -118,3 +125,31 @@ def test_a_task_has_its_own_parameters_in_its_words_and_in_a_file(
     assert msgspec.json.decode(parameters) == {"lr": 0.01, "seed": 2}
     assert more == f"x /before:{desk.scratch}/jobs/{JOB}-1/work/src"
     assert read_task(desk.place, JOB, 1) is not None
+
+
+@pytest.mark.parametrize("closed", ["outputs", "tasks"])
+def test_a_store_that_takes_nothing_costs_no_result(desk: Desk, closed: str) -> None:
+    there = job_directory(desk.place, JOB).path
+    script = f"mkdir outputs; echo made > outputs/x; chmod 500 {there / closed}"
+    submitted(desk, "sh", "-c", script)
+    if closed == "tasks":
+        with pytest.raises(JobNotStarted):
+            run(desk)
+    else:
+        assert run(desk).collected_files == 0
+        assert "outputs/x" in task_of(desk).not_collected[0]
+    left = desk.scratch / f"jobs/{JOB}-0/work/outputs/x"
+    assert left.read_text() == "made\n"
+    if closed == "outputs":
+        with pytest.raises(JobNotStarted, match="cannot be saved"):
+            run(desk)
+        assert left.exists()
+    (there / closed).chmod(0o700)
+    submitted_again = msgspec.structs.replace(read_job(desk.place, JOB) or fail(), command=["true"])
+    write_job(desk.place, submitted_again)
+    run(desk)
+    assert (job_directory(desk.place, JOB).outputs(0) / "outputs/x").read_text() == "made\n"
+
+
+def fail() -> JobRecord:
+    raise AssertionError("the record is gone")
