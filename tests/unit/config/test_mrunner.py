@@ -163,7 +163,7 @@ def test_keys_become_settings(keys: dict[str, Any], settings: dict[str, Any]) ->
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
-        ("time", "soon", "Slurm's kind"),
+        ("time", "soon", "Slurm's own"),
         ("mem", "much", "a size like"),
         ("cpu", "two", "`two` is no whole number"),
         ("cpu", "0", ">= 1"),
