@@ -11,7 +11,9 @@ from scratchflow.flows.clear import require_saved
 from scratchflow.model.errors import NodeNotSaved
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results import NodeSaved
+from scratchflow.node.backup import backup
 from scratchflow.node.save_node import save_node
+from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import forget_base
@@ -170,6 +172,26 @@ def test_what_only_another_node_has_is_saved_but_does_not_become_the_newest(desk
     assert desk.content()["file"] == b"the first node's"
     desk.restore(fork.snapshot or "")
     assert desk.content()["file"] == b"node-2's"
+
+
+def test_a_copy_of_another_node_whose_saving_was_killed_does_not_stay_the_newest(
+    desk: Desk, tmp_path: Path
+) -> None:
+    first = of_job(desk, 1)
+    first.write("work/file", "the first node's")
+    first.backup()
+    there = msgspec.structs.replace(first.context.workspace, scratch=tmp_path / "node-2")
+    second = Desk(msgspec.structs.replace(first.context, node="node-2", workspace=there))
+    second.restore()
+    (there.path / "file").write_text("node-2's")
+    # As a kill leaves it, between the fork and the newest one again.
+    fork = backup(second.context, second.notify, SnapshotOptions(purpose="final")).snapshot
+    assert fork == desk.ids[-1]
+    saved = save(first)
+    assert (saved.snapshot, saved.stored) == (desk.ids[-1], True)
+    first.restore("latest", to=desk.scratch / "again")
+    assert (desk.scratch / "again/work/file").read_text() == "the first node's"
+    assert save(first).snapshot == saved.snapshot  # and no more of them
 
 
 def test_the_present_work_of_a_job_becomes_the_newest(desk: Desk) -> None:
