@@ -29,6 +29,7 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under `nohup`
 
 
 UNIT = Path(__file__).parent / "unit"
+CLUSTER = Path(__file__).parent / "cluster"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,19 +37,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--slow",
         choices=("with", "without", "only"),
         default="with",
-        help="whether unit tests marked as slow run; `only` leaves out the other unit tests",
+        help="whether unit and cluster tests marked as slow run; `only` leaves out the others of these",
     )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the unit tests that `--slow` does not ask for."""
+    """Leaves out the unit and cluster tests that `--slow` does not ask for."""
     asked = config.getoption("--slow")
     if asked == "with":
         return
 
     def is_left_out(item: pytest.Item) -> bool:
         is_slow = item.get_closest_marker("slow") is not None
-        return UNIT in item.path.parents and is_slow != (asked == "only")
+        is_asked_about = {UNIT, CLUSTER} & set(item.path.parents)
+        return bool(is_asked_about) and is_slow != (asked == "only")
 
     config.hook.pytest_deselected(items=[item for item in items if is_left_out(item)])
     items[:] = [item for item in items if not is_left_out(item)]

@@ -92,7 +92,7 @@ def test_the_shell_of_attach_has_every_layer_in_order(
     assert again["ORDER"] == "macevp"
     assert minicluster.shared(RUNS).read_text() == "x\n"  # computed once
     assert set(kept.stdout.splitlines()) == {"600 alice"}
-    assert len(kept.stdout.splitlines()) == 3
+    assert len(kept.stdout.splitlines()) == 4
 
 
 @pytest.mark.usefixtures("home")

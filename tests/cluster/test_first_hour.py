@@ -11,7 +11,10 @@ from tests.cluster.minicluster import Minicluster, retry_until
 from tests.cluster.newcomer import PASSWORD, PASSWORD_PORT, Newcomer, password_door, steady
 from tests.terminal import CTRL_C, ENTER, LARGE, SMALL, Terminal
 
-SIZES = pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
+SIZES = pytest.mark.parametrize(
+    "size",
+    [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="120x40", marks=pytest.mark.slow)],
+)
 ANSWERS = "Save this? [Y]es, [c]hange a value, show the [d]iff, [n]o:"
 CONNECTED = "✓ login: connected to `login` as alice"
 REACHED = [

@@ -345,6 +345,7 @@ class TestKilledUp:
             run(["kill", "-KILL", script])
             assert up.wait() == -signal.SIGKILL
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("moment", MOMENTS)
     def test_down_after_a_killed_up_leaves_nothing_behind(
         self, small_minicluster: Minicluster, moment: str
@@ -354,6 +355,7 @@ class TestKilledUp:
         small_minicluster.run("down", "--purge")
         assert_nothing_left(small_minicluster, before)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "moment", ["hosts/storage/scratch/brick", "hosts/login/var/log/glusterfs"]
     )

@@ -13,7 +13,7 @@ from tests.cluster.minicluster import Minicluster
 ROUNDS = 4
 
 
-@pytest.mark.parametrize("verb", ["up", "allocate"])
+@pytest.mark.parametrize("verb", ["up", pytest.param("allocate", marks=pytest.mark.slow)])
 def test_two_laptops_that_start_at_once_get_one_node(
     laptop: Laptop, minicluster: Minicluster, tmp_path: Path, verb: str
 ) -> None:
