@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -74,4 +75,5 @@ def why_no_clock() -> str:
 def forget_clock_of(process: int) -> None:
     """A process that is killed leaves what the library shares with its children."""
     for name in (f"faketime_shm_{process}", f"sem.faketime_sem_{process}"):
-        Path("/dev/shm", name).unlink(missing_ok=True)
+        with suppress(PermissionError):  # of a process of somebody else, which had the same number
+            Path("/dev/shm", name).unlink(missing_ok=True)

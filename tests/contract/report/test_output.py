@@ -53,7 +53,7 @@ def in_shell(
 @pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full"])
 @pytest.mark.parametrize(
     ("arguments", "exit_code"),
-    [(["snapshots"], 2), (["nosuchverb"], 2), (["config", "show", "-p", "nosuch"], 10)],
+    [(["snapshots", "nosuch"], 2), (["nosuchverb"], 2), (["config", "show", "-p", "nosuch"], 10)],
 )
 def test_an_error_nobody_can_read_keeps_its_exit_code(
     environment: dict[str, str], redirection: str, arguments: list[str], exit_code: int
