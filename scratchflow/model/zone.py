@@ -38,7 +38,7 @@ class Zone(msgspec.Struct, frozen=True):
         """The moment when the clock on the wall shows `local`, in seconds since 1970.
 
         Clocks that are set back show a time twice: the later one counts, or with `first` the
-        earlier. A time that was skipped counts as if the clock had not been set yet.
+        earlier. A time that was skipped is the last minute before, or with `first` the moment when the clock was set.
         """
         wall_s = (local - _EPOCH).total_seconds()
         offsets = {offset_s for _, offset_s in self.offsets} or {0}
@@ -47,7 +47,8 @@ class Zone(msgspec.Struct, frozen=True):
         moments = [wall_s - offset_s for offset_s in near]
         real = [utc_s for utc_s in moments if self.local(utc_s) == local]
         if not real:
-            return max(moments)
+            set_s = next((at_s for at_s, _ in self.offsets if at_s > min(moments)), max(moments))
+            return set_s if first else set_s - 60
         return min(real) if first else max(real)
 
 

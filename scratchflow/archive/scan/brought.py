@@ -12,7 +12,7 @@ from scratchflow.archive.files.mounts import mounts_inside
 from scratchflow.archive.scan.ignore import CACHE_TAG, IgnoreRules, Matcher
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.scan.walk import Directory, Part, Walk, Warn, clamped_ns
-from scratchflow.archive.tree.tree import DIRECTORY, Tree
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, Tree
 from scratchflow.disk.mapped import inodes_mapped_for_writing
 
 # The first few paths that were left out are told by name.
@@ -111,6 +111,7 @@ def scan_directory(directory: Path, name: str, rules: BringRules, warn: Warn) ->
     _put_root(tree, os.stat(real))
     _append(tree, part)
     tree.connect()
+    _open_unreadable(tree, part)
     _note_caches(tree, rules)
     return tree
 
@@ -149,6 +150,14 @@ def _append(tree: BroughtTree, part: Part) -> None:
         first = first_of.setdefault((device, inode), base + entry)
         if first != base + entry:
             tree.hardlinks[base + entry] = first
+
+
+def _open_unreadable(tree: BroughtTree, part: Part) -> None:
+    """A directory that could not be read arrives empty. There its owner may enter it: nothing is hidden in it."""
+    for _, path, _ in part.warnings:
+        entry = tree.find(b"/".join([*tree.parts, path.rstrip(b"/")]))
+        if entry is not None and tree.mode[entry] & KIND_MASK == DIRECTORY:
+            tree.mode[entry] |= _PRIVATE
 
 
 def _note_caches(tree: BroughtTree, rules: BringRules) -> None:

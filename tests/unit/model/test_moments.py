@@ -98,12 +98,14 @@ def test_a_day_is_as_long_as_it_was() -> None:
     assert short_day.until_s + 1 - short_day.since_s == 23 * 3600
 
 
-def test_a_time_that_came_twice_means_the_second_and_one_that_was_skipped_the_hour_after() -> None:
+def test_a_time_that_came_twice_means_the_second_and_one_that_was_skipped_the_minute_before() -> (
+    None
+):
     now_s = datetime(2026, 10, 26, 12, tzinfo=timezone.utc).timestamp()
     twice = read_moment("yesterday 2:30", now_s, BERLIN)
     assert twice
     assert twice.until_s == datetime(2026, 10, 25, 1, 30, 59, tzinfo=timezone.utc).timestamp()
-    assert until("2026-03-29 2:30", now_s, BERLIN) == "2026-03-29 03:30:59"
+    assert until("2026-03-29 2:30", now_s, BERLIN) == "2026-03-29 01:59:59"
 
 
 def test_days_are_those_of_the_askers_zone() -> None:

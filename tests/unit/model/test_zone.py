@@ -58,7 +58,9 @@ def test_clocks_set_back_show_a_time_twice_and_clocks_set_forward_skip_one() -> 
         twice = datetime(2026, 10, 25, 2, 30)
         assert zone.utc(twice) - zone.utc(twice, first=True) == 3600
         skipped_s = zone.utc(datetime(2026, 3, 29, 2, 30))
-        assert zone.local(skipped_s) == datetime(2026, 3, 29, 3, 30)
+        assert zone.local(skipped_s) == datetime(2026, 3, 29, 1, 59)
+        set_s = zone.utc(datetime(2026, 3, 29, 2, 30), first=True)
+        assert zone.local(set_s) == datetime(2026, 3, 29, 3, 0)
 
 
 def test_without_offsets_it_is_utc_and_before_the_first_it_is_the_first() -> None:

@@ -117,3 +117,14 @@ def test_what_cannot_be_brought_is_told_with_its_full_path(project: Path) -> Non
     told: list[tuple[str, bytes]] = []
     scan_directory(project, "work", BringRules([]), lambda code, path, _: told.append((code, path)))
     assert told == [("files.skipped", os.fsencode(project / "fifo"))]
+
+
+def test_a_directory_that_cannot_be_read_arrives_empty_and_can_be_entered(project: Path) -> None:
+    (project / "closed/inside").mkdir(parents=True)
+    (project / "closed").chmod(0)
+    tree = scan_directory(project, "work", BringRules([]), lambda *_: None)
+    (project / "closed").chmod(0o700)
+    entry = tree.find(b"work/closed")
+    assert entry is not None
+    assert tree.mode[entry] & 0o777 == 0o700
+    assert tree.find(b"work/closed/inside") is None
