@@ -178,8 +178,8 @@ def test_both_mounts_show_the_same_id(places: list[StoreDirectory]) -> None:
 def test_the_probe_finds_no_danger_and_names_what_is_missing(places: list[StoreDirectory]) -> None:
     found = probe_store(places[0].directory)
     assert found.dangers() == []
-    # Over sshfs a reader was seen to miss the file now and then, and in other runs not.
-    assert found.replaces_at_once or os.environ["FILESYSTEM"] == "sshfs"
+    # Over FUSE a reader was seen to miss the file now and then, and in other runs not.
+    assert found.replaces_at_once or os.environ["FILESYSTEM"] in {"sshfs", "gluster"}
     assert found.hard_links
     assert os.listdir(places[0].directory) == []
 
