@@ -168,7 +168,7 @@ def _row(row: ProfileRow) -> list[str]:
     limit_s = time_limit_s(row.time)
     limit = time_left(limit_s) if limit_s else row.time
     store = row.store.replace(os.path.expanduser("~"), "~", 1) if row.built_in else row.store
-    rest = [row.login, row.partition, limit, row.node or "", store]
+    rest = [row.login, row.partition, limit, row.node or "-", store]
     return [name, *(printable(text) or "-" for text in rest)]
 
 

@@ -307,13 +307,13 @@ def _listed(listed: SnapshotsListed) -> Iterator[str]:
         for one in listed.snapshots
     ]
     for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 2, 4}), strict=True):
-        yield fitted(fixed, _quoted(one.message), _remarks(one, _untold(one)), width)
+        yield fitted(fixed, _quoted(one.message), _remarks(one, _other_reasons(one)), width)
 
 
-def _untold(one: SnapshotRow) -> list[str]:
+def _other_reasons(one: SnapshotRow) -> list[str]:
     """Why it stays, without what its columns say: that it is full, and what its message tells."""
-    told = {"full", "safety"} if one.message else {"full"}
-    return [reason for reason in one.stays if reason not in told]
+    in_columns = {"full", "safety"} if one.message else {"full"}
+    return [reason for reason in one.stays if reason not in in_columns]
 
 
 def _when(taken_s: float, now_s: float) -> tuple[str, str]:

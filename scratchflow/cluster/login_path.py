@@ -28,7 +28,7 @@ def with_login_path(environment: Mapping[str, str], run: Run) -> dict[str, str]:
     before = dict(environment)
     if shutil.which("squeue", path=before.get("PATH")):
         return before
-    return {**before, **_told(["sh", "-l", "-c", _TELL], _WANTED, run)}
+    return {**before, **_set_there(["sh", "-l", "-c", _TELL], _WANTED, run)}
 
 
 def with_login_names(
@@ -37,7 +37,7 @@ def with_login_names(
     """The environment, with what the user's own login shell has these names set to."""
     if not names:
         return dict(environment)
-    return {**environment, **_told(_login_shell_argv(shell or users_shell()), names, run)}
+    return {**environment, **_set_there(_login_shell_argv(shell or users_shell()), names, run)}
 
 
 def users_shell() -> str:
@@ -53,7 +53,7 @@ def _login_shell_argv(shell: str) -> list[str]:
     return [shell, *(["-l"] if takes_login else []), "-c", _TELL]
 
 
-def _told(argv: list[str], names: Collection[str], run: Run) -> dict[str, str]:
+def _set_there(argv: list[str], names: Collection[str], run: Run) -> dict[str, str]:
     """Nothing when the shell does not say."""
     try:
         done = run(argv, _PROFILE_S)

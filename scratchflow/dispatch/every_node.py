@@ -27,14 +27,14 @@ def on_every_node(
     An error of the first node is raised, after the others are through.
     """
     first, *others = nodes
-    told = _one_at_a_time(emit)
+    in_turn = _one_at_a_time(emit)
     if first_alone:
-        done = ask(first, arguments, told)
-        rest = _Together(others, _beside(arguments, done), ask, told)
+        done = ask(first, arguments, in_turn)
+        rest = _Together(others, _beside(arguments, done), ask, in_turn)
     else:
-        rest = _Together(others, _beside(arguments, None), ask, told)
+        rest = _Together(others, _beside(arguments, None), ask, in_turn)
         try:
-            done = ask(first, arguments, told)
+            done = ask(first, arguments, in_turn)
         except ScratchflowError:
             rest.wait()
             raise

@@ -152,9 +152,10 @@ def _combinations_of(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             crossed[key] = values
     lengths = {key: len(values) for key, values in zipped.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join("%s %d" % item for item in lengths.items())  # noqa: UP031 - the shortest
+        shown = ", ".join("%s %d" % item for item in lengths.items())  # noqa: UP031 - the shortest
         Remarks.add(
-            _SIDE_BY_SIDE, f"not equally many values go side by side ({told}); the rest is left out"
+            _SIDE_BY_SIDE,
+            f"not equally many values go side by side ({shown}); the rest is left out",
         )
     rows = zip(*zipped.values()) if zipped else [()]  # noqa: B905 - the shortest one counts
     keys = [*zipped, *crossed]

@@ -75,8 +75,8 @@ def require_equal_lengths(zipped: Mapping[str, Sequence[Value]]) -> None:
     """Refuses values that cannot go side by side."""
     lengths = {name: len(values) for name, values in zipped.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"`{name}` has {length}" for name, length in lengths.items())
-        problem = f"values that go side by side must be equally many, but {told}"
+        lengths_shown = ", ".join(f"`{name}` has {length}" for name, length in lengths.items())
+        problem = f"values that go side by side must be equally many, but {lengths_shown}"
         raise ParameterInvalid(given="--zip", problem=problem)
 
 

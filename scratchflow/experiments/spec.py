@@ -40,5 +40,5 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
 def without_secrets(variables: Mapping[str, str], key: str) -> tuple[dict[str, str], list[Remark]]:
     """The variables that may stand in a record, and what becomes of the others."""
     fate = "it looks like a secret, and goes into no record; set it on the cluster, in ~/.profile"
-    told = [Remark(f"{key}.{name}", fate) for name in variables if is_secret_name(name)]
-    return {name: one for name, one in variables.items() if not is_secret_name(name)}, told
+    shown = [Remark(f"{key}.{name}", fate) for name in variables if is_secret_name(name)]
+    return {name: one for name, one in variables.items() if not is_secret_name(name)}, shown

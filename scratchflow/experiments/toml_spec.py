@@ -117,8 +117,8 @@ class _Reader:
             require_few_enough(len(sets))
         different = combined(sets, [{}])
         extra = len(sets) - len(different)
-        told = f"{counted(extra, 'set')} of parameters came twice and {'runs' if extra == 1 else 'run'} once"
-        return different, [Remark("part", told)] if extra else []
+        shown = f"{counted(extra, 'set')} of parameters came twice and {'runs' if extra == 1 else 'run'} once"
+        return different, [Remark("part", shown)] if extra else []
 
     def _part(self, table: Mapping[str, Any], base: Parameters, where: str) -> list[Parameters]:
         if where:

@@ -168,7 +168,7 @@ def _save_job(cluster: Cluster, job: AllocationShown) -> list[SavedCopy]:
     """The last snapshots of a job's nodes, and what they could not hold."""
     cluster.emit(Progress(phase="the last backup"))
     try:
-        copies = save_copies(cluster, job.job_id, job.nodes or [job.node or ""], _MESSAGE)
+        copies = save_copies(cluster, job.job_id, job.nodes or [str(job.node)], _MESSAGE)
         copies = _looked_at_again(cluster, job.job_id, copies)
     except (AllocationEnded, AllocationMissing, NodeFailed):
         raise  # there is no node to keep
@@ -232,11 +232,11 @@ def _together(before: SavedCopy, again: SavedCopy) -> SavedCopy:
 
 def _tell_forks(cluster: Cluster, copies: Sequence[SavedCopy]) -> None:
     for node, fork in forks_of(copies).items():
-        told = (
+        remark = (
             f"`{node}` held changes of its own: they are saved as a fork, snapshot {fork};"
             f" `scratchflow snapshots diff {fork} latest` compares them"
         )
-        cluster.emit(Warned(code="nodes.fork", message=told))
+        cluster.emit(Warned(code="nodes.fork", message=remark))
 
 
 def _save_beside(cluster: Cluster, job_id: int | None, node: str, message: str) -> SavedCopy:

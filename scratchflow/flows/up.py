@@ -42,7 +42,7 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         allocated = _node(cluster, seen, request)
         if request.dry_run:
             return _foretold(cluster, seen, allocated)
-        with _told_that_the_node_stays(_held(seen, allocated)[0]):
+        with _saying_that_the_node_stays(_held(seen, allocated)[0]):
             emit(Progress(phase="the workspace"))
             # Of this job: another laptop that starts at the same moment may hold a younger one for a second.
             taken = allocated.job_id if allocated else None
@@ -84,13 +84,13 @@ def _require_store(seen: StatusShown) -> None:
 
 
 @contextmanager
-def _told_that_the_node_stays(node: str | None) -> Iterator[None]:
+def _saying_that_the_node_stays(node: str | None) -> Iterator[None]:
     """Ctrl-C in here leaves the node ours: whoever pressed it should know."""
     try:
         yield
     except Interrupted as interrupted:
-        told = f"`{node}` stays ours: `scratchflow up` goes on, `scratchflow clear` gives it back."
-        raise EndedBySignal(interrupted.signum, told if node else "") from interrupted
+        stays = f"`{node}` stays ours: `scratchflow up` goes on, `scratchflow clear` gives it back."
+        raise EndedBySignal(interrupted.signum, stays if node else "") from interrupted
 
 
 def foretold_with_set_up(planned: ClusterSetUp) -> UpAndRunning:

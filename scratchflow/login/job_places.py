@@ -55,7 +55,7 @@ def places_in_job(slurm: Slurm) -> tuple[int | None, list[PlaceSeen]]:
         done = slurm.run(argv, _PROBE_S)
     except (CommandMissing, CommandUnanswered):
         return None, []
-    return job_id, list(told_places(done.text))
+    return job_id, list(named_places(done.text))
 
 
 def _running_job(slurm: Slurm) -> tuple[int, str] | None:
@@ -74,7 +74,7 @@ def _running_job(slurm: Slurm) -> tuple[int, str] | None:
     return max(single, default=None)
 
 
-def told_places(text: str) -> Iterator[PlaceSeen]:
+def named_places(text: str) -> Iterator[PlaceSeen]:
     """What the probe printed, without network file systems, memory, and what everybody shares."""
     for line in text.splitlines():
         mark, *fields = line.split("|")

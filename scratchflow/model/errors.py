@@ -1310,17 +1310,17 @@ class EndedBySignal(ScratchflowError):
 
     code = "signal.ended"
     exit_code = 128
-    message = "{ended}{told}"
+    message = "{ended}{more}"
     hint = "everything can be run again: the next run finishes or undoes what this one began"
     retryable = True
 
-    def __init__(self, signum: int, told: str = "") -> None:
-        """`told` is a sentence about what became of what was under way."""
+    def __init__(self, signum: int, more: str = "") -> None:
+        """`more` is a sentence about what became of what was under way."""
         name = signal.Signals(signum).name
         # Ctrl-C: the user knows what it was, and that it worked.
         ended = "Cancelled." if signum == signal.SIGINT else f"ended by {name}"
         between = " " if signum == signal.SIGINT else ". "
-        super().__init__(ended=ended, told=f"{between}{told}" if told else "")
+        super().__init__(ended=ended, more=f"{between}{more}" if more else "")
         self.exit_code = 128 + signum
         self.is_cancelled = signum == signal.SIGINT
 

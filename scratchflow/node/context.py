@@ -137,7 +137,7 @@ def node_context(
     )
 
 
-def _names_job(profile: Profile, environment: Mapping[str, str], told: str) -> Callable[[], str]:
+def _names_job(profile: Profile, environment: Mapping[str, str], given: str) -> Callable[[], str]:
     """The job's name as Slurm has it. `srun` may put another one into the environment of its steps."""
     number = job_id(environment)
 
@@ -145,8 +145,8 @@ def _names_job(profile: Profile, environment: Mapping[str, str], told: str) -> C
     def name() -> str:
         if number is None or profile.scheduler != "slurm":
             return ""
-        if told:
-            return told
+        if given:
+            return given
         from scratchflow.cluster.slurm.client import this_slurm
         from scratchflow.cluster.slurm.jobs import name_of
 

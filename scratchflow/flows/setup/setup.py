@@ -224,9 +224,9 @@ def _agree(
     asker: Asker,
 ) -> tuple[_Draft, list[Check]]:
     """The draft that passes every check and that the user wants; asks as often as it takes."""
-    told: set[Check] = set()
+    shown: set[Check] = set()
     while True:
-        checks = _checked(draft, transport, emit, told)
+        checks = _checked(draft, transport, emit, shown)
         bad = [check for check in checks if not check.ok]
         if bad:
             draft = _corrected(draft, bad, seen, transport.host, asker)
@@ -243,7 +243,7 @@ def _agree(
         draft = changed
 
 
-def _checked(draft: _Draft, transport: Transport, emit: Emit, told: set[Check]) -> list[Check]:
+def _checked(draft: _Draft, transport: Transport, emit: Emit, shown: set[Check]) -> list[Check]:
     """The cluster's own view of the draft, each told as soon as it is there, and once."""
 
     def passed_on(event: Event) -> None:
@@ -251,11 +251,11 @@ def _checked(draft: _Draft, transport: Transport, emit: Emit, told: set[Check]) 
             emit(event)
             return
         check = Check(name=event.name, ok=event.ok, detail=event.detail, fix=event.fix)
-        if check not in told and (check.name in _TOLD or not check.ok):
+        if check not in shown and (check.name in _TOLD or not check.ok):
             # There is no profile yet in which `config set` could set anything.
             fix = "" if check.ok else _SET_LATER.sub(r"`--\1 \2`", check.fix)
             emit(Checked(name=check.name, ok=check.ok, detail=check.detail, fix=fix))
-        told.add(check)
+        shown.add(check)
 
     emit(Progress(phase="checking Slurm and the store"))
     arguments = msgspec.to_builtins(Look(tells=True))
@@ -366,16 +366,16 @@ def _write(draft: _Draft, ssh_plan: include.Plan, emit: Emit) -> list[Check]:
     alias = draft.settings().profile.alias
     apply_edits(draft.place, draft.assignments())
     saved = f"`{draft.name}` in {shown_home(draft.place)}"
-    checks = [_told(Check(name="profile", ok=True, detail=saved), emit)]
+    checks = [_emitted(Check(name="profile", ok=True, detail=saved), emit)]
     if ssh_plan.changes:
         include.apply(ssh_plan)
     if read_alias(ssh_plan.places, alias) is None:
         park_alias(ssh_plan.places, alias, draft.name)
     leads = f"`ssh {alias}` leads to your node, once you have one"
-    return [*checks, _told(Check(name="alias", ok=True, detail=leads), emit)]
+    return [*checks, _emitted(Check(name="alias", ok=True, detail=leads), emit)]
 
 
-def _told(check: Check, emit: Emit) -> Check:
+def _emitted(check: Check, emit: Emit) -> Check:
     emit(Checked(name=check.name, ok=check.ok, detail=check.detail))
     return check
 

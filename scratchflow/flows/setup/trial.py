@@ -32,18 +32,18 @@ class TrialAgent:
 
 @contextmanager
 def agent_on_trial(
-    settings: Settings, transport: Transport, emit: Emit, told: str
+    settings: Settings, transport: Transport, emit: Emit, detail_if_new: str
 ) -> Iterator[TrialAgent]:
     """Whatever ends this before `keep`, a Ctrl-C included, takes away what this run brought.
 
     An agent that was there before stays: only one on trial is marked as that, over there.
-    `told` is what to say of one that was brought.
+    `detail_if_new` is what to say of one that was brought.
     """
     trial: TrialAgent | None = None
     may_be_there = True
     try:
         trial = TrialAgent(settings, transport, emit)
-        detail = "already there" if trial.installed.was_there else told
+        detail = "already there" if trial.installed.was_there else detail_if_new
         emit(Checked(name="agent", ok=True, detail=detail))
         yield trial
     except LoginShellUnusable:

@@ -61,13 +61,13 @@ def _memory(record: JobRecord, said: SlurmTask | None) -> str:
     used = said.peak_memory_bytes if said else None
     parts = [f"asked for {asked}"] if asked else []
     parts += [f"used {format_size(used)} at the end"] if used else []
-    told = f": {', '.join(parts)}" if parts else ""
+    memory = f": {', '.join(parts)}" if parts else ""
     try:
         size = parse_size(asked)
     except ValueError:
-        return f"{told}; ask for more with `--mem`"
+        return f"{memory}; ask for more with `--mem`"
     gigabytes = max(1, -(-2 * size // 1024**3))
-    return f"{told}; try `--mem {gigabytes}G`"
+    return f"{memory}; try `--mem {gigabytes}G`"
 
 
 def _longer(record: JobRecord, rerun: str) -> str:

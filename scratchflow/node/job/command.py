@@ -29,13 +29,13 @@ class JobSignals:
     def caught(self) -> Iterator[None]:
         """SIGTERM is the job's end, SIGUSR1 a while before its time limit. A hang-up means nothing here."""
 
-        def told(signum: int, _frame: FrameType | None) -> None:
+        def hear(signum: int, _frame: FrameType | None) -> None:
             self.ends = self.ends or signum == signal.SIGTERM
             self.saves = self.saves or signum == signal.SIGUSR1
             self.arrived.set()
 
         numbers = (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGINT)
-        before = {number: signal.signal(number, told) for number in numbers}
+        before = {number: signal.signal(number, hear) for number in numbers}
         try:
             yield
         finally:

@@ -55,11 +55,15 @@ def save_leftovers(here: NodeContext, place: StoreDirectory, parent: Path, own: 
 
 
 def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: int) -> None:
-    record, told = read_job(place, job), read_task(place, job, task)
-    if record is None or told is None or told.node != here.node:
+    record, task_record = read_job(place, job), read_task(place, job, task)
+    if record is None or task_record is None or task_record.node != here.node:
         return
-    is_over = told.phase == "ended" or (told.job_id is not None and here.is_job_over(told.job_id))
-    if not is_over or read_task(place, job, task) != told:  # it may have been requeued meanwhile
+    is_over = task_record.phase == "ended" or (
+        task_record.job_id is not None and here.is_job_over(task_record.job_id)
+    )
+    if (
+        not is_over or read_task(place, job, task) != task_record
+    ):  # it may have been requeued meanwhile
         return
     with in_use(copy) as is_ours:
         if not is_ours:
@@ -70,10 +74,10 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
         if found.failed:
             return
         saved: TaskRecord = msgspec.structs.replace(
-            told,
-            collected_files=max(found.files, told.collected_files),
-            collected_bytes=max(found.bytes, told.collected_bytes),
-            collected_paths=list(found.paths) or told.collected_paths,
+            task_record,
+            collected_files=max(found.files, task_record.collected_files),
+            collected_bytes=max(found.bytes, task_record.collected_bytes),
+            collected_paths=list(found.paths) or task_record.collected_paths,
             not_collected=[],
             collected_time=iso_time(here.now().timestamp()),
         )

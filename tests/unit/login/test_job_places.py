@@ -10,9 +10,9 @@ import pytest
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.login.job_places import (
     _PROBE,
+    named_places,
     places_in_job,
     tmpdir_prolog,
-    told_places,
 )
 from scratchflow.testing.slurm import FakeSlurm
 
@@ -32,7 +32,7 @@ def test_network_file_systems_memory_and_what_all_share_are_passed_over() -> Non
         "scratchflow-place|/localscratch/$USER|/localscratch/al|ext4|2",
         "scratchflow-place|/local/$USER|/local/al|ext4|?",
     ]
-    (place,) = told_places("\n".join(rows))
+    (place,) = named_places("\n".join(rows))
     assert (place.path, place.file_system) == ("/localscratch/$USER", "ext4")
     assert place.free_bytes == 2048
 
