@@ -178,16 +178,16 @@ def _listed_node(fields: list[str]) -> Node:
         cpus=total,
         cpus_free=idle if available else 0,
         memory_bytes=_count(memory) * _MIB,
-        memory_free_bytes=_count(memory) * _MIB if unused else _untold(available),
+        memory_free_bytes=_count(memory) * _MIB if unused else _not_given(available),
         gpus=gpus,
-        gpus_free=gpus if unused else _untold(available and gpus > 0),
+        gpus_free=gpus if unused else _not_given(available and gpus > 0),
         gpu_type=gpu_type,
         features=_list(features),
         reason="" if reason in _NOTHING else reason,
     )
 
 
-def _untold(some_may_be_free: bool) -> int | None:  # noqa: FBT001 - reads well where it is called
+def _not_given(some_may_be_free: bool) -> int | None:  # noqa: FBT001 - reads well where it is called
     return None if some_may_be_free else 0
 
 
