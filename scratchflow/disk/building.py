@@ -24,6 +24,8 @@ _NOTE = "restoring.json"
 _TREE = "tree"
 # A lock may be invisible to other hosts: what one of them left is theirs for so long.
 _FOREIGN_AFTER_S = 7 * 86400
+# A live run writes its note at once. A directory that has none after so long was left by a killed one.
+_NOTE_AFTER_S = 3600
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +53,7 @@ def building_beside(target: Path, token: str) -> Iterator[Path]:
         yield tree
     finally:
         try:
-            remove_tree(outer)
+            _remove(outer)
         finally:
             os.close(note)
 
@@ -61,23 +63,52 @@ def sweep_beside(parent: Path, now: float | None = None) -> None:
     at = time.time() if now is None else now
     for name in os.listdir(parent):
         if _NAME.fullmatch(name):
-            with suppress(OSError, msgspec.DecodeError):
+            with suppress(OSError):
                 _sweep_one(parent / name, at)
 
 
 def _sweep_one(outer: Path, now: float) -> None:
-    descriptor = os.open(outer / _NOTE, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        descriptor = os.open(outer / _NOTE, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        _remove_unbegun(outer, now)
+        return
     try:
         found = os.fstat(descriptor)
-        note = msgspec.json.decode(os.read(descriptor, 4096), type=Note)
-        if note.writer != "scratchflow" or found.st_uid != os.geteuid():
+        content = os.read(descriptor, 4096)
+        if found.st_uid != os.geteuid():
             return
-        is_here = note.locked and note.host == os.uname().nodename
-        is_old = now - found.st_mtime > _FOREIGN_AFTER_S
-        if (is_here or is_old) and _lock(descriptor):
-            remove_tree(outer)
+        if not content:
+            _remove_unbegun(outer, now)
+        elif _is_abandoned(content, now - found.st_mtime) and _lock(descriptor):
+            _remove(outer)
     finally:
         os.close(descriptor)
+
+
+def _is_abandoned(content: bytes, age_s: float) -> bool:
+    """Whether a note's writer is known to be gone once its lock is to be had."""
+    try:
+        note = msgspec.json.decode(content, type=Note)
+    except msgspec.DecodeError:
+        return False
+    is_here = note.locked and note.host == os.uname().nodename
+    return note.writer == "scratchflow" and (is_here or age_s > _FOREIGN_AFTER_S)
+
+
+def _remove(outer: Path) -> None:
+    """Removes the note last: without it, nobody would know what a killed removal left."""
+    remove_tree(outer / _TREE)
+    remove_tree(outer)
+
+
+def _remove_unbegun(outer: Path, now: float) -> None:
+    """Removes a directory whose run was killed before its note was written: nothing else is in it."""
+    found = outer.lstat()
+    if found.st_uid == os.geteuid() and now - found.st_mtime > _NOTE_AFTER_S:
+        if os.listdir(outer) == [_NOTE]:
+            (outer / _NOTE).unlink()
+        outer.rmdir()
 
 
 def _lock(descriptor: int) -> bool:

@@ -119,3 +119,44 @@ def test_the_lock_of_another_run_is_respected_though_its_note_is_old(tmp_path: P
         fcntl.flock(held, fcntl.LOCK_EX)
         sweep_beside(tmp_path, time.time() + 2 * _WEEK_S)
     assert outer.exists()
+
+
+@pytest.mark.parametrize("has_note", [False, True])
+def test_a_run_killed_before_its_note_was_written_is_swept_after_an_hour(
+    tmp_path: Path, has_note: bool
+) -> None:
+    outer = tmp_path / f"{PREFIX}0123abcd"
+    outer.mkdir()
+    if has_note:
+        (outer / "restoring.json").touch()
+    sweep_beside(tmp_path, now=time.time() + 3000)
+    assert outer.exists(), "a live run may be about to write it"
+    sweep_beside(tmp_path, now=time.time() + 3700)
+    assert not outer.exists()
+
+
+def test_a_directory_without_a_note_is_kept_when_anything_is_in_it(tmp_path: Path) -> None:
+    outer = tmp_path / f"{PREFIX}0123abcd"
+    outer.mkdir()
+    (outer / "file").write_text("somebody's")
+    sweep_beside(tmp_path, now=time.time() + _WEEK_S + 60)
+    assert (outer / "file").read_text() == "somebody's"
+
+
+def test_a_removal_that_is_killed_leaves_the_note_to_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outer = _leftover(tmp_path)
+    removed: list[str] = []
+
+    def die_after_the_first(path: Path) -> None:
+        removed.append(path.name)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("scratchflow.disk.building.remove_tree", die_after_the_first)
+        with pytest.raises(KeyboardInterrupt):
+            sweep_beside(tmp_path)
+    assert removed == ["tree"]
+    sweep_beside(tmp_path)
+    assert not outer.exists()
