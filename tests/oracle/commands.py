@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from scratchflow.dispatch.operations import ON_NODE, function_of
-from scratchflow.model import requests as wishes
+from scratchflow.model import requests
 from scratchflow.model.errors import InternalBug, ScratchflowError, error_from_agent
 from scratchflow.model.requests import Arguments
 from scratchflow.model.results import Result
@@ -32,12 +32,12 @@ REFUSALS: deque[str] = deque(maxlen=3)
 _HANGS_AFTER_S = 120
 
 _OPS: dict[type[Arguments], str] = {
-    wishes.Backup: "backup",
-    wishes.Restore: "restore",
-    wishes.Verify: "snapshots verify",
-    wishes.Prune: "snapshots prune",
-    wishes.Export: "snapshots export",
-    wishes.Import: "snapshots import",
+    requests.Backup: "backup",
+    requests.Restore: "restore",
+    requests.Verify: "snapshots verify",
+    requests.Prune: "snapshots prune",
+    requests.Export: "snapshots export",
+    requests.Import: "snapshots import",
 }
 
 
@@ -96,7 +96,7 @@ class Program:
 
     def kill(self, request: Arguments, at_call: int, call: SystemCall) -> Outcome:
         # A restore takes snapshots before and after.
-        longer = 3 if isinstance(request, wishes.Restore) else 1
+        longer = 3 if isinstance(request, requests.Restore) else 1
         outcome = self._run(request, killed_at(call, at_call, longer=longer)).outcome()
         if outcome == "killed":
             self._count("program kills")
@@ -178,24 +178,24 @@ class _Running:
 
 
 def _arguments(request: Arguments) -> list[str]:
-    """The command line that means this wish."""
+    """The command line that means this request."""
     verb = _OPS[type(request)].split()
-    if isinstance(request, wishes.Backup):
+    if isinstance(request, requests.Backup):
         return [
             *verb,
             *_flags(request, "full", "allow_shrink"),
             *_option("--message", request.message),
         ]
-    if isinstance(request, wishes.Restore):
+    if isinstance(request, requests.Restore):
         return [*verb, *_restored(request)]
-    if isinstance(request, wishes.Export):
+    if isinstance(request, requests.Export):
         return [*verb, request.file, request.snapshot]
-    if isinstance(request, wishes.Import):
+    if isinstance(request, requests.Import):
         return [*verb, request.file]
     return verb
 
 
-def _restored(request: wishes.Restore) -> list[str]:
+def _restored(request: requests.Restore) -> list[str]:
     snapshot = [] if request.snapshot == "latest" else [request.snapshot]
     paths = [word for path in request.paths for word in ("--path", path)]
     places = [*_option("--to", request.to), *_option("--from", request.source)]

@@ -193,7 +193,7 @@ class World(Desk):
     ) -> Outcome:
         """A command that dies at one of its calls: nothing is lost, and the next one goes on."""
         before = self._photo()
-        wishes: dict[str, Arguments] = {
+        to_kill: dict[str, Arguments] = {
             "backup": Backup(allow_shrink=True),
             "full": Backup(full=True, allow_shrink=True),
             "restore": Restore(snapshot=snapshot),
@@ -201,7 +201,7 @@ class World(Desk):
             "prune": Prune(),
         }
         self.outside.look()
-        outcome = self.commands.kill(wishes[command], at_call, call)
+        outcome = self.commands.kill(to_kill[command], at_call, call)
         self.clock.go_on(10)
         COUNTS["kills"] += outcome == "killed"
         COUNTS[f"killed {command}"] += outcome == "killed"

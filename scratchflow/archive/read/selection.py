@@ -67,6 +67,10 @@ class Selection:
 
     def _choose_parents(self) -> None:
         tree = self._tree
-        for group in range(tree.group_count - 1, 0, -1):  # a group's parent always comes before it
-            if any(self.entries[tree.first[group] : tree.first[group + 1]]):
-                self.entries[tree.entry_of[group]] = 1
+        found = self.entries.rfind(1)
+        while found >= 0:
+            group = tree.group_of(found)
+            if group == 0:
+                break
+            self.entries[tree.entry_of[group]] = 1  # which always comes before its group
+            found = self.entries.rfind(1, 0, tree.first[group])

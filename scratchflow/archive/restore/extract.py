@@ -114,7 +114,7 @@ class _Extraction(msgspec.Struct, frozen=True):
         Returns how many hardlinks there were, and the bytes of those that had to become files.
         """
         index, chosen = self.archives.index, self.chosen
-        made = [entry for entry in _chosen(index, chosen, DIRECTORY) if placer.directory(entry)]
+        made = [entry for entry in index.of_kind(DIRECTORY, chosen) if placer.directory(entry)]
         files, links = _files_and_links(index, chosen)
         late: list[Link] = []
         refused: list[Link] = []
@@ -126,7 +126,7 @@ class _Extraction(msgspec.Struct, frozen=True):
         restorer.restore(files, link_small)
         refused += place_links(late, placer)
         copied_bytes = write_refused(refused, placer, self.archives, placing)
-        for entry in _chosen(index, chosen, SYMLINK):
+        for entry in index.of_kind(SYMLINK, chosen):
             placer.symlink(entry)
         for entry in reversed(made):
             placer.directory_metadata(entry)
@@ -150,10 +150,6 @@ class _Target:
         os.close(self._descriptor)
 
 
-def _chosen(index: Index, chosen: bytearray, kind: int) -> array[int]:
-    return array("I", [entry for entry in index.of_kind(kind) if chosen[entry]])
-
-
 def _files_and_links(index: Index, chosen: bytearray) -> tuple[array[int], list[Link]]:
     """The files whose content is to be restored, and the further names of some of them.
 
@@ -162,7 +158,7 @@ def _files_and_links(index: Index, chosen: bytearray) -> tuple[array[int], list[
     files = array("I")
     links: list[Link] = []
     stand_ins: dict[int, int] = {}
-    for entry in _chosen(index, chosen, REGULAR):
+    for entry in index.of_kind(REGULAR, chosen):
         first = index.hardlinks.get(entry)
         if first is not None and not chosen[first]:
             first = stand_ins.setdefault(first, entry)

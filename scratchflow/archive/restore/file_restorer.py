@@ -12,7 +12,7 @@ import threading
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,6 +22,9 @@ from scratchflow.archive.read.reader import Archives
 from scratchflow.archive.restore.helpers import Done, RestoreHelpers, Work
 from scratchflow.archive.restore.placer import Placer, Placing
 from scratchflow.archive.tree.index import NOWHERE
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 # Fewer files than this for each, and it is not worth starting a helper.
 _FILES_EACH = 100
@@ -151,6 +154,8 @@ class FileRestorer:
         return self._placing.target
 
     def _threads_at_work(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor  # brings `logging`: not for a single file
+
         self._pool = self._pool or ThreadPoolExecutor(self._threads, "restore")
         return self._pool
 
@@ -168,7 +173,12 @@ class FileRestorer:
         self.report("restore")
 
     def _restore_small(self, units: list[Unit]) -> None:
+        if len(units) == 1:
+            self.count(*self._restore_unit(units[0]))
+            return
         pool = self._threads_at_work()
+        from concurrent.futures import as_completed
+
         for done in as_completed([pool.submit(self._restore_unit, unit) for unit in units]):
             self.count(*done.result())
 

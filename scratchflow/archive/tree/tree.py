@@ -24,6 +24,7 @@ DIRECTORY = stat.S_IFDIR
 REGULAR = stat.S_IFREG
 SYMLINK = stat.S_IFLNK
 _KIND_OF_HIGH_BYTE = bytes(high >> 4 for high in range(256))
+_MASK_OF_CHOSEN = bytes([0]) + bytes([255]) * 255
 _HIGH_BYTE = 1 if sys.byteorder == "little" else 0
 
 
@@ -67,10 +68,15 @@ class Tree:
         """The kind of every entry as one byte: `stat`'s, shifted down by 12 bits."""
         return self.mode.tobytes()[_HIGH_BYTE::2].translate(_KIND_OF_HIGH_BYTE)
 
-    def of_kind(self, kind: int) -> array[int]:
-        """The entries of one kind, ascending."""
+    def of_kind(self, kind: int, chosen: bytearray | None = None) -> array[int]:
+        """The entries of one kind, ascending; only the chosen ones, if some are marked with 1."""
+        kinds = self.kinds()
+        if chosen is not None:
+            # All bytes at once: a loop over a million entries to find the one that was asked for is slow.
+            mask = int.from_bytes(chosen.translate(_MASK_OF_CHOSEN), "big")
+            kinds = (int.from_bytes(kinds, "big") & mask).to_bytes(len(kinds), "big")
         pattern = re.escape(bytes([kind >> 12]))
-        return array("I", [found.start() for found in re.finditer(pattern, self.kinds())])
+        return array("I", [found.start() for found in re.finditer(pattern, kinds)])
 
     def counts(self) -> Counts:
         """Files, directories, symlinks and bytes."""

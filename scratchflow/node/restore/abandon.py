@@ -9,8 +9,8 @@ from scratchflow.model.results import Restored
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.saving import save_now
 from scratchflow.node.restore.source import saved_roots
-from scratchflow.node.restore.steps import save_now
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.take import Saved
 from scratchflow.store.catalogue import read_catalogue

@@ -27,15 +27,15 @@ from scratchflow.node.restore.checks import (
     refuse_unreadable_roots,
 )
 from scratchflow.node.restore.items import tell_delta
-from scratchflow.node.restore.source import RestoreOptions, Source, saved_roots
-from scratchflow.node.restore.steps import (
+from scratchflow.node.restore.saving import (
     held_by,
     safety_snapshot,
     save_now,
     shown_aside,
-    summary,
     trusted_flags,
 )
+from scratchflow.node.restore.source import RestoreOptions, Source, saved_roots
+from scratchflow.node.restore.steps import summary
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.node.snapshot.plan import PreparedScan, find_parent, scan_workspace
 from scratchflow.node.snapshot.take import Known, Saved

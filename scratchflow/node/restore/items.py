@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from scratchflow.archive.read.selection import Selection
-from scratchflow.archive.restore.apply_delta import Delta, entries_removed
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, Tree
 from scratchflow.node.progress import Notifier
+
+if TYPE_CHECKING:
+    from scratchflow.archive.restore.apply_delta import Delta
 
 
 def tell_part(
@@ -30,6 +33,8 @@ def tell_delta(
         parts = (delta.files, delta.hardlinks, delta.symlinks, delta.metadata)
         entries = sorted(entry for part in parts for entry in part)
         _tell(notify, "to write" if dry_run else "written", index, entries)
+        from scratchflow.archive.restore.apply_delta import entries_removed
+
         gone = entries_removed(delta, scanned)
         _tell(notify, "to remove" if dry_run else "removed", scanned, gone)
 

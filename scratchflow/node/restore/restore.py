@@ -4,80 +4,36 @@ from __future__ import annotations
 
 import errno
 import os
-import time
 from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
 
-from scratchflow.archive.read.selection import Selection
-from scratchflow.archive.restore.displace import Displacing, FirstChange
-from scratchflow.archive.scan.cache import ScanCache
-from scratchflow.disk.durable import may_be_there
-from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import (
     FileFailed,
-    SnapshotDamaged,
     TargetFull,
-    TargetNotEmpty,
     WorkspaceFailed,
 )
 from scratchflow.model.requests import Restore
 from scratchflow.model.results import Restored
-from scratchflow.model.snapshot import Manifest
-from scratchflow.model.text import printable
-from scratchflow.node.base_note import note_half_restored, note_restored
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.restore.abandon import abandon
-from scratchflow.node.restore.checks import (
-    is_filled_in_place,
-    refuse_closed_paths,
-    refuse_closed_roots,
-    refuse_mounted_paths,
-    refuse_moving_mounts,
-)
-from scratchflow.node.restore.delta import restore_difference
 from scratchflow.node.restore.elsewhere import restore_elsewhere
-from scratchflow.node.restore.items import tell_part
 from scratchflow.node.restore.source import (
     RestoreOptions,
-    Source,
     find_source,
-    is_difference,
-    saved_roots,
 )
-from scratchflow.node.restore.steps import (
-    aside_id,
-    chosen_part,
-    extract_from,
-    foretell_part,
-    held_by,
-    locked_store,
-    safety_snapshot,
-    save_now,
-    shown_aside,
-    summary,
-)
-from scratchflow.node.same_store import open_store
-from scratchflow.node.snapshot.allowed import incomplete, refuse_links
-from scratchflow.node.snapshot.options import SnapshotOptions
-from scratchflow.node.snapshot.plan import scan_workspace
-from scratchflow.node.snapshot.take import Known, Saved, commit_again, take_snapshot
+from scratchflow.node.snapshot.allowed import incomplete
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import (
     Restoring,
-    begin_restoring,
     end_restoring,
-    forget_base,
     read_base,
     read_restoring,
 )
 from scratchflow.workspace.path_names import with_names
-from scratchflow.workspace.staging import begin_incoming, occupied_roots, swap_in
-from scratchflow.workspace.workspace import Workspace
 
 
 def requested_restore(context: NodeContext, notify: Notifier, asked: Restore) -> Restored:
@@ -130,6 +86,8 @@ def _where(error: OSError, scratch: Path) -> Path:
 
 def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) -> Restored:
     if options.abandon:
+        from scratchflow.node.restore.abandon import abandon
+
         return abandon(context, notify, dry_run=options.dry_run)
     place = find_place(context.store, context.workspace.name)
     if not options.dry_run:
@@ -139,59 +97,19 @@ def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) ->
     with find_source(context, notify, options, place, catalogue, interrupted) as source:
         if options.to is not None:
             return restore_elsewhere(context, notify, options, source, options.to)
+        # Here, because it loads all that takes snapshots: one file to another place waits for nothing.
+        from scratchflow.node.restore import in_place
+
         if options.paths:
             if interrupted:
                 raise incomplete(context, interrupted)
-            return _restore_paths(context, notify, options, source)
-        refuse_links(context.workspace.scratch, source.roots)
-        if source.manifest and (
-            is_difference(context, catalogue, interrupted, source.roots)
-            or _is_filled_in_place(context, source)
-        ):
-            resume = interrupted is not None
-            restored, known = restore_difference(context, notify, source, options, resume=resume)
-        else:
-            restored, known = _restore_everything(context, notify, options, source, interrupted)
+            return in_place.restore_paths(context, notify, options, source)
+        restored, known = in_place.restore_all(
+            context, notify, options, source, catalogue, interrupted
+        )
     if source.manifest is None or options.dry_run or options.keeps_newest:
         return restored
-    return _make_newest(context, notify, restored, source, source.manifest, known)
-
-
-def _is_filled_in_place(context: NodeContext, source: Source) -> bool:
-    """Whether an empty workspace is a mount point: then everything is a difference from nothing."""
-    scratch = context.workspace.scratch
-    return not occupied_roots(scratch, source.roots) and is_filled_in_place(scratch, source.roots)
-
-
-def _make_newest(
-    context: NodeContext,
-    notify: Notifier,
-    restored: Restored,
-    source: Source,
-    manifest: Manifest,
-    known: Known | None,
-) -> Restored:
-    """Going back is a step of history too: what was asked for is what `latest` brings next time."""
-    place = open_store(context)
-    newest = read_catalogue(place).newest_id
-    if newest is None or newest == restored.snapshot:
-        return restored
-    message = f"restored {restored.snapshot}"
-    options = SnapshotOptions(
-        allow_shrink=True, message=message, purpose="restored", even_unchanged=True
-    )
-    with locked_store(context, notify) as lock:
-        snapshot = None
-        if known and _covers(source, context.workspace):
-            snapshot = commit_again(context, lock, notify, manifest, known, options)
-        snapshot = snapshot or take_snapshot(context, lock, notify, options).snapshot
-    return msgspec.structs.replace(restored, committed_as=snapshot)
-
-
-def _covers(source: Source, workspace: Workspace) -> bool:
-    """Whether nothing else is there that a backup would save."""
-    others = [workspace.scratch / root for root in workspace.roots if root not in source.roots]
-    return not any(map(may_be_there, others))
+    return in_place.make_newest(context, notify, restored, source, source.manifest, known)
 
 
 def _interrupted(context: NodeContext, options: RestoreOptions) -> Restoring | None:
@@ -206,117 +124,3 @@ def _interrupted(context: NodeContext, options: RestoreOptions) -> Restoring | N
             end_restoring(context.workspace)
         return None
     return found
-
-
-def _restore_everything(
-    context: NodeContext,
-    notify: Notifier,
-    options: RestoreOptions,
-    source: Source,
-    interrupted: Restoring | None,
-) -> tuple[Restored, Known | None]:
-    """Builds beside the workspace and renames into place."""
-    occupied = occupied_roots(context.workspace.scratch, source.roots)
-    if occupied and not options.replace and not interrupted:
-        raise TargetNotEmpty(target=context.workspace.scratch / occupied[0])
-    refuse_moving_mounts(context.workspace.scratch, source.roots, source)
-    refuse_closed_roots(context.workspace.scratch, source)
-    counts = source.index.counts()
-    if options.dry_run:
-        tell_part(notify, source.index, _roots_only(source), dry_run=True)
-        return summary(context, source, "full", counts.files, counts.bytes, dry_run=True), None
-    aside = aside_id(context, source)
-    incoming = begin_incoming(context.workspace, context.token(4))
-    try:
-        extracted = extract_from(source, incoming, notify, _roots_only(source), existing="none")
-        if source.manifest and extracted.files != counts.files:
-            reason = f"{extracted.files} files came out instead of {counts.files}"
-            raise SnapshotDamaged(snapshot=source.id, reason=reason)
-        # Nobody knows of the files before they are swapped in: what is written to them later has a
-        # later change time than this.
-        verified_ns = time.time_ns()
-        moved = _swap_in(context, source, incoming, aside)
-        known = _known_now(context, notify, source, verified_ns) if source.manifest else None
-        end_restoring(context.workspace)
-    finally:
-        remove_tree(incoming)
-    aside_paths = list(map(printable, moved))
-    done = summary(
-        context, source, "full", extracted.files, extracted.bytes, moved_aside=aside_paths
-    )
-    return done, known
-
-
-def _swap_in(context: NodeContext, source: Source, incoming: Path, aside: str) -> list[str]:
-    """Takes the workspace's place. When the first rename fails, nothing was touched: no note stays."""
-    first_change = FirstChange()
-    resumed = read_restoring(context.workspace) is not None
-    begin_restoring(context.workspace, Restoring(snapshot=source.id, mode="full"))
-    forget_base(context.workspace)
-    note_half_restored(context, source.id)
-    try:
-        return swap_in(incoming, context.workspace.scratch, source.roots, aside, first_change)
-    except OSError:
-        if not resumed and not first_change.happened:
-            end_restoring(context.workspace)
-            note_half_restored(context, "")
-        raise
-
-
-def _known_now(
-    context: NodeContext, notify: Notifier, source: Source, verified_ns: int
-) -> Known | None:
-    """Notes what the workspace equals now, with a scan of it."""
-    scanned = scan_workspace(context, notify, source.roots)
-    cache = ScanCache.if_equal(scanned, source.index, verified_ns)
-    note_restored(context, notify, source.index, cache)
-    return Known(source.index, cache) if cache else None
-
-
-def _roots_only(source: Source) -> Selection | None:
-    """A foreign file may bring more than the workspace; what is not ours to place stays out."""
-    return None if source.manifest else Selection(source.index, source.roots)
-
-
-def _restore_paths(
-    context: NodeContext, notify: Notifier, options: RestoreOptions, source: Source
-) -> Restored:
-    """A part, into the workspace as it is: every chosen file replaced, everything else untouched."""
-    select = chosen_part(context, source, options)
-    if options.dry_run:
-        return foretell_part(context, notify, source, select, context.workspace.path)
-    refuse_links(context.workspace.scratch, source.roots)
-    refuse_mounted_paths(context.workspace.scratch, source, select)
-    refuse_closed_paths(context.workspace.scratch, source, select)
-    saved = _save_before_paths(context, notify, source, options)
-    held = held_by(saved, notify) if saved else None
-    displacing = Displacing(held, aside_id(context, source), notify.warn)
-    extracted = extract_from(source, context.workspace.scratch, notify, select, existing=displacing)
-    return summary(
-        context,
-        source,
-        "delta",
-        extracted.files,
-        extracted.bytes,
-        safety_snapshot=safety_snapshot(saved) if saved else None,
-        moved_aside=shown_aside(context, displacing.moved),
-    )
-
-
-def _save_before_paths(
-    context: NodeContext, notify: Notifier, source: Source, wanted: RestoreOptions
-) -> Saved | None:
-    """A snapshot of all that may be replaced; None when nothing at all is there."""
-    roots = saved_roots(context, source.roots)
-    if not occupied_roots(context.workspace.scratch, roots):
-        return None
-    message = f"before restoring paths of {source.id}"
-    options = SnapshotOptions(
-        allow_shrink=True,
-        message=message,
-        purpose="safety",
-        prune=False,
-        roots=roots,
-        keeps_newest=wanted.keeps_newest,
-    )
-    return save_now(context, notify, options)

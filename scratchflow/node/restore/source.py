@@ -19,7 +19,6 @@ from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.allowed import incomplete
-from scratchflow.node.snapshot.plan import begin_scan
 from scratchflow.store.catalogue import LATEST, Catalogue
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
@@ -64,7 +63,7 @@ def find_source(
     catalogue: Catalogue,
     interrupted: Restoring | None,
 ) -> Iterator[Source]:
-    """What the wish means. A scan of the workspace is begun already if only a difference is needed."""
+    """What the options mean. A scan of the workspace is begun already if only a difference is needed."""
     if options.source is not None:
         # Imported when a file is named: it brings all that writing archives needs.
         from scratchflow.node.transfer.transfer import opened_file
@@ -82,6 +81,8 @@ def find_source(
     in_place = options.to is None and not options.paths and not options.dry_run
     ahead: AbstractContextManager[Scan | None] = nullcontext()
     if in_place and is_difference(context, catalogue, interrupted, roots):
+        from scratchflow.node.snapshot.plan import begin_scan
+
         ahead = begin_scan(context, saved_roots(context, roots))
     held: AbstractContextManager[None] = nullcontext()
     if not options.dry_run:

@@ -10,13 +10,12 @@ from pathlib import Path
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.selection import Selection, is_pattern
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, Tree
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, Tree
 from scratchflow.model.requests import Newer
 from scratchflow.model.results import NewerFound
 from scratchflow.model.text import counted, printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.snapshot.plan import begin_scan
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.store.names import find_snapshot
@@ -110,6 +109,8 @@ def _added(context: NodeContext, index: Index, paths: Sequence[str]) -> list[byt
     """The files that a backup would save now and the snapshot has not: what is excluded is not among them."""
     if paths and not any(_may_hold_more(context, path) for path in paths):
         return []
+    from scratchflow.node.snapshot.plan import begin_scan  # a single file needs no scan
+
     try:
         with begin_scan(context, None) as scan:
             now = scan.finish(lambda *_: None, index)
@@ -146,11 +147,8 @@ def _names_in(index: Index, prefix: bytes) -> frozenset[bytes]:
 
 
 def _changed(scratch: Path, index: Index, select: Selection) -> list[bytes]:
-    chosen = (entry for entry in index.regular_files() if select.entries[entry])
     found = []
-    for number, entry in enumerate(chosen):
-        if number >= _MOST_FILES:
-            break
+    for entry in index.of_kind(REGULAR, select.entries)[:_MOST_FILES]:
         path = index.path(entry)
         if _differs(os.path.join(os.fsencode(scratch), path), index, entry):
             found.append(path)

@@ -21,6 +21,8 @@ from scratchflow.node.base_note import note_equal
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot import result as results
+from scratchflow.node.snapshot.options import SnapshotOptions, is_wanted_anyway
+from scratchflow.node.snapshot.plan import Parent, PreparedScan, plan_snapshot
 from scratchflow.node.snapshot.result import Heard
 from scratchflow.node.snapshot.roots import warn_of_roots
 from scratchflow.node.snapshot.shrink import (
@@ -31,16 +33,12 @@ from scratchflow.node.snapshot.shrink import (
 )
 from scratchflow.store.catalogue import Catalogue, fresh_id, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import known_damage
-from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.lock.lock import StoreLock
-from scratchflow.store.retention.prune import prune
 
 if TYPE_CHECKING:
     from scratchflow.archive.write.writer import Written
-from scratchflow.node.snapshot.manifest import new_manifest
-from scratchflow.node.snapshot.options import SnapshotOptions, is_wanted_anyway
-from scratchflow.node.snapshot.plan import Parent, PreparedScan, plan_snapshot
+    from scratchflow.store.commit.commit import NewSnapshot
 
 
 class Saved(msgspec.Struct, frozen=True):
@@ -113,6 +111,10 @@ def _save_workspace(
         return Saved(taken, planned.scanned, flags, parent.index, cache or parent.cache)
     shrunk = _guard_shrink(context, lock.place, parent, planned, options, notify, heard)
     snapshot = fresh_id(catalogue, context.now(), context.token(3))
+    # Imported when there is something to write: most backups find nothing.
+    from scratchflow.node.snapshot.manifest import new_manifest
+    from scratchflow.store.commit.commit import NewSnapshot
+
     try:
         with NewSnapshot(lock, snapshot) as new:
             written = _write(planned, new, context, notify)
@@ -203,9 +205,11 @@ def _commit_tree(
     started_s = context.monotonic()
     heard = Heard.so_far(notify)
     snapshot = fresh_id(read_catalogue(lock.place), context.now(), context.token(3))
-    with NewSnapshot(lock, snapshot) as new:
-        from scratchflow.archive.write.writer import write_again
+    from scratchflow.archive.write.writer import write_again
+    from scratchflow.node.snapshot.manifest import new_manifest
+    from scratchflow.store.commit.commit import NewSnapshot
 
+    with NewSnapshot(lock, snapshot) as new:
         written = write_again(known.index, known.cache, new.file, archive_id=snapshot)
         plain = new_manifest(context, source.id, written, options, snapshot)
         # What it holds is what `source` holds, whatever the profile saves by now.
@@ -262,7 +266,6 @@ def _commit(
 
 
 def _write(planned: Plan, new: NewSnapshot, context: NodeContext, notify: Notifier) -> Written:
-    # Imported when there is something to write: most backups find nothing.
     from scratchflow.archive.write.writer import write
 
     return write(
@@ -278,6 +281,8 @@ def _write(planned: Plan, new: NewSnapshot, context: NodeContext, notify: Notifi
 
 def _prune(lock: StoreLock, context: NodeContext, notify: Notifier) -> tuple[str, ...]:
     """Prunes, and returns what was removed. The new snapshot is already committed, so errors are warnings."""
+    from scratchflow.store.retention.prune import prune
+
     try:
         plan = prune(lock, context.profile.backup, context.now())
     except ScratchflowError as error:

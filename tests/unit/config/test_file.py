@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import platformdirs
 import pytest
 
+from scratchflow.config.file import UsersDirectory, users_directory
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.flows import config as flow
 from scratchflow.model.errors import (
@@ -137,3 +139,33 @@ def test_an_odd_home_is_a_clear_error(
     monkeypatch.setenv("XDG_DATA_HOME", f"/{name}")
     with pytest.raises(ConfigBadValue, match="environment"):
         load(file, "")
+
+
+@pytest.mark.parametrize("kind", ["config", "data", "state"])
+@pytest.mark.parametrize(
+    "asked", [None, "", " ", "/elsewhere", "/elsewhere ", "/with space/é", "/twice//", "relative"]
+)
+@pytest.mark.parametrize("home", [None, "", "/home/ann", "/home/ann/", "/", "ann"])
+def test_the_users_directories_are_where_platformdirs_says(
+    kind: UsersDirectory, asked: str | None, home: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in ((f"XDG_{kind.upper()}_HOME", asked), ("HOME", home)):
+        monkeypatch.delenv(variable, raising=False)
+        if value is not None:
+            monkeypatch.setenv(variable, value)
+    try:
+        expected = getattr(platformdirs, f"user_{kind}_path")("scratchflow", appauthor=False)
+    except RuntimeError:
+        expected = Path()
+    if expected.is_absolute():
+        assert users_directory(kind) == expected
+    else:
+        with pytest.raises(ConfigBadValue, match="HOME"):
+            users_directory(kind)
+
+
+def test_the_usual_case_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scratchflow.config.file._platform_directory", None)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert users_directory("config") == Path("/home/ann/.config/scratchflow")

@@ -80,7 +80,7 @@ def test_without_a_running_node_one_is_taken_before_the_workspace_is_looked_at(
     assert desk.taken == [Hold()]
 
 
-def test_an_alias_that_leads_elsewhere_and_a_node_that_is_wished_for_go_the_same_way(
+def test_an_alias_that_leads_elsewhere_and_a_node_that_is_asked_for_go_the_same_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = Desk(tmp_path, monkeypatch)

@@ -103,3 +103,13 @@ def test_trees_of_one_shape_share_it(bench: Bench) -> None:
     (bench.work / "bin/python").unlink()
     (bench.work / "bin/python").symlink_to("/elsewhere")
     assert not one.has_shape_of(bench.scan())
+
+
+def test_entries_of_a_kind_among_the_chosen_ones() -> None:
+    modes = [DIRECTORY, REGULAR | 0o644, SYMLINK | 0o777, REGULAR, REGULAR]
+    tree = _tree([b"a", b"b", b"c", b"d", b"e"], modes, [5, 0])
+    assert list(tree.of_kind(REGULAR)) == [1, 3, 4]
+    assert list(tree.of_kind(REGULAR, bytearray([1, 1, 1, 0, 1]))) == [1, 4]
+    assert list(tree.of_kind(DIRECTORY, bytearray([0, 1, 1, 1, 1]))) == []
+    assert list(tree.of_kind(SYMLINK, bytearray([0, 0, 1, 0, 0]))) == [2]
+    assert list(_tree([], [], [0]).of_kind(REGULAR, bytearray())) == []

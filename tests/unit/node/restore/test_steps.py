@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from pathlib import Path
 
 import msgspec
@@ -10,20 +9,11 @@ import pytest
 
 from scratchflow.archive.read.reader import open_index
 from scratchflow.model.errors import PathMissing
-from scratchflow.node.restore.source import RestoreOptions, Source
-from scratchflow.node.restore.steps import (
-    aside_id,
-    chosen_part,
-    foretell_part,
-    held_by,
-    locked_store,
-    safety_snapshot,
-    save_now,
+from scratchflow.node.restore.saving import (
     shown_aside,
-    summary,
-    trusted_flags,
 )
-from scratchflow.node.snapshot.options import SnapshotOptions
+from scratchflow.node.restore.source import RestoreOptions, Source
+from scratchflow.node.restore.steps import aside_id, chosen_part, foretell_part
 from tests.unit.conftest import Desk
 
 
@@ -54,43 +44,9 @@ def test_what_a_part_would_write_is_told_and_nothing_is_written(
     assert not (tmp_path / "target").exists()
 
 
-def test_a_workspace_that_is_saved_already_needs_no_safety_snapshot(
-    desk: Desk, source: Source
-) -> None:
-    saved = save_now(desk.context, desk.notify, SnapshotOptions(purpose="safety"))
-    assert safety_snapshot(saved) is None
-    desk.write("work/README", "unsaved")
-    saved = save_now(desk.context, desk.notify, SnapshotOptions(purpose="safety"))
-    assert safety_snapshot(saved) == desk.ids[-1] != source.id
-
-
-def test_what_could_not_be_read_is_not_held(desk: Desk) -> None:
-    saved = save_now(desk.context, desk.notify, SnapshotOptions())
-    notify = desk.notify
-    notify.unreadable.append(b"work/closed/")
-    held = held_by(saved, notify)
-    assert held.unsaved == {b"work/closed"}
-    assert held.entry_at(b"work/README") is not None
-
-
-def test_flags_of_another_tree_are_not_trusted(desk: Desk) -> None:
-    saved = save_now(desk.context, desk.notify, SnapshotOptions())
-    assert trusted_flags(saved) is saved.flags
-    fewer = msgspec.structs.replace(saved, flags=array("B", saved.flags[:-1]))
-    assert len(trusted_flags(fewer)) == len(saved.scanned)
-
-
 def test_only_an_id_goes_into_the_name_of_what_is_moved_aside(desk: Desk, source: Source) -> None:
     assert aside_id(desk.context, source) == source.id
     named = msgspec.structs.replace(source, id="../../" + "x" * 300)
     assert len(aside_id(desk.context, named)) == 6
     assert shown_aside(desk.context, [b"work/b", b"work/a\x1b"])[1] == str(desk.work / "b")
     assert "\x1b" not in shown_aside(desk.context, [b"work/a\x1b"])[0]
-
-
-def test_the_store_is_free_again_after_a_failure(desk: Desk, source: Source) -> None:
-    with pytest.raises(KeyError), locked_store(desk.context, desk.notify):
-        raise KeyError
-    with locked_store(desk.context, desk.notify) as lock:
-        lock.assert_held()
-    assert summary(desk.context, source, "nothing", 0, 0).target == str(desk.work)

@@ -1,0 +1,69 @@
+"""What is in the workspace goes into a snapshot before a restore replaces it."""
+
+from __future__ import annotations
+
+import os
+import time
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from scratchflow.archive.restore.displace import Held
+from scratchflow.archive.scan.cache import recheck_flags
+from scratchflow.model.text import printable
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.node.same_store import open_store
+from scratchflow.node.snapshot.options import SnapshotOptions
+from scratchflow.node.snapshot.plan import PreparedScan
+from scratchflow.node.snapshot.take import Saved, save_workspace
+from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.retention.sweep import sweep
+
+# A scan that was begun so long before there was a lock is begun again.
+_STALE_AFTER_S = 1.0
+
+
+@contextmanager
+def locked_store(context: NodeContext, notify: Notifier) -> Iterator[StoreLock]:
+    """The store, locked, without what killed runs left."""
+    place = open_store(context)
+    with context.lock(place, "scratchflow restore", remark=notify.remark) as lock:
+        sweep(lock, time.time())
+        yield lock
+
+
+def save_now(
+    context: NodeContext,
+    notify: Notifier,
+    options: SnapshotOptions,
+    prepared: PreparedScan | None = None,
+) -> Saved:
+    """The workspace as it is, in a snapshot, which is taken unless there is one already."""
+    started_s = context.monotonic()
+    with locked_store(context, notify) as lock:
+        if context.monotonic() - started_s > _STALE_AFTER_S:
+            prepared = None  # somebody may have changed something while we waited
+        return save_workspace(context, lock, notify, options, prepared)
+
+
+def safety_snapshot(saved: Saved) -> str | None:
+    """Its id if it had to be taken."""
+    return None if saved.taken.kind == "unchanged" else saved.taken.snapshot
+
+
+def held_by(saved: Saved, notify: Notifier) -> Held:
+    """What the snapshot that was just taken, or found to be there, holds of the workspace."""
+    unsaved = frozenset(path.rstrip(b"/") for path in notify.unreadable)
+    return Held(saved.scanned, saved.index, trusted_flags(saved), unsaved)
+
+
+def trusted_flags(saved: Saved) -> array[int]:
+    """Which entries of the scan cannot be trusted; a snapshot that left some out has others."""
+    whole = len(saved.flags) == len(saved.scanned)
+    return saved.flags if whole else recheck_flags(saved.scanned)
+
+
+def shown_aside(context: NodeContext, moved: list[bytes]) -> list[str]:
+    """Where things were moved aside to, as the user knows the paths."""
+    return sorted(printable(context.workspace.scratch / os.fsdecode(path)) for path in moved)
