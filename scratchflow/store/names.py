@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from scratchflow.model.ages import age_at, for_people, short_id, short_ids, taken_s, wall_time
 from scratchflow.model.errors import SnapshotAmbiguous, SnapshotMissing
-from scratchflow.model.moments import EXAMPLES, Moment, read_moment
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import closest, shortened
 from scratchflow.model.zone import Zone
 from scratchflow.store.catalogue import LATEST, Catalogue
+
+if TYPE_CHECKING:
+    from scratchflow.model.moments import Moment
 
 _BEFORE_LATEST = re.compile(r"latest(~\d{0,6})+", re.ASCII)
 _NAME_MARK = "@"
@@ -44,6 +47,8 @@ def find_snapshot(catalogue: Catalogue, wanted: str, asker: Asker | None = None)
         return _readable(catalogue, wanted, _before_latest(catalogue, wanted, asker), asker)
     if wanted.startswith(_NAME_MARK):
         return _by_message(catalogue, wanted, asker)
+    if wanted in _ids(catalogue):
+        return _readable(catalogue, wanted, wanted, asker)
     if (moment := _moment(catalogue, wanted, asker)) is not None:
         return _at_moment(catalogue, wanted, moment, asker)
     return _by_id(catalogue, wanted, asker)
@@ -95,6 +100,8 @@ def _by_message(catalogue: Catalogue, wanted: str, asker: Asker) -> Manifest:
 
 
 def _moment(catalogue: Catalogue, wanted: str, asker: Asker) -> Moment | None:
+    from scratchflow.model.moments import read_moment  # patterns that most names do not need
+
     try:
         return read_moment(wanted, asker.now_s, asker.zone)
     except ValueError as error:
@@ -183,6 +190,8 @@ def _missing(catalogue: Catalogue, wanted: str, asker: Asker, reason: str = "") 
     if not every:
         next_step = "there is no snapshot yet; `scratchflow backup` takes one"
         return SnapshotMissing(wanted=wanted, next_step=next_step)
+    from scratchflow.model.moments import EXAMPLES
+
     guess = None if reason else closest(wanted, [LATEST, "yesterday", "today"])
     meant = f"did you mean `{guess}`? " if guess else ""
     newest = "" if reason else f"the newest: {_listed(catalogue, every, asker)}; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import compress
-from operator import add, ge, le, lt, sub
+from operator import add, ge, le, lt
 
 from scratchflow.archive.files.holes import MAX_HOLE_BYTES
 from scratchflow.archive.format.container import MAX_FRAME_BYTES
@@ -67,9 +67,6 @@ def _check_names(index: Index) -> None:
             start = blob.rfind(b"\0", 0, found + 1) + 1
             name = blob[start : blob.find(b"\0", start)]
             raise UnsafeName("it is no plain file name", name or b"(empty)")
-    starts = index.names.starts
-    if max(map(sub, starts[1:], starts), default=0) > MAX_NAME_BYTES + 1:
-        raise Malformed("the index has a name longer than a file system allows")
 
 
 def _check_order(index: Index) -> None:

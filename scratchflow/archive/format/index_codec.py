@@ -17,7 +17,7 @@ from scratchflow.archive.format.container import (
     skippable_frame,
     split_skippable,
 )
-from scratchflow.archive.format.index_check import check_index
+from scratchflow.archive.format.index_check import MAX_NAME_BYTES, check_index
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.tree.index import DIGEST_BYTES, ArchiveFrames, Index
 from scratchflow.archive.tree.names import PackedNames
@@ -176,7 +176,7 @@ def _fill(header: Header, take: Callable[[str, int, int], bytes], like: Index | 
     if like is not None and len(like) == header.entries and like.names.blob == names:
         index.names = like.names
     else:
-        index.names = PackedNames.from_blob(names, header.entries)
+        index.names = PackedNames.from_blob(names, header.entries, MAX_NAME_BYTES)
     for name in ("mode", "size", "mtime_ns", "children", "flags", "archive", "position"):
         count = header.groups if name == "children" else header.entries
         _fill_array(getattr(index, name), take, name, count)

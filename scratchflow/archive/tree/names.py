@@ -24,7 +24,7 @@ class PackedNames:
             self.append(name)
 
     @classmethod
-    def from_blob(cls, blob: bytes, count: int) -> PackedNames:
+    def from_blob(cls, blob: bytes, count: int, longest: int | None = None) -> PackedNames:
         """Takes over a blob read from disk; Malformed says why it cannot be one."""
         if blob.count(b"\0") != count or not (blob.endswith(b"\0") if count else blob == b""):
             raise Malformed("a table of names does not hold the names it counts")
@@ -33,7 +33,9 @@ class PackedNames:
         position = 0
         while position < len(blob):
             end = blob.find(b"\0", min(position + _CHUNK_BYTES, len(blob) - 1)) + 1
-            sizes = map(add, map(len, blob[position : end - 1].split(b"\0")), repeat(1))
+            sizes = [len(name) + 1 for name in blob[position : end - 1].split(b"\0")]
+            if longest is not None and max(sizes) > longest + 1:
+                raise Malformed("a table of names holds one longer than a file system allows")
             names.starts.pop()  # `accumulate` gives where this piece begins once more
             names.starts.extend(accumulate(sizes, initial=position))
             position = end

@@ -18,7 +18,6 @@ from scratchflow.model.requests import Restore
 from scratchflow.model.results import Restored
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.restore.elsewhere import restore_elsewhere
 from scratchflow.node.restore.source import (
     RestoreOptions,
     find_source,
@@ -95,9 +94,11 @@ def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) ->
     catalogue = read_catalogue(place)
     interrupted = _interrupted(context, options)
     with find_source(context, notify, options, place, catalogue, interrupted) as source:
+        # Each here, with what it loads: one file to another place needs nothing that takes snapshots.
         if options.to is not None:
+            from scratchflow.node.restore.elsewhere import restore_elsewhere
+
             return restore_elsewhere(context, notify, options, source, options.to)
-        # Here, because it loads all that takes snapshots: one file to another place waits for nothing.
         from scratchflow.node.restore import in_place
 
         if options.paths:

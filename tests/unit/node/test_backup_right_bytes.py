@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.node.restore import restore as restore_flow
+from scratchflow.node.restore import in_place
 from scratchflow.workspace.notes import cache_path
 from scratchflow.workspace.staging import swap_in
 from tests.unit.conftest import Desk, make_desk
@@ -105,7 +105,7 @@ def edit_after_placing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         age(desk.work)
         return moved
 
-    monkeypatch.setattr(restore_flow, "swap_in", with_company)
+    monkeypatch.setattr(in_place, "swap_in", with_company)
     yield
     monkeypatch.undo()
 

@@ -55,3 +55,10 @@ def test_tables_are_joined_and_compared_by_stretches() -> None:
     one.extend([])
     assert list(one) == [b"a", b"bc", b"bc", b"", b"d"]
     assert one.slice(2, 5) == [b"bc", b"", b"d"]
+
+
+def test_a_name_that_no_file_system_allows_is_refused() -> None:
+    blob = b"a" * 255 + b"\0" + b"b\0"
+    assert list(PackedNames.from_blob(blob, 2, longest=255)) == [b"a" * 255, b"b"]
+    with pytest.raises(Malformed, match="longer than a file system allows"):
+        PackedNames.from_blob(b"b\0" + b"a" * 256 + b"\0", 2, longest=255)
