@@ -1,10 +1,11 @@
 # shellcheck shell=bash
-# Sourced by scripts/minicluster: munged, sshd, slurmctld, slurmd and glusterd on a host.
+# Sourced by scripts/minicluster: munged, sshd, slurmctld, slurmd and glusterd on a host; accounting.sh has two more.
 
 daemon_user() { # DAEMON
     case $1 in
         munged) echo munge ;;
-        slurmctld) echo slurm ;;
+        slurmctld | slurmdbd) echo slurm ;;
+        mariadbd) echo mysql ;;
         *) echo root ;;
     esac
 }
@@ -23,6 +24,8 @@ start_daemon() { # HOST DAEMON FRESH
         munged) in_host "$1" setpriv --reuid=munge --regid=munge --clear-groups munged --force ;;
         glusterd) in_host storage glusterd --log-level WARNING ;;
         sshd) in_host "$1" /usr/sbin/sshd -E /var/log/sshd.log ;; # insists on an absolute path
+        mariadbd) start_mariadbd "$1" ;;
+        slurmdbd) start_slurmdbd "$1" ;;
         slurmctld) keep_slurmctld "$1" ;;
         # -b: the kernel did not boot with the host; make slurmctld believe it did.
         slurmd) in_host "$1" slurmd ${3:+-b} ;;

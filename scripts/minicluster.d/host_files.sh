@@ -74,8 +74,8 @@ make_host_var() { # HOST
     install -d -o munge -g munge -m 700 "$var/log/munge"
     install -d -o slurm -g slurm -m 755 "$var/spool/slurmctld"
     install -d -m 755 "$var/spool/slurmd"
-    touch "$var/log/slurmctld.log"
-    chown slurm:slurm "$var/log/slurmctld.log"
+    touch "$var"/log/slurm{ctld,dbd}.log
+    chown slurm:slurm "$var"/log/slurm{ctld,dbd}.log
     install -d -m 1777 "$HOSTS_DIR/$1/scratch"
     install -d -m 755 "$HOSTS_DIR/$1/localscratch"
 }

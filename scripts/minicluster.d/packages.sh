@@ -7,10 +7,13 @@ COMMANDS=(slurmctld slurmd salloc munged sshd ssh ssh-keygen xauth tmux lz4 ip p
 PAM_MODULES=(pam_slurm pam_slurm_adopt)
 STORAGE_PACKAGES=(glusterfs-server glusterfs-client)
 STORAGE_COMMANDS=(glusterd mount.glusterfs)
+ACCOUNTING_PACKAGES=(slurmdbd mariadb-server)
+ACCOUNTING_COMMANDS=(slurmdbd mariadbd mariadb mariadb-install-db)
 
 missing_software() {
     local x commands=("${COMMANDS[@]}")
     ! has_storage || commands+=("${STORAGE_COMMANDS[@]}")
+    ! has_accounting || commands+=("${ACCOUNTING_COMMANDS[@]}")
     for x in "${commands[@]}"; do command -v "$x" >/dev/null || echo "$x"; done
     for x in "${PAM_MODULES[@]}"; do
         compgen -G "/lib/security/$x.so" >/dev/null ||
@@ -21,6 +24,7 @@ missing_software() {
 apt_install() {
     local packages=("${PACKAGES[@]}")
     ! has_storage || packages+=("${STORAGE_PACKAGES[@]}")
+    ! has_accounting || packages+=("${ACCOUNTING_PACKAGES[@]}")
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 "${packages[@]}" >>"$STATE/apt.log" 2>&1
 }
@@ -48,7 +52,7 @@ install_packages() {
 # Those of the machine itself; daemons of clusters have network namespaces of their own.
 machine_daemons() {
     ps -eo netns=,comm= | awk -v ours="$(stat -Lc %i /proc/self/ns/net)" \
-        '$1 == ours && $2 ~ /^(munged|slurmctld|slurmd|sshd)$/ {print $2}' | sort -u
+        '$1 == ours && $2 ~ /^(munged|slurmctld|slurmd|slurmdbd|mariadbd|sshd)$/ {print $2}' | sort -u
 }
 
 # Without systemd Debian's packages start nothing. With it they may; that does not disturb

@@ -4,7 +4,7 @@
 # `up` stores its settings so that the other verbs agree with it.
 load_settings() {
     NODES=3 NET='' USERS="alice bob" LAPTOP_USER=root PAM=slurm DIRECT=0 SLURM_EXTRA='' FSX=directory JOB_TMPDIR=0
-    SLURM_PREFIX=''
+    SLURM_PREFIX='' ACCOUNTING=0
     # shellcheck disable=SC1091 # written by save_settings, does not exist at lint time
     if [[ -f $STATE/settings ]]; then . "$STATE/settings"; fi
 }
@@ -13,7 +13,7 @@ read_settings_from_environment() {
     NODES=${MC_NODES:-3} NET=${MC_NET:-} USERS=${MC_USERS:-alice bob}
     LAPTOP_USER=${MC_LAPTOP_USER:-root} PAM=${MC_PAM:-slurm} DIRECT=${MC_DIRECT:-0}
     SLURM_EXTRA=${MC_SLURM_EXTRA:-} FSX=${MC_FSX:-directory} JOB_TMPDIR=${MC_JOB_TMPDIR:-0}
-    SLURM_PREFIX=${MC_SLURM_PREFIX:-}
+    SLURM_PREFIX=${MC_SLURM_PREFIX:-} ACCOUNTING=${MC_ACCOUNTING:-0}
     [[ $NODES =~ ^[1-9][0-9]?$ ]] || die "MC_NODES=$NODES is not 1..99"
     [[ -z $NET ]] || is_range "$NET" || die "MC_NET=$NET is not two bytes like 10.77"
     [[ $PAM =~ ^(off|slurm|adopt)$ ]] || die "MC_PAM=$PAM is not off, slurm or adopt"
@@ -21,6 +21,7 @@ read_settings_from_environment() {
         die "MC_PAM=adopt needs the cgroup v1 freezer, which this kernel lacks" "use MC_PAM=slurm"
     [[ $DIRECT =~ ^[01]$ ]] || die "MC_DIRECT=$DIRECT is not 0 or 1"
     [[ $JOB_TMPDIR =~ ^[01]$ ]] || die "MC_JOB_TMPDIR=$JOB_TMPDIR is not 0 or 1"
+    [[ $ACCOUNTING =~ ^[01]$ ]] || die "MC_ACCOUNTING=$ACCOUNTING is not 0 or 1"
     [[ $FSX =~ ^(directory|gluster)$ ]] || die "MC_FSX=$FSX is not directory or gluster"
     ! has_storage || is_real_root ||
         die "MC_FSX=gluster needs the machine's real root" "use sudo, or MC_FSX=directory"
@@ -50,7 +51,8 @@ check_user_names() {
 
 save_settings() {
     local v
-    for v in NODES NET USERS LAPTOP_USER PAM DIRECT SLURM_EXTRA FSX JOB_TMPDIR SLURM_PREFIX; do
+    for v in NODES NET USERS LAPTOP_USER PAM DIRECT SLURM_EXTRA FSX JOB_TMPDIR SLURM_PREFIX \
+        ACCOUNTING; do
         printf '%s=%q\n' "$v" "${!v}"
     done | write_file "$STATE/settings"
 }
@@ -70,7 +72,8 @@ login_front() { echo "$NET.1.2"; } # login as the laptop sees it
 
 daemons_of() { # HOST
     case $1 in
-        login) echo munged slurmctld sshd ;;
+        login) # in the order in which they can start
+            if has_accounting; then echo munged mariadbd slurmdbd slurmctld sshd; else echo munged slurmctld sshd; fi ;;
         storage) echo glusterd ;;
         *) echo munged slurmd sshd ;;
     esac

@@ -55,7 +55,7 @@ SlurmctldPidFile=/run/slurmctld.pid
 SlurmdPidFile=/run/slurmd.pid
 SlurmctldLogFile=/var/log/slurmctld.log
 SlurmdLogFile=/var/log/slurmd.log
-# No resource cgroups, no accounting database.
+# No resource cgroups.
 $(
         if [[ $PAM == adopt ]]; then
             printf 'ProctrackType=proctrack/cgroup\nPrologFlags=X11\n'
@@ -65,8 +65,7 @@ $(
     )
 $(if ((JOB_TMPDIR)); then job_tmpdir_lines; fi)
 TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
+$(accounting_lines)
 MpiDefault=none
 # The nodes claim more CPUs than this machine has.
 SlurmdParameters=config_overrides
@@ -113,8 +112,11 @@ write_slurm_files() {
     # mounted; naming the version stops it from looking.
     if knows_cgroup_plugin; then echo "CgroupPlugin=cgroup/v1"; fi | write_file "$SHARED/slurm/cgroup.conf"
     if ((JOB_TMPDIR)); then write_job_tmpdir_scripts; fi
+    write_accounting_files
     slurm_conf | write_file "$SHARED/slurm/slurm.conf"
 }
 
-# Job numbers start at 1 again, so slurmd must forget the credentials of the old ones too.
-forget_jobs() { rm -rf "$SHARED/slurm/slurm.conf" "$HOSTS_DIR"/*/var/spool/{slurmctld,slurmd}; }
+# Job numbers start at 1 again, so slurmd must forget the credentials of the old ones too, and so must accounting.
+forget_jobs() {
+    rm -rf "$SHARED/slurm/slurm.conf" "$HOSTS_DIR"/*/var/spool/{slurmctld,slurmd} "$HOSTS_DIR"/*/var/lib/mysql
+}
