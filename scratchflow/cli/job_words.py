@@ -103,7 +103,8 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
     where = f" on `{printable(one.node)}`" if one.node else ""
     ran = _ran([one], time.time())
     took = f", ran {ran}" if ran != "-" else ""
-    yield f"  {name:<10} {one.state}{code}{where}{took}"
+    again = f", restarted {counted(one.restarts, 'time')}" if one.restarts else ""
+    yield f"  {name:<10} {one.state}{code}{where}{took}{again}"
     if one.why:
         yield f"             {printable(one.why)}"
     if one.parameters:
@@ -114,9 +115,16 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
         yield f"             collected {counted(one.collected_files, 'file')} ({size})"
     for line in one.not_collected[:_LISTED]:
         yield f"             NOT collected: {printable(line)}"
+    if used := list(_used(one)):
+        yield f"             {', '.join(used)}"
+
+
+def _used(one: TaskShown) -> Iterator[str]:
+    """What accounting says that it used."""
     if one.peak_memory_bytes is not None:
-        cpu = f", {one.cpu_s:g} s of processor time" if one.cpu_s is not None else ""
-        yield f"             peak memory {format_size(one.peak_memory_bytes)}{cpu}"
+        yield f"peak memory {format_size(one.peak_memory_bytes)}"
+    if one.cpu_s is not None:
+        yield f"{one.cpu_s:g} s of processor time"
 
 
 def differences(first: str, second: str, found: list[JobDifference]) -> Iterator[str]:

@@ -112,7 +112,9 @@ class SlurmTask(msgspec.Struct, frozen=True, kw_only=True):
     peak_memory_bytes: int | None = None
     cpu_s: float | None = None
     asked_memory: str = ""
-    # Whether accounting has said it; `squeue` alone knows less.
+    # Which run of the task it is the end of, as the task's own record counts them.
+    restarts: int = 0
+    # Whether accounting has said it, or there is none; `squeue` alone knows less, and is earlier.
     accounted: bool = False
 
 
@@ -120,6 +122,8 @@ class SlurmRecord(msgspec.Struct, frozen=True):
     """`slurm.json`: the tasks that Slurm said have ended, by number."""
 
     tasks: dict[int, SlurmTask] = {}
+    # Tasks that Slurm, asked long after, knows nothing of any more: it is not asked again.
+    unknown: list[int] = []
 
 
 def is_job_id(text: str) -> bool:

@@ -993,6 +993,8 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     start: str | None = None
     end: str | None = None
     code: int | None = None
+    restarts: int = 0
+    """How often Slurm had put it back into the queue when it last started."""
     parameters: dict[str, Any] = {}
     collected_files: int = 0
     collected_bytes: int = 0

@@ -79,7 +79,6 @@ def test_ended_jobs_stay_listed_with_their_exit_code(held: Laptop) -> None:
     job = submit(held, "--tag", "kept", "--", "sh", "-c", "exit 4")
     job.ended()
     retry_until(lambda: shown(held, job)["state"] == "FAILED", "Slurm says so")
-    assert not (job.path / "request.json").exists()
     (found,) = held.data("jobs", "list", "--tag", "kept", "--all")["jobs"]
     assert (found["state"], found["tasks"][0]["code"]) == ("FAILED", 4)
     assert held.data("jobs", "list", "--tag", "nobody")["jobs"] == []

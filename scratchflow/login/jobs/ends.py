@@ -13,17 +13,17 @@ def why(
     record: JobRecord, task: int, state: str, own: TaskRecord | None, said: SlurmTask | None
 ) -> str:
     """Empty for a task that ended well or has not ended."""
-    rerun = f"`scratchflow jobs rerun {record.number or record.id}`"
+    rerun = f"`scratchflow jobs rerun {name_of(record, task)}`"
     logs = f"`scratchflow logs {name_of(record, task)}`"
     if own is not None and own.error and state in {"FAILED", "COMPLETED"}:
         return f"the command was not run: {own.error}"
     if state == "OUT_OF_MEMORY":
-        return f"it ran out of memory{_memory(record, said)}"
+        return f"it ran out of memory{_memory(record, said, rerun)}"
     if state == "TIMEOUT":
         return f"its time limit was reached{_longer(record, rerun)}"
     if state == "CANCELLED":
-        by = said.cancelled_by if said else ""
-        return f"it was cancelled by {by}" if by else "it was cancelled"
+        by = f" by {said.cancelled_by}" if said and said.cancelled_by else ""
+        return f"it was cancelled{by}; {rerun} runs it again from the same snapshot"
     if state == "FAILED":
         return f"{_code(own, said)}; {logs} shows what it printed"
     return _OTHERS.get(state, "").format(rerun=rerun)
@@ -56,8 +56,9 @@ def _code(own: TaskRecord | None, said: SlurmTask | None) -> str:
     return f"exit code {code}"
 
 
-def _memory(record: JobRecord, said: SlurmTask | None) -> str:
-    asked = str(record.slurm.get("mem") or (said.asked_memory if said else ""))
+def _memory(record: JobRecord, said: SlurmTask | None, rerun: str) -> str:
+    # Before 21.08 accounting wrote `4Gn` for 4G on each node.
+    asked = str(record.slurm.get("mem") or (said.asked_memory.removesuffix("n") if said else ""))
     used = said.peak_memory_bytes if said else None
     parts = [f"asked for {asked}"] if asked else []
     parts += [f"used {format_size(used)} at the end"] if used else []
@@ -65,9 +66,11 @@ def _memory(record: JobRecord, said: SlurmTask | None) -> str:
     try:
         size = parse_size(asked)
     except ValueError:
-        return f"{memory}; ask for more with `--mem`"
+        size = 0
+    if not size:  # `--mem 0` is all that the node has
+        return f"{memory}; {rerun} with a larger `--mem` runs it again"
     gigabytes = max(1, -(-2 * size // 1024**3))
-    return f"{memory}; try `--mem {gigabytes}G`"
+    return f"{memory}; {rerun.rstrip('`')} --mem {gigabytes}G` gives it more"
 
 
 def _longer(record: JobRecord, rerun: str) -> str:

@@ -93,8 +93,10 @@ def _whole(tasks: list[TaskShown]) -> str:
 
 def _shown_task(place: StoreDirectory, looked: Looked, task: int) -> TaskShown:
     record, own = looked.record, looked.tasks.get(task)
-    said, queued = looked.slurm.tasks.get(task), looked.queued.get(task)
+    said, queued = looked.end(task), looked.queued.get(task)
     state = looked.state(task)
+    # A task that was requeued and waits has a record of its earlier run, and no node or time of its own.
+    ran = None if state == "PENDING" else own
     is_open = queued is not None and not is_end(state)
     reason = queued.reason if queued is not None and state == "PENDING" else ""
     code = own.code if own is not None and own.code is not None else said.code if said else None
@@ -103,10 +105,11 @@ def _shown_task(place: StoreDirectory, looked: Looked, task: int) -> TaskShown:
         job_id=queued.job_id if queued else said.job_id if said else own.job_id if own else None,
         state=state,
         why=reason or why(record, task, state, own, said),
-        node=(queued.node if queued else "") or (own.node if own else said.node if said else ""),
-        start=own.start if own else said.start if said else None,
+        node=(queued.node if queued else "") or (ran.node if ran else said.node if said else ""),
+        start=ran.start if ran else said.start if said else None,
         end=None if is_open else (said.end if said else None) or (own.end if own else None),
         code=None if is_open else code,
+        restarts=own.restarts if own else 0,
         parameters=record.tasks[task] if task < len(record.tasks) else {},
         collected_files=own.collected_files if own else 0,
         collected_bytes=own.collected_bytes if own else 0,

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import msgspec
 
-from scratchflow.cluster.slurm.batch.accounting import AccountedTask, accounted_tasks
+from scratchflow.cluster.slurm.batch.accounting import Accounted, AccountedTask, accounted_tasks
 from scratchflow.cluster.slurm.batch.queue import QueuedTask, queued_tasks
 from scratchflow.cluster.slurm.states import state_of
 from scratchflow.login.host import LoginHost
@@ -31,6 +31,8 @@ from scratchflow.workspace.workspace import expand
 
 NEVER_CAME_S = 600.0
 """After so long, a job that neither Slurm nor its own record knows was never submitted."""
+ACCOUNTING_LAGS_S = 86400.0
+"""So long after an end accounting is asked for what it has not said yet: its database may have been away."""
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -44,7 +46,7 @@ class Looked(msgspec.Struct, frozen=True):
 
     def state(self, task: int) -> str:
         """In Slurm's words, as far as there is one."""
-        ended, queued, own = self.slurm.tasks.get(task), self.queued.get(task), self.tasks.get(task)
+        ended, queued, own = self.end(task), self.queued.get(task), self.tasks.get(task)
         if queued is not None and not is_end(queued.state):
             return queued.state
         if ended is not None:
@@ -56,6 +58,12 @@ class Looked(msgspec.Struct, frozen=True):
         if own is None and self.record.number is None:
             return "NOT_SUBMITTED" if self.record.not_submitted else "SUBMITTING"
         return "FORGOTTEN"
+
+    def end(self, task: int) -> SlurmTask | None:
+        """What Slurm said of the end of its last run; of a task that ran again since, nothing yet."""
+        said, own = self.slurm.tasks.get(task), self.tasks.get(task)
+        is_earlier = said is not None and own is not None and own.restarts > said.restarts
+        return None if is_earlier else said
 
     @property
     def is_over(self) -> bool:
@@ -126,56 +134,76 @@ def _numbered(
 
 def _completed(login: LoginHost, place: StoreDirectory, looked: list[Looked]) -> list[Looked]:
     """With what Slurm says of tasks that ended since the last look."""
+    now_s = time.time()
     numbers = {
         one.record.number
         for one in looked
-        if one.record.number is not None and any(_is_new_end(one, task) for task in _tasks(one))
+        if one.record.number is not None
+        and any(_is_to_be_told(one, task, now_s) for task in _tasks(one))
     }
-    accounted: dict[tuple[str, int], AccountedTask] = {
-        (task.job, task.task): task for task in accounted_tasks(login.slurm, numbers)
-    }
-    return [_with_ends(place, one, accounted) for one in looked]
+    accounted = accounted_tasks(login.slurm, numbers)
+    return [_with_ends(place, one, accounted, now_s) for one in looked]
 
 
 def _tasks(one: Looked) -> list[int]:
     return one.record.task_numbers
 
 
-def _is_new_end(one: Looked, task: int) -> bool:
-    """Not noted yet, and Slurm has it as ended or not at all."""
-    queued = one.queued.get(task)
-    return task not in one.slurm.tasks and (queued is None or is_end(queued.state))
+def _is_to_be_told(one: Looked, task: int, now_s: float) -> bool:
+    """Slurm has it as ended or not at all, and not all that can be known of this end is noted yet."""
+    queued, said = one.queued.get(task), one.end(task)
+    if queued is not None and not is_end(queued.state):
+        return False
+    if said is None:
+        return queued is not None or task not in one.slurm.unknown
+    return not said.accounted and now_s - (epoch(said.end) or 0) < ACCOUNTING_LAGS_S
 
 
-def _with_ends(
-    place: StoreDirectory, one: Looked, accounted: Mapping[tuple[str, int], AccountedTask]
-) -> Looked:
+def _with_ends(place: StoreDirectory, one: Looked, accounted: Accounted, now_s: float) -> Looked:
     record = one.record
-    ends = dict(one.slurm.tasks)
-    for task in _tasks(one):
-        queued = one.queued.get(task)
-        if queued is not None and not is_end(queued.state):
-            ends.pop(task, None)  # it was requeued
-        elif task not in ends:
-            found = _end(task, queued, accounted.get((record.id, task)))
-            if found is not None:
-                ends[task] = found
+    slurm = _with_told(one, accounted, now_s)
     is_lost = record.number is None and not one.tasks and not record.not_submitted
-    if is_lost and time.time() - (epoch(record.time) or 0) > NEVER_CAME_S:
-        record = msgspec.structs.replace(record, not_submitted=iso_time(time.time()) or "")
-    done = Looked(record, one.tasks, SlurmRecord(ends), one.queued)
+    if is_lost and now_s - (epoch(record.time) or 0) > NEVER_CAME_S:
+        record = msgspec.structs.replace(record, not_submitted=iso_time(now_s) or "")
+    done = Looked(record, one.tasks, slurm, one.queued)
     with suppress(ScratchflowError):  # a full store: it is asked again the next time
-        if ends != one.slurm.tasks:
-            write_slurm(place, record.id, done.slurm)
+        if slurm != one.slurm:
+            write_slurm(place, record.id, slurm)
         if record != one.record:
             write_job(place, record)
-        if done.is_over:
+        # As long as Slurm knows it, it can be requeued, and needs what it was asked.
+        if done.is_over and not one.queued:
             forget_request(place, record.id)
     return done
 
 
-def _end(task: int, queued: QueuedTask | None, accounted: AccountedTask | None) -> SlurmTask | None:
-    if accounted is not None and is_end(accounted.state):
+def _with_told(one: Looked, accounted: Accounted, now_s: float) -> SlurmRecord:
+    ends, unknown = dict(one.slurm.tasks), set(one.slurm.unknown)
+    told = {(task.job, task.task): task for task in accounted.tasks}
+    is_old = now_s - (epoch(one.record.time) or 0) > ACCOUNTING_LAGS_S
+    for task in _tasks(one):
+        queued = one.queued.get(task)
+        if queued is not None:
+            unknown.discard(task)
+        if queued is not None and not is_end(queued.state):
+            ends.pop(task, None)  # it was requeued
+        elif _is_to_be_told(one, task, now_s):
+            found = _end(one, task, told.get((one.record.id, task)), is_all=not accounted.exists)
+            if found is not None:
+                ends[task] = found
+            elif one.end(task) is None:
+                ends.pop(task, None)
+                unknown |= {task} if is_old and accounted.answered else set()
+    return SlurmRecord(ends, sorted(unknown))
+
+
+def _end(
+    one: Looked, task: int, accounted: AccountedTask | None, *, is_all: bool
+) -> SlurmTask | None:
+    """As accounting says, or else `squeue`; `is_all` when nobody will ever say more."""
+    own, queued = one.tasks.get(task), one.queued.get(task)
+    restarts = own.restarts if own else 0
+    if accounted is not None and is_end(accounted.state) and not _is_earlier(accounted, queued):
         return SlurmTask(
             task=task,
             job_id=accounted.job_id,
@@ -190,6 +218,7 @@ def _end(task: int, queued: QueuedTask | None, accounted: AccountedTask | None) 
             peak_memory_bytes=accounted.peak_memory_bytes,
             cpu_s=accounted.cpu_s,
             asked_memory=accounted.asked_memory,
+            restarts=restarts,
             accounted=True,
         )
     if queued is None:
@@ -202,7 +231,15 @@ def _end(task: int, queued: QueuedTask | None, accounted: AccountedTask | None) 
         node=queued.node,
         start=iso_time(queued.start),
         end=iso_time(queued.end),
+        restarts=restarts,
+        accounted=is_all,
     )
+
+
+def _is_earlier(accounted: AccountedTask, queued: QueuedTask | None) -> bool:
+    """Whether accounting, which lags, still has the run before a requeue for the last one."""
+    started = queued.start if queued else None
+    return started is not None and accounted.start is not None and accounted.start < started
 
 
 def _own_state(own: TaskRecord) -> str:

@@ -39,6 +39,13 @@ def test_everything_that_is_known_is_told_and_escaped() -> None:
     assert "\x1b" not in text
 
 
+def test_restarts_and_what_was_used_are_told() -> None:
+    used = msgspec.structs.replace(TASK, restarts=1, peak_memory_bytes=3 << 20, cpu_s=1.5)
+    text = "\n".join(details(msgspec.structs.replace(ONE, tasks=[used]), None))
+    assert "FAILED on `n1`, restarted 1 time\n" in text
+    assert "peak memory 3.00 MiB, 1.5 s of processor time" in text
+
+
 def test_two_jobs_stand_side_by_side() -> None:
     found = [JobDifference(what="snapshot", first="a", second="b")]
     lines = list(differences("1", "2", found))

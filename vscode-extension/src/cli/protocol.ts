@@ -1162,6 +1162,7 @@ export interface TaskShown {
   start?: string | null;
   end?: string | null;
   code?: number | null;
+  restarts?: number;
   parameters?: Record<string, unknown>;
   collected_files?: number;
   collected_bytes?: number;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterable
 
 import msgspec
@@ -20,7 +21,8 @@ _FIELDS = (
 )
 _COUNT = _FIELDS.count(",") + 1
 _BY = re.compile(r"CANCELLED by (\d+)", re.ASCII)
-_TASK = re.compile(r"\d+_(\d+)", re.ASCII)
+_RANGE = r"\d{1,7}(?:-\d{1,7})?"
+_TASK = re.compile(rf"\d+_(?:(\d+)|\[({_RANGE}(?:,{_RANGE})*)(?:%\d+)?\])", re.ASCII)
 _CPU = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+)(?:\.(\d+))?", re.ASCII)
 
 
@@ -44,56 +46,109 @@ class AccountedTask(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-def accounted_tasks(slurm: Slurm, numbers: Iterable[int]) -> list[AccountedTask]:
-    """The tasks of these jobs; none without accounting, or while its database does not answer."""
+class Accounted(msgspec.Struct, frozen=True):
+    """What accounting said; `exists` is off where there is none, `answered` while its database is away."""
+
+    tasks: list[AccountedTask] = []
+    exists: bool = True
+    answered: bool = True
+
+
+def accounted_tasks(slurm: Slurm, numbers: Iterable[int]) -> Accounted:
+    """The tasks of these jobs, in one question; none is asked where there is no accounting."""
     wanted = ",".join(str(number) for number in sorted(set(numbers)))
-    if not wanted or not has_accounting(slurm):
-        return []
+    if not wanted:
+        return Accounted()
+    if not has_accounting(slurm):
+        return Accounted(exists=False)
     argv = ["sacct", f"--jobs={wanted}", "--noheader", "--parsable2", f"--format={_FIELDS}"]
     try:
         done = slurm.ask(argv)
     except SlurmUnreachable:
-        return []
-    return tasks_in(done.text, slurm.user) if done.returncode == 0 else []
+        return Accounted(answered=False)
+    if done.returncode != 0:
+        return Accounted(answered=False)
+    return Accounted(tasks_in(done.text, slurm.user))
 
 
 def tasks_in(text: str, user: str) -> list[AccountedTask]:
     """What `sacct` printed: a line for each task, and after it one for each of its steps."""
     rows = [line.split("|", _COUNT - 1) for line in text.splitlines()]
     whole = [row for row in rows if len(row) == _COUNT]
-    peaks: dict[str, int] = {}
+    steps: dict[str, _Steps] = {}
     for row in whole:
         raw, _, step = row[0].partition(".")
-        if step and (peak := _size(row[8])) is not None:
-            peaks[raw] = max(peak, peaks.get(raw, 0))
-    tasks = (_task(row, peaks) for row in whole if is_number(row[0]) and row[2] == user)
-    return [task for task in tasks if task is not None]
+        if step:
+            steps.setdefault(raw, _Steps()).add(row)
+    return [
+        task
+        for row in whole
+        if is_number(row[0]) and row[2] == user
+        for task in _tasks(row, steps.get(row[0], _Steps()))
+    ]
 
 
-def _task(row: list[str], peaks: dict[str, int]) -> AccountedTask | None:
+class _Steps:
+    """What the lines of a task's steps say together."""
+
+    def __init__(self) -> None:
+        self.peak_bytes, self.killed_at_bytes, self.ran_out_of_memory = 0, 0, False
+
+    def add(self, row: list[str]) -> None:
+        peak_bytes = _size(row[8]) or 0
+        self.peak_bytes = max(self.peak_bytes, peak_bytes)
+        if _exit_code(row[4])[1] == signal.SIGKILL:
+            self.killed_at_bytes = max(self.killed_at_bytes, peak_bytes)
+        self.ran_out_of_memory |= base_state(row[3]) == "OUT_OF_MEMORY"
+
+
+def _tasks(row: list[str], steps: _Steps) -> list[AccountedTask]:
+    """The task of this line, or all that it stands for: tasks that never started share one."""
     raw, shown, _, state, exit_code, start, end, nodes, _, cpu, memory, reason, name = row
     job = job_of_name(name)
-    if job is None:
-        return None
-    number = _TASK.fullmatch(shown)
+    numbers = task_numbers(shown)
+    if job is None or not numbers:
+        return []
     by = _BY.match(state)
     code, signum = _exit_code(exit_code)
-    return AccountedTask(
+    first = AccountedTask(
         job=job,
         job_id=int(raw),
-        task=int(number[1]) if number else 0,
-        state=base_state(state),
+        task=numbers[0],
+        state=_true_state(base_state(state), steps, _size(memory.removesuffix("n"))),
         code=code,
         signal=signum,
         cancelled_by=int(by[1]) if by else None,
         node="" if nodes in {"None assigned", "(null)"} else nodes,
         start=slurm_epoch(start),
         end=slurm_epoch(end),
-        peak_memory_bytes=peaks.get(raw),
+        peak_memory_bytes=steps.peak_bytes or None,  # nobody looked while it ran
         cpu_s=_cpu_seconds(cpu),
         asked_memory=memory,
         reason="" if reason == "None" else reason,
     )
+    return [msgspec.structs.replace(first, task=number) for number in numbers]
+
+
+def task_numbers(shown: str) -> list[int]:
+    """Of `12_3` the 3, of `12_[0-2,7%4]` 0, 1, 2 and 7, of `12` the 0; none of what is cut short."""
+    match = _TASK.fullmatch(shown)
+    if match is None:
+        return [0] if is_number(shown) else []
+    numbers: list[int] = []
+    for part in (match[1] or match[2]).split(","):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+def _true_state(state: str, steps: _Steps, asked_bytes: int | None) -> str:
+    """A job whose step was killed for its memory may be called FAILED itself: the step's exit code is its own.
+
+    Where memory is watched and not fenced in (`OverMemoryKill`), Slurm does not even call the step so.
+    """
+    is_over = asked_bytes is not None and 0 < asked_bytes < steps.killed_at_bytes
+    return "OUT_OF_MEMORY" if state == "FAILED" and (steps.ran_out_of_memory or is_over) else state
 
 
 def _exit_code(text: str) -> tuple[int | None, int | None]:

@@ -23,15 +23,23 @@ def said(state: str, **more: object) -> SlurmTask:
         (
             "OUT_OF_MEMORY",
             {"peak_memory_bytes": 4 << 30},
-            "it ran out of memory: asked for 4G, used 4.00 GiB at the end; try `--mem 8G`",
+            "it ran out of memory: asked for 4G, used 4.00 GiB at the end; `scratchflow jobs rerun 41 --mem 8G` gives it more",
         ),
         (
             "TIMEOUT",
             {},
             "its time limit was reached (1:00:00); `scratchflow jobs rerun 41 --time 02:00:00` gives it twice as long",
         ),
-        ("CANCELLED", {"cancelled_by": "bob"}, "it was cancelled by bob"),
-        ("CANCELLED", {}, "it was cancelled"),
+        (
+            "CANCELLED",
+            {"cancelled_by": "bob"},
+            "it was cancelled by bob; `scratchflow jobs rerun 41` runs it again from the same snapshot",
+        ),
+        (
+            "CANCELLED",
+            {},
+            "it was cancelled; `scratchflow jobs rerun 41` runs it again from the same snapshot",
+        ),
         ("FAILED", {}, "exit code 3; `scratchflow logs 41` shows what it printed"),
         (
             "NODE_FAIL",
@@ -49,6 +57,28 @@ def test_the_end_is_told(state: str, more: dict[str, object], words: str) -> Non
 def test_a_command_that_was_not_run_says_why() -> None:
     own = msgspec.structs.replace(OWN, code=None, error="no space")
     assert why(RECORD, 0, "FAILED", own, None) == "the command was not run: no space"
+
+
+@pytest.mark.parametrize(
+    ("asked", "accounted", "words"),
+    [
+        ("", "256Mn", "asked for 256M; `scratchflow jobs rerun 41 --mem 1G` gives it more"),
+        ("", "256Mc", "asked for 256Mc; `scratchflow jobs rerun 41` with a larger `--mem`"),
+        ("0", "", "asked for 0; `scratchflow jobs rerun 41` with a larger `--mem`"),
+        ("", "", "memory; `scratchflow jobs rerun 41` with a larger `--mem`"),
+    ],
+)
+def test_more_memory_is_advised_as_far_as_it_is_known(
+    asked: str, accounted: str, words: str
+) -> None:
+    record = msgspec.structs.replace(RECORD, slurm={"mem": asked})
+    told = said("OUT_OF_MEMORY", asked_memory=accounted)
+    assert words in why(record, 0, "OUT_OF_MEMORY", OWN, told)
+
+
+def test_of_an_array_the_task_alone_is_run_again() -> None:
+    record = msgspec.structs.replace(RECORD, tasks=[{}, {}])
+    assert "`scratchflow jobs rerun 41_1`" in why(record, 1, "NODE_FAIL", None, None)
 
 
 def test_a_task_is_named_as_slurm_names_it() -> None:

@@ -66,6 +66,27 @@ def test_one_is_shown_with_its_outcome(cluster: Cluster) -> None:
     assert "exit code 3" in task.why
 
 
+def test_a_task_that_was_requeued_waits_without_the_node_and_time_of_its_earlier_run(
+    cluster: Cluster,
+) -> None:
+    job = run(cluster, "a", "PENDING")
+    own = TaskRecord(
+        task=0,
+        job_id=1,
+        node="node-1",
+        phase="ended",
+        start="2026-11-15T09:30:00Z",
+        end="2026-11-15T09:31:00Z",
+        restarts=1,
+        ended_by="SIGTERM",
+        collected_files=2,
+    )
+    write_task(cluster.desk.place, job, own)
+    (task,) = show_job(cluster.login, OneJob(wanted="last")).job.tasks
+    assert (task.state, task.node, task.start, task.end) == ("PENDING", "", None, None)
+    assert (task.restarts, task.collected_files) == (1, 2)
+
+
 def test_of_several_tasks_one_that_runs_tells_the_state(cluster: Cluster) -> None:
     tasks = ({"k": 1}, {"k": 2})
     submit(cluster.login, Submit(command=("true",), tasks=tasks))

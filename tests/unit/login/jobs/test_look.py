@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
 import pytest
 
@@ -24,6 +26,11 @@ CMD = Submit(command=("true",))
 ENDED = TaskRecord(task=0, job_id=1, node="node-1", phase="ended", start="", code=0)
 
 
+LINE = "{number}|{number}|alice|OUT_OF_MEMORY|0:125|{start}|2|n1||00:01|4G|None|{name}\n"
+# Accounting that has not heard of any job of ours.
+LAGS = {0: ""}
+
+
 def look(cluster: Cluster) -> Looked:
     place = cluster.desk.place
     return look_at(cluster.login, place, read_jobs(place))[-1]
@@ -34,19 +41,75 @@ def test_an_end_that_slurm_told_once_stays_known(cluster: Cluster) -> None:
     assert look(cluster).state(0) == "RUNNING"
     cluster.fake.jobs[done.number or 0].state = "NODE_FAIL"
     assert look(cluster).state(0) == "NODE_FAIL"
-    assert not job_directory(cluster.desk.place, done.job).request.exists()
     cluster.fake.jobs.clear()
     assert look(cluster).state(0) == "NODE_FAIL"
+
+
+def test_what_a_job_was_asked_stays_as_long_as_slurm_can_requeue_it(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    request = job_directory(cluster.desk.place, done.job).request
+    cluster.fake.jobs[done.number or 0].state = "COMPLETED"
+    look(cluster)
+    assert request.exists()
+    cluster.fake.jobs.clear()
+    look(cluster)
+    assert not request.exists()
 
 
 def test_accounting_completes_what_slurmctld_has_forgotten(cluster: Cluster) -> None:
     done = submit(cluster.login, CMD)
     number, name = done.number or 0, f"true:{done.job}"
     cluster.fake.jobs.clear()
-    line = f"{number}|{number}|alice|OUT_OF_MEMORY|0:125|1|2|n1||00:01|4G|None|{name}\n"
-    cluster.fake.accounted = {number: line}
+    cluster.fake.accounted = {number: LINE.format(number=number, name=name, start=1)}
     assert look(cluster).state(0) == "OUT_OF_MEMORY"
     assert read_slurm(cluster.desk.place, done.job).tasks[0].asked_memory == "4G"
+
+
+def test_what_accounting_says_later_completes_what_squeue_said(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    number, name = done.number or 0, f"true:{done.job}"
+    job = cluster.fake.jobs[number]
+    job.state, job.start = "FAILED", int(time.time())
+    cluster.fake.accounted = LAGS
+    assert look(cluster).state(0) == "FAILED"
+    cluster.fake.accounted = {number: LINE.format(number=number, name=name, start=job.start)}
+    assert look(cluster).state(0) == "OUT_OF_MEMORY"
+    cluster.fake.asked.clear()
+    assert look(cluster).slurm.tasks[0].accounted
+    assert [argv[0] for argv in cluster.fake.asked] == ["squeue"]
+
+
+def test_accounting_that_has_only_the_run_before_is_not_believed(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    number, name = done.number or 0, f"true:{done.job}"
+    job = cluster.fake.jobs[number]
+    job.state, job.start = "FAILED", int(time.time())
+    earlier = LINE.format(number=number, name=name, start=job.start - 60)
+    cluster.fake.accounted = {number: earlier}
+    assert look(cluster).state(0) == "FAILED"
+
+
+def test_an_end_of_an_earlier_run_is_not_taken_for_that_of_the_last(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    cluster.fake.jobs[done.number or 0].state = "NODE_FAIL"
+    look(cluster)
+    cluster.fake.jobs.clear()
+    again = msgspec.structs.replace(ENDED, restarts=1)
+    write_task(cluster.desk.place, done.job, again)
+    assert look(cluster).state(0) == "COMPLETED"
+
+
+def test_slurm_is_not_asked_for_ever_about_what_it_has_forgotten(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    cluster.fake.jobs.clear()
+    record = read_job(cluster.desk.place, done.job)
+    assert record is not None
+    old = msgspec.structs.replace(record, time="2020-01-01T00:00:00Z")
+    write_job(cluster.desk.place, old)
+    for _ in range(2):
+        cluster.fake.asked.clear()
+        assert look(cluster).state(0) == "FORGOTTEN"
+    assert [argv[0] for argv in cluster.fake.asked] == ["squeue"]
 
 
 @pytest.mark.parametrize(("code", "state"), [(0, "COMPLETED"), (3, "FAILED")])
