@@ -42,7 +42,8 @@ def read_logs(login: LoginHost, asked: ReadLogs) -> LogsShown:
         state, queued = looked.state(task), looked.queued.get(task)
         if queued is not None and state == "RUNNING" and queued.node:
             ended = reading.on_node(queued)
-            if ended or not asked.follow:
+            # One that was ended from outside may have been put back into the queue: Slurm tells in a while.
+            if not asked.follow or (ended and not reading.was_ended_from_outside()):
                 return reading.done("RUNNING", ended=ended)
         elif is_end(state) or not asked.follow:
             return reading.done(state, ended=is_end(state))
@@ -146,6 +147,11 @@ class _Reading:
             code=code,
             followed=self._asked.follow,
         )
+
+    def was_ended_from_outside(self) -> bool:
+        """By a signal of Slurm's: it was cancelled, preempted or requeued, or its time was up."""
+        own = read_task(self._place, self._record.id, self._task)
+        return own is not None and bool(own.ended_by)
 
     def _has_ended(self) -> bool:
         own = read_task(self._place, self._record.id, self._task)

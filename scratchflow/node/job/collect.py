@@ -9,6 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -36,21 +37,32 @@ class Collected(msgspec.Struct, frozen=True):
 
 
 class Collector:
-    """Knows what the patterns matched before the command ran: what is unchanged since is not its work."""
+    """Knows what the patterns matched before the command ran: what is unchanged since is not its work.
+
+    What an earlier run of the task has put into the store counts as collected, too.
+    """
 
     def __init__(
-        self, top: Path, target: Path, patterns: Sequence[str], *, all_of_it: bool = False
+        self,
+        top: Path,
+        target: Path,
+        patterns: Sequence[str],
+        *,
+        all_of_it: bool = False,
+        only_newer: bool = False,
     ) -> None:
-        self._top, self._target = top, target
+        self._top, self._target, self._only_newer = top, target, only_newer
         self._patterns = [*dict.fromkeys([DEFAULT_PATTERN, *patterns])]
         self._before = {} if all_of_it else dict(self._found())
-        self._saved: dict[str, Stamp] = {}
+        self._saved: dict[str, Stamp] = dict(_already_in(target))
 
     def collect(self) -> Collected:
         """Copies what is new or changed since the last time."""
         failed: list[str] = []
         for path, stamp in self._found():
             if stamp in {self._before.get(path), self._saved.get(path)}:
+                continue
+            if self._only_newer and not _is_newer(stamp, self._target / path):
                 continue
             try:
                 self._saved[path] = _copy(self._top / path, self._target / path)
@@ -93,6 +105,23 @@ def _files(match: Path) -> Iterator[str]:
         links = [name for name in directories if os.path.islink(os.path.join(directory, name))]
         for name in sorted([*names, *links]):
             yield os.path.join(directory, name)
+
+
+def _is_newer(stamp: Stamp, saved: Path) -> bool:
+    """Than what lies in the store; what is not there is older than everything."""
+    try:
+        return stamp[1] > os.lstat(saved).st_mtime_ns
+    except FileNotFoundError:
+        return True
+
+
+def _already_in(target: Path) -> Iterator[tuple[str, Stamp]]:
+    """The files there; their stamps equal none that is found in a workspace, where no file has the number 0."""
+    for path in _files(target) if target.is_dir() else ():
+        if os.path.basename(path).startswith(TEMP_PREFIX):
+            continue
+        with suppress(OSError):
+            yield os.path.relpath(path, target), (os.lstat(path).st_size, 0, 0, 0, 0)
 
 
 def _stamp(found: os.stat_result) -> Stamp:

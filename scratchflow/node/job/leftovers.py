@@ -11,16 +11,42 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
-from scratchflow.node.job.collect import Collector
+from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.records import job_directory, read_job, read_task, write_task
+from scratchflow.workspace.workspace import STATE_NAME
 
+_MARK = "run.json"
 _NAME = re.compile(r"(\d{8}T\d{6}Z-[0-9a-f]{6})-(\d+)", re.ASCII)
+
+
+class CopyMark(msgspec.Struct, frozen=True):
+    """Which run of its task a copy belongs to. Where nodes share a scratch, its path alone does not tell."""
+
+    node: str
+    restarts: int
+
+
+def mark_copy(copy: Path, mark: CopyMark) -> None:
+    """Writes it beside the workspace in the copy."""
+    file = copy / STATE_NAME / _MARK
+    make_private_directories(file.parent)
+    file.write_bytes(msgspec.json.encode(mark))
+
+
+def _is_of_earlier_run(copy: Path, here: NodeContext, task: TaskRecord) -> bool:
+    """Whether a run on this node left it, after which the task was put back into the queue and started again."""
+    try:
+        mark = msgspec.json.decode((copy / STATE_NAME / _MARK).read_bytes(), type=CopyMark)
+    except (OSError, msgspec.DecodeError):
+        return False
+    return mark.node == here.node and mark.restarts < task.restarts
 
 
 @contextmanager
@@ -56,30 +82,40 @@ def save_leftovers(here: NodeContext, place: StoreDirectory, parent: Path, own: 
 
 def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: int) -> None:
     record, task_record = read_job(place, job), read_task(place, job, task)
-    if record is None or task_record is None or task_record.node != here.node:
+    if record is None or task_record is None:
+        return
+    is_earlier = _is_of_earlier_run(copy, here, task_record)
+    if task_record.node != here.node and not is_earlier:
         return
     is_over = task_record.phase == "ended" or (
         task_record.job_id is not None and here.is_job_over(task_record.job_id)
     )
-    if (
-        not is_over or read_task(place, job, task) != task_record
-    ):  # it may have been requeued meanwhile
+    # It may have been requeued meanwhile.
+    if not is_earlier and (not is_over or read_task(place, job, task) != task_record):
         return
     with in_use(copy) as is_ours:
         if not is_ours:
             return
         where = job_directory(place, job).outputs(task)
         work = copy / record.workspace
-        found = Collector(work, where, record.collect, all_of_it=True).collect()
+        # What a later run has made of the same name stays.
+        found = Collector(
+            work, where, record.collect, all_of_it=True, only_newer=is_earlier
+        ).collect()
         if found.failed:
             return
-        saved: TaskRecord = msgspec.structs.replace(
-            task_record,
-            collected_files=max(found.files, task_record.collected_files),
-            collected_bytes=max(found.bytes, task_record.collected_bytes),
-            collected_paths=list(found.paths) or task_record.collected_paths,
-            not_collected=[],
-            collected_time=iso_time(here.now().timestamp()),
-        )
-        write_task(place, job, saved)
+        # A task that runs again writes its record itself.
+        if is_over and read_task(place, job, task) == task_record:
+            write_task(place, job, _counted(task_record, found, here))
         remove_tree(copy)
+
+
+def _counted(task: TaskRecord, found: Collected, here: NodeContext) -> TaskRecord:
+    return msgspec.structs.replace(
+        task,
+        collected_files=found.files,
+        collected_bytes=found.bytes,
+        collected_paths=list(found.paths),
+        not_collected=[],
+        collected_time=iso_time(here.now().timestamp()),
+    )

@@ -30,7 +30,7 @@ from scratchflow.node.job.command import (
     job_environment,
     run_to_end,
 )
-from scratchflow.node.job.leftovers import in_use, save_leftovers
+from scratchflow.node.job.leftovers import CopyMark, in_use, mark_copy, save_leftovers
 from scratchflow.node.job.place import job_place, make_room
 from scratchflow.node.job.venv import move_venv
 from scratchflow.node.progress import Notifier
@@ -139,6 +139,7 @@ class _Task:
         make_room(self._here.workspace, self._target)
         options = RestoreOptions(snapshot=self._record.snapshot, to=self._target)
         restore(self._here, self._notify, options)
+        mark_copy(self._target, CopyMark(self._said.node, self._said.restarts))
         venv = self._here.profile.environment.venv
         if venv and not venv.startswith(("/", "~", "$")):
             move_venv(self._target / venv)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.login.jobs import logs as module
@@ -60,6 +61,30 @@ def test_followed_it_ends_with_the_jobs_exit_code(
     done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
     assert (printed(cluster), printed(cluster, error=True)) == (b"one\ntwo\n", b"bad\n")
     assert (done.state, done.exit_code()) == ("FAILED", 5)
+
+
+def test_followed_a_task_that_is_requeued_is_followed_on(
+    cluster: Cluster, job: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends by a signal, waits, and runs again to its own end."""
+    fake = cluster.fake.jobs[job.number or 0]
+    ends = iter([("SIGTERM", 143), ("", 0)])
+    states = iter(["PENDING", "RUNNING"])
+
+    def ask(*_: Any) -> Any:
+        ended_by, code = next(ends)
+        own = TaskRecord(task=0, job_id=1, node="n", phase="ended", start="", code=code)
+        write_task(cluster.desk.place, job.job, msgspec.structs.replace(own, ended_by=ended_by))
+        return {"ended": True}
+
+    def change() -> None:
+        fake.state = next(states)
+
+    monkeypatch.setattr(module, "ask_node", ask)
+    monkeypatch.setattr(module, "node_transport", lambda *_: None)
+    cluster.fake.fake_clock.on_sleep = change
+    done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
+    assert (done.state, done.code) == ("COMPLETED", 0)
 
 
 def test_only_errors(cluster: Cluster, job: Submitted) -> None:

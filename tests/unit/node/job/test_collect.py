@@ -37,6 +37,21 @@ def test_new_and_changed_files_are_saved_and_old_ones_are_not(top: Path, target:
     assert not (target / "other.txt").exists()
 
 
+def test_what_an_earlier_run_saved_still_counts(top: Path, target: Path) -> None:
+    first = Collector(top, target, [])
+    (top / "outputs/a").write_text("1")
+    (top / "outputs/b").write_text("1")
+    first.collect()
+    (target / "outputs/.tmp-left").write_text("half")
+    (top / "outputs/a").unlink()
+    (top / "outputs/b").unlink()
+    again = Collector(top, target, [])
+    (top / "outputs/b").write_text("12")
+    found = again.collect()
+    assert (found.paths, found.bytes) == (("outputs/a", "outputs/b"), 3)
+    assert (target / "outputs/b").read_text() == "12"
+
+
 def test_a_second_look_saves_what_came_since_and_removes_nothing(top: Path, target: Path) -> None:
     collector = Collector(top, target, [])
     (top / "outputs/a").write_text("1")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from scratchflow.model.job import TaskRecord
-from scratchflow.node.job.leftovers import in_use, save_leftovers
+from scratchflow.node.job.leftovers import CopyMark, in_use, mark_copy, save_leftovers
 from scratchflow.store.jobs.records import job_directory, make_job_directory, read_task, write_task
 from tests.unit.conftest import Desk
 from tests.unit.store.jobs.test_records import record
@@ -64,6 +65,40 @@ def test_and_what_is_of_another_store_or_no_job_at_all(desk: Desk, left: Path) -
     sweep(desk)
     assert stranger.exists()
     assert (left.parent / "notes").exists()
+
+
+@pytest.mark.parametrize("phase", ["running", "ended"])
+def test_what_an_earlier_run_left_is_saved_though_the_task_runs_elsewhere_since(
+    desk: Desk, left: Path, phase: str
+) -> None:
+    mark_copy(left, CopyMark(desk.context.node, 0))
+    (left / "work/outputs/both").write_text("first run")
+    later = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
+    later = msgspec.structs.replace(later, phase=phase)
+    write_task(desk.place, JOB, later)
+    desk.context = msgspec.structs.replace(desk.context, is_job_over=lambda _: False)
+    saved = job_directory(desk.place, JOB).outputs(0) / "outputs"
+    saved.mkdir(parents=True)
+    (saved / "both").write_text("second run")
+    os.utime(left / "work/outputs/both", (1, 1))
+    sweep(desk)
+    assert (saved / "half").read_text() == "precious"
+    assert (saved / "both").read_text() == "second run"
+    assert not left.exists()
+    told = read_task(desk.place, JOB, 0)
+    assert told is not None
+    assert (told.phase, told.collected_files) == (phase, 2 if phase == "ended" else 0)
+
+
+def test_the_copy_of_a_task_that_runs_on_another_node_is_left_alone(desk: Desk, left: Path) -> None:
+    """Nodes may share a scratch, and then see each other's copies."""
+    now = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
+    write_task(desk.place, JOB, now)
+    for mark in (None, CopyMark("other", 1), CopyMark("other", 0), CopyMark(desk.context.node, 1)):
+        if mark:
+            mark_copy(left, mark)
+        sweep(desk)
+        assert left.exists()
 
 
 def test_what_cannot_be_saved_stays(desk: Desk, left: Path) -> None:
