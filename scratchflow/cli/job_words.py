@@ -82,11 +82,20 @@ def _asked_for(job: JobShown) -> Iterator[str]:
         f"{name}={value}" for name, value in job.slurm.items() if value not in ("", 0, [], False)
     ]
     yield f"resources  {printable(' '.join([*asked, *job.sbatch]))}"
+    if job.signal:
+        yield f"before end {_before_the_end(job)}"
     if job.tags:
         yield f"tags       {printable(' '.join(job.tags))}"
     if job.rerun_of:
         yield f"rerun of   {job.rerun_of}"
     yield f"record     {printable(job.directory)}"
+
+
+def _before_the_end(job: JobShown) -> str:
+    name, _, seconds = job.signal.partition("@")
+    times = counted(job.continues, "time")
+    again = f", then queued again to go on, at most {times}" if job.continues else ""
+    return printable(f"the command gets {name} {seconds} s before the time limit{again}")
 
 
 def _git(job: JobShown) -> str:
@@ -107,6 +116,8 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
     yield f"  {name:<10} {one.state}{code}{where}{took}{again}"
     if one.why:
         yield f"             {printable(one.why)}"
+    if one.continued:
+        yield f"             went on in another run {counted(one.continued, 'time')}"
     if one.parameters:
         pairs = " ".join(f"{key}={value}" for key, value in one.parameters.items())
         yield f"             {printable(pairs)}"

@@ -131,7 +131,13 @@ _TOGETHER = (
 
 
 # Of `submit`.
-_OWN_TOGETHER = (("name", "tag"), ("cwd", "collect"), ("grid", "zip"), ("param", "spec"))
+_OWN_TOGETHER = (
+    ("name", "tag"),
+    ("cwd", "collect"),
+    ("grid", "zip"),
+    ("param", "spec"),
+    ("continue", "signal"),
+)
 
 
 class ResourceCommand(VerbCommand):

@@ -55,6 +55,17 @@ MAX_PARALLEL = typer.Option(
 )
 
 
+CONTINUE = typer.Option(
+    "--continue",
+    metavar="N",
+    show_default=False,
+    help="Before the time limit, queue it again to go on, N times at most.",
+)
+SIGNAL = typer.Option(
+    "--signal", metavar="SIG@S", help="Send this S seconds before the time limit, like `USR1@120`."
+)
+
+
 @app.command(cls=SubmitCommand)
 def submit(
     context: typer.Context,
@@ -82,6 +93,8 @@ def submit(
     side_by_side: Annotated[list[str] | None, ZIP] = None,
     spec: Annotated[str, SPEC] = "",
     max_parallel: Annotated[int, MAX_PARALLEL] = 0,
+    continues: Annotated[int, CONTINUE] = 0,
+    signal: Annotated[str, SIGNAL] = "",
     time: Annotated[str | None, TIME] = None,
     mem: Annotated[str | None, MEM] = None,
     gpus: Annotated[str | None, GPUS] = None,
@@ -128,6 +141,8 @@ def submit(
         collect=tuple(collect or ()),
         sbatch=tuple(sbatch or ()),
         max_parallel=max_parallel,
+        continues=continues,
+        signal=signal,
         dry_run=dry_run,
     )
     who = caller(context)

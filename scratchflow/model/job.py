@@ -8,7 +8,7 @@ from scratchflow.model.snapshot import is_snapshot_id
 
 RECORD_SCHEMA = 1
 
-TaskPhase = Literal["restoring", "running", "ended"]
+TaskPhase = Literal["restoring", "running", "requeued", "ended"]
 
 
 class GitState(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +50,9 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     slurm: dict[str, Any] = {}
     sbatch: list[str] = []
     max_parallel: int = 0
+    # How often at most it is put back into the queue before its time limit, and the signal that the command gets then.
+    continues: int = 0
+    signal: str = ""
     host: str = ""
     tool_version: str = ""
     rerun_of: str = ""
@@ -79,6 +82,9 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     start: str
     end: str | None = None
     restarts: int = 0
+    # How often it has put itself back into the queue, and why it did not do so again.
+    continued: int = 0
+    not_continued: str = ""
     directory: str = ""
     # The command's exit code, 128 and its number for a signal; None when it never ran or is not over.
     code: int | None = None

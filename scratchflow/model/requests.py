@@ -321,6 +321,9 @@ class Submit(DryRun, frozen=True):
     tasks: tuple[dict[str, Any], ...] = ()
     append: bool = True
     max_parallel: int = 0
+    # How often it may go on in another run, before its time limit; and the signal then, like `USR1@120`.
+    continues: int = 0
+    signal: str = ""
     variables: dict[str, str] = {}
     python_path: tuple[str, ...] = ()
     # Empty: the newest one.

@@ -1006,6 +1006,8 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     last_output: str | None = None
     """When it last printed something, as this host sees it."""
     got: dict[str, str] = {}
+    continued: int = 0
+    """How often it was put back into the queue before its time limit, to go on."""
 
 
 class JobShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -1028,6 +1030,10 @@ class JobShown(msgspec.Struct, frozen=True, kw_only=True):
     git: GitState | None = None
     slurm: dict[str, Any] = {}
     sbatch: list[str] = []
+    continues: int = 0
+    """How often each task may go on in another run."""
+    signal: str = ""
+    """What the command gets before the time limit, like `USR1@120`."""
     rerun_of: str = ""
     tasks: list[TaskShown] = []
 

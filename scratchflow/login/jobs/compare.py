@@ -53,6 +53,8 @@ def _table(job: JobShown, task: int | None) -> dict[str, Any]:
         "tags": " ".join(job.tags),
         **{f"slurm {name}": value for name, value in job.slurm.items()},
         "sbatch": " ".join(job.sbatch),
+        "continue": job.continues,
+        "signal": job.signal,
         **_outcome(one),
     }
 

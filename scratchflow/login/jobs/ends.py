@@ -15,8 +15,8 @@ def why(
     """Empty for a task that ended well or has not ended."""
     rerun = f"`scratchflow jobs rerun {name_of(record, task)}`"
     logs = f"`scratchflow logs {name_of(record, task)}`"
-    if own is not None and own.error and state in {"FAILED", "COMPLETED"}:
-        return f"the command was not run: {own.error}"
+    if own is not None and _own_words(own) and state in {"FAILED", "COMPLETED"}:
+        return _own_words(own)
     if state == "OUT_OF_MEMORY":
         return f"it ran out of memory{_memory(record, said, rerun)}"
     if state == "TIMEOUT":
@@ -45,6 +45,15 @@ def name_of(record: JobRecord, task: int) -> str:
     """What people and `scancel` call the task."""
     number = str(record.number or record.id)
     return f"{number}_{task}" if record.is_array else number
+
+
+def _own_words(own: TaskRecord) -> str:
+    """What only the task itself knows."""
+    if own.error:
+        return f"the command was not run: {own.error}"
+    if own.not_continued:
+        return f"its time limit was near, and it did not go on in another run: {own.not_continued}"
+    return ""
 
 
 def _code(own: TaskRecord | None, said: SlurmTask | None) -> str:

@@ -78,6 +78,8 @@ def shown_job(place: StoreDirectory, looked: Looked) -> JobShown:
         git=git,
         slurm=record.slurm,
         sbatch=record.sbatch,
+        continues=record.continues,
+        signal=record.signal,
         rerun_of=record.rerun_of,
         tasks=tasks,
     )
@@ -120,6 +122,7 @@ def _shown_task(place: StoreDirectory, looked: Looked, task: int) -> TaskShown:
         cancelled_by=said.cancelled_by if said else "",
         last_output=_last_output(place, record, task) if own else None,
         got=own.got if own else {},
+        continued=own.continued if own else 0,
     )
 
 

@@ -19,8 +19,14 @@ from scratchflow.agent.request import asking, encode
 from scratchflow.cluster.command import local_run
 from scratchflow.cluster.job_variables import without_outer_job
 from scratchflow.cluster.signals import held_back
+from scratchflow.cluster.slurm.batch.early_signal import EarlySignal, early_signal
 from scratchflow.cluster.slurm.batch.names import fitting_name
-from scratchflow.cluster.slurm.batch.sbatch import Batch, max_array_size, submit_batch
+from scratchflow.cluster.slurm.batch.sbatch import (
+    SAVE_BEFORE_END_S,
+    Batch,
+    max_array_size,
+    submit_batch,
+)
 from scratchflow.cluster.slurm.batch.script import (
     batch_script,
     interpreter,
@@ -45,6 +51,7 @@ from scratchflow.model.profile import SlurmOptions, to_plain
 from scratchflow.model.requests import RunJob, StoreSeen, Submit
 from scratchflow.model.results import Submitted
 from scratchflow.model.snapshot import Manifest, snapshot_id
+from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.times import iso_time
 from scratchflow.node.job.collect import is_pattern
 from scratchflow.node.same_store import store_seen_here
@@ -146,8 +153,29 @@ def _require_possible(login: LoginHost, asked: Submit) -> None:
     for pattern in asked.collect:
         if not is_pattern(pattern):
             problem = f"`--collect` takes a path or pattern beneath the workspace, not `{pattern}`"
+    problem = problem or _problem_before_limit(login.profile.slurm.time, asked)
     if problem:
         raise UsageInvalid(problem=problem, command=_COMMAND)
+
+
+def _problem_before_limit(limit: str, asked: Submit) -> str:
+    """What is wrong with `--continue` and `--signal`; empty when nothing is."""
+    if asked.continues < 0:
+        return "`--continue` takes a number, 1 or more"
+    try:
+        told = _early(asked)
+    except ValueError as error:
+        return f"`--signal` takes {error}"
+    limit_s = time_limit_s(limit) if limit else None
+    if told and limit_s and told.seconds >= limit_s:
+        return f"the signal {told} would come before the command has begun: the time limit is {limit}; ask for a longer `--time`, or for the signal later"
+    return ""
+
+
+def _early(asked: Submit) -> EarlySignal | None:
+    if asked.signal:
+        return early_signal(asked.signal)
+    return EarlySignal() if asked.continues else None
 
 
 def _snapshot(place: StoreDirectory, wanted: str) -> Manifest:
@@ -207,6 +235,8 @@ def _record(
         slurm=to_plain(login.profile.slurm),
         sbatch=list(asked.sbatch),
         max_parallel=asked.max_parallel,
+        continues=asked.continues,
+        signal=str(_early(asked) or ""),
         append=asked.append,
         variables=asked.variables,
         python_path=list(asked.python_path),
@@ -232,6 +262,10 @@ def _batch(record: JobRecord, where: JobDirectory) -> Batch:
         error=f"{logs}/{task}.err",
         tasks=tuple(record.task_numbers) if record.is_array else (),
         max_parallel=record.max_parallel,
+        told_before_end_s=early_signal(record.signal).seconds
+        if record.signal
+        else SAVE_BEFORE_END_S,
+        may_requeue=record.continues > 0,
         more=tuple(record.sbatch),
     )
 

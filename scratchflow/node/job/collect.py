@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
 from scratchflow.disk.private import make_private_directories
+from scratchflow.disk.trees import remove_tree
 from scratchflow.model.text import printable
 
 DEFAULT_PATTERN = "outputs"
@@ -55,11 +56,15 @@ class Collector:
         self._patterns = [*dict.fromkeys([DEFAULT_PATTERN, *patterns])]
         self._before = {} if all_of_it else dict(self._found())
         self._saved: dict[str, Stamp] = dict(_already_in(target))
+        self.present: list[str] = []
+        """All that the patterns matched at the last look, whoever made it."""
 
     def collect(self) -> Collected:
         """Copies what is new or changed since the last time."""
         failed: list[str] = []
+        self.present = []
         for path, stamp in self._found():
+            self.present.append(path)
             if stamp in {self._before.get(path), self._saved.get(path)}:
                 continue
             if self._only_newer and not _is_newer(stamp, self._target / path):
@@ -72,6 +77,22 @@ class Collector:
         size = sum(self._saved[path][0] for path in paths)
         shown = tuple(printable(path) for path in paths[:_NAMED])
         return Collected(len(paths), size, shown, tuple(failed[:_NAMED]))
+
+    def put_back(self, present: Collection[str] | None) -> None:
+        """Makes what the patterns match what it was at the last look of an earlier run; None: add all that was saved.
+
+        Call it before the command runs. What it puts there counts as saved already.
+        """
+        if present is not None:
+            for path in [path for path, _ in self._found() if path not in present]:
+                (self._top / path).unlink()
+        for file in sorted(_files(self._target)) if self._target.is_dir() else ():
+            path = os.path.relpath(file, self._target)
+            is_half = os.path.basename(path).startswith(TEMP_PREFIX)  # a killed run has left it
+            if not is_half and (present is None or path in present):
+                _make_way(self._top, path)
+                _copy(self._target / path, self._top / path, durable=False)
+                self._saved[path] = _stamp(os.lstat(self._top / path))
 
     def _found(self) -> Iterator[tuple[str, Stamp]]:
         seen: set[str] = set()
@@ -128,21 +149,34 @@ def _stamp(found: os.stat_result) -> Stamp:
     return found.st_size, found.st_mtime_ns, found.st_ino, found.st_mode, found.st_ctime_ns
 
 
-def _copy(source: Path, target: Path) -> Stamp:
-    """Puts it there durably; the stamp of what was copied."""
+def _make_way(top: Path, path: str) -> None:
+    """What is no directory where one is needed goes: a link would lead out of the copy."""
+    at = top
+    for part in Path(path).parts[:-1]:
+        at /= part
+        if at.is_symlink() or (at.exists() and not at.is_dir()):
+            at.unlink()
+    last = top / path
+    if last.is_dir() and not last.is_symlink():
+        remove_tree(last)
+
+
+def _copy(source: Path, target: Path, *, durable: bool = True) -> Stamp:
+    """Puts it there, whole; the stamp of what was copied."""
     make_private_directories(target.parent)
     temp = target.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}")
     try:
-        stamp = _copy_to(source, temp)
+        stamp = _copy_to(source, temp, durable=durable)
         os.replace(temp, target)
     except BaseException:
         temp.unlink(missing_ok=True)
         raise
-    fsync_directory(target.parent)
+    if durable:
+        fsync_directory(target.parent)
     return stamp
 
 
-def _copy_to(source: Path, temp: Path) -> Stamp:
+def _copy_to(source: Path, temp: Path, *, durable: bool) -> Stamp:
     found = os.lstat(source)
     if stat.S_ISLNK(found.st_mode):
         os.symlink(os.readlink(source), temp)
@@ -155,7 +189,8 @@ def _copy_to(source: Path, temp: Path) -> Stamp:
             writer.write(piece)
         writer.flush()
         os.utime(writer.fileno(), ns=(before.st_atime_ns, before.st_mtime_ns))
-        os.fsync(writer.fileno())
+        if durable:
+            os.fsync(writer.fileno())
     # The stamp from before: if it was written to meanwhile, the next look sees another one.
     is_racy = before.st_ctime_ns > began_ns - _RACY_NS
     return (*_stamp(before)[:-1], 0) if is_racy else _stamp(before)

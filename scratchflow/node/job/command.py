@@ -6,8 +6,9 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -15,6 +16,7 @@ import msgspec
 
 END_S = 15.0
 """How long the command may take after SIGTERM; Slurm kills everything KillWait (30 s) after it."""
+_KILLED_S = 2.0
 
 
 class JobSignals:
@@ -24,23 +26,38 @@ class JobSignals:
         self.arrived = threading.Event()
         self.ends = False
         self.saves = False
+        self.told = False
+        """Whether the command has got the signal that it asked for."""
+
+    def caught(self) -> AbstractContextManager[None]:
+        """SIGTERM is the job's end, SIGUSR1 a while before its time limit. A hang-up means nothing here."""
+        return self._caught(signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGINT)
+
+    def caught_before_the_command(self) -> AbstractContextManager[None]:
+        """Only SIGUSR1, which would end the process: a restore may take until shortly before the time limit."""
+        return self._caught(signal.SIGUSR1)
 
     @contextmanager
-    def caught(self) -> Iterator[None]:
-        """SIGTERM is the job's end, SIGUSR1 a while before its time limit. A hang-up means nothing here."""
-
+    def _caught(self, *numbers: signal.Signals) -> Iterator[None]:
         def hear(signum: int, _frame: FrameType | None) -> None:
             self.ends = self.ends or signum == signal.SIGTERM
             self.saves = self.saves or signum == signal.SIGUSR1
             self.arrived.set()
 
-        numbers = (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGINT)
         before = {number: signal.signal(number, hear) for number in numbers}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+class BeforeLimit(msgspec.Struct, frozen=True):
+    """What happens shortly before the time limit: the signal that the command gets, and when it has to be over."""
+
+    signum: int
+    # None: it may run until its time limit.
+    ends_within_s: float | None = None
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -51,6 +68,16 @@ class Started(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
     output: int
     error: int
+    # How Slurm is asked to signal the steps of the job, when the command is one of them.
+    signal_steps: Callable[[str], None] | None = None
+
+    def send(self, process: subprocess.Popen[bytes], signum: int) -> None:
+        """The command gets the signal. `srun` passes on these two; it answers SIGTERM by killing what it started."""
+        if self.signal_steps is not None and signum not in {signal.SIGUSR1, signal.SIGUSR2}:
+            self.signal_steps(signal.Signals(signum).name.removeprefix("SIG"))
+            return
+        with suppress(ProcessLookupError):
+            process.send_signal(signum)
 
 
 def job_argv(
@@ -73,7 +100,11 @@ def job_environment(environment: Mapping[str, str], job: str) -> dict[str, str]:
 
 
 def run_to_end(
-    started: Started, signals: JobSignals, save: Callable[[], None], every_s: float
+    started: Started,
+    signals: JobSignals,
+    save: Callable[[], None],
+    every_s: float,
+    before_limit: BeforeLimit | None = None,
 ) -> int:
     """Runs it, saves now and then, and returns its exit code; 128 and its number for a signal."""
     process = subprocess.Popen(
@@ -85,22 +116,62 @@ def run_to_end(
         stderr=started.error,
     )
     threading.Thread(target=_wait_for, args=(process, signals.arrived), daemon=True).start()
-    while process.poll() is None and not signals.ends:
-        is_time = not signals.arrived.wait(every_s)
-        signals.arrived.clear()
-        if process.poll() is None and (is_time or signals.saves):
-            signals.saves = False
-            save()
+    _wait_and_save(started, process, signals, save, every_s, before_limit)
     if process.poll() is None:
-        # Slurm has told the steps; a command that is none may not have heard.
-        with suppress(ProcessLookupError):
-            process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(END_S)
+        _end(started, process, signals, save)
     code = process.poll()
     if code is None:
         return 128 + signal.SIGTERM
     return code if code >= 0 else 128 - code
+
+
+def _end(
+    started: Started,
+    process: subprocess.Popen[bytes],
+    signals: JobSignals,
+    save: Callable[[], None],
+) -> None:
+    """Lets the command end by itself for a while. What it has made until now is saved meanwhile: Slurm may be quicker."""
+    until_s = time.monotonic() + END_S
+    # Slurm has told the steps; a command that is none may not have heard.
+    if started.signal_steps is None or not signals.ends:
+        started.send(process, signal.SIGTERM)
+    save()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(max(0.0, until_s - time.monotonic()))
+        return
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_KILLED_S)
+
+
+def _wait_and_save(
+    started: Started,
+    process: subprocess.Popen[bytes],
+    signals: JobSignals,
+    save: Callable[[], None],
+    every_s: float,
+    before_limit: BeforeLimit | None,
+) -> None:
+    """Until the command is over, or has to be."""
+    deadline_s: float | None = None
+    while process.poll() is None and not signals.ends:
+        left_s = every_s if deadline_s is None else deadline_s - time.monotonic()
+        is_time = left_s <= 0 or not signals.arrived.wait(min(every_s, left_s))
+        signals.arrived.clear()
+        if process.poll() is not None or signals.ends:
+            return
+        if deadline_s is not None and time.monotonic() >= deadline_s:
+            return
+        is_near = signals.saves
+        signals.saves = False
+        if is_near and before_limit and not signals.told:
+            signals.told = True
+            started.send(process, before_limit.signum)
+            if before_limit.ends_within_s is not None:
+                deadline_s = time.monotonic() + before_limit.ends_within_s
+        if is_near or is_time:
+            save()
 
 
 def _wait_for(process: subprocess.Popen[bytes], arrived: threading.Event) -> None:

@@ -10,38 +10,45 @@ from typing import Any
 
 import msgspec
 
+from scratchflow.cluster.slurm.batch.early_signal import early_signal
+from scratchflow.cluster.slurm.batch.requeue import own_name, requeue, signal_steps
 from scratchflow.cluster.slurm.batch.script import ERROR_FD, OUTPUT_FD
+from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.disk.durable import is_there
-from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.trees import remove_tree
-from scratchflow.experiments.command import PARAMETERS_VARIABLE, command_for, parameters_file
 from scratchflow.model.errors import JobMissing, JobNotStarted, ScratchflowError
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
 from scratchflow.model.results import JobRan
+from scratchflow.model.text import counted
 from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
-from scratchflow.node.environment.environment import environment_of
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.command import (
+    BeforeLimit,
     JobSignals,
     Started,
     job_argv,
-    job_environment,
     run_to_end,
 )
 from scratchflow.node.job.leftovers import CopyMark, in_use, mark_copy, save_leftovers
-from scratchflow.node.job.place import job_place, make_room
-from scratchflow.node.job.venv import move_venv
+from scratchflow.node.job.own_copy import OwnCopy
+from scratchflow.node.job.place import job_place
 from scratchflow.node.progress import Notifier
-from scratchflow.node.restore.restore import restore
-from scratchflow.node.restore.source import RestoreOptions
 from scratchflow.process.git import state_of
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.store.directory import StoreDirectory, find_place
-from scratchflow.store.jobs.records import job_directory, read_job, write_task
-from scratchflow.workspace.workspace import STATE_NAME
+from scratchflow.store.jobs.records import (
+    job_directory,
+    read_job,
+    read_present,
+    read_task,
+    write_present,
+    write_task,
+)
 
+_OWN_SHARE = 0.6
+"""Of the time between signal and time limit: this much is the command's, the rest is for saving and queueing again."""
 _GOT = {"cpus": "SLURM_CPUS_ON_NODE", "memory_mb": "SLURM_MEM_PER_NODE", "gpus": "SLURM_GPUS"}
 
 
@@ -52,6 +59,16 @@ def run_job(here: NodeContext, notify: Notifier, asked: RunJob) -> JobRan:
     if record is None:
         raise JobMissing(wanted=asked.job, detail="")
     return _Task(here, notify, place, record, os.environ).run(overlap=asked.overlap)
+
+
+def before_limit(record: JobRecord, continued: int) -> BeforeLimit | None:
+    """What the command gets before the time limit. One that goes on has to end in time for what it made to be saved."""
+    if not record.signal:
+        return None
+    told = early_signal(record.signal)
+    goes_on = continued < record.continues
+    within_s = told.seconds * _OWN_SHARE if goes_on else None
+    return BeforeLimit(signal.Signals[f"SIG{told.name}"], within_s)
 
 
 class _Task:
@@ -69,8 +86,12 @@ class _Task:
         self._record, self._environment = record, environment
         self.number = int(environment.get("SLURM_ARRAY_TASK_ID") or 0)
         self._target = job_place(here.workspace, environment, record.id, self.number)
-        self._work = self._target / record.workspace
+        self._copy = OwnCopy(self._target, record, self.number)
+        self._work = self._copy.work
         self._outputs = job_directory(place, record.id).outputs(self.number)
+        earlier = read_task(place, record.id, self.number)
+        # A task that can go on begins with what an earlier run of it has made, whyever that ended.
+        self._goes_on = earlier is not None and record.continues > 0
         self._said = TaskRecord(
             task=self.number,
             job_id=here.job_id,
@@ -78,31 +99,57 @@ class _Task:
             phase="restoring",
             start=self._now(),
             restarts=int(environment.get("SLURM_RESTART_COUNT") or 0),
+            continued=earlier.continued if earlier else 0,
             directory=str(self._target),
             got={name: environment[key] for name, key in _GOT.items() if environment.get(key)},
         )
+        if (
+            earlier is not None and self._goes_on
+        ):  # what was collected counts until it is counted anew
+            self._said = msgspec.structs.replace(
+                self._said,
+                collected_files=earlier.collected_files,
+                collected_bytes=earlier.collected_bytes,
+                collected_paths=earlier.collected_paths,
+                collected_time=earlier.collected_time,
+            )
         # Whether the copy holds nothing that is not in the store: before the command runs, and after all was collected.
         self._is_saved = True
+        # Whether it was to go on in another run, and could not.
+        self._is_refused = False
 
     def run(self, *, overlap: bool) -> JobRan:
+        signals = JobSignals()
+        with signals.caught_before_the_command():
+            return self._run(signals, overlap=overlap)
+
+    def _run(self, signals: JobSignals, *, overlap: bool) -> JobRan:
         self._save_what_was_left()
         save_leftovers(self._here, self._place, self._target.parent, self._target.name)
         self._tell()
-        signals = JobSignals()
         try:
             self._restore()
             collector = Collector(self._work, self._outputs, self._record.collect)
+            if self._goes_on:
+                collector.put_back(read_present(self._place, self._record.id, self.number))
             started = self._started(overlap=overlap)
             self._tell(phase="running", git=self._record.git or state_of(self._work, os.environ))
             with in_use(self._target), signals.caught():
                 every_s = self._here.profile.backup.every.seconds
                 self._is_saved = False
-                code = run_to_end(started, signals, lambda: self._try_to_save(collector), every_s)
+                code = run_to_end(
+                    started,
+                    signals,
+                    lambda: self._try_to_save(collector),
+                    every_s,
+                    before_limit(self._record, self._said.continued),
+                )
                 # Whatever comes now: what was made is saved first.
                 self._collect(collector)
                 self._is_saved = not self._said.not_collected
                 ended_by = signal.SIGTERM.name if signals.ends else ""
-                self._tell(phase="ended", code=code, ended_by=ended_by, end=self._now())
+                if not (signals.told and not signals.ends and self._queued_again(code)):
+                    self._tell(phase="ended", code=code, ended_by=ended_by, end=self._now())
         except (ScratchflowError, OSError) as error:
             with suppress(ScratchflowError, OSError):  # the store may be what failed
                 self._tell(phase="ended", error=str(error), end=self._now())
@@ -114,7 +161,34 @@ class _Task:
         finally:
             self._remove()
         files = self._said.collected_files
+        if self._is_refused:
+            code = code or 1
         return JobRan(job=self._record.id, task=self.number, code=code, collected_files=files)
+
+    def _queued_again(self, code: int) -> bool:
+        """Puts the task back into the queue, if it may go on; otherwise the record says why it does not."""
+        record, done = self._record, self._said.continued
+        if not record.continues:
+            return False
+        if done >= record.continues:
+            self._tell(
+                not_continued=f"it has done so {counted(done, 'time')}, as often as was asked for"
+            )
+            return False
+        if not self._is_saved:
+            self._is_refused = True
+            self._tell(
+                not_continued=f"not all that it made could be saved: {self._said.not_collected[0]}"
+            )
+            return False
+        # Noted first: what is killed right after the order has been counted.
+        self._tell(phase="requeued", code=code, continued=done + 1, end=self._now())
+        self._remove()
+        refused = requeue(this_slurm(self._environment), own_name(self._environment))
+        if refused:
+            self._is_refused = True
+            self._tell(continued=done, not_continued=f"Slurm did not queue it again: {refused}")
+        return not refused
 
     def _save_what_was_left(self) -> None:
         """A run of this task that died with its node may have left outputs that nobody has collected."""
@@ -122,6 +196,7 @@ class _Task:
             return
         left = Collector(self._work, self._outputs, self._record.collect, all_of_it=True)
         self._count(left.collect())
+        self._note_present(left)
         if self._said.not_collected:
             first = self._said.not_collected[0]
             reason = (
@@ -136,45 +211,19 @@ class _Task:
                 "it has several nodes, and its copy of the workspace would be on one of them only"
             )
             raise JobNotStarted(job=self._record.id, reason=reason)
-        make_room(self._here.workspace, self._target)
-        options = RestoreOptions(snapshot=self._record.snapshot, to=self._target)
-        restore(self._here, self._notify, options)
+        self._copy.restore(self._here, self._notify)
         mark_copy(self._target, CopyMark(self._said.node, self._said.restarts))
-        venv = self._here.profile.environment.venv
-        if venv and not venv.startswith(("/", "~", "$")):
-            move_venv(self._target / venv)
 
     def _started(self, *, overlap: bool) -> Started:
-        workspace = msgspec.structs.replace(self._here.workspace, scratch=self._target)
-        there = msgspec.structs.replace(self._here, workspace=workspace)
-        own = job_environment(self._environment, self._record.id)
-        environment = self._with_parameters(environment_of(there, own))
-        directory = self._work / self._record.directory
-        if not directory.is_dir():
-            reason = f"there is no `{self._record.directory}` in snapshot {self._record.snapshot}"
-            raise JobNotStarted(job=self._record.id, reason=reason)
+        environment = self._copy.environment(self._here, self._environment)
         script = bool(self._record.script)
-        record, given = self._record, self._parameters
-        command = command_for(record.command, given, append=record.append)
-        argv = job_argv(command, environment, script=script, overlap=overlap)
-        return Started(argv, directory, environment, OUTPUT_FD, ERROR_FD)
+        argv = job_argv(self._copy.command, environment, script=script, overlap=overlap)
+        is_step = argv != self._copy.command
+        signals = self._signal_steps if is_step else None
+        return Started(argv, self._copy.directory, environment, OUTPUT_FD, ERROR_FD, signals)
 
-    @property
-    def _parameters(self) -> dict[str, Any]:
-        tasks = self._record.tasks
-        return tasks[self.number] if self.number < len(tasks) else {}
-
-    def _with_parameters(self, environment: dict[str, str]) -> dict[str, str]:
-        """With the file of the task's parameters, beside the workspace, and what a spec adds."""
-        file = self._target / STATE_NAME / "params.json"
-        make_private_directories(file.parent)
-        file.write_bytes(parameters_file(self._parameters))
-        given = {**environment, **self._record.variables, PARAMETERS_VARIABLE: str(file)}
-        more = [str(self._work / path) for path in self._record.python_path]
-        if more:
-            before = given.get("PYTHONPATH", "")
-            given["PYTHONPATH"] = os.pathsep.join([*([before] if before else []), *more])
-        return given
+    def _signal_steps(self, signal_name: str) -> None:
+        signal_steps(this_slurm(self._environment), own_name(self._environment), signal_name)
 
     def _try_to_save(self, collector: Collector) -> None:
         """While the command runs: a store that is full or away now is no reason to end it."""
@@ -183,7 +232,12 @@ class _Task:
 
     def _collect(self, collector: Collector) -> None:
         self._count(collector.collect())
+        self._note_present(collector)
         self._tell()
+
+    def _note_present(self, collector: Collector) -> None:
+        if self._record.continues:
+            write_present(self._place, self._record.id, self.number, collector.present)
 
     def _count(self, found: Collected) -> None:
         self._said = msgspec.structs.replace(

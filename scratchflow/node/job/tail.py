@@ -21,7 +21,7 @@ _PIECE_BYTES = 1 << 18
 def tail(
     here: NodeContext, notify: Notifier, asked: TailLogs, clock: Clock = SYSTEM_CLOCK
 ) -> LogRead:
-    """Sends what is there, and with `follow` what comes, until the task has written down its end."""
+    """Sends what is there, and with `follow` what comes, until the task has written down its end or has been queued again."""
     place = find_place(here.store, here.workspace.name)
     where = job_directory(place, asked.job)
     output = Reader(where.output(asked.task), asked.output_from)
@@ -32,7 +32,8 @@ def tail(
         ended = task is not None and task.phase == "ended"
         for reader in readers:  # after the look at the record: its end is the last that was printed
             reader.send(notify)
-        if ended or not asked.follow:
+        is_between = task is not None and task.phase == "requeued"
+        if ended or is_between or not asked.follow:
             return LogRead(ended=ended)
         clock.sleep(LOOK_S)
 

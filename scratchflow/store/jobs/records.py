@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -71,6 +72,10 @@ class JobDirectory(msgspec.Struct, frozen=True):
         """`tasks/<n>.json`."""
         return self.path / _TASKS / f"{number}.json"
 
+    def present(self, number: int) -> Path:
+        """Which files the patterns of what is collected matched, when it was last looked."""
+        return self.path / _TASKS / f"{number}.present"
+
     def output(self, number: int, *, error: bool = False) -> Path:
         """What a task printed."""
         return self.logs / f"{number}.{'err' if error else 'out'}"
@@ -111,6 +116,28 @@ def write_task(place: StoreDirectory, job: str, record: TaskRecord) -> None:
 def write_slurm(place: StoreDirectory, job: str, record: SlurmRecord) -> None:
     """Replaces what Slurm said."""
     _write(job_directory(place, job).slurm, record)
+
+
+def write_present(place: StoreDirectory, job: str, number: int, paths: Iterable[str]) -> None:
+    """Notes which files a task has, so that its next run starts with these and no others."""
+    file = job_directory(place, job).present(number)
+    content = b"".join(os.fsencode(path) + b"\0" for path in sorted(paths))
+    with store_errors(file.parent):
+        with suppress(OSError):
+            if file.read_bytes() == content:
+                return
+        replace_file(file, content, mode=FILE_MODE)
+
+
+def read_present(place: StoreDirectory, job: str, number: int) -> set[str] | None:
+    """The same back; None when nobody has noted it."""
+    file = job_directory(place, job).present(number)
+    with store_errors(file.parent):
+        try:
+            content = file.read_bytes()
+        except FileNotFoundError:
+            return None
+    return {os.fsdecode(path) for path in content.split(b"\0") if path}
 
 
 def read_job(place: StoreDirectory, job: str) -> JobRecord | None:

@@ -46,6 +46,16 @@ def test_restarts_and_what_was_used_are_told() -> None:
     assert "peak memory 3.00 MiB, 1.5 s of processor time" in text
 
 
+def test_how_often_it_went_on_is_told() -> None:
+    task = msgspec.structs.replace(TASK, continued=1)
+    job = msgspec.structs.replace(ONE, continues=3, signal="USR1@120", tasks=[task])
+    text = "\n".join(details(job, None))
+    assert (
+        "gets USR1 120 s before the time limit, then queued again to go on, at most 3 times" in text
+    )
+    assert "went on in another run 1 time" in text
+
+
 def test_two_jobs_stand_side_by_side() -> None:
     found = [JobDifference(what="snapshot", first="a", second="b")]
     lines = list(differences("1", "2", found))

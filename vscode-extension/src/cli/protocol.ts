@@ -534,6 +534,8 @@ export interface JobShown {
   git?: GitState | null;
   slurm?: Record<string, unknown>;
   sbatch?: Array<string>;
+  continues?: number;
+  signal?: string;
   rerun_of?: string;
   tasks?: Array<TaskShown>;
 }
@@ -1173,6 +1175,7 @@ export interface TaskShown {
   cancelled_by?: string;
   last_output?: string | null;
   got?: Record<string, string>;
+  continued?: number;
 }
 
 /** `up`: everything that is needed to work; `changed` when something had to be done for it. */

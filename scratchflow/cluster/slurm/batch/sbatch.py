@@ -39,6 +39,9 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     # The numbers of its tasks; empty for a job that is no array.
     tasks: tuple[int, ...] = ()
     max_parallel: int = 0
+    # How long before the time limit the batch script is told.
+    told_before_end_s: int = SAVE_BEFORE_END_S
+    may_requeue: bool = False
     more: tuple[str, ...] = ()
 
     def argv(self) -> list[str]:
@@ -48,9 +51,10 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
             f"--output={self.output}",
             f"--error={self.error}",
             "--open-mode=append",
-            f"--signal=B:USR1@{SAVE_BEFORE_END_S}",
+            f"--signal=B:USR1@{self.told_before_end_s}",
             "--export=ALL",
             "--chdir=/",
+            *(["--requeue"] if self.may_requeue else []),
         ]
         asked = [*resource_options(self.options), *self.options.extra, *self.more]
         # Ours come last: the last one wins.

@@ -81,6 +81,12 @@ def test_of_an_array_the_task_alone_is_run_again() -> None:
     assert "`scratchflow jobs rerun 41_1`" in why(record, 1, "NODE_FAIL", None, None)
 
 
+def test_one_that_did_not_go_on_says_why() -> None:
+    own = msgspec.structs.replace(OWN, not_continued="it has done so 2 times")
+    told = "its time limit was near, and it did not go on in another run: it has done so 2 times"
+    assert why(RECORD, 0, "COMPLETED", own, None) == told
+
+
 def test_a_task_is_named_as_slurm_names_it() -> None:
     assert name_of(RECORD, 0) == "41"
     assert name_of(msgspec.structs.replace(RECORD, tasks=[{}, {}]), 1) == "41_1"

@@ -87,6 +87,32 @@ def test_followed_a_task_that_is_requeued_is_followed_on(
     assert (done.state, done.code) == ("COMPLETED", 0)
 
 
+def test_a_job_that_was_queued_again_is_followed_into_its_next_run(
+    cluster: Cluster, job: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = cluster.fake.jobs[job.number or 0]
+    asked: list[int] = []
+
+    def ask(_: Any, __: Any, emit: Any, *___: Any) -> Any:
+        asked.append(1)
+        emit(Data(content=b"one\n" if len(asked) == 1 else b"two\n"))
+        if len(asked) == 1:
+            fake.state = "PENDING"
+            return {"ended": False}
+        end(cluster, job, 0)
+        return {"ended": True}
+
+    def begin() -> None:
+        fake.state = "RUNNING"
+
+    cluster.fake.fake_clock.on_sleep = begin
+    monkeypatch.setattr(module, "ask_node", ask)
+    monkeypatch.setattr(module, "node_transport", lambda *_: None)
+    done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
+    assert (printed(cluster), len(asked)) == (b"one\ntwo\n", 2)
+    assert done.state == "COMPLETED"
+
+
 def test_only_errors(cluster: Cluster, job: Submitted) -> None:
     cluster.fake.jobs[job.number or 0].state = "FAILED"
     read_logs(cluster.login, ReadLogs(wanted="last", only_error=True))

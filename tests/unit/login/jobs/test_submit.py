@@ -92,6 +92,31 @@ def test_no_value_of_the_environment_is_in_the_record_or_the_script(cluster: Clu
     assert where.request.stat().st_mode & 0o777 == 0o600
 
 
+def test_how_often_it_goes_on_and_its_signal_are_in_the_record(cluster: Cluster) -> None:
+    done = submit(cluster.login, msgspec.structs.replace(CMD, continues=3))
+    record = read_job(cluster.desk.place, done.job)
+    assert record is not None
+    assert (record.continues, record.signal) == (3, "USR1@120")
+    assert {"--requeue", "--signal=B:USR1@120"} <= set(done.command)
+    done = submit(cluster.login, msgspec.structs.replace(CMD, signal="SIGTERM@60"))
+    assert "--signal=B:USR1@60" in done.command
+    assert "--requeue" not in done.command
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Submit(command=("x",), signal="KILL@9"),
+        Submit(command=("x",), continues=-1),
+        Submit(command=("x",), continues=1, signal="USR1@300"),
+    ],
+)
+def test_a_signal_that_nobody_could_heed_is_refused(cluster: Cluster, wrong: Submit) -> None:
+    with pytest.raises(UsageInvalid, match=r"--signal|--continue|would come before"):
+        submit(cluster.login, wrong)
+    assert asked_of_slurm(cluster) == []
+
+
 @pytest.mark.parametrize(
     "wrong", [Submit(command=("x",), sbatch=("a.sh",)), Submit(command=("x",), collect=("../x",))]
 )

@@ -98,6 +98,51 @@ def test_files_are_private_and_keep_their_time(top: Path, target: Path) -> None:
     assert (found.st_mode & 0o777, found.st_mtime_ns) == (0o700, 10**18)
 
 
+def test_the_next_run_begins_with_what_the_last_one_had(top: Path, target: Path) -> None:
+    first = Collector(top, target, ["*.pt"])
+    (top / "outputs/new").write_text("made")
+    (top / "outputs/gone").write_text("x")
+    first.collect()
+    (top / "outputs/gone").unlink()
+    (top / "outputs/old").unlink()
+    (top / "outputs/grows").write_text("12")
+    first.collect()
+    again = top.parent / "again"
+    (again / "outputs").mkdir(parents=True)
+    (again / "outputs/old").write_text("from the snapshot")
+    (again / "outputs/grows").write_text("1")
+    second = Collector(again, target, ["*.pt"])
+    second.put_back(first.present)
+    found = {path.name: path.read_text() for path in (again / "outputs").iterdir()}
+    assert found == {"new": "made", "grows": "12"}
+    os.utime(target / "outputs/new", ns=(1, 1))
+    (again / "outputs/later").write_text("later")
+    # What an earlier run had put into the store and then deleted is still there.
+    stored = ("outputs/gone", "outputs/grows", "outputs/later", "outputs/new")
+    assert second.collect().paths == stored
+    # What came from the store is not sent there again.
+    assert (target / "outputs/new").stat().st_mtime_ns == 1
+
+
+def test_what_is_put_back_replaces_what_is_in_its_way_and_follows_no_link(
+    top: Path, target: Path
+) -> None:
+    elsewhere = top.parent / "elsewhere"
+    elsewhere.mkdir()
+    (target / "outputs/deep").mkdir(parents=True)
+    (target / "outputs/deep/x").write_text("x")
+    (target / "outputs/old").symlink_to("grows")
+    (target / "outputs/.tmp-0123").write_text("half of a copy")
+    (top / "outputs/deep").rmdir()
+    (top / "outputs/deep").symlink_to(elsewhere)
+    Collector(top, target, []).put_back(None)
+    assert (top / "outputs/deep/x").read_text() == "x"
+    assert list(elsewhere.iterdir()) == []
+    assert os.readlink(top / "outputs/old") == "grows"
+    assert (top / "outputs/grows").read_text() == "1"
+    assert not (top / "outputs/.tmp-0123").exists()
+
+
 @pytest.mark.parametrize("text", ["/etc", "../x", "a/../b", "", ".", "a//b"])
 def test_a_pattern_that_leads_out_is_none(text: str) -> None:
     assert not is_pattern(text)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.node.job.command import (
+    BeforeLimit,
     JobSignals,
     Started,
     job_argv,
@@ -17,13 +18,15 @@ from scratchflow.node.job.command import (
 )
 
 
-def run(tmp_path: Path, script: str, every_s: float = 3600) -> tuple[int, int, JobSignals]:
+def run(
+    tmp_path: Path, script: str, every_s: float = 3600, before: BeforeLimit | None = None
+) -> tuple[int, int, JobSignals]:
     """Its exit code, how often it was saved, and the signals."""
     signals, saved = JobSignals(), []
     with open(tmp_path / "out", "wb") as out:
         started = Started(["sh", "-c", script], tmp_path, os.environ, out.fileno(), out.fileno())
         with signals.caught():
-            code = run_to_end(started, signals, lambda: saved.append(1), every_s)
+            code = run_to_end(started, signals, lambda: saved.append(1), every_s, before)
     return code, len(saved), signals
 
 
@@ -41,6 +44,71 @@ def test_sigusr1_saves_and_lets_the_command_go_on(tmp_path: Path) -> None:
     script = "kill -USR1 $PPID; sleep 0.5; exit 4"
     code, saved, signals = run(tmp_path, script)
     assert (code, saved, signals.ends) == (4, 1, False)
+
+
+def test_the_command_gets_the_signal_that_it_asked_for_and_may_end_by_itself(
+    tmp_path: Path,
+) -> None:
+    script = "trap 'exit 6' USR2; kill -USR1 $PPID; while :; do sleep 0.05; done"
+    code, saved, signals = run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2, 3600))
+    assert (code, saved, signals.told, signals.ends) == (6, 1, True, False)
+
+
+def test_a_command_that_does_not_heed_its_signal_is_ended_when_it_has_to_be(tmp_path: Path) -> None:
+    script = "trap '' USR2; kill -USR1 $PPID; while :; do sleep 0.05; done"
+    code, _, signals = run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2, 0.3))
+    assert (code, signals.told, signals.ends) == (143, True, False)
+
+
+def test_a_step_ends_by_itself_after_sigterm_and_what_it_made_until_then_is_saved(
+    tmp_path: Path,
+) -> None:
+    """`srun` kills what it started when it gets SIGTERM: only Slurm's own word to the steps lets them end."""
+    signals, saved = JobSignals(), list[int]()
+    asked = list[str]()
+    script = "trap '' TERM; kill -TERM $PPID; until [ -e over ]; do sleep 0.05; done; exit 6"
+
+    def save() -> None:
+        saved.append(1)
+        (tmp_path / "over").touch()
+
+    with open(tmp_path / "out", "wb") as out:
+        argv = ["sh", "-c", script]
+        output = out.fileno()
+        started = Started(argv, tmp_path, os.environ, output, output, asked.append)
+        with signals.caught():
+            assert run_to_end(started, signals, save, 3600) == 6
+    assert (saved, asked, signals.ends) == ([1], [], True)
+
+
+def test_a_step_gets_other_signals_than_usr1_by_slurm(tmp_path: Path) -> None:
+    signals, asked = JobSignals(), list[str]()
+    script = "kill -USR1 $PPID; until [ -e told ]; do sleep 0.05; done; exit 6"
+
+    def ask(name: str) -> None:
+        asked.append(name)
+        (tmp_path / "told").touch()
+
+    with open(tmp_path / "out", "wb") as out:
+        argv = ["sh", "-c", script]
+        output = out.fileno()
+        started = Started(argv, tmp_path, os.environ, output, output, ask)
+        with signals.caught():
+            before = BeforeLimit(signal.SIGINT, 3600)
+            assert run_to_end(started, signals, lambda: None, 3600, before) == 6
+    assert asked == ["INT"]
+
+
+def test_one_that_does_not_go_on_may_run_after_its_signal(tmp_path: Path) -> None:
+    script = "trap 'got=yes' USR2; kill -USR1 $PPID; until [ $got ]; do sleep 0.05; done; exit 8"
+    assert run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2))[0] == 8
+
+
+def test_the_word_about_the_time_limit_ends_nothing_before_the_command_runs() -> None:
+    signals = JobSignals()
+    with signals.caught_before_the_command():
+        signal.raise_signal(signal.SIGUSR1)
+    assert signals.saves
 
 
 def test_a_hang_up_means_nothing(tmp_path: Path) -> None:

@@ -127,6 +127,66 @@ def test_a_task_has_its_own_parameters_in_its_words_and_in_a_file(
     assert read_task(desk.place, JOB, 1) is not None
 
 
+@pytest.fixture
+def scontrol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What is asked of `scontrol`, which says yes; a file `no` beside it makes it refuse."""
+    there = tmp_path / "slurm"
+    there.mkdir()
+    script = f'#!/bin/sh\n[ ! -e {there}/no ] || {{ echo "it is disabled" >&2; exit 1; }}\necho "$@" >> {there}/asked\n'
+    (there / "scontrol").write_text(script)
+    (there / "scontrol").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{there}:/usr/bin:/bin")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    return there
+
+
+# Tells our process what Slurm would, and ends by the signal that it gets then.
+STEP = "mkdir -p outputs; cat outputs/n; printf x >> outputs/n; {more}; trap 'exit {code}' USR2; kill -USR1 $PPID; while :; do sleep 0.05; done"
+
+
+def test_a_job_goes_on_in_another_run_with_its_outputs_in_place_as_often_as_asked(
+    desk: Desk, scontrol: Path, output: Path
+) -> None:
+    script = STEP.format(more="true", code=0)
+    submitted(desk, "sh", "-c", script, continues=2, signal="USR2@120")
+    for count in (1, 2):
+        assert run(desk).exit_code() == 0
+        task = task_of(desk)
+        assert (task.phase, task.continued, task.not_continued) == ("requeued", count, "")
+        assert list((desk.scratch / "jobs").iterdir()) == []
+    run(desk)
+    task = task_of(desk)
+    assert (task.phase, task.continued) == ("ended", 2)
+    assert "as often as was asked for" in task.not_continued
+    assert (scontrol / "asked").read_text().splitlines() == ["requeue 7"] * 2
+    assert output.read_text().replace("cat: outputs/n: No such file or directory\n", "") == "xxx"
+    assert (job_directory(desk.place, JOB).outputs(0) / "outputs/n").read_text() == "xxx"
+
+
+def test_a_job_that_ends_before_it_was_told_does_not_go_on(desk: Desk, scontrol: Path) -> None:
+    submitted(desk, "sh", "-c", "exit 4", continues=2, signal="USR2@120")
+    assert run(desk).exit_code() == 4
+    assert (task_of(desk).phase, task_of(desk).not_continued) == ("ended", "")
+    assert not (scontrol / "asked").exists()
+
+
+@pytest.mark.parametrize("how", ["refused", "unsaved"])
+def test_one_that_should_go_on_and_cannot_has_failed_and_says_why(
+    desk: Desk, scontrol: Path, how: str
+) -> None:
+    there = job_directory(desk.place, JOB).path / "outputs"
+    more = f"chmod 500 {there}" if how == "unsaved" else "true"
+    submitted(desk, "sh", "-c", STEP.format(more=more, code=0), continues=2, signal="USR2@120")
+    if how == "refused":
+        (scontrol / "no").touch()
+    assert run(desk).exit_code() == 1
+    task = task_of(desk)
+    assert (task.phase, task.continued) == ("ended", 0)
+    assert ("it is disabled" if how == "refused" else "outputs/n") in task.not_continued
+    left = desk.scratch / f"jobs/{JOB}-0/work/outputs/n"
+    assert left.exists() is (how == "unsaved")
+
+
 @pytest.mark.parametrize("closed", ["outputs", "tasks"])
 def test_a_store_that_takes_nothing_costs_no_result(desk: Desk, closed: str) -> None:
     there = job_directory(desk.place, JOB).path

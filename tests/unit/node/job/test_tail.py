@@ -48,6 +48,17 @@ def test_what_is_there_is_sent_from_the_position_on(ready: Desk) -> None:
     assert read(ready, only_error=True) == [Data(content=b"bad\xff\n", is_error=True)]
 
 
+def test_one_that_was_queued_again_is_not_waited_for_on_this_node(ready: Desk) -> None:
+    again = TaskRecord(task=0, job_id=1, node="n", phase="requeued", start="", code=0)
+    write_task(ready.place, JOB, again)
+    job_directory(ready.place, JOB).output(0).write_bytes(b"one\n")
+
+    def sleep(_: float) -> None:
+        raise AssertionError("it waits")
+
+    assert read(ready, sleep, follow=True) == [Data(content=b"one\n")]
+
+
 def test_followed_it_goes_on_until_the_task_has_ended(ready: Desk) -> None:
     file = job_directory(ready.place, JOB).output(0)
     looks: list[float] = []

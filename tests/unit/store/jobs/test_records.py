@@ -15,10 +15,12 @@ from scratchflow.store.jobs.records import (
     make_job_directory,
     read_job,
     read_jobs,
+    read_present,
     read_slurm,
     read_task,
     read_tasks,
     write_job,
+    write_present,
     write_slurm,
     write_task,
 )
@@ -50,6 +52,18 @@ def test_what_was_written_is_read_and_replaced_whole(place: StoreDirectory) -> N
     numbered = msgspec.structs.replace(first, number=7)
     write_job(place, numbered)
     assert read_job(place, first.id) == numbered
+
+
+def test_which_files_a_task_has_is_noted_with_any_name(place: StoreDirectory) -> None:
+    job = make_id()
+    make_job_directory(place, record(job))
+    assert read_present(place, job, 0) is None
+    names = {"outputs/a b", "outputs/new\nline", "outputs/\udcff"}
+    write_present(place, job, 0, names)
+    assert read_present(place, job, 0) == names
+    write_present(place, job, 0, [])
+    assert read_present(place, job, 0) == set()
+    assert read_tasks(place, job) == {}
 
 
 def test_everything_is_private(place: StoreDirectory) -> None:

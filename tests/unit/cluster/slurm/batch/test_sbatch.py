@@ -89,6 +89,13 @@ def test_what_is_ours_stands_after_what_the_user_adds() -> None:
     assert argv[-1] == "/s/script.sh"
 
 
+def test_a_job_that_goes_on_may_be_queued_again_whatever_the_user_adds() -> None:
+    argv = batch(more=("--no-requeue",), may_requeue=True, told_before_end_s=300).argv()
+    assert argv.index("--no-requeue") < argv.index("--requeue")
+    assert "--signal=B:USR1@300" in argv
+    assert "--requeue" not in batch().argv()
+
+
 def test_tasks_are_one_array() -> None:
     assert "--array=0-3,7%2" in batch(tasks=(0, 1, 2, 3, 7), max_parallel=2).argv()
     assert not [word for word in batch().argv() if word.startswith("--array")]
