@@ -9,7 +9,7 @@ from shlex import join
 
 from scratchflow.cli.tables import aligned
 from scratchflow.model.ages import age, shown_id, span
-from scratchflow.model.results import JobDifference, JobShown, TaskShown
+from scratchflow.model.results import JobDifference, JobPruned, JobShown, JobsPruned, TaskShown
 from scratchflow.model.text import counted, printable, shortened
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
@@ -136,6 +136,33 @@ def _used(one: TaskShown) -> Iterator[str]:
         yield f"peak memory {format_size(one.peak_memory_bytes)}"
     if one.cpu_s is not None:
         yield f"{one.cpu_s:g} s of processor time"
+
+
+def removal_in_words(found: JobsPruned) -> Iterator[str]:
+    """What is lost when these jobs are removed."""
+    yield "Remove for good:"
+    yield from (f"  {_removed(one)}" for one in found.removed)
+
+
+def pruned(found: JobsPruned) -> Iterator[str]:
+    """What people read after `jobs prune`."""
+    word = "would remove" if found.dry_run else "removed"
+    yield from (f"{word} {_removed(one)}" for one in found.removed)
+    for one in found.kept:
+        name = f"{one.number or one.job} (`{printable(one.name)}`)"
+        yield f"kept {name}: {printable(one.why)}; {printable(one.next_step)}"
+    size = format_size(sum(one.bytes for one in found.removed))
+    yield f"{word} {counted(len(found.removed), 'job')}, {size}"
+    if found.unneeded_snapshots:
+        freed = counted(len(found.unneeded_snapshots), "snapshot")
+        yield f"no job needs {freed} any more; `scratchflow snapshots prune` removes what no rule keeps"
+
+
+def _removed(one: JobPruned) -> str:
+    when = _ago(epoch(one.time), time.time())
+    made = f"{counted(one.output_files, 'file')} ({format_size(one.output_bytes)}) that it made"
+    outputs = f", with {made}" if one.output_files else ""
+    return f"{one.number or one.job} (`{printable(one.name)}`), submitted {when}{outputs}"
 
 
 def differences(first: str, second: str, found: list[JobDifference]) -> Iterator[str]:

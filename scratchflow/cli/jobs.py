@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.job_words import details, differences, table
+from scratchflow.cli.job_words import details, differences, pruned, removal_in_words, table
 from scratchflow.cli.node_request import KEYS, ResourceCommand, resource_flags
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
+from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cli.remote_call import on_login
 from scratchflow.cli.restore import shown_restored
 from scratchflow.cli.submit import (
@@ -25,11 +26,19 @@ from scratchflow.cli.submit import (
 )
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.requests import CompareJobs, ListJobs, OneJob, RerunJob, Restore
+from scratchflow.model.requests import (
+    CompareJobs,
+    ListJobs,
+    OneJob,
+    PruneJobs,
+    RerunJob,
+    Restore,
+)
 from scratchflow.model.results import (
     JobInspected,
     JobsCompared,
     JobsListed,
+    JobsPruned,
     Restored,
     Submitted,
 )
@@ -60,7 +69,7 @@ app = typer.Typer(cls=JobsGroup, rich_markup_mode=None, add_completion=False)
 
 @app.callback()
 def jobs() -> None:
-    """Show the jobs that were submitted from this workspace, and do things with them.
+    """Show the jobs submitted from this workspace, and do things with them.
 
     Ended ones stay listed. Their records, output and results lie in the store, in `jobs/`.
     """
@@ -170,6 +179,44 @@ def diff(
 
 def _compared(found: JobsCompared) -> Iterator[str]:
     yield from differences(found.first, found.second, found.differences)
+
+
+@app.command(cls=VerbCommand)
+def prune(
+    context: typer.Context,
+    jobs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[JOB]...", help="These, however old.", show_default=False),
+    ] = None,
+    outputs: Annotated[
+        bool, typer.Option("--outputs", help="Also jobs that made something, with what they made.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Without asking.")] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[JobsPruned]:
+    """Remove records and logs of jobs that ended long ago, or of named ones.
+
+    Long ago is before `backup.keep_jobs`. What would go is shown, and asked for. Jobs that made something stay unless `--outputs` is given, and
+    so do those that have not ended, or of which not everything is saved. A snapshot that only removed jobs
+    ran from stays or goes by the rules of `snapshots prune`.
+    """
+    who = caller(context)
+    request = PruneJobs(wanted=tuple(jobs or ()), outputs=outputs, dry_run=dry_run)
+
+    def flow(emit: Emit) -> JobsPruned:
+        from scratchflow.flows.jobs.prune import prune as prune_jobs
+
+        asker = TerminalAsker(emit, may_ask=who.may_ask, yes=yes)
+
+        def agrees(found: JobsPruned) -> bool:
+            if yes or not asker.can_ask:
+                return yes
+            asker.tell(removal_in_words(found))
+            return asker.confirm("Sure?", default=False)
+
+        return prune_jobs(who, emit, request, agrees)
+
+    return Call("jobs prune", flow, pruned)
 
 
 @app.command(cls=VerbCommand)

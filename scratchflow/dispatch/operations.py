@@ -125,6 +125,7 @@ ON_LOGIN = {
     "jobs show": OnLogin(requests.OneJob, "scratchflow.login.jobs.list:show_job"),
     "jobs rerun": OnLogin(requests.RerunJob, "scratchflow.login.jobs.rerun:rerun_job"),
     "jobs diff": OnLogin(requests.CompareJobs, "scratchflow.login.jobs.compare:compare_jobs"),
+    "jobs prune": OnLogin(requests.PruneJobs, "scratchflow.login.jobs.prune:prune_jobs"),
     "cancel": OnLogin(requests.CancelJobs, "scratchflow.login.jobs.cancel:cancel_jobs"),
     "logs": OnLogin(requests.ReadLogs, "scratchflow.login.jobs.logs:read_logs"),
     "jobs open": OnLogin(requests.OpenJobs, "scratchflow.login.status.jobs:open_jobs"),

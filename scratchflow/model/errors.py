@@ -542,7 +542,7 @@ class SnapshotOfJob(ScratchflowError):
     code = "snapshot.of_job"
     exit_code = 2
     message = "snapshot `{snapshot}` is the code of job `{job}`; nothing was removed"
-    hint = "`scratchflow jobs show {job}` shows it; it goes when `backup.keep_jobs` has passed"
+    hint = "`scratchflow jobs prune {job}` forgets the job first; otherwise the snapshot may go when `backup.keep_jobs` has passed"
 
 
 class RunCut(ScratchflowError):

@@ -363,6 +363,13 @@ class RerunJob(DryRun, frozen=True, kw_only=True):
     slurm: dict[str, Any] = {}
 
 
+class PruneJobs(DryRun, frozen=True):
+    """`jobs prune`: these, or all that ended longer than `keep_jobs` ago; `outputs`: also those that made something."""
+
+    wanted: tuple[str, ...] = ()
+    outputs: bool = False
+
+
 class CompareJobs(Arguments, frozen=True, kw_only=True):
     """`jobs diff`."""
 

@@ -1061,6 +1061,40 @@ class JobsCancelled(Result, frozen=True):
     dry_run: bool = False
 
 
+class JobPruned(msgspec.Struct, frozen=True, kw_only=True):
+    """A job whose record was removed, or would be."""
+
+    job: str
+    number: int | None
+    name: str
+    time: str
+    output_files: int = 0
+    output_bytes: int = 0
+    """What it had made, which goes with it."""
+    bytes: int = 0
+    """Of everything in its directory."""
+
+
+class JobKept(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that is old enough and stays all the same."""
+
+    job: str
+    number: int | None
+    name: str
+    why: str
+    next_step: str = ""
+
+
+class JobsPruned(Result, frozen=True):
+    """`jobs prune`: which records were removed, and which stay although they are old."""
+
+    removed: list[JobPruned]
+    kept: list[JobKept] = []
+    unneeded_snapshots: list[str] = []
+    """Those that only the removed jobs ran from: the rules of `snapshots prune` decide about them again."""
+    dry_run: bool = False
+
+
 class JobDifference(msgspec.Struct, frozen=True, kw_only=True):
     """What differs between two jobs: a name, and its value in each."""
 
@@ -1247,6 +1281,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "jobs show": JobInspected,
     "jobs rerun": Submitted,
     "jobs diff": JobsCompared,
+    "jobs prune": JobsPruned,
     "jobs code": Restored,
     "cancel": JobsCancelled,
     "logs": LogsShown,

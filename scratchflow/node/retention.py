@@ -25,7 +25,7 @@ from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.names import Asker, find_snapshot
 from scratchflow.store.retention.marks import Mark, keep, read_marks, unkeep
 from scratchflow.store.retention.prune import plan_prune, plan_remove, prune, remove
-from scratchflow.store.retention.rules import Retention, find_spare
+from scratchflow.store.retention.rules import Retention, find_spare, is_younger
 from scratchflow.store.retention.sweep import sweep
 
 
@@ -42,7 +42,7 @@ def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> S
         swept = sweep(lock, time.time())
         freed_bytes = _archive_bytes(place, _plan(context, place, request, who)) + swept.freed_bytes
         if request.snapshots:
-            plan = remove(lock, _removable(place, request.snapshots, who))
+            plan = remove(lock, _removable(context, place, request.snapshots, who))
         else:
             plan = prune(lock, context.profile.backup, context.now())
         ensure_reserve(place)
@@ -99,11 +99,13 @@ def _locked(context: NodeContext, notify: Notifier, place: StoreDirectory, verb:
 
 def _plan(context: NodeContext, place: StoreDirectory, request: Prune, who: Asker) -> Retention:
     if request.snapshots:
-        return plan_remove(place, _removable(place, request.snapshots, who))
+        return plan_remove(place, _removable(context, place, request.snapshots, who))
     return plan_prune(place, context.profile.backup, context.now())
 
 
-def _removable(place: StoreDirectory, wanted: Sequence[str], who: Asker) -> list[str]:
+def _removable(
+    context: NodeContext, place: StoreDirectory, wanted: Sequence[str], who: Asker
+) -> list[str]:
     """The ids that are meant; LastSnapshot when none that can be restored would be left, SnapshotOfJob when a job needs one."""
     catalogue = read_catalogue(place)
     unwanted = _ids(catalogue, wanted, who)
@@ -112,9 +114,9 @@ def _removable(place: StoreDirectory, wanted: Sequence[str], who: Asker) -> list
     whole = [one for one in every if one not in damaged]
     if set(whole or every) <= set(unwanted):
         raise LastSnapshot(snapshot=(whole or every)[-1])
-    jobs = needed_by_jobs(place)
+    jobs, keep_jobs = needed_by_jobs(place), context.profile.backup.keep_jobs
     for one in unwanted:
-        if one in jobs:
+        if one in jobs and is_younger(context.now() - jobs[one][1], keep_jobs):
             raise SnapshotOfJob(snapshot=one, job=jobs[one][0])
     return unwanted
 

@@ -80,9 +80,14 @@ class JobDirectory(msgspec.Struct, frozen=True):
         """What a task printed."""
         return self.logs / f"{number}.{'err' if error else 'out'}"
 
+    @property
+    def all_outputs(self) -> Path:
+        """What was collected from all tasks."""
+        return self.path / _OUTPUTS
+
     def outputs(self, number: int) -> Path:
         """What was collected from a task."""
-        return self.path / _OUTPUTS / str(number)
+        return self.all_outputs / str(number)
 
 
 def job_directory(place: StoreDirectory, job: str) -> JobDirectory:

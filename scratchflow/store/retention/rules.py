@@ -188,12 +188,12 @@ def _keep_special(
     for one in newest_first:
         if mark := decided.marks.get(one.id):
             reasons[one.id].append(_MARKED[mark.why])
-        if one.id in decided.jobs and _is_younger(now - decided.jobs[one.id][1], rules.keep_jobs):
+        if one.id in decided.jobs and is_younger(now - decided.jobs[one.id][1], rules.keep_jobs):
             reasons[one.id].append("job")
         age = now - begun_at(one.id)
-        if one.purpose == "asked" and one.message and _is_younger(age, rules.keep_named):
+        if one.purpose == "asked" and one.message and is_younger(age, rules.keep_named):
             reasons[one.id].append("named")
-        if _is_younger(age, rules.keep_unmerged):
+        if is_younger(age, rules.keep_unmerged):
             reasons[one.id] += ["safety"] if one.purpose == "safety" else []
             reasons[one.id] += ["fork"] if one.id in ends else []
 
@@ -202,7 +202,8 @@ def _now(newest_first: Sequence[Manifest], clock: datetime) -> datetime:
     return min([clock, *(begun_at(one.id) for one in newest_first[:2][-1:])])
 
 
-def _is_younger(age: timedelta, span: Span) -> bool:
+def is_younger(age: timedelta, span: Span) -> bool:
+    """Whether a rule with this span still keeps something of this age."""
     return span.seconds is None or age < timedelta(seconds=span.seconds)
 
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
-from scratchflow.cli.job_words import details, differences, states, table
+from scratchflow.cli.job_words import (
+    details,
+    differences,
+    pruned,
+    removal_in_words,
+    states,
+    table,
+)
 from scratchflow.model.job import GitState
-from scratchflow.model.results import JobDifference, TaskShown
+from scratchflow.model.results import JobDifference, JobKept, JobPruned, JobsPruned, TaskShown
 from tests.unit.flows.jobs.test_code import JOB
 
 TASK = TaskShown(task=0, job_id=7, state="FAILED", why="exit code 3", node="n1", code=3)
@@ -54,6 +61,17 @@ def test_how_often_it_went_on_is_told() -> None:
         "gets USR1 120 s before the time limit, then queued again to go on, at most 3 times" in text
     )
     assert "went on in another run 1 time" in text
+
+
+def test_what_goes_is_told_with_what_it_made() -> None:
+    gone = JobPruned(job="j", number=7, name="a", time="", output_files=2, output_bytes=2048)
+    stays = JobKept(job="k", number=8, name="b", why="it has not ended", next_step="wait")
+    found = JobsPruned(removed=[gone], kept=[stays], unneeded_snapshots=["s"])
+    text = "\n".join(pruned(found))
+    assert "removed 7 (`a`), submitted -, with 2 files (2.00 KiB) that it made" in text
+    assert "kept 8 (`b`): it has not ended; wait" in text
+    assert "no job needs 1 snapshot any more" in text
+    assert "\n".join(removal_in_words(found)).startswith("Remove for good:\n  7 (`a`)")
 
 
 def test_two_jobs_stand_side_by_side() -> None:

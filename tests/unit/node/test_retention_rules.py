@@ -145,6 +145,17 @@ def test_what_a_job_runs_from_is_not_removed_by_name_either(aging: Desk) -> None
     assert first in aging.ids
 
 
+def test_what_a_job_ran_from_long_ago_can_be_removed_by_name(tmp_path: Path, clock: Clock) -> None:
+    desk = make_desk(tmp_path, f'{KEEP_ONE}keep_jobs = "9d"\n')
+    desk.context = msgspec.structs.replace(desk.context, now=clock.now)
+    first = save(desk, "the code", message="kept by its name")
+    job_from(desk, first)
+    work_on(desk, clock, backups=12, days=1)
+    assert first in desk.ids
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(first,)))
+    assert first not in desk.ids
+
+
 def test_the_tip_of_a_fork_stays_for_keep_unmerged(aging: Desk, clock: Clock) -> None:
     first = save(aging, "first", message="the way back")
     left = save(aging, "work that went another way")

@@ -75,6 +75,7 @@ export interface Results {
   "jobs show": JobInspected;
   "jobs rerun": Submitted;
   "jobs diff": JobsCompared;
+  "jobs prune": JobsPruned;
   "jobs code": Restored;
   "cancel": JobsCancelled;
   "logs": LogsShown;
@@ -508,6 +509,26 @@ export interface JobInspected {
   task?: number | null;
 }
 
+/** A job that is old enough and stays all the same. */
+export interface JobKept {
+  job: string;
+  number: number | null;
+  name: string;
+  why: string;
+  next_step?: string;
+}
+
+/** A job whose record was removed, or would be. */
+export interface JobPruned {
+  job: string;
+  number: number | null;
+  name: string;
+  time: string;
+  output_files?: number;
+  output_bytes?: number;
+  bytes?: number;
+}
+
 /** `job run`: how the command of a submitted job ended. */
 export interface JobRan {
   job: string;
@@ -558,6 +579,14 @@ export interface JobsCompared {
 export interface JobsListed {
   jobs: Array<JobShown>;
   left_out?: number;
+}
+
+/** `jobs prune`: which records were removed, and which stay although they are old. */
+export interface JobsPruned {
+  removed: Array<JobPruned>;
+  kept?: Array<JobKept>;
+  unneeded_snapshots?: Array<string>;
+  dry_run?: boolean;
 }
 
 /** `jobs open`: the allocations of a profile, oldest first, waiting ones too; two while moving. */

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.job import TaskRecord
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.jobs.needed import needed_by_jobs
-from scratchflow.store.jobs.records import job_directory, make_job_directory
+from scratchflow.store.jobs.needed import NOT_ENDED, needed_by_jobs
+from scratchflow.store.jobs.records import job_directory, make_job_directory, write_task
 from scratchflow.testing.store import make_id
 from tests.unit.store.jobs.test_records import place as place  # noqa: PLC0414 - a fixture
 from tests.unit.store.jobs.test_records import record
@@ -23,6 +24,22 @@ def test_the_newest_job_of_a_snapshot_counts(place: StoreDirectory) -> None:
     make_job_directory(place, later)
     submitted = datetime(2026, 12, 1, tzinfo=timezone.utc)
     assert needed_by_jobs(place) == {snapshot: (later.id, submitted)}
+
+
+def test_a_job_that_has_not_ended_needs_its_snapshot_however_old_it_is(
+    place: StoreDirectory,
+) -> None:
+    snapshot = make_id(99)
+    where = make_job_directory(place, record(make_id(1), snapshot))
+    where.request.write_text("{}")
+    later = msgspec.structs.replace(record(make_id(2), snapshot), time="2026-12-01T00:00:00Z")
+    make_job_directory(place, later)
+    assert needed_by_jobs(place) == {snapshot: (where.path.name, NOT_ENDED)}
+    again = TaskRecord(task=0, job_id=1, node="n", phase="requeued", start="")
+    write_task(place, where.path.name, again)
+    assert needed_by_jobs(place)[snapshot][1] == NOT_ENDED
+    write_task(place, where.path.name, msgspec.structs.replace(again, phase="ended"))
+    assert needed_by_jobs(place)[snapshot][0] == later.id
 
 
 def test_an_unreadable_record_is_an_error_and_one_that_was_never_written_is_not(

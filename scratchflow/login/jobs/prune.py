@@ -1,0 +1,117 @@
+"""`jobs prune`: removes the records of jobs that ended long ago. What they made goes only when that is asked for."""
+
+from __future__ import annotations
+
+import time
+
+from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.look import Looked, look_at, store_of
+from scratchflow.model.errors import JobNotReady, SlurmUnreachable
+from scratchflow.model.job import JobRecord
+from scratchflow.model.requests import PruneJobs
+from scratchflow.model.results import JobKept, JobPruned, JobsPruned
+from scratchflow.model.text import counted
+from scratchflow.model.times import epoch
+from scratchflow.model.units import format_size
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.jobs.records import read_jobs
+from scratchflow.store.jobs.remove import Held, all_of, outputs_of, remove_job, sweep_removed
+
+
+def prune_jobs(login: LoginHost, asked: PruneJobs) -> JobsPruned:
+    """Removes the named jobs, or those that ended before `keep_jobs`; JobNotReady, with nothing removed, when a named one has to stay."""
+    place = store_of(login)
+    records = read_jobs(place)
+    named = [_whole(records, wanted) for wanted in asked.wanted]
+    chosen = named or [record for record in records if _is_old(login, record.time)]
+    looked = look_at(login, place, chosen)
+    if not all(one.answered for one in looked):
+        raise SlurmUnreachable(host=login.host, reason="it did not say which jobs have ended")
+    if not named:
+        looked = [one for one in looked if _is_old(login, _last_word(one))]
+    kept, removed = _judged(place, looked, asked)
+    if named and kept:
+        name = kept[0].number or kept[0].job
+        raise JobNotReady(problem=f"job {name} stays: {kept[0].why}", next_step=kept[0].next_step)
+    if not asked.dry_run:
+        sweep_removed(place)
+        for one in removed:
+            remove_job(place, one.job)
+    gone = {one.job for one in removed}
+    needed = {record.snapshot for record in records if record.id not in gone}
+    freed = {record.snapshot for record in records if record.id in gone} - needed
+    return JobsPruned(
+        removed=removed, kept=kept, unneeded_snapshots=sorted(freed), dry_run=asked.dry_run
+    )
+
+
+def _whole(records: list[JobRecord], wanted: str) -> JobRecord:
+    record, task = find_job(records, wanted)
+    if task is not None:
+        next_step = f"`scratchflow jobs prune {record.number or record.id}` removes all of it"
+        raise JobNotReady(problem="the record of a single task stays", next_step=next_step)
+    return record
+
+
+def _is_old(login: LoginHost, moment: str) -> bool:
+    keep_s = login.profile.backup.keep_jobs.seconds
+    return keep_s is not None and time.time() - (epoch(moment) or time.time()) > keep_s
+
+
+def _last_word(one: Looked) -> str:
+    """When its last task ended, as far as anybody knows; when it was submitted otherwise."""
+    ends = [task.end for task in one.slurm.tasks.values()] + [t.end for t in one.tasks.values()]
+    return max([one.record.time, *(end for end in ends if end)], key=lambda end: epoch(end) or 0)
+
+
+def _judged(
+    place: StoreDirectory, looked: list[Looked], asked: PruneJobs
+) -> tuple[list[JobKept], list[JobPruned]]:
+    kept: list[JobKept] = []
+    removed: list[JobPruned] = []
+    for one in looked:
+        record, made = one.record, outputs_of(place, one.record.id)
+        why, next_step = _stays(one, made, asked)
+        if why:
+            kept.append(
+                JobKept(
+                    job=record.id,
+                    number=record.number,
+                    name=record.name,
+                    why=why,
+                    next_step=next_step,
+                )
+            )
+            continue
+        removed.append(
+            JobPruned(
+                job=record.id,
+                number=record.number,
+                name=record.name,
+                time=record.time,
+                output_files=made.files,
+                output_bytes=made.bytes,
+                bytes=all_of(place, record.id).bytes,
+            )
+        )
+    return kept, removed
+
+
+def _stays(one: Looked, made: Held, asked: PruneJobs) -> tuple[str, str]:
+    """Why the job stays, and what to do about it; empty when it may go."""
+    name = one.record.number or one.record.id
+    if not one.is_over:
+        return "it has not ended", f"`scratchflow cancel {name}` ends it"
+    unsaved = [task.node for task in one.tasks.values() if task.not_collected]
+    if unsaved:
+        why = f"not all that it made is saved, and the rest may be on `{unsaved[0]}`"
+        return why, "the next job on that node saves it"
+    silent = [task.node for task in one.tasks.values() if task.phase != "ended"]
+    if silent and not asked.wanted:
+        why = f"it ended without a word, and what it made last may be on `{silent[0]}`"
+        return why, f"`scratchflow jobs prune {name}` removes it all the same"
+    if made.files and not asked.outputs:
+        why = f"it made {counted(made.files, 'file')} ({format_size(made.bytes)})"
+        return why, "`--outputs` removes what jobs made as well"
+    return "", ""

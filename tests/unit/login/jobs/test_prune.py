@@ -1,0 +1,91 @@
+"""`jobs prune`: only what has ended and is old goes, and never by itself what a job has made."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scratchflow.login.jobs.prune import prune_jobs
+from scratchflow.login.jobs.submit import submit
+from scratchflow.model.errors import JobNotReady, SlurmUnreachable
+from scratchflow.model.job import TaskRecord
+from scratchflow.model.requests import PruneJobs, Submit
+from scratchflow.store.jobs.records import job_directory, job_ids, read_job, write_job, write_task
+from tests.unit.login.jobs.conftest import Cluster
+
+LONG_AGO = "2020-01-01T00:00:00Z"
+OWN = TaskRecord(task=0, job_id=1, node="n1", phase="ended", start="", end=LONG_AGO, code=0)
+
+
+def ended(cluster: Cluster, *, state: str = "COMPLETED", own: TaskRecord | None = OWN) -> str:
+    """An old job that has ended so."""
+    done = submit(cluster.login, Submit(command=("true",)))
+    place = cluster.desk.place
+    record = read_job(place, done.job)
+    assert record is not None
+    write_job(place, msgspec.structs.replace(record, time=LONG_AGO))
+    cluster.fake.jobs[done.number or 0].state = state
+    cluster.fake.jobs[done.number or 0].start = 1
+    if own is not None:
+        write_task(place, done.job, own)
+    return done.job
+
+
+def made(cluster: Cluster, job: str) -> None:
+    directory = job_directory(cluster.desk.place, job).outputs(0)
+    directory.mkdir(parents=True)
+    (directory / "x").write_text("result")
+
+
+def test_old_ones_go_and_new_ones_stay(cluster: Cluster) -> None:
+    old = ended(cluster)
+    new = submit(cluster.login, Submit(command=("true",)))
+    cluster.fake.jobs[new.number or 0].state = "COMPLETED"
+    foreseen = prune_jobs(cluster.login, PruneJobs(dry_run=True))
+    assert sorted(job_ids(cluster.desk.place)) == sorted([old, new.job])
+    done = prune_jobs(cluster.login, PruneJobs())
+    assert [one.job for one in foreseen.removed] == [one.job for one in done.removed] == [old]
+    assert job_ids(cluster.desk.place) == [new.job]
+    # The other job runs from the same snapshot.
+    assert done.unneeded_snapshots == []
+    done = prune_jobs(cluster.login, PruneJobs(wanted=(new.job,)))
+    assert done.unneeded_snapshots == [cluster.snapshot]
+
+
+@pytest.mark.parametrize(
+    ("state", "own", "why"),
+    [
+        ("RUNNING", OWN, "has not ended"),
+        ("PENDING", None, "has not ended"),
+        ("FAILED", msgspec.structs.replace(OWN, not_collected=["x: full"]), "may be on `n1`"),
+        ("NODE_FAIL", msgspec.structs.replace(OWN, phase="running"), "without a word"),
+    ],
+)
+def test_what_is_open_or_not_saved_stays(
+    cluster: Cluster, state: str, own: TaskRecord | None, why: str
+) -> None:
+    job = ended(cluster, state=state, own=own)
+    done = prune_jobs(cluster.login, PruneJobs(outputs=True))
+    assert ([one.job for one in done.removed], done.kept[0].job) == ([], job)
+    assert why in done.kept[0].why
+    assert job_ids(cluster.desk.place) == [job]
+
+
+def test_what_a_job_made_goes_only_when_that_is_said(cluster: Cluster) -> None:
+    job = ended(cluster)
+    made(cluster, job)
+    assert "it made 1 file" in prune_jobs(cluster.login, PruneJobs()).kept[0].why
+    with pytest.raises(JobNotReady, match="it made 1 file"):
+        prune_jobs(cluster.login, PruneJobs(wanted=(job,)))
+    assert (job_directory(cluster.desk.place, job).outputs(0) / "x").read_text() == "result"
+    done = prune_jobs(cluster.login, PruneJobs(outputs=True))
+    assert (done.removed[0].output_files, done.removed[0].output_bytes) == (1, 6)
+    assert job_ids(cluster.desk.place) == []
+
+
+def test_nothing_goes_while_slurm_does_not_answer(cluster: Cluster) -> None:
+    job = ended(cluster)
+    cluster.fake.up = False
+    with pytest.raises(SlurmUnreachable):
+        prune_jobs(cluster.login, PruneJobs())
+    assert job_ids(cluster.desk.place) == [job]
