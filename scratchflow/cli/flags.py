@@ -43,6 +43,7 @@ WITH_VALUE = frozenset(
         "--to",
         "--collect",
         "--continue",
+        "--from-job",
         "--grid",
         "--param",
         "--since",

@@ -12,7 +12,7 @@ from scratchflow.cli.node_request import KEYS, ResourceCommand, resource_flags
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cli.remote_call import on_login
-from scratchflow.cli.restore import shown_restored
+from scratchflow.cli.restore import restored_code
 from scratchflow.cli.submit import (
     ACCOUNT,
     CONSTRAINT,
@@ -236,15 +236,8 @@ def code(
 ) -> Call[Restored]:
     """Bring back the files that a job ran from: to a directory, or into the workspace.
 
-    Into the workspace it is a restore: what no snapshot holds yet is saved first.
+    The same as `restore --from-job`. Into the workspace it is a restore: what no snapshot holds yet is saved first.
     """
     here = on_laptop(to) if to is not None else None
     request = Restore(paths=tuple(paths or ()), to=to if here is None else None, dry_run=dry_run)
-    who = caller(context)
-
-    def run(emit: Emit) -> Restored:
-        from scratchflow.flows.jobs.code import bring_code
-
-        return bring_code(who, emit, job, request, here)
-
-    return Call("jobs code", run, shown_restored)
+    return restored_code(context, "jobs code", job, request, here)

@@ -51,6 +51,12 @@ def restore(
         str | None,
         typer.Option("--from", metavar="FILE", help="From this `.tar.lz4` instead of the store."),
     ] = None,
+    from_job: Annotated[
+        str,
+        typer.Option(
+            "--from-job", metavar="JOB", help="The files that this submitted job ran from."
+        ),
+    ] = "",
     replace: Annotated[
         bool,
         typer.Option(
@@ -78,11 +84,16 @@ def restore(
 
     Without scratchflow: HOW-TO-RESTORE.txt in the store says how.
     """
-    if abandon and (snapshot != LATEST or paths or to or source or replace):
+    if abandon and (snapshot != LATEST or paths or to or source or from_job or replace):
         problem = "`--abandon` takes no snapshot, and no option but `--dry-run`"
         raise UsageInvalid(problem=problem, command=context.command_path)
     if source is not None and snapshot != LATEST:
         problem = "a snapshot's id and `--from` exclude each other"
+        raise UsageInvalid(problem=problem, command=context.command_path)
+    if from_job and (snapshot != LATEST or source is not None):
+        problem = (
+            "`--from-job` excludes a snapshot's id and `--from`: it means the job's own snapshot"
+        )
         raise UsageInvalid(problem=problem, command=context.command_path)
 
     here = on_laptop(to) if to is not None else None
@@ -101,6 +112,8 @@ def restore(
         dry_run=dry_run,
         zone=zone_for(snapshot),
     )
+    if from_job:
+        return restored_code(context, "restore", from_job, request, here)
     if here is None:
         # A file, a directory of the node and a restore that was begun there are the first node's alone.
         is_everywhere = not (dry_run or to or source or abandon)
@@ -115,6 +128,22 @@ def restore(
         return restore_here(who, request, here, emit)
 
     return Call("restore", run, shown_restored)
+
+
+def restored_code(
+    context: typer.Context, op: str, job: str, request: Restore, here: str | None
+) -> Call[Restored]:
+    """The files of a job; `here` is a directory of this machine."""
+    who = caller(context)
+
+    def run(emit: Emit) -> Restored:
+        from scratchflow.flows.jobs.code import bring_code
+
+        return bring_code(who, emit, job, request, here)
+
+    call = Call(op, run, shown_restored)
+    is_elsewhere = request.dry_run or here is not None or request.to is not None
+    return call if is_elsewhere else _telling_what_an_end_means(call)
 
 
 def _telling_what_an_end_means(call: Call[Restored]) -> Call[Restored]:

@@ -1,4 +1,4 @@
-"""`jobs code`: the files that a job ran from, brought back."""
+"""`jobs code` and `restore --from-job`: the files that a job ran from, brought back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from scratchflow.dispatch.cluster import Caller, cluster_of
 from scratchflow.flows.take_home import restore_here
 from scratchflow.model.events import Emit
-from scratchflow.model.requests import OneJob, Restore
+from scratchflow.model.requests import EVERY_NODE, OneJob, Restore
 from scratchflow.model.results import JobInspected, Restored
 
 
@@ -19,5 +19,7 @@ def bring_code(
         found = cluster.on_login("jobs show", OneJob(wanted=wanted), JobInspected)
         request = msgspec.structs.replace(request, snapshot=found.job.snapshot)
         if here is None:
-            return cluster.at_workspace("restore", request, Restored)
+            # A directory of the node is the first node's alone, as with `restore`.
+            node = "" if request.to is not None or request.dry_run else EVERY_NODE
+            return cluster.at_workspace("restore", request, Restored, node=node)
     return restore_here(caller, request, here, emit)

@@ -8,7 +8,7 @@ import pytest
 
 from scratchflow.flows.jobs import code as module
 from scratchflow.flows.jobs.code import bring_code
-from scratchflow.model.requests import Restore
+from scratchflow.model.requests import EVERY_NODE, Restore
 from scratchflow.model.results import JobInspected, JobShown, Restored
 from tests.unit.flows.told import ToldCluster, give
 
@@ -40,6 +40,19 @@ def test_it_is_the_jobs_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
     bring_code(cluster.caller, cluster.emit, "7", Restore(to="/x"), None)
     assert cluster.asked[-1][:2] == ("restore", Restore(snapshot="s7", to="/x"))
+
+
+@pytest.mark.parametrize(
+    ("request_", "node"),
+    [(Restore(), EVERY_NODE), (Restore(to="/x"), ""), (Restore(dry_run=True), "")],
+)
+def test_into_the_workspace_it_goes_to_every_node_as_a_restore_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request_: Restore, node: str
+) -> None:
+    answers = {"jobs show": JobInspected(job=JOB), "restore": RESTORED}
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
+    bring_code(cluster.caller, cluster.emit, "7", request_, None)
+    assert cluster.nodes == [node]
 
 
 def test_to_this_machine_it_is_taken_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
