@@ -145,6 +145,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("jobs diff 41 42", "what differs between two jobs"),
         ("jobs diff 41_0 41_3", "between two tasks"),
     ),
+    "jobs debug": (
+        ("jobs debug 41", "its first failed task"),
+        ("jobs debug 41_3", "this task"),
+    ),
     "jobs prune": (
         ("jobs prune --dry-run", "which old jobs would go"),
         ("jobs prune 41", "one, however old"),

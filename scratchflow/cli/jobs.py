@@ -11,7 +11,7 @@ from scratchflow.cli.job_words import details, differences, pruned, removal_in_w
 from scratchflow.cli.node_request import KEYS, ResourceCommand, resource_flags
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.questions import TerminalAsker
-from scratchflow.cli.remote_call import on_login
+from scratchflow.cli.remote_call import on_host, on_login
 from scratchflow.cli.restore import restored_code
 from scratchflow.cli.submit import (
     ACCOUNT,
@@ -35,6 +35,7 @@ from scratchflow.model.requests import (
     Restore,
 )
 from scratchflow.model.results import (
+    DebugReady,
     JobInspected,
     JobsCompared,
     JobsListed,
@@ -71,7 +72,7 @@ app = typer.Typer(cls=JobsGroup, rich_markup_mode=None, add_completion=False)
 def jobs() -> None:
     """Show the jobs submitted from this workspace, and do things with them.
 
-    Ended ones stay listed. Their records, output and results lie in the store, in `jobs/`.
+    Ended ones stay listed; what is known of them lies in `jobs/` of the store.
     """
 
 
@@ -182,6 +183,35 @@ def _compared(found: JobsCompared) -> Iterator[str]:
 
 
 @app.command(cls=VerbCommand)
+def debug(context: typer.Context, job: Annotated[str, JOB]) -> Call[DebugReady]:
+    """Try a failed task again, by hand, on the node that you hold.
+
+    The files that it ran from are put beside the workspace, and a shell opens there with its parameters and
+    environment; the key ↑ brings its command. Of a job with several tasks, `41` means the first failed one.
+    The copy stays as you leave it until you remove it; no backup saves it. Without a terminal it is only made,
+    and how to run the command is told.
+    """
+    who = caller(context)
+
+    def flow(emit: Emit) -> DebugReady:
+        from scratchflow.flows.jobs.debug import debug as debug_job
+
+        asker = TerminalAsker(emit, may_ask=who.may_ask, yes=False)
+        return debug_job(who, emit, job, opens_shell=asker.can_ask)
+
+    return Call("jobs debug", flow, _debugged)
+
+
+def _debugged(ready: DebugReady) -> Iterator[str]:
+    directory = f"`{printable(ready.directory)}`{on_host(ready.host)}"
+    if ready.code is not None:
+        yield f"{directory} stays as you left it; `rm -r` removes it"
+        return
+    yield f"task {ready.task} of the job is in {directory}; no backup saves it"
+    yield f"`scratchflow run -- {printable(ready.script)}` runs its command: {printable(ready.command)}"
+
+
+@app.command(cls=VerbCommand)
 def prune(
     context: typer.Context,
     jobs: Annotated[
@@ -196,9 +226,10 @@ def prune(
 ) -> Call[JobsPruned]:
     """Remove records and logs of jobs that ended long ago, or of named ones.
 
-    Long ago is before `backup.keep_jobs`. What would go is shown, and asked for. Jobs that made something stay unless `--outputs` is given, and
-    so do those that have not ended, or of which not everything is saved. A snapshot that only removed jobs
-    ran from stays or goes by the rules of `snapshots prune`.
+    Long ago is before `backup.keep_jobs`. What would go is shown, and asked for. Jobs that made
+    something stay unless `--outputs` is given, and so do those that have not ended, or of which not
+    everything is saved. A snapshot that only removed jobs ran from stays or goes by the rules of
+    `snapshots prune`.
     """
     who = caller(context)
     request = PruneJobs(wanted=tuple(jobs or ()), outputs=outputs, dry_run=dry_run)

@@ -339,6 +339,13 @@ class RunJob(Arguments, frozen=True, kw_only=True):
     overlap: bool = True
 
 
+class DebugTask(Arguments, frozen=True, kw_only=True):
+    """`job debug`: a task of a submitted job, on the node that is held now."""
+
+    job: str
+    task: int = 0
+
+
 class ListJobs(Naming, frozen=True):
     """`jobs`: all open ones and the newest of the others, or all of them."""
 

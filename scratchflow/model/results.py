@@ -980,6 +980,29 @@ class JobRan(Result, frozen=True):
         return self.code
 
 
+class DebugReady(Result, frozen=True):
+    """`jobs debug`: where a task can be tried again, and its command there."""
+
+    job: str
+    task: int
+    directory: str
+    command: str
+    """As bash reads it."""
+    script: str
+    """Runs the command there, with the task's environment."""
+    bashrc: str
+    """For `bash --rcfile`: the same in a shell."""
+    is_new: bool = True
+    """Not when it was there from before, with whatever was changed in it."""
+    host: str = ""
+    code: int | None = None
+    """How the shell ended, if there was one."""
+
+    def exit_code(self) -> int:
+        """The shell's own."""
+        return self.code or 0
+
+
 class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     """One task of a submitted job, as its record and Slurm tell it together."""
 
@@ -1277,6 +1300,8 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "freeze": Frozen,
     "job run": JobRan,
     "job tail": LogRead,
+    "job debug": DebugReady,
+    "jobs debug": DebugReady,
     "jobs": JobsListed,
     "jobs show": JobInspected,
     "jobs rerun": Submitted,

@@ -72,9 +72,14 @@ def write_shell_files(workspace: Workspace, change: Change) -> Path:
     make_own_scratch(workspace)
     file = workspace.state / _NAME
     replace_file(file, shell_text(change).encode("utf-8", "surrogateescape"))
-    bashrc = _BASHRC.format(file=shlex.quote(str(file)))
-    replace_file(file.with_name(f"{_NAME}{BASHRC_SUFFIX}"), os.fsencode(bashrc))
+    bashrc = os.fsencode(bashrc_text(str(file)))
+    replace_file(file.with_name(f"{_NAME}{BASHRC_SUFFIX}"), bashrc)
     return file
+
+
+def bashrc_text(file: str) -> str:
+    """For `bash --rcfile`: what a login shell reads, and then this file."""
+    return _BASHRC.format(file=shlex.quote(file))
 
 
 # With nanoseconds, and the same wherever it is asked; of a file that is not there it says that.

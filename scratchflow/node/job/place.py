@@ -10,7 +10,6 @@ from scratchflow.disk.private import make_private_directories
 from scratchflow.workspace.own_scratch import make_own_scratch
 from scratchflow.workspace.workspace import Workspace
 
-_NAMES = ("jobs", "jobs-of-scratchflow")
 _JOB_DIRECTORY = "SLURM_TMPDIR"
 
 
@@ -18,9 +17,17 @@ def job_place(workspace: Workspace, environment: Mapping[str, str], job: str, ta
     """`$SLURM_TMPDIR` where Slurm makes one, else beneath scratch, beside the workspace."""
     own = environment.get(_JOB_DIRECTORY, "")
     top = Path(own) if _is_ours(own) else workspace.scratch
+    return top / _free_name(workspace, "jobs") / f"{job}-{task}"
+
+
+def debug_place(workspace: Workspace, job: str, task: int) -> Path:
+    """Where a person tries the task again: beneath scratch, beside the workspace, where no job saves or removes it."""
+    return workspace.scratch / _free_name(workspace, "debug") / f"{job}-{task}"
+
+
+def _free_name(workspace: Workspace, name: str) -> str:
     roots = {root.split("/")[0] for root in workspace.roots}
-    name = next(name for name in _NAMES if name not in roots or name == _NAMES[-1])
-    return top / name / f"{job}-{task}"
+    return f"{name}-of-scratchflow" if name in roots else name
 
 
 def make_room(workspace: Workspace, target: Path) -> None:

@@ -71,6 +71,8 @@ export interface Results {
   "freeze": Frozen;
   "job run": JobRan;
   "job tail": LogRead;
+  "job debug": DebugReady;
+  "jobs debug": DebugReady;
   "jobs": JobsListed;
   "jobs show": JobInspected;
   "jobs rerun": Submitted;
@@ -367,6 +369,19 @@ export interface CopyState {
   changed?: number | null;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+}
+
+/** `jobs debug`: where a task can be tried again, and its command there. */
+export interface DebugReady {
+  job: string;
+  task: number;
+  directory: string;
+  command: string;
+  script: string;
+  bashrc: string;
+  is_new?: boolean;
+  host?: string;
+  code?: number | null;
 }
 
 /** A command that `run --detach` left running: the window of our session, and the job. */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scratchflow.node.job.place import job_place, make_room
+from scratchflow.node.job.place import debug_place, job_place, make_room
 from scratchflow.workspace.workspace import Workspace
 
 JOB = "20261115T093000Z-3f2a9c"
@@ -29,3 +29,5 @@ def test_the_jobs_own_directory_is_used_when_slurm_made_one(tmp_path: Path) -> N
 def test_a_workspace_of_that_name_is_left_alone(tmp_path: Path) -> None:
     place = job_place(Workspace(tmp_path, "jobs/mine"), {}, JOB, 0)
     assert place.parent == tmp_path / "jobs-of-scratchflow"
+    place = debug_place(Workspace(tmp_path, "debug"), JOB, 0)
+    assert place == tmp_path / "debug-of-scratchflow" / f"{JOB}-0"

@@ -1,0 +1,55 @@
+"""What becomes of a job afterwards: its files come back, it is tried again by hand, its record is removed."""
+
+from __future__ import annotations
+
+from tests.cluster.laptop import Laptop
+from tests.cluster.minicluster import retry_until
+from tests.cluster.test_jobs import shown
+from tests.cluster.test_submit import WORK, Job, on_node, submit
+from tests.cluster.test_submit import held as held  # noqa: PLC0414 - a fixture
+
+
+def failed(laptop: Laptop) -> Job:
+    """A job with two tasks, of which the second fails, and a workspace that has changed since."""
+    on_node(laptop, "rm -rf outputs; echo then > code")
+    script = 'cat code; test "$0" = good || { echo bad; exit 9; }'
+    job = submit(laptop, "--grid", "k=good,bad", "--", "sh", "-c", script, "{k}")
+    on_node(laptop, "echo now > code")
+    retry_until(lambda: shown(laptop, job)["state"] == "FAILED", "its second task has failed")
+    return job
+
+
+def test_a_failed_task_is_tried_again_on_the_held_node_and_its_files_come_back(
+    held: Laptop,
+) -> None:
+    job = failed(held)
+    ready = held.data("jobs", "debug", job.number)
+    assert (ready["task"], ready["host"], ready["is_new"]) == (1, "node-1", True)
+    assert ready["directory"] == f"/scratch/alice/debug/{job.id}-1/work"
+    again = held.run("run", "--", ready["script"])
+    assert (again.returncode, again.stdout) == (9, "then\nbad\n")
+    # What is mended there stays, and the workspace has no part in it.
+    on_node(held, f"echo mended > {ready['directory']}/code; test $(cat {WORK}/code) = now")
+    assert not held.data("jobs", "debug", f"{job.number}_1")["is_new"]
+    assert held.run("run", "--", ready["script"]).stdout == "mended\nbad\n"
+
+    held.data("restore", "--from-job", job.number, "--to", "/scratch/alice/back")
+    on_node(held, "test $(cat /scratch/alice/back/work/code) = then")
+    restored = held.data("restore", "--from-job", job.number)
+    assert restored["snapshot"] == job.record()["snapshot"]
+    on_node(held, f"test $(cat {WORK}/code) = then")
+
+
+def test_a_record_goes_when_that_is_agreed_to_and_what_was_made_only_with_its_own_word(
+    held: Laptop,
+) -> None:
+    job = submit(held, "--", "sh", "-c", "mkdir -p outputs; echo made > outputs/pruned")
+    retry_until(lambda: shown(held, job)["state"] == "COMPLETED", "it is done")
+    assert held.run("jobs", "prune", job.number, "--yes").returncode == 2
+    foreseen = held.data("jobs", "prune", job.number, "--outputs", "--dry-run")
+    assert [one["output_files"] for one in foreseen["removed"]] == [1]
+    assert held.run("jobs", "prune", job.number, "--outputs").returncode == 2  # nobody can be asked
+    assert job.collected("outputs/pruned") == "made\n"
+    held.data("jobs", "prune", job.number, "--outputs", "--yes")
+    assert not job.path.exists()
+    assert job.id not in [one["job"] for one in held.data("jobs", "list", "--all")["jobs"]]
