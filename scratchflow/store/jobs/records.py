@@ -184,9 +184,15 @@ def job_ids(place: StoreDirectory) -> list[str]:
 
 
 def read_jobs(place: StoreDirectory) -> list[JobRecord]:
-    """Every record that can be read, oldest first."""
+    """Every record that can be read, oldest first; of one second, in the order of Slurm's numbers."""
     found = (read_job(place, job) for job in job_ids(place))
-    return [record for record in found if record is not None]
+    return sorted((record for record in found if record is not None), key=_by_submission)
+
+
+def _by_submission(record: JobRecord) -> tuple[str, bool, int, str]:
+    """The end of an id is by chance. A job without a number comes after those that Slurm has."""
+    second = record.id.partition("-")[0]
+    return second, record.number is None, record.number or 0, record.id
 
 
 def forget_request(place: StoreDirectory, job: str) -> None:

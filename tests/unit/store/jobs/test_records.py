@@ -66,6 +66,17 @@ def test_which_files_a_task_has_is_noted_with_any_name(place: StoreDirectory) ->
     assert read_tasks(place, job) == {}
 
 
+def test_jobs_of_one_second_are_in_the_order_of_slurms_numbers(place: StoreDirectory) -> None:
+    second = "20261115T093000Z"
+    numbers = {"aaaaaa": 9, "bbbbbb": None, "cccccc": 7, "dddddd": 10}
+    for end, number in numbers.items():
+        one = msgspec.structs.replace(record(f"{second}-{end}"), number=number)
+        make_job_directory(place, one)
+    make_job_directory(place, record("20261115T093001Z-000000"))
+    assert [one.number for one in read_jobs(place)] == [7, 9, 10, None, None]
+    assert read_jobs(place)[-1].id.startswith("20261115T093001Z")
+
+
 def test_everything_is_private(place: StoreDirectory) -> None:
     where = make_job_directory(place, record(make_id()))
     assert stat.S_IMODE(where.path.stat().st_mode) == 0o700
