@@ -509,6 +509,15 @@ class JobInDoubt(ScratchflowError):
     hint = "`scratchflow jobs` finds out; submit again only when it says `NOT_SUBMITTED`, or there may be two"
 
 
+class JobsPartlySubmitted(ScratchflowError):
+    """A job with more tasks than one array may have is several arrays, and Slurm has only some of them."""
+
+    code = "job.partly_submitted"
+    exit_code = 22
+    message = "{submitted} of {tasks} tasks are submitted, as {jobs}; then: {reason}"
+    hint = "do not submit all of them again: {next_step}"
+
+
 class JobMissing(ScratchflowError):
     """No record has this number or id."""
 

@@ -40,8 +40,11 @@ from scratchflow.experiments.arrays import array_parts
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot
 from scratchflow.model.errors import (
+    JobInDoubt,
     JobRefused,
+    JobsPartlySubmitted,
     SchedulerMissing,
+    ScratchflowError,
     SlurmMissing,
     SnapshotMissing,
     UsageInvalid,
@@ -80,12 +83,55 @@ def submit(login: LoginHost, asked: Submit) -> Submitted:
     lines, command = _command(place, manifest, asked)
     parts = _parts(login, asked)
     records = [_record(login, part, manifest, command, job_name_in(lines)) for part in parts]
-    first, *others = (
-        submit_record(login, place, record, lines, dry_run=asked.dry_run) for record in records
-    )
+    first, *others = _submit_all(login, place, records, lines, dry_run=asked.dry_run)
     numbers = [other.number for other in others if other.number is not None]
     tasks = first.tasks + sum(other.tasks for other in others)
     return msgspec.structs.replace(first, tasks=tasks, more=numbers)
+
+
+def _submit_all(
+    login: LoginHost,
+    place: StoreDirectory,
+    records: list[JobRecord],
+    lines: list[str],
+    *,
+    dry_run: bool,
+) -> list[Submitted]:
+    """One after the other. When one fails, those before it stay, and those that Slurm has not got can be rerun."""
+    done: list[Submitted] = []
+    for number, record in enumerate(records):
+        try:
+            done.append(submit_record(login, place, record, lines, dry_run=dry_run))
+        except ScratchflowError as error:
+            # One in doubt has its record already, and may be in the queue.
+            in_doubt = isinstance(error, JobInDoubt)
+            left = records[number + 1 :] if in_doubt else records[number:]
+            if not done and not (in_doubt and left):
+                raise
+            raise _partly(place, records, done, left, error) from error
+    return done
+
+
+def _partly(
+    place: StoreDirectory,
+    records: list[JobRecord],
+    done: list[Submitted],
+    left: list[JobRecord],
+    error: ScratchflowError,
+) -> JobsPartlySubmitted:
+    for record in left:
+        never = msgspec.structs.replace(record, not_submitted=iso_time(time.time()) or "")
+        make_job_directory(place, never)
+    partly = JobsPartlySubmitted(
+        submitted=sum(one.tasks for one in done),
+        tasks=sum(len(record.tasks) for record in records),
+        jobs=", ".join(f"job {one.number}" for one in done) or "no job",
+        reason=error,
+        next_step=", ".join(f"`scratchflow jobs rerun {record.id}`" for record in left)
+        + (" submits the rest from the same snapshot" if left else "`scratchflow jobs` finds out"),
+    )
+    partly.exit_code = error.exit_code
+    return partly
 
 
 def _parts(login: LoginHost, asked: Submit) -> list[Submit]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
+from scratchflow.cluster.slurm.batch.sbatch import submit_batch
+from scratchflow.login.jobs.list import list_jobs
+from scratchflow.login.jobs.rerun import rerun_job
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors import (
     JobInDoubt,
     JobRefused,
+    JobsPartlySubmitted,
     PathMissing,
     SnapshotMissing,
     UsageInvalid,
 )
-from scratchflow.model.requests import Submit
+from scratchflow.model.requests import ListJobs, RerunJob, Submit
 from scratchflow.store.jobs.records import job_directory, job_ids, read_job, read_jobs
 from tests.unit.login.jobs.conftest import Cluster
 
@@ -151,3 +157,36 @@ def test_tasks_are_one_array_and_more_than_the_cluster_allows_are_several(
     done = submit(cluster.login, asked)
     assert (done.tasks, len(done.more), len(asked_of_slurm(cluster))) == (5, 1, 3)
     assert sorted(len(record.tasks) for record in read_jobs(cluster.desk.place)) == [2, 3, 5]
+
+
+@pytest.mark.parametrize("how", ["refused", "in doubt"])
+def test_when_a_later_array_fails_the_rest_can_be_rerun(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    tasks = tuple({"k": number} for number in range(6))
+    monkeypatch.setattr("scratchflow.login.jobs.submit.max_array_size", lambda _: 2)
+    real, calls = submit_batch, []
+
+    def second_fails(*given: Any) -> int:
+        calls.append(1)
+        if len(calls) != 2:
+            return real(*given)
+        if how == "refused":
+            raise JobRefused(reason="too many jobs")
+        raise JobInDoubt(job="j", reason="no answer")
+
+    monkeypatch.setattr("scratchflow.login.jobs.submit.submit_batch", second_fails)
+    with pytest.raises(JobsPartlySubmitted, match="2 of 6 tasks") as caught:
+        submit(cluster.login, msgspec.structs.replace(CMD, tasks=tasks))
+    assert caught.value.exit_code == (22 if how == "refused" else 20)
+    assert len(calls) == 2
+    records = read_jobs(cluster.desk.place)
+    assert sorted(task["k"] for record in records for task in record.tasks) == list(range(6))
+    states = {one.job: one.state for one in list_jobs(cluster.login, ListJobs()).jobs}
+    lost = [job for job, state in states.items() if state == "NOT_SUBMITTED"]
+    assert len(lost) == (2 if how == "refused" else 1)
+    for job in lost:
+        assert job in caught.value.shown_hint
+        rerun_job(cluster.login, RerunJob(wanted=job))
+    asked = [job.name for job in cluster.fake.jobs.values()]
+    assert len(asked) == (3 if how == "refused" else 2)
