@@ -92,6 +92,11 @@ def _parse(arguments: Sequence[str], flags: Flags) -> Call[Any]:
         from scratchflow.cli.agent import receive
 
         return receive(arguments[1:])
+    from scratchflow.cli.plain import plain_call
+
+    plain = plain_call(arguments)
+    if plain is not None:
+        return plain
     from scratchflow.cli.verbs import parse
 
     return parse(arguments)

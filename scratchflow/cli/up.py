@@ -11,7 +11,7 @@ from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller, name_in_hints
 from scratchflow.cli.questions import YES, TerminalAsker
 from scratchflow.cli.remote_call import on_the_others
-from scratchflow.cli.status import problem_lines
+from scratchflow.cli.status_lines import problem_lines
 from scratchflow.model.ages import named, span
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.errors import UsageInvalid

@@ -15,7 +15,7 @@ from scratchflow.config.settings import Settings
 from scratchflow.dispatch.every_node import on_every_node
 from scratchflow.dispatch.located import with_store_found
 from scratchflow.dispatch.operations import do_here
-from scratchflow.login.copies import copies_differ, look_at_copies
+from scratchflow.login.status.copy_looks import copies_differ
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import to_plain
@@ -85,6 +85,8 @@ def _with_copies(
     emit: Emit,
 ) -> BackupTaken:
     """What a backup did not save: the copies of the allocation's further nodes, and which of them differ."""
+    from scratchflow.login.copies import look_at_copies
+
     copies = look_at_copies(settings, held, environment)
     for problem in copies_differ(copies):
         emit(Warned(code=problem.name, message=f"{problem.detail}; {problem.fix}"))

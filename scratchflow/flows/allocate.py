@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.cluster.this_host import node_name
-from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.alias import has_alias, point_at, require_alias, verify
 from scratchflow.flows.hold import hold
-from scratchflow.login.host import LoginHost
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Hold
 from scratchflow.model.results import Allocated
@@ -52,6 +49,10 @@ def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
 
 def session_here(cluster: Cluster, request: Hold) -> Allocated:
     """Without a scheduler the allocation is the tmux session; the alias is left alone."""
+    from scratchflow.cluster.slurm.request import login_shell_argv
+    from scratchflow.cluster.tmux import no_scheduler as none
+    from scratchflow.login.host import LoginHost
+
     settings, environment = cluster.settings, cluster.caller.environment
     login = LoginHost(settings, environment, cluster.emit)
     node = node_name(environment)

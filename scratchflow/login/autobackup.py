@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.agent.delivery.install import agent_command
+from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking, encode
 from scratchflow.agent.stream import Garbled, as_error, parse_line
 from scratchflow.cluster.slurm.jobs import job
@@ -44,7 +44,7 @@ from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.node.autobackup.signals import is_agent
 from scratchflow.node.same_store import store_replaced, store_seen_here
 from scratchflow.process.waiting import looks
-from scratchflow.reach.login import install_for
+from scratchflow.reach.installing import install_for
 from scratchflow.reach.node import NodeSsh, node_transport
 from scratchflow.reach.node_agent import require_allocation, require_running
 from scratchflow.ssh.transport.local import LocalTransport

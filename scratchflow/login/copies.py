@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from scratchflow.agent.client import call
-from scratchflow.agent.delivery.install import agent_command
+from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.config.settings import Settings
-from scratchflow.model.allocation import Allocation, RunningAllocation
+from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.profile import to_plain
-from scratchflow.model.results import CopyShown, CopyState, Problem
-from scratchflow.model.text import counted
+from scratchflow.model.results import CopyShown, CopyState
 from scratchflow.process.child import Completed
 from scratchflow.reach.job_scratch import scratch_of_job
 from scratchflow.reach.node import NodeTransport, node_transport
@@ -30,8 +29,6 @@ from scratchflow.workspace.workspace import expand
 
 LOOK_S = 8.0
 """How long all of them may take; a copy that is not through by then was not looked at."""
-AGAIN_AFTER_S = 60.0
-_NAMED = 3
 _TOO_LONG = f"it took longer than {LOOK_S:g} s"
 
 
@@ -76,54 +73,6 @@ def _origin(catalogue: Catalogue, snapshot: str | None) -> str | None:
     while at in known and known[at].purpose == "restored" and known[at].parent:
         at = known[at].parent
     return at
-
-
-def copies_differ(copies: Sequence[CopyShown]) -> Iterator[Problem]:
-    """What was changed on a further node alone, and what no snapshot can hold there."""
-    for copy in copies:
-        if copy.unsaved:
-            named = ", ".join(f"`{path}`" for path in copy.unsaved_paths[:_NAMED])
-            more = ", …" if copy.unsaved > min(_NAMED, len(copy.unsaved_paths)) else ""
-            yield Problem(
-                name="nodes.unsaved",
-                detail=f"`{copy.node}`: no snapshot holds {counted(copy.unsaved, 'path')} ({named}{more})",
-                fix="make them readable there (`chmod`, `chown`), or delete them",
-            )
-        if copy.changed:
-            yield Problem(
-                name="nodes.differ",
-                detail=differs(copy),
-                fix=f"`scratchflow backup --from-node {copy.node}` saves that copy;"
-                " `scratchflow restore` brings all nodes to one snapshot, and saves first what only one has",
-            )
-
-
-def differs(copy: CopyShown) -> str:
-    """In words, for a copy that was changed."""
-    since = f" since snapshot {copy.base}" if copy.base and copy.other_snapshot else ""
-    return f"`{copy.node}` differs: {counted(copy.changed or 0, 'file')}{since}"
-
-
-class CopyLooks:
-    """For one who looks again and again: the copies are scanned once a minute, and what was seen is told meanwhile."""
-
-    def __init__(self) -> None:
-        self._of: tuple[str, ...] = ()
-        self._seen: list[CopyShown] = []
-        self._at_s = float("-inf")
-
-    def look(
-        self, settings: Settings, held: Allocation | None, environment: Mapping[str, str]
-    ) -> list[CopyShown]:
-        """The copies of the job's further nodes; none unless it runs on several."""
-        running = held.granted() if held and held.state == "running" else None
-        if running is None or len(running.nodes) < 2:
-            return []
-        of = (str(running.job_id), *running.nodes)
-        if of != self._of or time.monotonic() - self._at_s > AGAIN_AFTER_S:
-            self._seen = look_at_copies(settings, running, environment)
-            self._of, self._at_s = of, time.monotonic()
-        return self._seen
 
 
 class _Look:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from scratchflow.archive.scan.cache import ScanCache
-from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.snapshot.result import unsaved_fields
 from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.nodes import NodeRecord, is_node_name, read_nodes, record_node
 from scratchflow.workspace.notes import cache_path, write_base
+
+if TYPE_CHECKING:
+    from scratchflow.archive.scan.cache import ScanCache
+    from scratchflow.archive.tree.index import Index
 
 
 def note_equal(
@@ -47,6 +49,8 @@ def note_equal(
         )
     if not is_node_name(context.node):
         return
+    from scratchflow.node.snapshot.result import unsaved_fields
+
     try:
         job_id, job_name = _this_job(context) if is_own else _job_of_copy(context, place)
         record = NodeRecord(

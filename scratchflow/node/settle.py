@@ -1,4 +1,7 @@
-"""`settle`, on the node: the workspace is there afterwards, by whatever was missing, and nothing else."""
+"""`settle`, on the node: the workspace is there afterwards, by whatever was missing, and nothing else.
+
+Most often nothing is: what creates, restores or compares is imported where it is needed.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,9 @@ from scratchflow.model.errors import WorkDiverged
 from scratchflow.model.requests import Create, Settle
 from scratchflow.model.results import Settled
 from scratchflow.model.text import printable
-from scratchflow.node.backup import foretell_backup
 from scratchflow.node.base_note import is_of_job, note_taken_up
 from scratchflow.node.context import NodeContext
-from scratchflow.node.create import create
 from scratchflow.node.progress import Notifier
-from scratchflow.node.restore.restore import restore
-from scratchflow.node.restore.source import RestoreOptions
-from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import LATEST, Catalogue, newer_elsewhere, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory, find_place
@@ -32,6 +30,8 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
     catalogue = read_catalogue(place)
     path = printable(context.workspace.path)
     if catalogue.newest_id is None and not request.beside:
+        from scratchflow.node.create import create
+
         created = create(context, notify, Create(dry_run=request.dry_run), {})
         return Settled(action="created", path=path, snapshot=created.snapshot)
     base = present_base(context, place)
@@ -40,6 +40,9 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
             note_taken_up(context, place, notify)
         newer = newer_elsewhere(catalogue, base)
         return Settled(action="nothing", path=path, snapshot=base, newer=newer)
+    from scratchflow.node.restore.restore import restore
+    from scratchflow.node.restore.source import RestoreOptions
+
     if request.snapshot is None and _began_restore_here(context, place):
         wanted = LATEST  # which a restore that was begun takes for its own snapshot
     else:
@@ -102,4 +105,7 @@ def _line_of(catalogue: Catalogue, snapshot: str) -> set[str]:
 
 
 def _is_changed(context: NodeContext, notify: Notifier) -> bool:
+    from scratchflow.node.backup import foretell_backup
+    from scratchflow.node.snapshot.options import SnapshotOptions
+
     return foretell_backup(context, notify, SnapshotOptions(allow_shrink=True)).kind != "unchanged"

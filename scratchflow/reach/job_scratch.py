@@ -14,8 +14,6 @@ from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.events import Emit
 from scratchflow.model.profile import to_plain
-from scratchflow.reach.node import node_transport
-from scratchflow.reach.node_agent import ask_node
 from scratchflow.workspace.job_scratch import (
     JobScratch,
     forget_scratch,
@@ -47,6 +45,9 @@ def scratch_of_job(
     noted = noted_scratch(home, settings.name, written, held.job_id, held.node)
     if noted:
         return noted
+    from scratchflow.reach.node import node_transport
+    from scratchflow.reach.node_agent import ask_node
+
     request = asking("locate", {}, profile_name=settings.name, profile=to_plain(settings.profile))
     node = node_transport(held, settings.name, environment)
     path = str(ask_node(node, request, emit, settings, slurm)["path"])

@@ -13,13 +13,14 @@ from typing import Any
 import msgspec
 
 from scratchflow.agent.client import call, call_healed
-from scratchflow.agent.delivery.install import Installed, agent_command, install
+from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import Request, asking
 from scratchflow.config.settings import Settings
 from scratchflow.model.errors import AgentMissing, ConnectionLost, NotSetUp, SshConfigRefused
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import FIRST, Where
+from scratchflow.reach.installing import install_for
 from scratchflow.reach.login_watch import LoginWatch
 from scratchflow.report.question import question_open
 from scratchflow.ssh.config import include
@@ -157,13 +158,3 @@ def ask_once(
         if silence := watch.silence():
             raise silence from error
         raise
-
-
-def install_for(
-    settings: Settings, transport: Transport, emit: Emit, *, on_trial: bool = False
-) -> Installed:
-    """Puts our agent onto the host, with a Python that the profile's modules bring if it has some."""
-    modules = settings.profile.environment.modules
-    return install(
-        transport, profile_name=settings.name, modules=modules, emit=emit, on_trial=on_trial
-    )

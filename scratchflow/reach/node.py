@@ -22,8 +22,6 @@ from scratchflow.process.child import Completed
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.base import Feed, Transport, check_argv
 from scratchflow.ssh.transport.child import ChildStream, run_carried
-from scratchflow.ssh.transport.node import know_node, neighbour_argv
-from scratchflow.ssh.transport.openssh import ssh_environment
 
 # What each `srun` said: a process asks once.
 _overlaps: dict[str, bool] = {}
@@ -133,7 +131,8 @@ class NodeSsh(NodeTransport):
     """Each command is an ssh session, which is told what a step would know of its job.
 
     It ends with the job where the site adopts such sessions into it, and not elsewhere. A command
-    that a signal ended has the code 255, like a connection that broke.
+    that a signal ended has the code 255, like a connection that broke. What it needs is loaded when there is one: few
+    sites have an `srun` that is so old.
     """
 
     def __init__(
@@ -144,6 +143,9 @@ class NodeSsh(NodeTransport):
         *,
         keys: SshPaths | None = None,
     ) -> None:
+        from scratchflow.ssh.transport.node import know_node
+        from scratchflow.ssh.transport.openssh import ssh_environment
+
         super().__init__(allocation, environment)
         self._profile = profile
         self._keys = keys or keys_on_login()
@@ -152,6 +154,8 @@ class NodeSsh(NodeTransport):
         know_node(self._keys, profile, self.host)
 
     def carried(self, command: Sequence[str]) -> list[str | bytes]:
+        from scratchflow.ssh.transport.node import neighbour_argv
+
         in_job = ["env", *self._job, *command]
         return neighbour_argv(self._keys, self._profile, self.host, in_job)
 

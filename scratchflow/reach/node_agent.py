@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from scratchflow.agent.client import call, call_healed
-from scratchflow.agent.delivery.install import agent_command
+from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import Request
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.jobs import job, our_jobs
@@ -23,7 +23,7 @@ from scratchflow.model.errors import (
     ScratchflowError,
 )
 from scratchflow.model.events import Emit
-from scratchflow.reach.login import install_for
+from scratchflow.reach.installing import install_for
 from scratchflow.reach.node import NodeTransport
 from scratchflow.reach.node_watch import NodeWatch
 from scratchflow.ssh.transport.base import Feed

@@ -10,7 +10,8 @@ import pytest
 from scratchflow import __version__
 from scratchflow.agent.client import call
 from scratchflow.agent.delivery.cache import BundleCache
-from scratchflow.agent.delivery.install import Installed, agent_command, install, uninstall
+from scratchflow.agent.delivery.install import Installed, install, uninstall
+from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking, encode
 from scratchflow.model.errors import AgentMissing, ConnectionLost
 from scratchflow.model.events import Event, Progress

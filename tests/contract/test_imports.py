@@ -54,5 +54,38 @@ def test_backup_needs_no_ssh_and_no_tmux(tmp_path: Path, monkeypatch: pytest.Mon
     assert "lz4" in found
 
 
+def test_status_alone_needs_no_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert imported("status") & {*HEAVY, "typer", "rich"} == set()
+
+
 def test_help_needs_no_verb() -> None:
     assert "scratchflow.cli.config" not in imported("--help")
+
+
+LOADED = (
+    "import importlib, sys\n"
+    "from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, function_of\n"
+    "for word in sys.argv[1:]:\n"
+    "    served = ON_LOGIN.get(word) or ON_NODE.get(word)\n"
+    "    function_of(served) if served else importlib.import_module(word)\n"
+    "print(*sys.modules)"
+)
+# What brings an agent to a host, and what only paramiko, tmux or an archive needs.
+DELIVERY = {"tarfile", "email.parser", "gzip", "scratchflow.agent.delivery.install"}
+FOREIGN = {"paramiko", "libtmux", "lz4", "difflib"}
+
+
+@pytest.mark.parametrize(
+    ("words", "spared"),
+    [
+        (["look"], {"tempfile", "scratchflow.reach.node", "scratchflow.ssh.transport.base"}),
+        (["settle"], {"subprocess", "scratchflow.archive.scan.scan", "scratchflow.ssh"}),
+    ],
+    ids=["status on the login host", "up on the node"],
+)
+def test_what_people_wait_for_loads_what_it_needs(words: list[str], spared: set[str]) -> None:
+    argv = [sys.executable, "-c", LOADED, *words]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) & {*DELIVERY, *FOREIGN, *spared} == set()

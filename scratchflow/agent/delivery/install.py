@@ -18,6 +18,7 @@ from scratchflow.agent.delivery.cache import BundleCache
 from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.probe import FoundPython, Host, fitting_pythons, probe, script
 from scratchflow.agent.delivery.source import agent_name
+from scratchflow.agent.name import note_agent_name
 from scratchflow.model.errors import BundleFailed, InstallFailed, TargetFull
 from scratchflow.model.events import Emit, Log, Progress
 from scratchflow.model.text import last_line
@@ -34,7 +35,6 @@ _NEEDED_KIB = 64 << 10
 _MARK = b"scratchflow-unpack\t"
 # One line each, for login shells that cannot carry more; the rest comes over stdin.
 _READ_SCRIPT = "import sys;exec(sys.stdin.buffer.read(int(sys.argv[1])))"
-_START = 'exec sh "$HOME/.local/share/scratchflow/agent/$1/start" "$2"'
 
 
 class Installed(msgspec.Struct, frozen=True):
@@ -44,11 +44,6 @@ class Installed(msgspec.Struct, frozen=True):
     python: str
     was_there: bool
     removed: list[str]
-
-
-def agent_command() -> list[str]:
-    """What starts this scratchflow's agent on any host where it was installed."""
-    return ["sh", "-c", _START, "sh", agent_name(), "agent"]
 
 
 def install(
@@ -66,6 +61,7 @@ def install(
     When the best Python there cannot be served, the next is tried; the first failure is told.
     One that is brought `on_trial` goes with `end_trial`, unless it is installed for good before.
     """
+    note_agent_name()  # the one that is brought, should another have been noted
     emit(Progress(phase="looking at the cluster"))
     host = probe(transport, modules)
     _require_space(host)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO
@@ -76,6 +75,8 @@ class LastingStep:
 
 def output_file() -> IO[bytes]:
     """For its output. A file, not a pipe: nobody reads it when all goes well, and it may outlive us."""
+    import tempfile  # only where something is started
+
     return tempfile.TemporaryFile()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
@@ -51,6 +50,8 @@ class DirectHolder:
         self._output = -1
 
     def start(self, argv: Sequence[str]) -> None:
+        import tempfile  # only where something is started
+
         with tempfile.TemporaryFile() as output:
             try:
                 self._process = subprocess.Popen(

@@ -10,7 +10,7 @@ from scratchflow.config.settings import Settings
 from scratchflow.model.errors import LoginShellUnusable, ScratchflowError
 from scratchflow.model.events import Checked, Emit, Log, Warned
 from scratchflow.model.text import printable
-from scratchflow.reach.login import install_for
+from scratchflow.reach.installing import install_for
 from scratchflow.ssh.transport.base import Transport
 
 

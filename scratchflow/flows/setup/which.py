@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +14,6 @@ from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Settings
 from scratchflow.dispatch.cluster import Caller, is_login_host
 from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.profiles import Known, known_profiles
-from scratchflow.flows.setup.setup import SetupOptions, set_up
 from scratchflow.model.errors import (
     ClusterMissing,
     ConfigProfileNeeded,
@@ -29,6 +29,9 @@ from scratchflow.reach.login import is_set_up
 from scratchflow.ssh.config.hosts import hosts_in_config
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.workspace.workspace import find_workspace
+
+if TYPE_CHECKING:
+    from scratchflow.flows.setup.setup import SetupOptions
 
 _MOST_HOSTS = 9
 _THIS_MACHINE = "this machine itself: it has Slurm's commands"
@@ -46,6 +49,8 @@ def set_up_chosen(caller: Caller, emit: Emit, options: SetupOptions, asker: Aske
         raise UsageInvalid(problem=problem, command="scratchflow setup")
     if not options.login and not name:
         name = (known.at(login) or [""])[0]
+    from scratchflow.flows.setup.setup import set_up
+
     chosen = msgspec.structs.replace(options, login=login, name=name)
     return set_up(caller.asked, caller.environment, emit, chosen, asker, may_ask=caller.may_ask)
 
@@ -67,7 +72,7 @@ def ready_to_work(caller: Caller, emit: Emit, login: str, asker: Asker, *, local
     choices = ["set up a cluster", "work on this machine alone, without a cluster"]
     if asker.choose("What would you like to do?", choices) == choices[1]:
         return _on_this_machine(caller, emit)
-    return _set_up_for_work(caller, emit, SetupOptions(login=""), asker)
+    return _set_up_for_work(caller, emit, _options(""), asker)
 
 
 def foretold_set_up(
@@ -76,15 +81,22 @@ def foretold_set_up(
     """`up --dry-run`: the set-up that would come first, shown and not done; None when none would."""
     known = _known(caller)
     if login and not known.at(login) and login not in known.profiles:
-        options = SetupOptions(login=login, name=caller.asked.profile or "")
+        options = _options(login, caller.asked.profile or "")
     else:
         settings = _with_login(caller, known, login).settings()
         is_ready = is_login_host(settings, caller.environment) or is_set_up(settings)
         if settings.profile.scheduler != "slurm" or is_ready:
             return None
-        options = SetupOptions(login=settings.profile.login, name=settings.name)
+        options = _options(settings.profile.login, settings.name)
     options = msgspec.structs.replace(options, dry_run=True, request=request)
     return set_up_chosen(caller, emit, options, asker)
+
+
+def _options(login: str, name: str = "") -> SetupOptions:
+    """For a cluster that has to be set up; what that takes is loaded only then."""
+    from scratchflow.flows.setup.setup import SetupOptions
+
+    return SetupOptions(login=login, name=name)
 
 
 def _with_login(caller: Caller, known: Known, login: str) -> Caller:
@@ -111,7 +123,7 @@ def _ready_at(caller: Caller, emit: Emit, login: str, asker: Asker) -> Caller:
     name = caller.asked.profile or (names[0] if names else "")
     if name in names:
         return _ready(_with_profile(caller, name), None, emit, asker)
-    return _set_up_for_work(caller, emit, SetupOptions(login=login, name=name), asker)
+    return _set_up_for_work(caller, emit, _options(login, name), asker)
 
 
 def _ready(caller: Caller, settings: Settings | None, emit: Emit, asker: Asker) -> Caller:
@@ -121,7 +133,7 @@ def _ready(caller: Caller, settings: Settings | None, emit: Emit, asker: Asker) 
         return caller
     if not asker.can_ask and not asker.agrees:
         return caller  # whoever needs the alias says what is missing
-    options = SetupOptions(login=settings.profile.login, name=settings.name)
+    options = _options(settings.profile.login, settings.name)
     return _set_up_for_work(caller, emit, options, asker)
 
 

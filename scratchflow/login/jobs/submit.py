@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow import __version__
-from scratchflow.agent.delivery.install import agent_command
+from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking, encode
 from scratchflow.cluster.command import local_run
 from scratchflow.cluster.job_variables import without_outer_job
@@ -58,7 +58,7 @@ from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.times import iso_time
 from scratchflow.node.job.collect import is_pattern
 from scratchflow.node.same_store import store_seen_here
-from scratchflow.reach.login import install_for
+from scratchflow.reach.installing import install_for
 from scratchflow.reach.node import steps_overlap
 from scratchflow.ssh.transport.local import LocalTransport
 from scratchflow.store.catalogue import read_catalogue

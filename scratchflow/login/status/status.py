@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from scratchflow.cluster.this_host import node_name
-from scratchflow.login.copies import CopyLooks, copies_differ
 from scratchflow.login.host import LoginHost
+from scratchflow.login.status.copy_looks import CopyLooks, copies_differ
 from scratchflow.login.status.jobs import allocation_shown, elsewhere_shown, jobs_seen, newest_of
 from scratchflow.login.status.problems import (
     forgotten_jobs,

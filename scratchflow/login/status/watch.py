@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from scratchflow.login.copies import CopyLooks
 from scratchflow.login.host import LoginHost
+from scratchflow.login.status.copy_looks import CopyLooks
 from scratchflow.login.status.status import look
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.model.events import Status

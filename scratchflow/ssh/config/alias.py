@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -136,7 +135,7 @@ def _replace_checked(
     The candidate's name starts with a dot, so no ssh includes it; a killed run leaves it behind.
     """
     make_private_directory(file.parent)
-    temp = file.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}-{file.name}")
+    temp = file.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{file.name}")
     try:
         write_new(temp, text.encode("utf-8", "surrogateescape"), mode=0o600)
         if not all(is_right(resolve(name, config=temp)) for name, is_right in checks.items()):

@@ -6,7 +6,6 @@ the two. Everything works on bytes: whatever the rest of the file holds stays as
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable
 
@@ -42,6 +41,8 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def diff(self) -> str:
         """The change as a unified diff, safe to print; empty when there is none."""
+        import difflib  # only ever needed to show a change
+
         name = printable(self.places.config)
         return "\n".join(
             difflib.unified_diff(

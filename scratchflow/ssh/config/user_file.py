@@ -10,7 +10,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -176,7 +175,7 @@ def _unlink(path: Path) -> bool:
 
 
 def _temp_beside(path: Path) -> Path:
-    return path.with_name(f"{TEMP_PREFIX}{secrets.token_hex(6)}-{path.name}")
+    return path.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}-{path.name}")
 
 
 def _by_hand(places: SshPaths, content: bytes | None) -> str:

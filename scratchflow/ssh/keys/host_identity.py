@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,5 +46,5 @@ def verify(host: ResolvedHost, shown: HostKey, known: KnownKeys) -> None:
         raise HostKeyUnknown(host=host.name, command=f"ssh {host.name}")
     name = host.lookup_name
     if host.hash_known_hosts:
-        name = hashed_name(name, secrets.token_bytes(20))
+        name = hashed_name(name, os.urandom(20))
     append_key(Path(host.user_known_hosts[0]), name, shown)

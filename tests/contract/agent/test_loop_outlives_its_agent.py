@@ -14,7 +14,8 @@ import pytest
 
 from scratchflow.agent.delivery import install as installing
 from scratchflow.agent.delivery.cache import BundleCache
-from scratchflow.agent.delivery.install import agent_command, install
+from scratchflow.agent.delivery.install import install
+from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking, encode
 from scratchflow.config.settings import local_profile
 from scratchflow.model.profile import to_plain

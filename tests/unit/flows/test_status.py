@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.cli.status import shown as shown_lines
+from scratchflow.cli.status_lines import shown as shown_lines
 from scratchflow.flows import status as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.status import status, watch, with_alias

@@ -13,7 +13,7 @@ import pytest
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login.autobackup import _signal_over_ssh
 from scratchflow.login.host import LoginHost
-from scratchflow.reach import node as onto_node
+from scratchflow.ssh.transport import node as neighbour
 from scratchflow.store.heartbeats import Heartbeat
 from tests.unit.reach.test_node import HELD, OLD, SSH, Host
 
@@ -46,7 +46,7 @@ def signalled(home: Path, pid: int, name: str, ssh: str = SSH) -> bool | None:
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(onto_node, "know_node", lambda *_: None)
+    monkeypatch.setattr(neighbour, "know_node", lambda *_: None)
 
 
 def test_an_agent_gets_the_signal(tmp_path: Path) -> None:

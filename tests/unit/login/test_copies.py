@@ -11,7 +11,8 @@ import pytest
 
 from scratchflow import __version__
 from scratchflow.login import copies as module
-from scratchflow.login.copies import CopyLooks, copies_differ, look_at_copies
+from scratchflow.login.copies import look_at_copies
+from scratchflow.login.status.copy_looks import copies_differ
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import ScratchflowError, SlurmUnreachable
 from scratchflow.model.results import CopyShown, CopyState
@@ -122,24 +123,6 @@ def test_a_node_that_does_not_answer_in_time_was_not_looked_at(
     assert list(copies_differ(seen)) == []
 
 
-def test_who_looks_again_and_again_has_them_scanned_now_and_then(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked: list[int] = []
-
-    def count(_: object, held: RunningAllocation, __: object) -> list[CopyShown]:
-        looked.append(held.job_id)
-        return [CopyShown(node="node-2", changed=0)]
-
-    monkeypatch.setattr(module, "look_at_copies", count)
-    looks, settings = CopyLooks(), desk.context.settings
-    for job in (HELD, HELD, msgspec.structs.replace(HELD, job_id=8)):
-        assert len(looks.look(settings, job, {})) == 1
-    assert looked == [7, 8]
-    one = msgspec.structs.replace(HELD, nodes=("node-1",))
-    assert looks.look(settings, one, {}) == looks.look(settings, None, {}) == []
-
-
 def test_no_answer_of_slurm_is_a_reason_and_no_error(
     desk: Desk, base: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,10 +134,3 @@ def test_no_answer_of_slurm_is_a_reason_and_no_error(
     monkeypatch.setattr(module, "scratch_of_job", away)
     seen = look(desk, monkeypatch)
     assert all("no answer" in copy.reason for copy in seen)
-
-
-def test_what_no_snapshot_can_hold_there_is_a_problem() -> None:
-    copy = CopyShown(node="node-2", changed=0, unsaved=5, unsaved_paths=["a", "b", "c", "d"])
-    (problem,) = copies_differ([copy])
-    assert problem.name == "nodes.unsaved"
-    assert problem.detail == "`node-2`: no snapshot holds 5 paths (`a`, `b`, `c`, …)"

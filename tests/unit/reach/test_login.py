@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-import msgspec
 import pytest
 
+from scratchflow.agent.delivery import install as installing
 from scratchflow.agent.request import decode
 from scratchflow.config.settings import Asked, Settings, load_settings
 from scratchflow.model.errors import AgentMissing, NotSetUp, RequestRefused
@@ -15,7 +15,7 @@ from scratchflow.model.events import Event, Log
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import Where
 from scratchflow.reach import login
-from scratchflow.reach.login import ask_agent, install_for, reach_login
+from scratchflow.reach.login import ask_agent, reach_login
 from scratchflow.ssh.transport.choose import Means
 from tests.unit.agent.scripted import (
     ScriptedStream,
@@ -99,7 +99,7 @@ def test_without_a_terminal_nobody_is_asked_even_if_he_may_be(
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     calls: list[dict[str, Any]] = []
-    monkeypatch.setattr(login, "install", lambda _, **options: calls.append(options))
+    monkeypatch.setattr(installing, "install", lambda _, **options: calls.append(options))
     return calls
 
 
@@ -153,16 +153,3 @@ def test_an_error_over_there_is_not_healed(
     with pytest.raises(RequestRefused):
         ask_agent(far, settings, "jobs open", {}, lambda _: None)
     assert installed == []
-
-
-def test_the_agent_is_brought_with_the_profiles_modules(
-    settings: Settings, installed: list[dict[str, Any]]
-) -> None:
-    bare = msgspec.structs.replace(settings.profile.environment, modules=[])
-    profile = msgspec.structs.replace(settings.profile, environment=bare)
-    for one in (settings, msgspec.structs.replace(settings, profile=profile)):
-        install_for(one, ScriptedTransport(), lambda _: None)
-    assert [(call["profile_name"], call["modules"]) for call in installed] == [
-        ("p", ["python/3.11"]),
-        ("p", []),
-    ]

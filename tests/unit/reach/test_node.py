@@ -10,8 +10,8 @@ import pytest
 from scratchflow.login.check import _check_steps
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import NodeSilent, SlurmUnreachable
-from scratchflow.reach import node as onto_node
 from scratchflow.reach.node import JobStep, NodeSsh, node_transport
+from scratchflow.ssh.transport import node as neighbour
 
 HELD = RunningAllocation(job_id=7, name="scratchflow:aws:x", state="running", nodes=("node-1",))
 ASKED = 'echo "$*" >> "$HOME/asked"\n'
@@ -46,7 +46,7 @@ class Host:
 def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The node's keys are on record in a home of the test's own."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(onto_node, "know_node", lambda *_: None)
+    monkeypatch.setattr(neighbour, "know_node", lambda *_: None)
 
 
 def test_a_step_where_srun_can_overlap_and_ssh_where_it_cannot(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +17,15 @@ import msgspec
 import pytest
 
 from scratchflow import __version__
+from scratchflow.agent import name as naming
 from scratchflow.agent.client import call, call_healed
 from scratchflow.agent.delivery import bundle
 from scratchflow.agent.delivery import install as installing
 from scratchflow.agent.delivery.cache import BundleCache
-from scratchflow.agent.delivery.install import (
-    Installed,
-    agent_command,
-    end_trial,
-    install,
-    uninstall,
-)
+from scratchflow.agent.delivery.install import Installed, end_trial, install, uninstall
 from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.source import agent_name
+from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking
 from scratchflow.model.errors import AgentMissing, InstallFailed, NoSpace
 from scratchflow.process.child import Completed
@@ -358,8 +354,14 @@ def test_when_the_best_python_cannot_be_served_the_next_is(
 def other_version(monkeypatch: pytest.MonkeyPatch) -> str:
     """Another laptop's scratchflow."""
     name = "0.0.9-ffffffffffff"
-    monkeypatch.setattr(installing, "agent_name", lambda: name)
+    call_it(monkeypatch, lambda: name)
     return name
+
+
+def call_it(patch: pytest.MonkeyPatch, name: Callable[[], str]) -> None:
+    """What is installed from here on, and what is called, has this name."""
+    patch.setattr(installing, "agent_name", name)
+    patch.setattr(naming, "agent_name", name)
 
 
 def test_two_laptops_with_two_versions_do_not_meet(
@@ -369,7 +371,7 @@ def test_two_laptops_with_two_versions_do_not_meet(
     theirs = agent_command()
     assert other_version in theirs
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(installing, "agent_name", agent_name)
+        call_it(patch, agent_name)
         assert not put(far, cache, keep_unused_s=0).was_there
         ours = agent_command()
     for command in (ours, theirs):
@@ -475,7 +477,7 @@ def test_a_trial_leaves_the_agents_of_others_alone(
 ) -> None:
     put(far, cache)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(installing, "agent_name", agent_name)
+        call_it(patch, agent_name)
         put(far, cache, on_trial=True)
         assert os.readlink(home / AGENTS / "current") == other_version
         assert end_trial(far)
@@ -501,7 +503,7 @@ def test_a_home_that_fills_up_leaves_the_old_agent_working(
     far = ProcessTransport(bare_environment(home))
     put(far, cache)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(installing, "agent_name", agent_name)
+        call_it(patch, agent_name)
         limited = ProcessTransport(
             bare_environment(home),
             through=["sh", "-c", 'trap "" XFSZ; ulimit -f 100; eval "$1"', "sh"],

@@ -16,9 +16,10 @@ from scratchflow.agent.delivery import distributions as installed
 from scratchflow.agent.delivery import wheels as fetch
 from scratchflow.agent.delivery.bundle import assemble
 from scratchflow.agent.delivery.cache import BundleCache
-from scratchflow.agent.delivery.install import agent_command, install
+from scratchflow.agent.delivery.install import install
 from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.target import Target
+from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking
 from scratchflow.model.errors import BundleFailed
 from tests.process_transport import ProcessTransport, bare_environment

@@ -9,6 +9,7 @@ import pytest
 
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller
+from scratchflow.flows.setup import setup as setting_up
 from scratchflow.flows.setup import which as module
 from scratchflow.flows.setup.setup import SetupOptions
 from scratchflow.flows.setup.which import foretold_set_up, ready_to_work, set_up_chosen
@@ -39,7 +40,7 @@ class Desk:
         self.is_default = True
         monkeypatch.setenv("HOME", str(directory))
         monkeypatch.setenv("XDG_DATA_HOME", str(directory / "data"))
-        monkeypatch.setattr(module, "set_up", self._set_up)
+        monkeypatch.setattr(setting_up, "set_up", self._set_up)
         monkeypatch.setattr(module, "hosts_in_config", lambda _: ["aws", "lab"])
         monkeypatch.setattr(module, "is_set_up", lambda settings: settings.name == "uni")
 

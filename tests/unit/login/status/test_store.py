@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.cli.status import shown
+from scratchflow.cli.status_lines import shown
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest

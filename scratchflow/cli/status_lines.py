@@ -1,0 +1,261 @@
+"""What `status` shows as lines: the whole picture, and the one for somebody who keeps it in sight."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from scratchflow.cli.charts import day_line, time_bar
+from scratchflow.cli.tables import wrapped
+from scratchflow.model.ages import (
+    age,
+    at,
+    for_people,
+    for_profile,
+    shown_id,
+    span,
+    time_left,
+    until,
+)
+from scratchflow.model.allocation import WARN_AT_S
+from scratchflow.model.errors import StoreLost, StoreUnusable
+from scratchflow.model.results import (
+    AliasShown,
+    AllocationShown,
+    AutobackupShown,
+    CopyShown,
+    ElsewhereShown,
+    OtherShown,
+    Problem,
+    SessionShown,
+    SnapshotsShown,
+    StatusShown,
+    WorkspaceShown,
+)
+from scratchflow.model.text import counted, printable
+from scratchflow.model.times import epoch
+from scratchflow.model.units import format_size
+from scratchflow.report.output import terminal_width
+
+AT_THE_END = ", next when the job ends"
+AND_AT_THE_END = ", and when the job ends"
+_FRESH_S = 300
+_DAY_S = 86400
+
+
+def shown(status: StatusShown) -> Iterator[str]:
+    """The whole picture as lines, and last what makes sense next."""
+    width = terminal_width()
+    rows = {
+        "profile": status.profile,
+        "node": _node(status.allocation, has_cluster=status.scheduler == "slurm"),
+        "alias": _alias(status.alias),
+        "workspace": _workspace(status.workspace, is_held=status.allocation is not None),
+        "snapshots": _snapshots(status.snapshots),
+        "store": _store(status),
+        "auto-backup": _autobackup(status.autobackup, status.allocation),
+        "tmux": _session(status.session),
+    }
+    if _store_is_unread(status):
+        rows |= dict.fromkeys(("snapshots", "auto-backup"), "not known: the store cannot be read")
+    for name, text in rows.items():
+        if text:
+            yield from wrapped(f"{name:<12} ", for_profile(printable(text)), width)
+        if name == "node":
+            yield from _other_nodes(status, width)
+        if name == "workspace":
+            for other in status.others:
+                yield from wrapped(f"{'also there':<12} ", printable(_other(other)), width)
+    for held in status.elsewhere:
+        yield from wrapped(f"{'also yours':<12} ", printable(_elsewhere(held)), width)
+    yield from problem_lines(status.problems, width)
+    if status.next_step:
+        yield from wrapped("Next: ", for_people(printable(status.next_step)), width)
+
+
+def problem_lines(problems: Iterable[Problem], width: int | None) -> Iterator[str]:
+    """What is wrong, each with what mends it."""
+    for problem in problems:
+        yield from wrapped("✗ ", for_people(printable(problem.detail)), width)
+        yield from wrapped("  fix: ", for_people(printable(problem.fix)), width)
+
+
+def _store_is_unread(status: StatusShown) -> bool:
+    """One that can be read and not written to has its snapshots shown: somebody may want their work out."""
+    names = {problem.name for problem in status.problems}
+    return StoreLost.code in names or (StoreUnusable.code in names and not status.store)
+
+
+def _other_nodes(status: StatusShown, width: int | None) -> Iterator[str]:
+    """The further nodes of the job, each with what is known of its copy of the workspace."""
+    held = status.allocation
+    copies = {copy.node: copy for copy in status.copies}
+    for number, node in enumerate(held.nodes[1:] if held else [], start=2):
+        copy = copies.get(node)
+        text = f"{node}: {_copy(copy)}" if copy else node
+        yield from wrapped(f"{f'node {number}':<12} ", for_people(printable(text)), width)
+
+
+def _copy(copy: CopyShown) -> str:
+    if not copy.exists:
+        return "no workspace there"
+    if copy.changed is None:
+        return f"not looked at: {copy.reason}"
+    base = f" since snapshot {copy.base}" if copy.base and copy.other_snapshot else ""
+    unread = f"; {counted(copy.unsaved, 'path')} cannot be read" if copy.unsaved else ""
+    if copy.changed:
+        return f"differs: {counted(copy.changed, 'file')}{base}{unread}"
+    return (f"unchanged{base}" if base else "the same") + unread
+
+
+def watched(status: StatusShown) -> Iterator[str]:
+    """The picture for somebody who keeps it in sight: with bars, and a warning that counts down.
+
+    The warning comes first: a terminal that is too low cuts off the end.
+    """
+    left_s = status.allocation.seconds_left if status.allocation else None
+    if left_s is not None and left_s < WARN_AT_S[0]:
+        yield f"! the allocation ends in {time_left(left_s)}"
+    yield from shown(status)
+    yield ""
+    bar = _time_left_bar(status.allocation)
+    if bar:
+        yield f"{'time left':<12} {bar}"
+    if status.snapshots.count:
+        yield f"{'last 24 h':<12} {_day(status.snapshots)} now"
+        yield f"{'':<12} {_sizes(status.snapshots)}"
+
+
+def _time_left_bar(held: AllocationShown | None) -> str:
+    if held is None or held.seconds_left is None:
+        return ""
+    start_s, end_s = epoch(held.start_time), epoch(held.end_time)
+    if start_s is None or end_s is None:
+        return ""
+    left, total = _clock(held.seconds_left), _clock(int(end_s - start_s))
+    return f"{time_bar(held.seconds_left, int(end_s - start_s))} {left} of {total}"
+
+
+def _clock(seconds: int) -> str:
+    """`1:59:07`: as wide a second later."""
+    return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def _day(snapshots: SnapshotsShown) -> str:
+    taken = [(epoch(one.time) or 0.0, one.stored_bytes) for one in snapshots.recent]
+    return day_line(taken, time.time())
+
+
+def _sizes(snapshots: SnapshotsShown) -> str:
+    total = format_size(sum(one.stored_bytes for one in snapshots.recent))
+    last = (
+        f"; the last {format_size(snapshots.recent[-1].stored_bytes)}" if snapshots.recent else ""
+    )
+    return f"{counted(len(snapshots.recent), 'snapshot')}, {total} stored{last}"
+
+
+def _node(held: AllocationShown | None, *, has_cluster: bool) -> str:
+    if held is None:
+        return "none" if has_cluster else "this machine, no session"
+    job = f"job {held.job_id}" if held.job_id is not None else "this machine"
+    if held.state == "pending":
+        estimate = f", expected at {at(held.start_estimate)}" if held.start_estimate else ""
+        return f"waiting, {job}: {held.reason}{estimate}"
+    end = until(held.end_time, held.seconds_left)
+    state = "" if held.state == "running" else held.state
+    return ", ".join(filter(None, [held.node or "?", job, state, end]))
+
+
+def _alias(alias: AliasShown | None) -> str:
+    if alias is None:
+        return ""
+    if not alias.exists:
+        return f"no `{alias.name}` for ssh yet; `scratchflow up` makes it"
+    return f"{alias.name} " + ("is parked" if alias.parked else f"leads to {alias.target}")
+
+
+def _workspace(workspace: WorkspaceShown, *, is_held: bool) -> str:
+    if workspace.goes_with_job and not is_held:
+        return f"{workspace.path}, in each job anew; `scratchflow up` brings the last snapshot"
+    if workspace.exists is False:
+        return f"{workspace.path} is not there"
+    base = workspace.base_snapshot and shown_id(workspace.base_snapshot)
+    if workspace.exists is None and base:
+        return (
+            f"{workspace.path}: an earlier job left snapshot {base} there; `scratchflow up` looks"
+        )
+    base = f", from snapshot {base}" if base else ""
+    goes = "; removed when the job ends, only snapshots stay" if workspace.goes_with_job else ""
+    return f"{workspace.path}{base}{_seen(workspace.seen_time)}{goes}"
+
+
+def _other(other: OtherShown) -> str:
+    base = f", from snapshot {shown_id(other.snapshot)}" if other.snapshot else ""
+    who = "an auto-backup of its own" if other.own_autobackup else "the same auto-backup"
+    return f"{other.path}{base}; {who} saves it"
+
+
+def _elsewhere(held: ElsewhereShown) -> str:
+    """A node of another profile, which commands without `-p` do not touch."""
+    what = "a place in the queue" if held.state == "pending" else held.node or "?"
+    end = until(held.end_time)
+    command = f"`scratchflow -p {held.profile} status`"
+    parts = [f"{what}, job {held.job_id}", end, f"held by profile `{held.profile}`: {command}"]
+    return ", ".join(filter(None, parts))
+
+
+def _seen(seen_time: str | None) -> str:
+    """Nothing when somebody on the node has just looked."""
+    seen_s = epoch(seen_time)
+    ago_s = time.time() - seen_s if seen_s is not None else 0.0
+    return f" (seen {age(ago_s)})" if ago_s > _FRESH_S else ""
+
+
+def _snapshots(snapshots: SnapshotsShown) -> str:
+    if not snapshots.count:
+        return "none yet"
+    ago = f" {age(snapshots.last_age_s)}" if snapshots.last_age_s is not None else ""
+    name = f' "{for_people(snapshots.last_message)}"' if snapshots.last_message else ""
+    last = f"{shown_id(snapshots.last_id or '?')}{name}{_checked(snapshots.oldest_check_s)}"
+    return f"{snapshots.count:,}, the last{ago}: {last}"
+
+
+def _store(status: StatusShown) -> str:
+    """Where the snapshots are, with the way back for whoever has nothing else."""
+    if not status.store or not status.snapshots.count:
+        return ""
+    where = f" on {status.session.host}" if status.scheduler == "slurm" else ""
+    return f"{status.store}{where}, with HOW-TO-RESTORE.txt"
+
+
+def _checked(oldest_s: int | None) -> str:
+    """How long the snapshot waits that was not read back for longest; a day is what is promised."""
+    if oldest_s is None:
+        return "; one was never verified"
+    return f"; oldest check: {age(oldest_s)}" if oldest_s > _DAY_S else ""
+
+
+def _autobackup(autobackup: AutobackupShown, held: AllocationShown | None) -> str:
+    if not autobackup.enabled:
+        return "off"
+    following = following_words(autobackup.next_time, held.end_time if held else None)
+    if held is not None and held.job_id is not None and following != AT_THE_END:
+        following += AND_AT_THE_END
+    of = f", with `{autobackup.of_workspace}`" if autobackup.of_workspace else ""
+    if held is not None and len(held.nodes) > 1:
+        of += f", of {held.node} alone"
+    return f"every {span(autobackup.every_s)}{of}{following}"
+
+
+def following_words(next_time: str | None, end_time: str | None) -> str:
+    """When the next automatic backup is due; after the job's end there is none."""
+    next_s, end_s = epoch(next_time), epoch(end_time)
+    if next_s is not None and end_s is not None and next_s >= end_s:
+        return AT_THE_END
+    return f", next at {at(next_time)}" if next_time else ""
+
+
+def _session(session: SessionShown) -> str:
+    if session.alive is False:
+        return "no session"
+    return f"session {session.name} on {session.host}"
