@@ -31,8 +31,9 @@ from scratchflow.model.requests import (
 )
 from scratchflow.model.results import RESULTS_BY_OP, BackupTaken, Result
 from scratchflow.node.same_store import store_seen_here
+from scratchflow.process.parallel import Meanwhile
 from scratchflow.reach.job_scratch import scratch_of_job
-from scratchflow.reach.node import node_transport
+from scratchflow.reach.node import node_transport, steps_overlap
 from scratchflow.reach.node_agent import ask_node, require_allocation, require_node_of
 from scratchflow.ssh.transport.base import Feed
 from scratchflow.store.catalogue import read_catalogue
@@ -59,6 +60,7 @@ def relay(
     """
     settings = with_store_found(settings, environment)
     slurm = this_slurm(environment)
+    Meanwhile(lambda: steps_overlap(environment), "look-srun")  # `node_transport` will want to know
     held = require_allocation(slurm, settings.name, where.job_id)
     if where.node == EVERY_NODE and len(held.nodes) > 1:
 

@@ -28,7 +28,7 @@ from scratchflow.cluster.this_host import node_name
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.login.current_job import note_current_job
 from scratchflow.login.host import LoginHost
-from scratchflow.login.status.store import Now, autobackup_shown
+from scratchflow.login.status.store import Now, autobackup_shown, read_node_files
 from scratchflow.model.allocation import HELD, RunningAllocation, ThisMachine
 from scratchflow.model.errors import (
     AllocationMissing,
@@ -118,7 +118,7 @@ def show(login: LoginHost, _: Nothing) -> AutobackupStatus:
     node = held.node if held else None
     return AutobackupStatus(
         node=node,
-        autobackup=autobackup_shown(login.settings, place, held, Now()),
+        autobackup=autobackup_shown(login.settings, place, read_node_files(place), held, Now()),
         log=str(log_path(place, node)) if node else None,
     )
 

@@ -20,6 +20,8 @@ _DIRECTORY = ".local/share/scratchflow/current"
 def note_current_job(login: LoginHost, job_id: int) -> str:
     """Notes that this job is the one; the note's path, or nothing when the home cannot be written."""
     path = _path(login)
+    if _noted(login) == job_id:
+        return str(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(path, f"{job_id}\n".encode())

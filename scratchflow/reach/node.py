@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import threading
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
@@ -25,15 +26,17 @@ from scratchflow.ssh.transport.child import ChildStream, run_carried
 
 # What each `srun` said: a process asks once.
 _overlaps: dict[str, bool] = {}
+_one_asks = threading.Lock()
 _binds: dict[str, bool] = {}
 
 
 def steps_overlap(environment: Mapping[str, str]) -> bool:
-    """Whether this host's `srun` can start a step beside others."""
+    """Whether this host's `srun` can start a step beside others; a second thread waits for the answer of the first."""
     srun = shutil.which("srun", path=environment.get("PATH")) or ""
-    if srun not in _overlaps:
-        _overlaps[srun] = has_overlap(this_slurm(environment))
-    return _overlaps[srun]
+    with _one_asks:
+        if srun not in _overlaps:
+            _overlaps[srun] = has_overlap(this_slurm(environment))
+        return _overlaps[srun]
 
 
 def cpus_are_bound(environment: Mapping[str, str]) -> bool:

@@ -21,6 +21,7 @@ import msgspec
 
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Run
 from scratchflow.model.errors import TmuxFailed
+from scratchflow.process.child import Completed
 
 if TYPE_CHECKING:
     from libtmux import Server
@@ -44,7 +45,8 @@ _FIELDS = (
 )
 _FORMAT = ":".join(f"#{{{field}}}" for field in (*_FIELDS, "window_name"))
 _NO_SERVER = ("no server running", "No such file or directory", "Connection refused")
-_ON_ITS_WAY_OUT = ("server exited", "lost server", "no sessions")
+# The last is what `list-panes` hears of a server whose last session has just ended.
+_ON_ITS_WAY_OUT = ("server exited", "lost server", "no sessions", "no current target")
 # In a pane: `exit` is how people leave who know nothing of tmux.
 _OWN_SESSION = 'tmux display-message -p -t "$TMUX_PANE" "#{session_id}"'
 _DETACH = f'tmux detach-client -s "$({_OWN_SESSION})" 2>/dev/null'
@@ -69,7 +71,8 @@ class Pane(msgspec.Struct, frozen=True):
 class Tmux:
     """tmux on this host. TmuxFailed wherever it is missing or refuses; `host` is for messages.
 
-    `run` asks the server for a sign of life first: libtmux itself would wait for ever.
+    What only asks goes through `run`, which has a time limit. Before anything else the server is asked for a sign of
+    life: libtmux itself would wait for ever.
     """
 
     def __init__(self, run: Run, host: str, socket: str = SOCKET) -> None:
@@ -276,12 +279,12 @@ class Tmux:
         return panes
 
     def _listed(self) -> list[Pane]:
-        done = self._ask("list-panes", "-a", "-F", _FORMAT)
-        if done is None:
-            return []
+        # `-u`: our locale is C, in which tmux would write `_` for what is not ASCII.
+        done = self._bounded("-u", "list-panes", "-a", "-F", _FORMAT)
+        lines = self._answer(done.returncode, done.text.split("\n"), done.error_text)
         return [
             _pane(fields)
-            for line in done
+            for line in lines or ()
             if len(fields := line.split(":", len(_FIELDS))) > len(_FIELDS)
         ]
 
@@ -294,20 +297,26 @@ class Tmux:
     def _ask(self, *arguments: str) -> list[str] | None:
         """The lines of the answer; None when no server runs."""
         done = self._connected().cmd(*arguments)
-        if done.returncode == 0:
-            return list(done.stdout)
-        said = " ".join(done.stderr) or f"exit code {done.returncode}"
+        return self._answer(done.returncode, list(done.stdout), " ".join(done.stderr))
+
+    def _answer(self, code: int, lines: list[str], said: str) -> list[str] | None:
+        if code == 0:
+            return lines
         if any(words in said for words in (*_NO_SERVER, *_ON_ITS_WAY_OUT)):
             return None
-        raise self._failed(said)
+        raise self._failed(said.strip() or f"exit code {code}")
 
-    def _connected(self) -> Server:
+    def _bounded(self, *arguments: str) -> Completed:
+        """What tmux says to a question, within a time limit. Never for what could start the server: it would inherit our locale."""
         try:
-            self._run(["tmux", "-L", self._socket, "list-sessions"], _PROBE_S)
+            return self._run(["tmux", "-L", self._socket, *arguments], _PROBE_S)
         except CommandMissing as error:
             raise self._failed("there is no `tmux` on its PATH") from error
         except CommandUnanswered as error:
             raise self._failed(str(error)) from error
+
+    def _connected(self) -> Server:
+        self._bounded("list-sessions")
         if self._server is None:
             from libtmux import Server
 

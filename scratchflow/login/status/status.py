@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from scratchflow.cluster.this_host import node_name
@@ -23,10 +25,12 @@ from scratchflow.login.status.problems import (
     workspace_gone,
 )
 from scratchflow.login.status.store import (
+    NodeFiles,
     Now,
     autobackup_shown,
     half_restored_from,
     others_shown,
+    read_node_files,
     snapshots_shown,
     workspace_shown,
 )
@@ -44,11 +48,12 @@ from scratchflow.model.results import (
     StatusShown,
     WorkspaceShown,
 )
-from scratchflow.store.catalogue import read_catalogue
-from scratchflow.store.checks.verified import read_verified
+from scratchflow.process.parallel import Meanwhile
+from scratchflow.store.catalogue import Catalogue, read_catalogue
+from scratchflow.store.checks.verified import Verification, read_verified
 from scratchflow.store.checks.writable import WriteTrial
-from scratchflow.store.directory import find_place
-from scratchflow.store.heartbeats import Heartbeat, Pulses, current, read_heartbeats
+from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.heartbeats import Heartbeat, Pulses
 from scratchflow.workspace.workspace import expand
 
 
@@ -60,14 +65,20 @@ def look(
     trial: WriteTrial | None = None,
     copies: CopyLooks | None = None,
 ) -> StatusShown:
-    """Everything that the login host can see now. `pulses`, `trial` and `copies` remember between looks."""
+    """Everything that the login host can see now. `pulses`, `trial` and `copies` remember between looks.
+
+    Slurm and tmux are asked while the store is read.
+    """
     settings = login.settings
     now = Now(pulses)
-    jobs, others = jobs_seen(login)
+    queue = Meanwhile(lambda: jobs_seen(login), "look-queue")
+    tmux = Meanwhile(lambda: _session(login), "look-session")
+    listed = _listed(login)
+    jobs, others = queue.result()
     held = newest_of(jobs)
-    session = _session(login)
-    stored = _stored(login, held, now, trial or WriteTrial())
+    stored = _stored(login, held, now, trial or WriteTrial(), listed)
     on_nodes = _copies(login, held, copies or CopyLooks())
+    session = tmux.result()
     problems = [
         *copies_differ(on_nodes),
         *job_problems(jobs, held, stored.autobackup),
@@ -111,24 +122,50 @@ class _Stored(msgspec.Struct, frozen=True):
     directory: str = ""
 
 
-def _stored(login: LoginHost, held: Allocation | None, now: Now, trial: WriteTrial) -> _Stored:
+class _Listed(msgspec.Struct, frozen=True):
+    """The snapshots of the workspace, what is known of them, and of nodes."""
+
+    place: StoreDirectory
+    catalogue: Catalogue
+    verified: Mapping[str, Verification]
+    files: NodeFiles
+
+
+def _listed(login: LoginHost) -> _Listed | ScratchflowError:
+    """What of the store does not depend on the job; the error, for `_stored` to show, if it cannot be read."""
+    profile = login.profile
+    try:
+        place = find_place(expand(profile.store, login.environment), profile.workspace)
+        return _Listed(place, read_catalogue(place), read_verified(place), read_node_files(place))
+    except ScratchflowError as error:
+        return error
+
+
+def _stored(
+    login: LoginHost,
+    held: Allocation | None,
+    now: Now,
+    trial: WriteTrial,
+    listed: _Listed | ScratchflowError,
+) -> _Stored:
     """What the store says. If it cannot be read, that is a problem to show, not an error."""
     settings, environment = login.settings, login.environment
     if held is None and settings.profile.scheduler == "none":
         # The auto-backup of one machine needs no session: it runs with or without.
         held = ThisMachine(name="", nodes=(node_name(environment),))
     try:
-        place = find_place(expand(settings.profile.store, environment), settings.profile.workspace)
-        catalogue, verified = read_catalogue(place), read_verified(place)
-        autobackup = autobackup_shown(settings, place, held, now)
+        if isinstance(listed, ScratchflowError):
+            raise listed
+        place, catalogue, verified = listed.place, listed.catalogue, listed.verified
+        files = listed.files
+        autobackup = autobackup_shown(settings, place, files, held, now)
         there = login.workspace_of(held)
-        workspace = workspace_shown(settings, environment, place, held, there)
+        workspace = workspace_shown(settings, environment, files, held, there)
         replaced = (
             *store_lost_problem(login, place),
             *store_replaced_problem(login, held),
         )
-        job = held.job_id if held else None
-        heartbeat = current(place, held.node, job, held.name) if held and held.node else None
+        heartbeat = files.current_of(held)
         others = others_shown(there, heartbeat)
         return _Stored(
             workspace=workspace,
@@ -136,18 +173,16 @@ def _stored(login: LoginHost, held: Allocation | None, now: Now, trial: WriteTri
             others=others,
             snapshots=snapshots_shown(catalogue, verified, now.wall_s),
             autobackup=autobackup,
-            living=tuple(
-                heartbeat for heartbeat in read_heartbeats(place) if now.is_alive(heartbeat)
-            ),
+            living=tuple(one for one in files.heartbeats if now.is_alive(one)),
             problems=(
                 *replaced,
                 *store_unwritable_problem(place, trial),
                 *store_away_on_node(login, place, heartbeat),
-                *half_restored(half_restored_from(settings, environment, place, held, there)),
+                *half_restored(half_restored_from(settings, environment, files, held, there)),
                 *unreadable_snapshots(catalogue),
                 *workspace_gone(workspace, held),
                 *(() if replaced else workspace_behind(workspace, catalogue)),
-                *store_problems(place, catalogue, autobackup, verified),
+                *store_problems(place, files.records, catalogue, autobackup, verified),
                 *unsaved_others(others),
             ),
         )

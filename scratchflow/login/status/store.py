@@ -29,8 +29,7 @@ from scratchflow.store.heartbeats import (
     OtherWorkspace,
     Pulses,
     covering,
-    current,
-    read_heartbeat,
+    read_heartbeats,
 )
 from scratchflow.store.nodes import NodeRecord, read_nodes
 from scratchflow.workspace.job_scratch import goes_with_job
@@ -55,15 +54,46 @@ class Now:
         return self._pulses.is_alive(heartbeat, self.wall_s, self._monotonic_s)
 
 
+class NodeFiles(msgspec.Struct, frozen=True):
+    """What the store has of nodes, read once for a look: each file may be a round trip to its server."""
+
+    records: list[NodeRecord]
+    # Of every node that ever had an auto-backup.
+    heartbeats: list[Heartbeat]
+
+    def record_of(self, held: Allocation | None) -> NodeRecord | None:
+        """The record of the node that is held."""
+        node = held.node if held else None
+        return next((one for one in self.records if one.node == node), None)
+
+    def heartbeat_of(self, held: Allocation | None) -> Heartbeat | None:
+        """The last sign of life on the node that is held, of whatever job."""
+        node = held.node if held else None
+        return next((one for one in self.heartbeats if one.node == node), None)
+
+    def current_of(self, held: Allocation | None) -> Heartbeat | None:
+        """The same of the very job that is held, unless that was its end."""
+        heartbeat = self.heartbeat_of(held)
+        if heartbeat is None or held is None:
+            return None
+        is_current = heartbeat.is_of(held.job_id, held.name) and heartbeat.phase != "ended"
+        return heartbeat if is_current else None
+
+
+def read_node_files(place: StoreDirectory) -> NodeFiles:
+    """All of them, as they are now."""
+    return NodeFiles(read_nodes(place), read_heartbeats(place))
+
+
 def workspace_shown(
     settings: Settings,
     environment: Mapping[str, str],
-    place: StoreDirectory,
+    files: NodeFiles,
     held: Allocation | None,
     workspace: Workspace,
 ) -> WorkspaceShown:
     """The workspace: looked at if it is on this machine, else from the heartbeat or the node's record."""
-    seen = _workspace_seen(settings, environment, place, held, workspace)
+    seen = _workspace_seen(settings, environment, files, held, workspace)
     job, scratch = held.job_id if held else None, str(workspace.scratch)
     goes = goes_with_job(settings.profile.scratch, scratch, job)
     return msgspec.structs.replace(seen, goes_with_job=goes)
@@ -72,28 +102,27 @@ def workspace_shown(
 def _workspace_seen(
     settings: Settings,
     environment: Mapping[str, str],
-    place: StoreDirectory,
+    files: NodeFiles,
     held: Allocation | None,
     workspace: Workspace,
 ) -> WorkspaceShown:
     path = str(workspace.path)
-    node = held.node if held else None
     if is_here(settings, environment, held):
         store = expand(settings.profile.store, environment)
         exists = os.path.isdir(workspace.path)
         base = read_base(workspace, store) if exists else None
         return WorkspaceShown(path=path, exists=exists, base_snapshot=base)
-    record = next((one for one in read_nodes(place) if one.node == node), None)
+    record = files.record_of(held)
     if record is not None and record.goes_with_job and not (held and record.job_id == held.job_id):
         record = None
-    heartbeat = current(place, node, held.job_id, held.name) if held and node else None
+    heartbeat = files.current_of(held)
     is_gone = heartbeat is not None and heartbeat.workspace_exists is False
     if heartbeat is not None and is_gone and not _was_noted_since(heartbeat, record):
         return WorkspaceShown(path=path, exists=False, base_snapshot=None, seen_time=heartbeat.time)
     if record is None:
         exists_there = heartbeat.workspace_exists if heartbeat else None
         return WorkspaceShown(path=path, exists=exists_there, base_snapshot=None)
-    if half_restored_from(settings, environment, place, held, workspace):
+    if half_restored_from(settings, environment, files, held, workspace):
         return WorkspaceShown(path=path, exists=True, base_snapshot=None, seen_time=record.time)
     seen = heartbeat.time if heartbeat and heartbeat.workspace_exists else record.time
     exists_now = True if heartbeat or _is_of_this_job(record, held) else None
@@ -112,7 +141,7 @@ def _was_noted_since(heartbeat: Heartbeat, record: NodeRecord | None) -> bool:
 def half_restored_from(
     settings: Settings,
     environment: Mapping[str, str],
-    place: StoreDirectory,
+    files: NodeFiles,
     held: Allocation | None,
     workspace: Workspace,
 ) -> str:
@@ -123,8 +152,7 @@ def half_restored_from(
     if is_here(settings, environment, held):
         found = read_restoring(workspace)
         return found.snapshot if found else ""
-    node = held.node if held else None
-    record = next((one for one in read_nodes(place) if one.node == node), None)
+    record = files.record_of(held)
     return record.restoring if record and _is_of_this_job(record, held) else ""
 
 
@@ -177,11 +205,15 @@ def _recent(manifest: Manifest) -> RecentSnapshot:
 
 
 def autobackup_shown(
-    settings: Settings, place: StoreDirectory, held: Allocation | None, now: Now
+    settings: Settings,
+    place: StoreDirectory,
+    files: NodeFiles,
+    held: Allocation | None,
+    now: Now,
 ) -> AutobackupShown:
     """The auto-backup of the node that is held, by its last sign of life."""
     every_s = settings.profile.backup.every.seconds
-    heartbeat = read_heartbeat(place, held.node) if held and held.node else None
+    heartbeat = files.heartbeat_of(held)
     if heartbeat and held and not heartbeat.is_of(held.job_id, held.name):
         heartbeat = None
     if (heartbeat is None or heartbeat.phase == "ended") and held and held.node:

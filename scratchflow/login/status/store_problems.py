@@ -11,7 +11,7 @@ from scratchflow.model.text import counted
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.checks.verified import Verification
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.nodes import NodeRecord, read_nodes
+from scratchflow.store.nodes import NodeRecord
 from scratchflow.store.retention.marks import Mark, read_marks
 from scratchflow.store.retention.shrink import is_shrunk, size_in_words
 
@@ -20,6 +20,7 @@ _NAMED = 3
 
 def store_problems(
     place: StoreDirectory,
+    records: list[NodeRecord],
     catalogue: Catalogue,
     autobackup: AutobackupShown,
     verified: Mapping[str, Verification],
@@ -27,7 +28,7 @@ def store_problems(
     """The problems that the store shows, worst first."""
     yield from _damaged(catalogue, verified)
     yield from _shrunk(catalogue, read_marks(place))
-    yield from _unsaved(catalogue.newest_readable, autobackup, read_nodes(place))
+    yield from _unsaved(catalogue.newest_readable, autobackup, records)
 
 
 def _damaged(catalogue: Catalogue, verified: Mapping[str, Verification]) -> Iterator[Problem]:

@@ -47,6 +47,15 @@ def test_one_of_a_job_that_still_runs_is_left_to_the_hop(
     assert Path(current_job_note(login, 7)).read_text() == "6\n"
 
 
+def test_what_it_says_already_is_not_written_again(tmp_path: Path) -> None:
+    login = login_host(tmp_path, "aws")
+    path = Path(note_current_job(login, 7))
+    before = path.stat().st_ino
+    assert (note_current_job(login, 7), path.stat().st_ino) == (str(path), before)
+    note_current_job(login, 8)
+    assert path.read_text() == "8\n"
+
+
 def test_where_none_can_be_written_there_is_none(tmp_path: Path) -> None:
     login = login_host(tmp_path, "aws")
     (tmp_path / ".local").write_text("no directory")

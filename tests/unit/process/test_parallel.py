@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from scratchflow.process.parallel import as_done
+from scratchflow.process.parallel import Meanwhile, as_done
 
 
 def test_all_are_under_way_at_once() -> None:
@@ -39,3 +39,35 @@ def test_an_error_is_raised_and_the_others_are_not_waited_for() -> None:
 
 def test_nothing_to_do_is_nothing_done() -> None:
     assert list(as_done({})) == []
+
+
+def test_it_goes_on_beside_whoever_asked() -> None:
+    told, heard = threading.Event(), threading.Event()
+
+    def find() -> str:
+        heard.set()
+        assert told.wait(30)
+        return "found"
+
+    answer = Meanwhile(find, "look")
+    assert heard.wait(30)
+    told.set()
+    assert answer.result() == "found"
+
+
+def test_an_error_is_raised_where_the_answer_is_wanted() -> None:
+    def find() -> str:
+        raise KeyError("gone")
+
+    answer = Meanwhile(find, "look")
+    for _ in range(2):
+        with pytest.raises(KeyError, match="gone"):
+            answer.result()
+
+
+def test_without_a_thread_it_is_found_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert Meanwhile(lambda: "found", "look").result() == "found"

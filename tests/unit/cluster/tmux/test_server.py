@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from scratchflow.cluster.command import CommandMissing, CommandUnanswered
+from scratchflow.cluster.command import CommandMissing, CommandUnanswered, local_run
 from scratchflow.cluster.tmux.server import Pane, Tmux, then_detach
 from scratchflow.cluster.tmux.window import WindowHolder
 from scratchflow.model.errors import TmuxFailed
@@ -36,6 +37,25 @@ def test_nothing_runs_before_the_first_start(tmux: Tmux) -> None:
     assert tmux.kill("aws") is False
     with pytest.raises(TmuxFailed, match='profile "aws" has no session'):
         tmux.attach_argv("aws")
+
+
+def test_a_look_is_one_process(tmux: Tmux, socket: str) -> None:
+    tmux.start("aws", "s", SLEEP)
+    asked: list[list[str]] = []
+
+    def run(argv: Sequence[str], timeout_s: float) -> Completed:
+        asked.append(list(argv))
+        return local_run(os.environ)(argv, timeout_s)
+
+    assert Tmux(run, "login", socket).session("aws") == "s"
+    assert len(asked) == 1
+
+
+def test_names_that_are_not_ascii_are_read_as_they_are(tmux: Tmux, socket: str) -> None:
+    tmux.start("aws", "s", SLEEP)
+    assert tmux.open_window("aws", "Größe", SLEEP, run="7") == "Größe"
+    in_c = Tmux(local_run({**os.environ, "LC_ALL": "C"}), "login", socket)
+    assert [pane.window for pane in in_c.detached("aws")] == ["Größe"]
 
 
 def test_ensure_starts_once(tmux: Tmux, socket: str) -> None:
