@@ -68,15 +68,25 @@ def is_here(settings: Settings, environment: Mapping[str, str], job_id: int | No
 
 
 class Cluster:
-    """The profile's cluster, seen from this machine; connects once, when first needed."""
+    """The profile's cluster, seen from this machine; connects once, when first needed.
+
+    `once`: in most cases there will be one request, which is then answered sooner; a second one connects anew.
+    """
 
     def __init__(
-        self, settings: Settings, caller: Caller, emit: Emit, open_until: ExitStack
+        self,
+        settings: Settings,
+        caller: Caller,
+        emit: Emit,
+        open_until: ExitStack,
+        *,
+        once: bool = False,
     ) -> None:
         self.settings = settings
         self.caller = caller
         self.emit = emit
         self._open_until = open_until
+        self._once = once
         self._transport: Transport | None = None
 
     def on_login(
@@ -201,17 +211,23 @@ class Cluster:
             from scratchflow.reach.login import reach_login
 
             reaching = reach_login(
-                self.settings, self.caller.environment, self.emit, may_ask=self.caller.may_ask
+                self.settings,
+                self.caller.environment,
+                self.emit,
+                may_ask=self.caller.may_ask,
+                once=self._once,
             )
             self._transport = self._open_until.enter_context(reaching)
         return self._transport
 
 
 @contextmanager
-def cluster_of(settings: Settings, caller: Caller, emit: Emit) -> Iterator[Cluster]:
-    """The profile's cluster, as a context manager for any number of operations."""
+def cluster_of(
+    settings: Settings, caller: Caller, emit: Emit, *, once: bool = False
+) -> Iterator[Cluster]:
+    """The profile's cluster, as a context manager for any number of operations, or with `once` for one as a rule."""
     with ExitStack() as open_until:
-        yield Cluster(settings, caller, emit, open_until)
+        yield Cluster(settings, caller, emit, open_until, once=once)
 
 
 def at_workspace(
@@ -224,13 +240,13 @@ def at_workspace(
         if is_untouched(settings, caller):
             message += ": this machine alone. `scratchflow up LOGIN` sets a cluster up"
         emit(Log(level="info", message=message))
-    with cluster_of(settings, caller, emit) as cluster:
+    with cluster_of(settings, caller, emit, once=True) as cluster:
         return cluster.at_workspace(do, request, RESULTS_BY_OP[do], node=node)
 
 
 def on_login(do: str, request: Arguments, caller: Caller, emit: Emit) -> Result:
     """Runs one operation on the login host."""
-    with cluster_of(caller.settings(), caller, emit) as cluster:
+    with cluster_of(caller.settings(), caller, emit, once=True) as cluster:
         return cluster.on_login(do, request, RESULTS_BY_OP[do])
 
 

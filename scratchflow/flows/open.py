@@ -22,7 +22,7 @@ _OPEN_S = 10.0
 def open_workspace(caller: Caller, emit: Emit, *, run: bool) -> EditorOpened:
     """Opens VS Code on the alias at the workspace; without `run` only says how."""
     settings = caller.settings()
-    with cluster_of(settings, caller, emit) as cluster:
+    with cluster_of(settings, caller, emit, once=True) as cluster:
         seen = seen_on(cluster)
     if settings.profile.scheduler == "slurm" and (
         seen.allocation is None or seen.allocation.state != "running"

@@ -19,7 +19,7 @@ from scratchflow.model.results import StatusShown
 def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:
     """Everything at one glance. With `fix`, a stale alias is parked and a dead auto-backup started again."""
     settings = caller.settings()
-    with cluster_of(settings, caller, emit) as cluster:
+    with cluster_of(settings, caller, emit, once=not fix) as cluster:
         shown = seen_on(cluster)
         if fix and mend(cluster, {problem.name for problem in shown.problems}):
             shown = seen_on(cluster)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -90,6 +91,28 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
+def wait_for_child(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
+    """Whether the process ends within this time.
+
+    Python's own wait with a time limit looks now and then, at longer and longer intervals; the kernel tells at once.
+    """
+    if process.poll() is not None:
+        return True
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # another system, or an old kernel
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout_s)
+        return process.poll() is not None
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        poll.poll(timeout_s * 1000)
+    finally:
+        os.close(descriptor)
+    return process.poll() is not None
+
+
 def kill_child(process: subprocess.Popen[bytes]) -> None:
     """Ends the process and its children if they still run: SIGTERM, then SIGKILL."""
     for signum in (signal.SIGTERM, signal.SIGKILL):
@@ -98,5 +121,4 @@ def kill_child(process: subprocess.Popen[bytes]) -> None:
         # It leads its own group, so this reaches what it started, and never us.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signum)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE_S)
+        wait_for_child(process, GRACE_S)

@@ -33,9 +33,17 @@ from scratchflow.ssh.transport.openssh import OpenSshTransport
 
 @contextmanager
 def reach_login(
-    settings: Settings, environment: Mapping[str, str], emit: Emit, *, may_ask: bool
+    settings: Settings,
+    environment: Mapping[str, str],
+    emit: Emit,
+    *,
+    may_ask: bool,
+    once: bool = False,
 ) -> Iterator[Transport]:
-    """A connection to the profile's login host. Only with `may_ask` may ssh use the terminal."""
+    """A connection to the profile's login host. Only with `may_ask` may ssh use the terminal.
+
+    With `once` it is made for one request, and serves others too.
+    """
     profile = settings.profile
     config = Path(os.path.expanduser(profile.ssh_config))
     means = Means(
@@ -49,6 +57,7 @@ def reach_login(
         means,
         setting=profile.transport,
         config=config if config.exists() else None,
+        once=once,
     )
     with transport:
         emit(Log(level="debug", message=f"connection: {transport.describe()}"))

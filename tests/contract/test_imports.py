@@ -82,8 +82,10 @@ FOREIGN = {"paramiko", "libtmux", "lz4", "difflib"}
     [
         (["look"], {"tempfile", "scratchflow.reach.node", "scratchflow.ssh.transport.base"}),
         (["settle"], {"subprocess", "scratchflow.archive.scan.scan", "scratchflow.ssh"}),
+        (["scratchflow.flows.status", "scratchflow.reach.login"], {"logging"}),
+        (["scratchflow.flows.up", "scratchflow.flows.setup.which"], {"scratchflow.login.host"}),
     ],
-    ids=["status on the login host", "up on the node"],
+    ids=["status on the login host", "up on the node", "status", "up"],
 )
 def test_what_people_wait_for_loads_what_it_needs(words: list[str], spared: set[str]) -> None:
     argv = [sys.executable, "-c", LOADED, *words]

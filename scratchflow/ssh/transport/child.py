@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
@@ -18,6 +17,7 @@ from scratchflow.process.child import (
     kill_child,
     run_child,
     start_child,
+    wait_for_child,
 )
 from scratchflow.ssh.transport.base import STDERR_TAIL_BYTES, Feed, Stream, shown_command
 
@@ -96,8 +96,7 @@ class ChildStream(Stream):
             with contextlib.suppress(OSError, ValueError):
                 if pipe:
                     pipe.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(FAREWELL_S)
+        wait_for_child(self._process, FAREWELL_S)
         kill_child(self._process)
         self._threads[0].join(GRACE_S)
         end_child(self._process)

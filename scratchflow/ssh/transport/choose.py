@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -18,9 +18,10 @@ from scratchflow.ssh.keys.known_hosts import has_authority
 from scratchflow.ssh.transport.base import Transport
 from scratchflow.ssh.transport.local import LocalTransport
 from scratchflow.ssh.transport.openssh import KEEP_S, OpenSshTransport, Question
-from scratchflow.ssh.transport.paramiko_login import Ask, agent_socket
-from scratchflow.ssh.transport.paramiko_transport import ParamikoTransport
-from scratchflow.ssh.transport.shared_connection import live_master_of_user, our_master
+from scratchflow.ssh.transport.shared_connection import Master, live_master_of_user, our_master
+
+if TYPE_CHECKING:
+    from scratchflow.ssh.transport.paramiko_login import Ask
 
 Setting = Literal["auto", "paramiko", "openssh"]
 LOCAL = "local"
@@ -31,6 +32,8 @@ class Choice(msgspec.Struct, frozen=True):
 
     kind: Literal["paramiko", "openssh"]
     reason: str
+    # The shared connection that is the reason, and was found alive just now.
+    master: Master | None = None
 
 
 class Means(msgspec.Struct, frozen=True):
@@ -51,57 +54,89 @@ def open_transport(
     setting: Setting = "auto",
     config: Path | None = None,
     keep_s: int = KEEP_S,
+    once: bool = False,
 ) -> Transport:
     """Connects to a host and logs in; `local` is this machine.
 
     With `auto`, what paramiko turns out not to manage is handed to the system's ssh, which can
-    ask on the terminal, a new host's fingerprint included, and keeps the login for later.
+    ask on the terminal, a new host's fingerprint included, and keeps the login for later. For whoever wants to ask
+    `once`, `auto` logs in only when that is asked (`once.py`).
     """
     if host == LOCAL:
         return LocalTransport()
     chain = resolve_chain(host, config=config)
     choice = choose(setting, chain, means.environment)
+    staying = _Staying(chain, means, setting, keep_s)
+    if choice.kind == "openssh":
+        return staying.by_openssh(choice.reason, choice.master)
+    if once and setting == "auto":
+        from scratchflow.ssh.transport.once import OnceTransport
 
-    def openssh(reason: str) -> Transport:
+        first = OpenSshTransport(
+            chain, environment=means.environment, shared=False, reason="to ask once"
+        )
+        return OnceTransport(first, lambda: staying.by_paramiko(choice.reason))
+    return staying.by_paramiko(choice.reason)
+
+
+class _Staying(msgspec.Struct, frozen=True):
+    """Opens a connection for any number of commands."""
+
+    chain: Sequence[ResolvedHost]
+    means: Means
+    setting: Setting
+    keep_s: int
+
+    def by_openssh(self, reason: str, master: Master | None = None) -> Transport:
+        """With the system's ssh, shared with later commands; `master` is known to be alive."""
         transport = OpenSshTransport(
-            chain,
-            environment=means.environment,
-            interactive=means.has_terminal,
-            keep_s=keep_s,
+            self.chain,
+            environment=self.means.environment,
+            interactive=self.means.has_terminal,
+            keep_s=self.keep_s,
             reason=reason,
-            question=means.question,
+            question=self.means.question,
+            master=master,
         )
         transport.connect()
         return transport
 
-    if choice.kind == "openssh":
-        return openssh(choice.reason)
-    # Where there is a terminal, whatever has to be asked is asked by ssh, which keeps the login.
-    asks_by_itself = setting == "paramiko" or not means.has_terminal
-    transport = ParamikoTransport(
-        chain,
-        environment=means.environment,
-        ask=means.ask if asks_by_itself else None,
-        reason=choice.reason,
-    )
-    try:
-        transport.connect()
-    except (AuthNeeded, HostKeyUnknown, SshUnusable) as error:
-        if setting != "auto" or (isinstance(error, HostKeyUnknown) and not means.has_terminal):
-            raise
+    def by_paramiko(self, reason: str) -> Transport:
+        """With paramiko; with `auto`, what it does not manage goes to the system's ssh."""
+        from scratchflow.ssh.transport.paramiko_transport import ParamikoTransport
+
+        means = self.means
+        # Where there is a terminal, whatever has to be asked is asked by ssh, which keeps the login.
+        asks_by_itself = self.setting == "paramiko" or not means.has_terminal
+        transport = ParamikoTransport(
+            self.chain,
+            environment=means.environment,
+            ask=means.ask if asks_by_itself else None,
+            reason=reason,
+        )
+        try:
+            transport.connect()
+        except (AuthNeeded, HostKeyUnknown, SshUnusable) as error:
+            return self._after(error)
+        return transport
+
+    def _after(self, error: AuthNeeded | HostKeyUnknown | SshUnusable) -> Transport:
+        """What the system's ssh makes of a host that paramiko could not log in to."""
+        means = self.means
+        if self.setting != "auto" or (isinstance(error, HostKeyUnknown) and not means.has_terminal):
+            raise error
         if isinstance(error, HostKeyUnknown):
             means.remark(
-                f"This machine has not met `{host}` before, so ssh shows its fingerprint and asks. "
+                f"This machine has not met `{self.chain[-1].name}` before, so ssh shows its fingerprint and asks. "
                 "Compare it with the one that your cluster publishes."
             )
         try:
-            return openssh(f"paramiko did not manage: {error}")
+            return self.by_openssh(f"paramiko did not manage: {error}")
         except AuthNeeded:
             # Nobody was asked: what paramiko found (a locked key, say) is the better reason.
             if means.has_terminal:
                 raise
             raise error from None
-    return transport
 
 
 def choose(
@@ -115,7 +150,7 @@ def choose(
             return Choice("openssh", reason)
     ours = our_master(chain, environment)
     if ours and Path(ours.path).exists() and ours.is_alive(chain[-1]):
-        return Choice("openssh", "a shared connection of ours is alive")
+        return Choice("openssh", "a shared connection of ours is alive", ours)
     return Choice("paramiko", "the default")
 
 
@@ -150,6 +185,8 @@ def _only_tokens(host: ResolvedHost, environment: Mapping[str, str]) -> bool:
     kinds = [file.kind for file in key_files_of(host)]
     if any(kind and not kind.startswith("sk-") for kind in kinds):
         return False
+    from scratchflow.ssh.transport.paramiko_login import agent_socket
+
     kinds += _kinds_in_agent(agent_socket(host, environment), environment)
     return bool(kinds) and all(kind.startswith("sk-") for kind in kinds)
 

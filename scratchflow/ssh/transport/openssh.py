@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from scratchflow.ssh.transport.openssh_words import failure, got_through, read_s
 from scratchflow.ssh.transport.shared_connection import Master, live_master_of_user, our_master
 
 KEEP_S = 8 * 3600
+# To ask whether a shared connection lives is a process of its own: not again for what follows at once.
+_TRUSTED_S = 1.0
 # Around everything that may ask on the terminal.
 Question = Callable[[], contextlib.AbstractContextManager[None]]
 
@@ -36,7 +39,7 @@ class OpenSshTransport(Transport):
 
     The shared connection outlives this object by `keep_s` of idleness, so that a second factor
     is asked for once a day; with 0 it ends on `close`. With `interactive` ssh may ask on the
-    terminal while it logs in; otherwise nothing ever asks.
+    terminal while it logs in; otherwise nothing ever asks. Without `shared` each command logs in by itself.
     """
 
     def __init__(
@@ -48,20 +51,26 @@ class OpenSshTransport(Transport):
         keep_s: int = KEEP_S,
         reason: str = "",
         question: Question = contextlib.nullcontext,
+        shared: bool = True,
+        master: Master | None = None,
     ) -> None:
         self._question = question
+        self._is_shared = shared
         self._target = chain[-1]
         self.host = self._target.name
         self.reason = reason or "as set"
         self._environment = ssh_environment(environment)
-        self._fallback = our_master(chain, environment)
+        self._fallback = our_master(chain, environment) if shared else None
         self._interactive = interactive
         self._keep_s = keep_s
-        self._master = live_master_of_user(self._target) or self._fallback
+        self._master = master if shared else None
+        self._alive_at_s = time.monotonic() if self._master else float("-inf")
+        if shared and master is None:
+            self._master = live_master_of_user(self._target) or self._fallback
 
     def connect(self) -> None:
         """Logs in, unless a shared connection lives."""
-        if self._lives_on():
+        if time.monotonic() - self._alive_at_s < _TRUSTED_S or self._lives_on():
             return
         self._master = self._fallback  # one of the user's that ended is theirs to start again
         if self._master is None or self._master.is_alive(self._target):
@@ -74,6 +83,7 @@ class OpenSshTransport(Transport):
                 self._environment,
                 interactive=self._interactive,
             )
+        self._alive_at_s = time.monotonic()
 
     def run(
         self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
@@ -83,7 +93,8 @@ class OpenSshTransport(Transport):
         return self._run(argv, command, stdin, timeout_s)
 
     def run_beside(self, argv: Sequence[str], *, timeout_s: float) -> Completed | None:
-        return self._run(argv, far_command(argv), None, timeout_s) if self._lives_on() else None
+        may_run = self._lives_on() or not self._is_shared
+        return self._run(argv, far_command(argv), None, timeout_s) if may_run else None
 
     def _run(
         self, argv: Sequence[str], command: bytes, stdin: bytes | None, timeout_s: float
@@ -206,12 +217,15 @@ class OpenSshTransport(Transport):
         # Over a shared connection nobody reports a signal: the connection living on is the sign.
         if read_signal(said) or ("mux_client" in said and self._lives_on()):
             return ENDED_BY_SIGNAL
+        self._alive_at_s = float("-inf")
         # Once a command runs, stderr is its own, and could say anything.
         hops = "" if got_through(said) else stderr.decode("utf-8", "replace")
         raise failure(self._target, said, hops)
 
     def _lives_on(self) -> bool:
-        return self._master is not None and self._master.is_alive(self._target)
+        is_alive = self._master is not None and self._master.is_alive(self._target)
+        self._alive_at_s = time.monotonic() if is_alive else float("-inf")
+        return is_alive
 
 
 def ssh_environment(environment: Mapping[str, str]) -> dict[str, str]:

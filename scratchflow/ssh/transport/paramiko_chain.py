@@ -62,6 +62,10 @@ class Chain:
         """Closes the chain from its far end on. May be called twice."""
         while self._links:
             transport, carrier = self._links.pop()
+            # paramiko's thread looks up every 0.1 s; at the end of its input it ends at once.
+            with contextlib.suppress(OSError):
+                if isinstance(carrier, socket.socket):
+                    carrier.shutdown(socket.SHUT_RDWR)
             with contextlib.suppress(Exception):
                 # The clock of a handshake that failed ticks on, and holds up the program's end.
                 transport.packetizer.complete_handshake()

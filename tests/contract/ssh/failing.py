@@ -12,7 +12,7 @@ from scratchflow.model.errors import (
 from tests.contract.ssh.lab import Lab
 from tests.contract.ssh.sshd import Sshd
 
-KINDS = pytest.mark.parametrize("kind", ["paramiko", "openssh"])
+KINDS = pytest.mark.parametrize("kind", ["paramiko", "openssh", "plain"])
 
 HOSTS = pytest.mark.parametrize("host", ["login", "node"])
 

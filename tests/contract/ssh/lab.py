@@ -91,12 +91,15 @@ class Lab:
         chain = resolve_chain(host, config=self.config)
         return ParamikoTransport(chain, environment=self.environment, ask=ask)
 
-    def openssh(self, host: str, keep_s: int = 0) -> OpenSshTransport:
+    def openssh(self, host: str, keep_s: int = 0, *, shared: bool = True) -> OpenSshTransport:
         chain = resolve_chain(host, config=self.config)
-        return OpenSshTransport(chain, environment=self.environment, keep_s=keep_s)
+        return OpenSshTransport(chain, environment=self.environment, keep_s=keep_s, shared=shared)
 
     def transport(self, kind: str, host: str) -> ParamikoTransport | OpenSshTransport:
-        return self.paramiko(host) if kind == "paramiko" else self.openssh(host)
+        """`plain` is an ssh that shares no connection."""
+        if kind == "paramiko":
+            return self.paramiko(host)
+        return self.openssh(host, shared=kind == "openssh")
 
     def job_step(self) -> JobStep:
         """The step of a job, with an `srun` that runs it on this machine."""

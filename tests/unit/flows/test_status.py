@@ -29,7 +29,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def use(cluster: ToldCluster) -> ToldCluster:
         @contextmanager
-        def cluster_of(*_: object) -> Iterator[ToldCluster]:
+        def cluster_of(*_: object, **__: object) -> Iterator[ToldCluster]:
             yield cluster
 
         monkeypatch.setattr(module, "cluster_of", cluster_of)

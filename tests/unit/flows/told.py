@@ -75,7 +75,7 @@ def give(monkeypatch: pytest.MonkeyPatch, flow: Any, cluster: ToldCluster) -> To
     """Makes the flow's module reach this cluster."""
 
     @contextmanager
-    def cluster_of(*_: object) -> Iterator[ToldCluster]:
+    def cluster_of(*_: object, **__: object) -> Iterator[ToldCluster]:
         yield cluster
 
     monkeypatch.setattr(flow, "cluster_of", cluster_of)

@@ -8,7 +8,14 @@ import time
 
 import pytest
 
-from scratchflow.process.child import ChildTimedOut, Completed, run_child
+from scratchflow.process.child import (
+    ChildTimedOut,
+    Completed,
+    end_child,
+    run_child,
+    start_child,
+    wait_for_child,
+)
 
 
 def test_what_it_printed_and_how_it_ended() -> None:
@@ -30,6 +37,21 @@ def test_a_program_that_ignores_a_polite_request_is_killed() -> None:
     with pytest.raises(ChildTimedOut):
         run_child(["sh", "-c", "trap '' TERM; sleep 600"], timeout_s=0.3)
     assert time.monotonic() - began_s < 300
+
+
+@pytest.mark.parametrize("is_told", [True, False], ids=["the kernel tells", "looked at"])
+def test_the_end_of_a_process_is_waited_for(monkeypatch: pytest.MonkeyPatch, is_told: bool) -> None:
+    if not is_told:
+        monkeypatch.delattr(os, "pidfd_open")
+    process = start_child(["cat"], None, has_stdin=True)
+    try:
+        assert not wait_for_child(process, 0.01)
+        assert process.stdin
+        process.stdin.close()
+        assert wait_for_child(process, 60)
+        assert (wait_for_child(process, 0), process.returncode) == (True, 0)
+    finally:
+        end_child(process)
 
 
 def test_a_signal_is_a_negative_code() -> None:

@@ -83,8 +83,8 @@ def test_the_profiles_transport_and_config_are_used_and_closed_again(
     assert [transport.closed for transport in Closing.all] == [1, 1]
     (host, means, first), (_, _, second) = opened
     assert (host, means.environment, means.has_terminal) == ("aws", {"A": "b"}, False)
-    assert first == {"setting": "openssh", "config": None}
-    assert second == {"setting": "openssh", "config": tmp_path / "ssh"}
+    assert first == {"setting": "openssh", "config": None, "once": False}
+    assert second == {"setting": "openssh", "config": tmp_path / "ssh", "once": False}
     assert all(isinstance(event, Log) and event.level == "debug" for event in events)
 
 

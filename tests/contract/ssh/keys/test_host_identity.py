@@ -53,7 +53,7 @@ def test_an_unknown_host_key_is_recorded_where_the_config_says_accept_new(
     recorded = lab.known_hosts.read_text()
     assert lab.known_line(lab.login) in recorded
     assert lab.known_line(lab.node) in recorded
-    other = {"paramiko": "openssh", "openssh": "paramiko"}[kind]
+    other = "openssh" if kind == "paramiko" else "paramiko"
     lab.write_config("Host *\n  StrictHostKeyChecking yes\n")
     assert connect(lab, other, "node") == b"in\n"
 

@@ -25,6 +25,8 @@ WAYS = [
     "paramiko node",
     "openssh login",
     "openssh node",
+    "plain login",
+    "plain node",
     "step",
     "watched step",
     "ssh to the node",
