@@ -9,6 +9,7 @@ from scratchflow.config.settings import Settings
 from scratchflow.model.profile import to_plain
 from scratchflow.model.results import (
     BackupTaken,
+    MadeReady,
     NodeHeld,
     NodesShown,
     Result,
@@ -29,6 +30,8 @@ def note(settings: Settings, done: Result) -> None:
         _add_snapshots(settings.name, [done.snapshot or ""], gone=done.pruned)
     elif isinstance(done, StatusShown):
         _add_snapshots(settings.name, [recent.id for recent in done.snapshots.recent])
+    elif isinstance(done, MadeReady):
+        note(settings, done.seen)
     elif isinstance(done, NodeHeld) and not done.reused and not done.dry_run:
         remember(settings.name, slurm=to_plain(settings.profile.slurm))
 

@@ -117,6 +117,7 @@ ON_LOGIN = {
     "hold": OnLogin(requests.Hold, "scratchflow.login.hold:hold_node"),
     "release": OnLogin(requests.Release, "scratchflow.login.release:release_node"),
     "look": OnLogin(requests.Nothing, "scratchflow.login.status.status:look"),
+    "make ready": OnLogin(requests.MakeReady, "scratchflow.dispatch.make_ready:make_ready"),
     "watch": OnLogin(requests.Watch, "scratchflow.login.status.watch:watch"),
     "session": OnLogin(requests.Session, "scratchflow.login.session:ready_session"),
     "run carrier": OnLogin(requests.Nothing, "scratchflow.login.run:carrier"),

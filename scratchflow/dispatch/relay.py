@@ -63,13 +63,7 @@ def relay(
     Meanwhile(lambda: steps_overlap(environment), "look-srun")  # `node_transport` will want to know
     held = require_allocation(slurm, settings.name, where.job_id)
     if where.node == EVERY_NODE and len(held.nodes) > 1:
-
-        def ask(node: str, asked: Arguments, tell: Emit) -> Result:
-            there = held.on(node)
-            return _ask_one(settings, do, asked, environment, tell, there, verbose=verbose)
-
-        alone = _may_change_the_newest(settings, environment, held.nodes)
-        return on_every_node(held.nodes, arguments, ask, emit, first_alone=alone)
+        return relay_to_all(held, settings, do, arguments, environment, emit, verbose=verbose)
     if where.node and where.node != EVERY_NODE:
         held = held.on(require_node_of(held, where.node))
     done = _done_on(settings, do, arguments, environment, emit, held, verbose=verbose, feed=feed)
@@ -77,6 +71,28 @@ def relay(
     if not isinstance(done, BackupTaken) or not is_asked or done.dry_run or len(held.nodes) < 2:
         return done
     return _with_copies(done, settings, held, environment, emit)
+
+
+def relay_to_all(
+    held: RunningAllocation,
+    settings: Settings,
+    do: str,
+    arguments: Arguments,
+    environment: Mapping[str, str],
+    emit: Emit,
+    *,
+    verbose: bool,
+) -> Result:
+    """Runs it on every node of this allocation at once."""
+    if len(held.nodes) == 1:
+        return _done_on(settings, do, arguments, environment, emit, held, verbose=verbose)
+
+    def ask(node: str, asked: Arguments, tell: Emit) -> Result:
+        there = held.on(node)
+        return _ask_one(settings, do, asked, environment, tell, there, verbose=verbose)
+
+    alone = _may_change_the_newest(settings, environment, held.nodes)
+    return on_every_node(held.nodes, arguments, ask, emit, first_alone=alone)
 
 
 def _with_copies(

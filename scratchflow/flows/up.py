@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import msgspec
+
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
+from scratchflow.flows.alias import show_alias
 from scratchflow.flows.allocate import allocate_on, session_here
 from scratchflow.flows.open import opened
-from scratchflow.flows.status import seen_on
+from scratchflow.flows.status import seen_on, with_alias
 from scratchflow.model.errors import (
     EndedBySignal,
     NoSpace,
@@ -16,13 +19,14 @@ from scratchflow.model.errors import (
     StoreUnusable,
     error_from_agent,
 )
-from scratchflow.model.events import Emit, Log, Progress, Warned
-from scratchflow.model.requests import EVERY_NODE, Hold, Settle, SwitchOn
+from scratchflow.model.events import PHASE_WORKSPACE, Emit, Event, Log, Progress, Warned
+from scratchflow.model.requests import EVERY_NODE, Hold, MakeReady, Settle, SwitchOn
 from scratchflow.model.results import (
     Allocated,
     AutobackupSwitched,
     ClusterSetUp,
     EditorOpened,
+    MadeReady,
     Settled,
     StatusShown,
     UpAndRunning,
@@ -36,22 +40,18 @@ _STAYS = frozenset({NoSpace.code, StoreUnusable.code})
 def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndRunning:
     """A node, the workspace on it, the auto-backup. Each step looks first; killed, it goes on next time."""
     settings = caller.settings()
-    with cluster_of(settings, caller, emit) as cluster:
-        seen = seen_on(cluster)
+    with cluster_of(settings, caller, emit, once=True) as cluster:
+        ready = _looked(cluster, request)
+        seen, settled, autobackup = ready.seen, ready.workspace, ready.autobackup
         _require_store(seen)
-        allocated = _node(cluster, seen, request)
-        if request.dry_run:
-            return _foretold(cluster, seen, allocated)
-        with _saying_that_the_node_stays(_held(seen, allocated)[0]):
-            emit(Progress(phase="the workspace"))
-            # Of this job: another laptop that starts at the same moment may hold a younger one for a second.
-            taken = allocated.job_id if allocated else None
-            settled = cluster.at_workspace(
-                "settle", Settle(), Settled, job_id=taken, node=EVERY_NODE
-            )
+        allocated = None
+        if settled is None or autobackup is None:
+            allocated = _node(cluster, seen, request)
+            if request.dry_run:
+                return _foretold(cluster, seen, allocated)
+            settled, autobackup = _settled(cluster, seen, allocated)
+        else:
             _say(settled, emit)
-            switch = SwitchOn(job_id=taken)
-            autobackup = cluster.on_login("autobackup on", switch, AutobackupSwitched)
     editor = opened(settings, settled.path, caller.environment, run=run_editor)
     node, job_id, end_time = _held(seen, allocated)
     changed = allocated is not None or settled.action != "nothing" or autobackup.changed
@@ -70,6 +70,42 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
     )
 
 
+def _looked(cluster: Cluster, request: Hold) -> MadeReady:
+    """What is true now. When a node is held, the login host does the rest in the same request."""
+    settings, caller = cluster.settings, cluster.caller
+    if request.dry_run or request.node or settings.profile.scheduler == "none":
+        return MadeReady(seen=seen_on(cluster))
+    shown = show_alias(settings)
+    leads = (shown.target, *shown.others) if shown and shown.target else ()
+    alias = None if shown is None else leads
+    asked = MakeReady(alias=alias, verbose=caller.verbose)
+    held: list[str] = []
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Progress) and event.phase == PHASE_WORKSPACE:
+            held[:] = alias or ()
+        cluster.emit(event)
+
+    with _saying_that_the_node_stays(held):
+        ready = cluster.on_login("make ready", asked, MadeReady, emit=watch)
+    return msgspec.structs.replace(ready, seen=with_alias(settings, ready.seen, caller))
+
+
+def _settled(
+    cluster: Cluster, seen: StatusShown, allocated: Allocated | None
+) -> tuple[Settled, AutobackupSwitched]:
+    """The workspace on the node, and the auto-backup."""
+    node = _held(seen, allocated)[0]
+    with _saying_that_the_node_stays([node] if node else []):
+        cluster.emit(Progress(phase=PHASE_WORKSPACE))
+        # Of this job: another laptop that starts at the same moment may hold a younger one for a second.
+        taken = allocated.job_id if allocated else None
+        settled = cluster.at_workspace("settle", Settle(), Settled, job_id=taken, node=EVERY_NODE)
+        _say(settled, cluster.emit)
+        switch = SwitchOn(job_id=taken)
+        return settled, cluster.on_login("autobackup on", switch, AutobackupSwitched)
+
+
 def _require_store(seen: StatusShown) -> None:
     """The refusal that would come later anyway, before a node is taken for nothing."""
     for problem in seen.problems:
@@ -84,13 +120,17 @@ def _require_store(seen: StatusShown) -> None:
 
 
 @contextmanager
-def _saying_that_the_node_stays(node: str | None) -> Iterator[None]:
-    """Ctrl-C in here leaves the node ours: whoever pressed it should know."""
+def _saying_that_the_node_stays(held: Sequence[str]) -> Iterator[None]:
+    """Ctrl-C in here leaves the node ours: whoever pressed it should know. `held` is empty while none is known."""
     try:
         yield
     except Interrupted as interrupted:
-        stays = f"`{node}` stays ours: `scratchflow up` goes on, `scratchflow clear` gives it back."
-        raise EndedBySignal(interrupted.signum, stays if node else "") from interrupted
+        if not held:
+            raise
+        stays = (
+            f"`{held[0]}` stays ours: `scratchflow up` goes on, `scratchflow clear` gives it back."
+        )
+        raise EndedBySignal(interrupted.signum, stays) from interrupted
 
 
 def foretold_with_set_up(planned: ClusterSetUp) -> UpAndRunning:

@@ -88,6 +88,14 @@ def switch_on(login: LoginHost, arguments: SwitchOn) -> AutobackupSwitched:
     return _switched(life, held, changed=True)
 
 
+def is_on(login: LoginHost, held: HeldNode) -> AutobackupSwitched | None:
+    """What `switch_on` says when there is nothing to do; None when the loop has to be started, or started again."""
+    life = _running_on(login, find_place(_store(login), login.profile.workspace), held)
+    if life is None or not _is_as_wanted(login, life):
+        return None
+    return _switched(life, held, changed=False)
+
+
 def switch_off(login: LoginHost, arguments: DryRun) -> AutobackupSwitched:
     """Ends the loop; a backup that is under way is finished first."""
     held = held_node(login)

@@ -59,6 +59,10 @@ class Progress(Event, tag="progress", omit_defaults=False, frozen=True):
     bytes_total: int | None = None
 
 
+PHASE_WORKSPACE = "the workspace"
+"""The phase of `up` in which the node is held already, and asked for the workspace."""
+
+
 class Item(Event, tag="item", frozen=True):
     """One path that was handled. `path_b64` stands in when the name is not UTF-8."""
 

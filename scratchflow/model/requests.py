@@ -256,6 +256,14 @@ class Settle(DryRun, frozen=True):
     beside: bool = False
 
 
+class MakeReady(Arguments, frozen=True):
+    """`make ready`: a look, and what may be missing on a node that is held already."""
+
+    # The nodes that the alias of whoever asks leads to: another one than the job's has to be pointed first. None: it has no alias.
+    alias: tuple[str, ...] | None = None
+    verbose: bool = False
+
+
 class Session(Arguments, frozen=True):
     """`session`; with `rebuild` on this login host, though it was put on another one."""
 

@@ -774,6 +774,17 @@ class Settled(OnNodes, frozen=True, kw_only=True):
     """The newest snapshot, when what was left in place does not continue it."""
 
 
+class MadeReady(Result, frozen=True):
+    """`make ready`: what `status` shows; and of a node that is held, what was done about the workspace and the auto-backup.
+
+    Both are None when there is no such node yet, or when the alias does not lead there.
+    """
+
+    seen: StatusShown
+    workspace: Settled | None = None
+    autobackup: AutobackupSwitched | None = None
+
+
 class EditorOpened(Result, frozen=True):
     """`open`: how the workspace is opened in the editor, and whether that was done."""
 
@@ -1314,6 +1325,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "hop": Hopped,
     "open": EditorOpened,
     "settle": Settled,
+    "make ready": MadeReady,
     "jobs open": JobsShown,
     "locate": ScratchLocated,
     "autobackup on": AutobackupSwitched,

@@ -81,11 +81,12 @@ FOREIGN = {"paramiko", "libtmux", "lz4", "difflib"}
     ("words", "spared"),
     [
         (["look"], {"tempfile", "scratchflow.reach.node", "scratchflow.ssh.transport.base"}),
+        (["make ready"], {"tempfile", "scratchflow.ssh.keys.known_hosts"}),
         (["settle"], {"subprocess", "scratchflow.archive.scan.scan", "scratchflow.ssh"}),
         (["scratchflow.flows.status", "scratchflow.reach.login"], {"logging"}),
         (["scratchflow.flows.up", "scratchflow.flows.setup.which"], {"scratchflow.login.host"}),
     ],
-    ids=["status on the login host", "up on the node", "status", "up"],
+    ids=["status on the login host", "up there", "up on the node", "status", "up"],
 )
 def test_what_people_wait_for_loads_what_it_needs(words: list[str], spared: set[str]) -> None:
     argv = [sys.executable, "-c", LOADED, *words]

@@ -15,6 +15,9 @@ from scratchflow.model.requests import OpenJobs
 from scratchflow.model.results import AllocationShown, ElsewhereShown, JobsShown
 from scratchflow.model.times import iso_time
 
+# The profile's own, and the open ones of other profiles.
+JobsSeen = tuple[list[Allocation], list[Allocation]]
+
 
 def open_jobs(login: LoginHost, asked: OpenJobs) -> JobsShown:
     """The profile's allocations, oldest first: those that run, and those that wait or are stopped."""
@@ -38,7 +41,7 @@ def profile_jobs(login: LoginHost) -> list[Allocation]:
     return jobs_seen(login)[0]
 
 
-def jobs_seen(login: LoginHost) -> tuple[list[Allocation], list[Allocation]]:
+def jobs_seen(login: LoginHost) -> JobsSeen:
     """The same, and the open jobs of other profiles beside them: Slurm is asked once for both."""
     if login.profile.scheduler == "none":
         if not login.has_tmux:

@@ -9,7 +9,13 @@ import msgspec
 from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.copy_looks import CopyLooks, copies_differ
-from scratchflow.login.status.jobs import allocation_shown, elsewhere_shown, jobs_seen, newest_of
+from scratchflow.login.status.jobs import (
+    JobsSeen,
+    allocation_shown,
+    elsewhere_shown,
+    jobs_seen,
+    newest_of,
+)
 from scratchflow.login.status.problems import (
     forgotten_jobs,
     half_restored,
@@ -64,14 +70,15 @@ def look(
     pulses: Pulses | None = None,
     trial: WriteTrial | None = None,
     copies: CopyLooks | None = None,
+    found: JobsSeen | None = None,
 ) -> StatusShown:
     """Everything that the login host can see now. `pulses`, `trial` and `copies` remember between looks.
 
-    Slurm and tmux are asked while the store is read.
+    Slurm and tmux are asked while the store is read; Slurm is not when its jobs were `found` just now.
     """
     settings = login.settings
     now = Now(pulses)
-    queue = Meanwhile(lambda: jobs_seen(login), "look-queue")
+    queue = Meanwhile(lambda: found or jobs_seen(login), "look-queue")
     tmux = Meanwhile(lambda: _session(login), "look-session")
     listed = _listed(login)
     jobs, others = queue.result()

@@ -13,11 +13,18 @@ from scratchflow.flows import up as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.up import up
 from scratchflow.model.errors import EndedBySignal, StoreLost
-from scratchflow.model.events import Log, Warned
-from scratchflow.model.requests import Hold, SwitchOn
-from scratchflow.model.results import Allocated, AutobackupSwitched, Problem, Settled, UpAndRunning
+from scratchflow.model.events import PHASE_WORKSPACE, Emit, Log, Progress, Warned
+from scratchflow.model.requests import Hold, MakeReady, SwitchOn
+from scratchflow.model.results import (
+    Allocated,
+    AutobackupSwitched,
+    MadeReady,
+    Problem,
+    Settled,
+    UpAndRunning,
+)
 from scratchflow.process.interrupted import Interrupted
-from scratchflow.ssh.config.alias import point_alias
+from scratchflow.ssh.config.alias import park_alias, point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from tests.unit.flows.told import ToldCluster, give, job, seen
 
@@ -42,7 +49,9 @@ class Desk:
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch, **answers: Any) -> None:
         usual = {"look": seen(job(1)), "settle": THERE, "autobackup on": ON}
         given = {name.replace("_", " "): answer for name, answer in answers.items()}
-        self.cluster = give(monkeypatch, module, ToldCluster(directory, {**usual, **given}))
+        every = {**usual, **given}
+        every.setdefault("make ready", MadeReady(seen=every["look"]))
+        self.cluster = give(monkeypatch, module, ToldCluster(directory, every))
         self.taken: list[Hold] = []
         monkeypatch.setattr(module, "allocate_on", self._allocate)
 
@@ -62,12 +71,58 @@ class Desk:
 def test_when_all_is_there_nothing_is_taken_or_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = Desk(tmp_path, monkeypatch)
+    ready = MadeReady(seen=seen(job(1)), workspace=THERE, autobackup=ON)
+    desk = Desk(tmp_path, monkeypatch, make_ready=ready)
     desk.alias_at("node-1")
     done = desk.up()
     assert (done.changed, done.reused, done.node, done.job_id) == (False, True, "node-1", 1)
     assert desk.taken == []
-    assert desk.cluster.done == ["look", "settle", "autobackup on"]
+    assert desk.cluster.asked == [("make ready", MakeReady(alias=("node-1",)), None)]
+    assert any(isinstance(event, Log) for event in desk.cluster.told)
+
+
+def test_what_the_login_host_left_undone_is_done_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, monkeypatch)
+    desk.alias_at("node-1")
+    assert not desk.up().changed
+    assert desk.taken == []
+    assert desk.cluster.done == ["make ready", "settle", "autobackup on"]
+
+
+def test_without_an_alias_here_it_is_not_the_login_hosts_business(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, monkeypatch)
+    desk.up()
+    ((_, asked, _), *_rest) = desk.cluster.asked
+    assert asked == MakeReady(alias=None)
+    settings = desk.cluster.settings
+    park_alias(places_of(settings), settings.profile.alias, settings.name)
+    desk.cluster.asked.clear()
+    desk.up()
+    assert desk.cluster.asked[0][1] == MakeReady(alias=())
+
+
+def test_after_ctrl_c_in_the_one_request_it_says_that_the_node_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, monkeypatch)
+    desk.alias_at("node-1")
+    begun: list[Progress] = []
+
+    def interrupted(*_: object, emit: Emit) -> None:
+        for event in begun:
+            emit(event)
+        raise Interrupted(signal.SIGINT)
+
+    monkeypatch.setattr(desk.cluster, "on_login", interrupted)
+    with pytest.raises(Interrupted):  # the node was not looked at yet
+        desk.up()
+    begun.append(Progress(phase=PHASE_WORKSPACE))
+    with pytest.raises(EndedBySignal, match="`node-1` stays ours: `scratchflow up` goes on"):
+        desk.up()
 
 
 @pytest.mark.parametrize("held", [None, job(2, "pending")])

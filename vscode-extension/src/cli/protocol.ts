@@ -85,6 +85,7 @@ export interface Results {
   "hop": Hopped;
   "open": EditorOpened;
   "settle": Settled;
+  "make ready": MadeReady;
   "jobs open": JobsShown;
   "locate": ScratchLocated;
   "autobackup on": AutobackupSwitched;
@@ -641,6 +642,16 @@ export interface LogsShown {
   followed?: boolean;
   output?: string;
   error?: string;
+}
+
+/**
+ * `make ready`: what `status` shows; and of a node that is held, what was done about the workspace and the auto-backup.
+ * Both are None when there is no such node yet, or when the alias does not lead there.
+ */
+export interface MadeReady {
+  seen: StatusShown;
+  workspace?: Settled | null;
+  autobackup?: AutobackupSwitched | null;
 }
 
 /** `<id>.json`. Its rename into place commits the snapshot; unknown keys are passed over. */
