@@ -9,6 +9,7 @@ import os
 import secrets
 import time
 from datetime import datetime, timezone
+from glob import escape
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,8 @@ from scratchflow.cluster.slurm.batch.script import (
     interpreter,
     job_name_in,
     sbatch_lines,
+    unusable_option,
+    words_of,
 )
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.disk.durable import is_there, replace_file
@@ -56,7 +59,7 @@ from scratchflow.model.results import Submitted
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.times import iso_time
-from scratchflow.node.job.collect import is_pattern
+from scratchflow.node.job.collect import DEFAULT_PATTERN, is_pattern
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.reach.installing import install_for
 from scratchflow.reach.node import steps_overlap
@@ -81,6 +84,7 @@ def submit(login: LoginHost, asked: Submit) -> Submitted:
     place = find_place(_store(login), login.profile.workspace)
     manifest = _snapshot(place, asked.snapshot)
     lines, command = _command(place, manifest, asked)
+    _require_usable([*login.profile.slurm.extra, *asked.sbatch, *words_of(lines)])
     parts = _parts(login, asked)
     records = [_record(login, part, manifest, command, job_name_in(lines)) for part in parts]
     first, *others = _submit_all(login, place, records, lines, dry_run=asked.dry_run)
@@ -204,6 +208,14 @@ def _require_possible(login: LoginHost, asked: Submit) -> None:
         raise UsageInvalid(problem=problem, command=_COMMAND)
 
 
+def _require_usable(options: list[str]) -> None:
+    """UsageInvalid for an option that makes of the job what its record would not know."""
+    found = unusable_option(options)
+    if found:
+        problem = f"`{found}` cannot be passed on: its tasks, or its end, would be in no record; `--grid`, `--zip` and `--spec` make an array"
+        raise UsageInvalid(problem=problem, command=_COMMAND)
+
+
 def _problem_before_limit(limit: str, asked: Submit) -> str:
     """What is wrong with `--continue` and `--signal`; empty when nothing is."""
     if asked.continues < 0:
@@ -276,7 +288,7 @@ def _record(
         directory=asked.directory,
         tasks=list(asked.tasks) or [{}],
         tags=list(asked.tags),
-        collect=list(asked.collect),
+        collect=_collected(asked),
         git=asked.git,
         slurm=to_plain(login.profile.slurm),
         sbatch=list(asked.sbatch),
@@ -289,6 +301,12 @@ def _record(
         host=login.host,
         tool_version=__version__,
     )
+
+
+def _collected(asked: Submit) -> list[str]:
+    """The patterns; a command that starts further down makes its `outputs/` there."""
+    own = [f"{escape(asked.directory)}/{DEFAULT_PATTERN}"] if asked.directory else []
+    return [*own, *asked.collect]
 
 
 def new_job_id() -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,10 +51,15 @@ class Collector:
         *,
         all_of_it: bool = False,
         only_newer: bool = False,
+        since_ns: int | None = None,
     ) -> None:
         self._top, self._target, self._only_newer = top, target, only_newer
         self._patterns = [*dict.fromkeys([DEFAULT_PATTERN, *patterns])]
-        self._before = {} if all_of_it else dict(self._found())
+        # When the command began. The kernel's own clock for files goes in steps of some milliseconds.
+        self._began_ns = time.time_ns() - 10**7 if since_ns is None else since_ns
+        self._closed: dict[str, str] = {}  # directories that cannot be listed, with the reason
+        self._before = {} if all_of_it else {path: stamp for path, stamp, _ in self._found()}
+        self._closed_before = frozenset(() if all_of_it else self._closed)
         self._saved: dict[str, Stamp] = dict(_already_in(target))
         self.present: list[str] = []
         """All that the patterns matched at the last look, whoever made it."""
@@ -63,16 +68,21 @@ class Collector:
         """Copies what is new or changed since the last time."""
         failed: list[str] = []
         self.present = []
-        for path, stamp in self._found():
+        for path, stamp, source in self._found():
             self.present.append(path)
             if stamp in {self._before.get(path), self._saved.get(path)}:
                 continue
             if self._only_newer and not _is_newer(stamp, self._target / path):
                 continue
             try:
-                self._saved[path] = _copy(self._top / path, self._target / path)
+                self._saved[path] = _copy(source, self._target / path)
             except OSError as error:
                 failed.append(f"{printable(path)}: {error.strerror}")
+        failed += [
+            f"{printable(path)}: {reason}"
+            for path, reason in sorted(self._closed.items())
+            if path not in self._closed_before
+        ]
         paths = sorted(self._saved)
         size = sum(self._saved[path][0] for path in paths)
         shown = tuple(printable(path) for path in paths[:_NAMED])
@@ -84,9 +94,9 @@ class Collector:
         Call it before the command runs. What it puts there counts as saved already.
         """
         if present is not None:
-            for path in [path for path, _ in self._found() if path not in present]:
+            for path in [path for path, _, _ in self._found() if path not in present]:
                 (self._top / path).unlink()
-        for file in sorted(_files(self._target)) if self._target.is_dir() else ():
+        for file in sorted(_files(str(self._target))) if self._target.is_dir() else ():
             path = os.path.relpath(file, self._target)
             is_half = os.path.basename(path).startswith(TEMP_PREFIX)  # a killed run has left it
             if not is_half and (present is None or path in present):
@@ -94,22 +104,59 @@ class Collector:
                 _copy(self._target / path, self._top / path, durable=False)
                 self._saved[path] = _stamp(os.lstat(self._top / path))
 
-    def _found(self) -> Iterator[tuple[str, Stamp]]:
+    def _found(self) -> Iterator[tuple[str, Stamp, Path]]:
+        """Each file and link, once, and where it is read; of a link into the copy the files behind it, if they are new."""
         seen: set[str] = set()
-        for pattern in self._patterns:
-            for match in sorted(self._top.glob(pattern.strip("/"))):
-                for path in _files(match):
-                    name = os.path.relpath(path, self._top)
-                    try:
-                        found = os.lstat(path)
-                    except OSError:  # gone meanwhile
-                        continue
-                    if name not in seen and stat.S_IFMT(found.st_mode) in _KINDS:
-                        seen.add(name)
-                        yield name, _stamp(found)
+        self._closed = {}
+        matches = [
+            match
+            for pattern in self._patterns
+            for match in sorted(self._top.glob(pattern.strip("/")))
+        ]
+        roots = [os.path.realpath(match) for match in matches if not match.is_symlink()]
+        for match in matches:
+            for path, source in self._with_links_followed(str(match), roots):
+                name = os.path.relpath(path, self._top)
+                try:
+                    found = os.lstat(source)
+                except OSError:  # gone meanwhile
+                    continue
+                if name not in seen and stat.S_IFMT(found.st_mode) in _KINDS:
+                    seen.add(name)
+                    yield name, _stamp(found), Path(source)
+
+    def _with_links_followed(self, match: str, roots: Sequence[str]) -> Iterator[tuple[str, str]]:
+        for path in _files(match, self._note_closed):
+            behind = [*self._behind(path, roots)] if os.path.islink(path) else []
+            yield from behind or [(path, path)]
+
+    def _note_closed(self, error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            name = os.path.relpath(os.fsdecode(error.filename), self._top)
+            self._closed[name] = error.strerror or str(error)
+
+    def _behind(self, link: str, roots: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """What the command has made behind a link that leads to a place in the copy which is not collected itself.
+
+        The copy goes, and with it what the link leads to. Each with its path through the link.
+        """
+        real = os.path.realpath(link)
+        if not _is_beneath(real, [os.path.realpath(self._top)]) or _is_beneath(real, roots):
+            return
+        if os.path.realpath(os.path.dirname(link)).startswith(f"{real}/"):
+            return  # it leads to a directory that it lies in itself
+        for path in _files(real, self._note_closed):
+            with suppress(OSError):
+                found = os.lstat(path)
+                if stat.S_ISREG(found.st_mode) and found.st_ctime_ns >= self._began_ns:
+                    yield link + path[len(real) :], path
 
 
 _KINDS = {stat.S_IFREG, stat.S_IFLNK}
+
+
+def _is_beneath(path: str, directories: Sequence[str]) -> bool:
+    return any(path == directory or path.startswith(f"{directory}/") for directory in directories)
 
 
 def is_pattern(text: str) -> bool:
@@ -118,11 +165,11 @@ def is_pattern(text: str) -> bool:
     return not text.startswith("/") and not {"", ".", ".."} & set(parts) and "\0" not in text
 
 
-def _files(match: Path) -> Iterator[str]:
-    if match.is_symlink() or not match.is_dir():
-        yield str(match)
+def _files(match: str, onerror: Callable[[OSError], None] | None = None) -> Iterator[str]:
+    if os.path.islink(match) or not os.path.isdir(match):
+        yield match
         return
-    for directory, directories, names in os.walk(match):
+    for directory, directories, names in os.walk(match, onerror=onerror):
         links = [name for name in directories if os.path.islink(os.path.join(directory, name))]
         for name in sorted([*names, *links]):
             yield os.path.join(directory, name)
@@ -138,15 +185,20 @@ def _is_newer(stamp: Stamp, saved: Path) -> bool:
 
 def _already_in(target: Path) -> Iterator[tuple[str, Stamp]]:
     """The files there; their stamps equal none that is found in a workspace, where no file has the number 0."""
-    for path in _files(target) if target.is_dir() else ():
+    for path in _files(str(target)) if target.is_dir() else ():
         if os.path.basename(path).startswith(TEMP_PREFIX):
             continue
         with suppress(OSError):
-            yield os.path.relpath(path, target), (os.lstat(path).st_size, 0, 0, 0, 0)
+            yield os.path.relpath(path, target), (_content_bytes(os.lstat(path)), 0, 0, 0, 0)
+
+
+def _content_bytes(found: os.stat_result) -> int:
+    """A link has no content of its own."""
+    return 0 if stat.S_ISLNK(found.st_mode) else found.st_size
 
 
 def _stamp(found: os.stat_result) -> Stamp:
-    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_mode, found.st_ctime_ns
+    return _content_bytes(found), found.st_mtime_ns, found.st_ino, found.st_mode, found.st_ctime_ns
 
 
 def _make_way(top: Path, path: str) -> None:

@@ -40,6 +40,14 @@ def mark_copy(copy: Path, mark: CopyMark) -> None:
     file.write_bytes(msgspec.json.encode(mark))
 
 
+def begun_ns(copy: Path) -> int:
+    """When the copy was complete, and its command could begin; 0 when nobody knows."""
+    try:
+        return (copy / STATE_NAME / _MARK).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
 def _is_of_earlier_run(copy: Path, here: NodeContext, task: TaskRecord) -> bool:
     """Whether a run on this node left it, after which the task was put back into the queue and started again."""
     try:
@@ -100,7 +108,12 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
         work = copy / record.workspace
         # What a later run has made of the same name stays.
         found = Collector(
-            work, where, record.collect, all_of_it=True, only_newer=is_earlier
+            work,
+            where,
+            record.collect,
+            all_of_it=True,
+            only_newer=is_earlier,
+            since_ns=begun_ns(copy),
         ).collect()
         if found.failed:
             return

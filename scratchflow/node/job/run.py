@@ -31,7 +31,7 @@ from scratchflow.node.job.command import (
     job_argv,
     run_to_end,
 )
-from scratchflow.node.job.leftovers import CopyMark, in_use, mark_copy, save_leftovers
+from scratchflow.node.job.leftovers import CopyMark, begun_ns, in_use, mark_copy, save_leftovers
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.job.place import job_place
 from scratchflow.node.progress import Notifier
@@ -194,7 +194,13 @@ class _Task:
         """A run of this task that died with its node may have left outputs that nobody has collected."""
         if not is_there(self._target):
             return
-        left = Collector(self._work, self._outputs, self._record.collect, all_of_it=True)
+        left = Collector(
+            self._work,
+            self._outputs,
+            self._record.collect,
+            all_of_it=True,
+            since_ns=begun_ns(self._target),
+        )
         self._count(left.collect())
         self._note_present(left)
         if self._said.not_collected:

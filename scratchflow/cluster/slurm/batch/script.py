@@ -6,15 +6,20 @@ import shlex
 from collections.abc import Sequence
 
 MARK = "#SBATCH"
+# An array of its own, a call that lasts as long as the job, and one that makes no job.
+_UNUSABLE = {"array", "wait", "test-only"}
+_UNUSABLE_SHORT = {"-a", "-W"}
 OUTPUT_FD, ERROR_FD = 8, 9
 """Where the job's own output and errors go; what the agent says is kept apart. Its start uses 3 for itself."""
 
 
 def batch_script(agent: Sequence[str], request: str, log: str, options: Sequence[str] = ()) -> str:
     """Starts the agent in place of the script's shell, so that it gets the signals that Slurm sends to the script."""
+    # With little time in all, Slurm sends SIGUSR1 at once: it must not end what does not listen yet.
+    deaf = "trap '' USR1"
     keep = f"exec {OUTPUT_FD}>&1 {ERROR_FD}>&2"
     moved = f"<{shlex.quote(request)} >>{shlex.quote(log)} 2>&1"
-    lines = ["#!/bin/sh", *options, keep, f"exec {shlex.join(agent)} {moved}"]
+    lines = ["#!/bin/sh", *options, deaf, keep, f"exec {shlex.join(agent)} {moved}"]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -39,6 +44,24 @@ def job_name_in(lines: Sequence[str]) -> str:
             if word in {"--job-name", "-J"} and index + 1 < len(words):
                 return words[index + 1]
     return ""
+
+
+def unusable_option(words: Sequence[str]) -> str:
+    """The first option that would make of the job what its record does not know; empty when there is none."""
+    for word in words:
+        if word.startswith("--"):
+            # `sbatch` also takes the beginning of a name.
+            name = word[2:].partition("=")[0]
+            if name in _UNUSABLE or (len(name) > 1 and "array".startswith(name)):
+                return word
+        elif word[:2] in _UNUSABLE_SHORT:
+            return word
+    return ""
+
+
+def words_of(lines: Sequence[str]) -> list[str]:
+    """The options in `#SBATCH` lines, word by word."""
+    return [word for line in lines for word in _words(line)]
 
 
 def interpreter(script: str) -> list[str]:

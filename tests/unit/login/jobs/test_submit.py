@@ -190,3 +190,17 @@ def test_when_a_later_array_fails_the_rest_can_be_rerun(
         rerun_job(cluster.login, RerunJob(wanted=job))
     asked = [job.name for job in cluster.fake.jobs.values()]
     assert len(asked) == (3 if how == "refused" else 2)
+
+
+def test_a_command_further_down_makes_its_outputs_there(cluster: Cluster) -> None:
+    asked = msgspec.structs.replace(CMD, directory="a[1]/b", collect=("*.pt",))
+    record = read_job(cluster.desk.place, submit(cluster.login, asked).job)
+    assert record is not None
+    assert record.collect == ["a[[]1]/b/outputs", "*.pt"]
+
+
+def test_an_array_of_ones_own_is_refused(cluster: Cluster) -> None:
+    with pytest.raises(UsageInvalid, match=r"--array=0-3.*--grid"):
+        submit(cluster.login, msgspec.structs.replace(CMD, sbatch=("--array=0-3",)))
+    assert asked_of_slurm(cluster) == []
+    assert list(job_ids(cluster.desk.place)) == []

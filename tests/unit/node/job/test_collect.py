@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,46 @@ def test_a_file_that_is_written_again_at_once_is_saved_again(top: Path, target: 
     os.utime(new, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     collector.collect()
     assert (target / "outputs/new").read_text() == "later"
+
+
+def test_a_new_directory_that_cannot_be_listed_is_told(top: Path, target: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root lists every directory")
+    collector = Collector(top, target, [])
+    (top / "outputs/closed").mkdir()
+    (top / "outputs/closed/file").write_text("result")
+    (top / "outputs/closed").chmod(0)
+    try:
+        assert collector.collect().failed == ("outputs/closed: Permission denied",)
+        # One that was closed before the command ran is not its work.
+        assert Collector(top, target, []).collect().failed == ()
+    finally:
+        (top / "outputs/closed").chmod(0o700)
+
+
+def test_what_a_link_leads_to_in_the_copy_is_collected_when_it_is_new(
+    top: Path, target: Path
+) -> None:
+    (top / "data").mkdir()
+    (top / "data/set").write_text("from the snapshot")
+    os.utime(top / "data/set")
+    time.sleep(0.02)  # a change time has steps of some milliseconds
+    collector = Collector(top, target, ["runs.link"])
+    (top / "runs/7").mkdir(parents=True)
+    (top / "runs/7/model.pt").write_text("model")
+    (top / "runs.link").symlink_to("runs/7")
+    (top / "outputs/best.pt").symlink_to("../runs/7/model.pt")
+    (top / "outputs/data").symlink_to("../data")
+    (top / "outputs/inside").symlink_to("grows")
+    (top / "outputs/out").symlink_to("/etc/passwd")
+    (top / "outputs/loop").symlink_to("..")
+    (top / "outputs/grows").write_text("12")
+    found = collector.collect()
+    assert found.failed == ()
+    assert (target / "runs.link/model.pt").read_text() == "model"
+    best = target / "outputs/best.pt"
+    assert (best.is_symlink(), best.read_text()) == (False, "model")
+    links = {name: os.readlink(target / "outputs" / name) for name in ("data", "inside", "out")}
+    assert links == {"data": "../data", "inside": "grows", "out": "/etc/passwd"}
+    assert found.bytes == len("model") * 2 + len("12")
+    assert collector.collect() == found

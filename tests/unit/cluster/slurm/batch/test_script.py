@@ -5,11 +5,15 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from scratchflow.cluster.slurm.batch.script import (
     batch_script,
     interpreter,
     job_name_in,
     sbatch_lines,
+    unusable_option,
+    words_of,
 )
 
 SCRIPT = """\
@@ -49,3 +53,35 @@ def test_the_first_line_names_the_interpreter_as_the_kernel_reads_it() -> None:
     assert interpreter(SCRIPT) == ["/bin/bash", "-l"]
     assert interpreter("#!/usr/bin/env -S python -u\n") == ["/usr/bin/env", "-S python -u"]
     assert interpreter("echo\n") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--array=0-3",
+        "--array 0-3",
+        "-a 0-3",
+        "-a0-3",
+        "--arr=1",
+        "--mem=1 --array=2",
+        "-W",
+        "--wait",
+    ],
+)
+def test_options_that_no_record_would_know_are_found(line: str) -> None:
+    assert unusable_option(words_of([f"#SBATCH {line}"]))
+
+
+@pytest.mark.parametrize(
+    "line", ["-A account", "--account=a", "--mem=4G", "--wait-all-nodes=1", ""]
+)
+def test_other_options_are_passed_on(line: str) -> None:
+    assert unusable_option(words_of([f"#SBATCH {line}"])) == ""
+
+
+def test_a_signal_that_comes_before_anybody_listens_ends_nothing(tmp_path: Path) -> None:
+    (tmp_path / "request").write_text("")
+    agent = ["sh", "-c", "kill -USR1 $$; echo alive >&8"]
+    script = batch_script(agent, f"{tmp_path}/request", f"{tmp_path}/log")
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "alive\n"
