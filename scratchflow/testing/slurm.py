@@ -103,7 +103,7 @@ class FakeSlurm(msgspec.Struct):
     fake_clock: FakeClock = msgspec.field(default_factory=FakeClock)
     asked: list[list[str]] = msgspec.field(default_factory=list)
     last_id: int = 0
-    sbatch: Literal["answers", "loses the answer", "loses the order"] = "answers"
+    sbatch: Literal["answers", "loses the answer", "loses the order", "breaks after it"] = "answers"
 
     def __call__(self, argv: Sequence[str], timeout_s: float) -> Completed:
         """Answers as the command would, within any time limit."""
@@ -177,6 +177,9 @@ class FakeSlurm(msgspec.Struct):
             return completed(1, "", said[1].replace("salloc", "sbatch"))
         if self.sbatch == "loses the answer":
             raise CommandUnanswered("`sbatch` gave no answer within 60 s")
+        if self.sbatch == "breaks after it":
+            failed = "sbatch: error: Batch job submission failed: Connection reset by peer\n"
+            return completed(1, "", failed)
         return completed(0, f"{said[0]}\n")
 
     def _squeue(self, options: list[str]) -> Completed:

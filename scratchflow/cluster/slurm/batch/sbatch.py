@@ -82,8 +82,13 @@ def submit_batch(slurm: Slurm, batch: Batch, clock: Clock = SYSTEM_CLOCK) -> int
     answer = _NUMBER.search(done.text)
     if done.returncode == 0 and answer:
         return int(answer[1])
+    lost = slurm.unreachable(done.last_line)
     if done.returncode <= 0:  # killed by a signal, or it said something unknown
-        return _look_for(slurm, batch, slurm.unreachable(done.last_line), clock)
+        return _look_for(slurm, batch, lost, clock)
+    # A connection that broke after the order was given fails with words of the system that nobody can foresee.
+    found = _taken_all_the_same(slurm, batch, lost)
+    if found is not None:
+        return found
     raise JobRefused(reason=refusal(done.error_text) or done.last_line)
 
 
@@ -109,6 +114,14 @@ def number_ranges(numbers: Sequence[int]) -> str:
         else:
             ranges.append([number, number])
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
+
+
+def _taken_all_the_same(slurm: Slurm, batch: Batch, lost: SlurmUnreachable) -> int | None:
+    """The job that `sbatch` called refused, if Slurm has it; JobInDoubt when that cannot be asked."""
+    try:
+        return number_of(slurm, batch_name(batch.name, batch.job))
+    except SlurmUnreachable as error:
+        raise JobInDoubt(job=batch.job, reason=lost.fields["reason"]) from error
 
 
 def _look_for(slurm: Slurm, batch: Batch, lost: SlurmUnreachable, clock: Clock) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -51,6 +53,22 @@ def test_a_lost_order_is_in_doubt_and_not_repeated(cluster: Cluster) -> None:
     with pytest.raises(JobInDoubt):
         submit_batch(cluster.slurm, batch(), cluster.fake.fake_clock.clock)
     assert calls(cluster) == 1
+
+
+def test_a_job_that_slurm_has_though_sbatch_failed_is_not_refused(cluster: Cluster) -> None:
+    cluster.fake.sbatch = "breaks after it"
+    number = submit_batch(cluster.slurm, batch(), cluster.fake.fake_clock.clock)
+    assert cluster.fake.jobs[number].name == f"train:{JOB}"
+    assert calls(cluster) == 1
+
+
+def test_a_refusal_is_in_doubt_when_slurm_cannot_be_asked_about_it(cluster: Cluster) -> None:
+    def answers(argv: Sequence[str], timeout_s: float) -> Completed:
+        cluster.fake.up = argv[0] == "sbatch"
+        return cluster.fake(argv, timeout_s)
+
+    with pytest.raises(JobInDoubt):
+        submit_batch(Slurm(answers, "alice", "login"), batch(partition="nowhere"))
 
 
 def test_without_slurmctld_it_is_in_doubt_too(cluster: Cluster) -> None:
