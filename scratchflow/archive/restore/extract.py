@@ -43,6 +43,7 @@ def extract(  # noqa: PLR0913 - each says something else about where and how
     progress: Progress = no_progress,
     existing: Existing | Displacing = "refused",
     masked: bool = False,
+    warm: Path | None = None,
 ) -> Extracted:
     """Creates everything the index lists beneath `target`, an existing directory.
 
@@ -51,7 +52,8 @@ def extract(  # noqa: PLR0913 - each says something else about where and how
     that is really a symlink is refused. `existing="none"` says that nobody else has put, or will put,
     anything there: then processes help.
 
-    Modes are those of the index; `masked`, no wider than the umask allows.
+    Modes are those of the index; `masked`, no wider than the umask allows. `warm` is another copy of the tree
+    on this machine: large files that are equal there are read from it instead of the archives.
 
     A full disk is NoSpace, content that does not match what was stored is SnapshotDamaged. Links
     come after all files; modes and mtimes of directories come last, deepest first.
@@ -59,7 +61,7 @@ def extract(  # noqa: PLR0913 - each says something else about where and how
     chosen = select.entries if select else bytearray(b"\1") * len(index)
     with Archives(index, open_archive) as archives:
         extraction = _Extraction(
-            archives, chosen, warn, threads or usable_cores(), progress, masked
+            archives, chosen, warn, threads or usable_cores(), progress, masked, warm
         )
         if isinstance(existing, Displacing):
             return extraction.into(target, existing)
@@ -82,6 +84,7 @@ class _Extraction(msgspec.Struct, frozen=True):
     threads: int
     progress: Progress
     masked: bool = False
+    warm: Path | None = None
 
     def into(
         self, target: Path | int, displacing: Displacing | None = None, *, helped: bool = False
@@ -89,7 +92,8 @@ class _Extraction(msgspec.Struct, frozen=True):
         """All of it into a directory; HelperLost says that it has to be begun again."""
         index = self.archives.index
         with _Target(target) as descriptor:
-            placing = Placing(index, descriptor, self.warn, displacing, self.masked)
+            warm = os.fsencode(self.warm) if self.warm else b""
+            placing = Placing(index, descriptor, self.warn, displacing, self.masked, warm=warm)
             restorer = FileRestorer(
                 self.archives,
                 placing,

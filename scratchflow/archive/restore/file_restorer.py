@@ -21,7 +21,9 @@ from scratchflow.archive.read.batches import Batch, Unit, batches_of, spread, un
 from scratchflow.archive.read.reader import Archives
 from scratchflow.archive.restore.helpers import Done, RestoreHelpers, Work
 from scratchflow.archive.restore.placer import Placer, Placing
+from scratchflow.archive.restore.warm_files import warm_pieces
 from scratchflow.archive.tree.index import NOWHERE
+from scratchflow.model.errors import SnapshotDamaged
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -196,9 +198,30 @@ class FileRestorer:
         return len(entries), sum(index.size[entry] for entry in entries)
 
     def _restore_large(self, entry: int) -> None:
-        self._placer().large_file(entry, self._pieces(entry))
+        if not self._is_taken_from_warm(entry):
+            self._placer().large_file(entry, self._pieces(entry))
         self._placed += 1
         self.count(1, 0)
+
+    def _is_taken_from_warm(self, entry: int) -> bool:
+        """Whether the other copy had it. Whatever is wrong with that one: the archive has the file, too."""
+        if not self._placing.warm:
+            return False
+        try:
+            with warm_pieces(self._index, entry, self._placing.warm) as pieces:
+                if pieces is None:
+                    return False
+                self._placer().large_file(entry, self._watched(pieces))
+        except (OSError, SnapshotDamaged):
+            return False
+        self.count(0, self._index.stored_size(entry))
+        return True
+
+    def _watched(self, pieces: Iterator[memoryview]) -> Iterator[memoryview]:
+        for piece in pieces:
+            self._check()
+            yield piece
+            self.meanwhile()
 
     def _pieces(self, entry: int) -> Iterator[memoryview]:
         """The stored content of a file; of a very large one some frames are decompressed ahead."""

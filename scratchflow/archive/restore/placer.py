@@ -42,6 +42,8 @@ class Placing(msgspec.Struct, frozen=True):
     masked: bool = False  # nothing gets a mode wider than the umask allows
     # Read where there is one thread yet: it belongs to all of them.
     umask: int = msgspec.field(default_factory=current_umask)
+    # Another copy of the tree on this machine, from which large files may be taken; empty for none.
+    warm: bytes = b""
 
     def placer(self) -> Placer:
         """A new placer."""

@@ -63,9 +63,11 @@ class OwnCopy(msgspec.Struct, frozen=True):
         return directory
 
     def restore(self, here: NodeContext, notify: Notifier) -> None:
-        """Brings the snapshot there: whole, or not at all."""
+        """Brings the snapshot there: whole, or not at all. The live workspace is only read, for what is equal."""
         make_room(here.workspace, self.target)
-        restore(here, notify, RestoreOptions(snapshot=self.record.snapshot, to=self.target))
+        scratch = here.workspace.scratch
+        wanted = RestoreOptions(snapshot=self.record.snapshot, to=self.target, warm=scratch)
+        restore(here, notify, wanted)
         self.move_venv(here)
 
     def move_venv(self, here: NodeContext) -> None:

@@ -41,7 +41,7 @@ def restore_elsewhere(
         return foretell_part(context, notify, source, select, target)
     shown = printable(target)
     if not options.paths:
-        extracted = build(source, target, notify, context.token(4))
+        extracted = build(source, target, notify, context.token(4), options.warm)
         return summary(context, source, "full", extracted.files, extracted.bytes, target=shown)
     where = Beside(
         target=target,
@@ -57,12 +57,14 @@ def restore_elsewhere(
     )
 
 
-def build(source: Source, target: Path, notify: Notifier, token: str) -> Extracted:
+def build(
+    source: Source, target: Path, notify: Notifier, token: str, warm: Path | None = None
+) -> Extracted:
     """Builds beside the target and renames: it is there whole, or not at all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep_beside(target.parent)
     with building_beside(target, token) as building:
-        extracted = extract_from(source, building, notify, existing="none", masked=True)
+        extracted = extract_from(source, building, notify, existing="none", masked=True, warm=warm)
         building.chmod(0o777 & ~current_umask())
         rename_new(building, target)
     return extracted

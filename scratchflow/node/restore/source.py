@@ -41,6 +41,8 @@ class RestoreOptions(msgspec.Struct, frozen=True):
     zone: Offsets = ()
     # What is the newest snapshot now stays that: another node has the present work.
     keeps_newest: bool = False
+    # With `to`: another copy of the workspace's scratch, from which what is equal may be taken.
+    warm: Path | None = None
 
 
 class Source(msgspec.Struct, frozen=True):

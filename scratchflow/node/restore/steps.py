@@ -85,6 +85,7 @@ def extract_from(
     *,
     existing: Existing | Displacing = "refused",
     masked: bool = False,
+    warm: Path | None = None,
 ) -> Extracted:
     """Brings the source, or a part of it, into a directory."""
     extracted = extract(
@@ -96,6 +97,7 @@ def extract_from(
         progress=notify.progress,
         existing=existing,
         masked=masked,
+        warm=warm,
     )
     tell_part(notify, source.index, select)
     return extracted
