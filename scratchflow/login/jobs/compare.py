@@ -19,7 +19,7 @@ def compare_jobs(login: LoginHost, asked: CompareJobs) -> JobsCompared:
     place = store_of(login)
     records = read_jobs(place)
     found = [find_job(records, wanted) for wanted in (asked.first, asked.second)]
-    looked = look_at(login, place, [record for record, _ in found])
+    looked = look_at(login, place, [record for record, _ in found], in_full=True)
     tables = [
         _table(shown_job(place, one), task) for one, (_, task) in zip(looked, found, strict=True)
     ]

@@ -47,7 +47,7 @@ def show_job(login: LoginHost, asked: OneJob) -> JobInspected:
     """One job; `12_3` is one task of it."""
     place = store_of(login)
     record, task = find_job(read_jobs(place), asked.wanted)
-    (looked,) = look_at(login, place, [record])
+    (looked,) = look_at(login, place, [record], in_full=True)
     return JobInspected(job=shown_job(place, looked), task=task)
 
 

@@ -85,8 +85,18 @@ def store_of(login: LoginHost) -> StoreDirectory:
     return find_place(expand(login.profile.store, login.environment), login.profile.workspace)
 
 
-def look_at(login: LoginHost, place: StoreDirectory, records: Iterable[JobRecord]) -> list[Looked]:
-    """All of them, after asking Slurm; without its answer what the records say, which is told."""
+def look_at(
+    login: LoginHost,
+    place: StoreDirectory,
+    records: Iterable[JobRecord],
+    *,
+    in_full: bool = False,
+) -> list[Looked]:
+    """All of them, after asking Slurm; without its answer what the records say, which is told.
+
+    With `in_full` also what only accounting knows: memory, processor time, who cancelled it. Without, it is asked
+    about what `squeue` does not tell, because its answer takes several times as long.
+    """
     wanted = list(records)
     try:
         queued = queued_tasks(login.slurm) if wanted else []
@@ -101,7 +111,7 @@ def look_at(login: LoginHost, place: StoreDirectory, records: Iterable[JobRecord
         _looked(place, record, by_job.get(record.id, {}), answered=answered) for record in wanted
     ]
     if answered:
-        looked = _completed(login, place, looked)
+        looked = _completed(login, place, looked, in_full=in_full)
     return looked
 
 
@@ -132,14 +142,16 @@ def _numbered(
     return found
 
 
-def _completed(login: LoginHost, place: StoreDirectory, looked: list[Looked]) -> list[Looked]:
+def _completed(
+    login: LoginHost, place: StoreDirectory, looked: list[Looked], *, in_full: bool
+) -> list[Looked]:
     """With what Slurm says of tasks that ended since the last look."""
     now_s = time.time()
     numbers = {
         one.record.number
         for one in looked
         if one.record.number is not None
-        and any(_is_to_be_told(one, task, now_s) for task in _tasks(one))
+        and any(_is_to_be_asked(one, task, now_s, in_full=in_full) for task in _tasks(one))
     }
     accounted = accounted_tasks(login.slurm, numbers)
     return [_with_ends(place, one, accounted, now_s) for one in looked]
@@ -147,6 +159,15 @@ def _completed(login: LoginHost, place: StoreDirectory, looked: list[Looked]) ->
 
 def _tasks(one: Looked) -> list[int]:
     return one.record.task_numbers
+
+
+def _is_to_be_asked(one: Looked, task: int, now_s: float, *, in_full: bool) -> bool:
+    """Whether accounting is: of what `squeue` shows, only a failure may have been something else in truth."""
+    queued, said = one.queued.get(task), one.end(task)
+    if in_full and said is not None and not said.accounted:
+        return queued is None or is_end(queued.state)
+    is_shown = queued is not None and queued.state != "FAILED"
+    return _is_to_be_told(one, task, now_s) and (in_full or not is_shown)
 
 
 def _is_to_be_told(one: Looked, task: int, now_s: float) -> bool:
@@ -179,7 +200,7 @@ def _with_ends(place: StoreDirectory, one: Looked, accounted: Accounted, now_s: 
 
 def _with_told(one: Looked, accounted: Accounted, now_s: float) -> SlurmRecord:
     ends, unknown = dict(one.slurm.tasks), set(one.slurm.unknown)
-    told = {(task.job, task.task): task for task in accounted.tasks}
+    told = {task.task: task for task in accounted.tasks if task.job == one.record.id}
     is_old = now_s - (epoch(one.record.time) or 0) > ACCOUNTING_LAGS_S
     for task in _tasks(one):
         queued = one.queued.get(task)
@@ -187,11 +208,16 @@ def _with_told(one: Looked, accounted: Accounted, now_s: float) -> SlurmRecord:
             unknown.discard(task)
         if queued is not None and not is_end(queued.state):
             ends.pop(task, None)  # it was requeued
-        elif _is_to_be_told(one, task, now_s):
-            found = _end(one, task, told.get((one.record.id, task)), is_all=not accounted.exists)
+            continue
+        said = one.end(task)
+        is_news = task in told and said is not None and not said.accounted
+        if is_news or _is_to_be_told(one, task, now_s):
+            found = _end(one, task, told.get(task), is_all=not accounted.exists)
             if found is not None:
                 ends[task] = found
-            elif one.end(task) is None:
+            elif said is not None:
+                ends[task] = msgspec.structs.replace(said, accounted=not accounted.exists)
+            else:
                 ends.pop(task, None)
                 unknown |= {task} if is_old and accounted.answered else set()
     return SlurmRecord(ends, sorted(unknown))

@@ -31,9 +31,9 @@ LINE = "{number}|{number}|alice|OUT_OF_MEMORY|0:125|{start}|2|n1||00:01|4G|None|
 LAGS = {0: ""}
 
 
-def look(cluster: Cluster) -> Looked:
+def look(cluster: Cluster, *, in_full: bool = True) -> Looked:
     place = cluster.desk.place
-    return look_at(cluster.login, place, read_jobs(place))[-1]
+    return look_at(cluster.login, place, read_jobs(place), in_full=in_full)[-1]
 
 
 def test_an_end_that_slurm_told_once_stays_known(cluster: Cluster) -> None:
@@ -77,6 +77,53 @@ def test_what_accounting_says_later_completes_what_squeue_said(cluster: Cluster)
     cluster.fake.asked.clear()
     assert look(cluster).slurm.tasks[0].accounted
     assert [argv[0] for argv in cluster.fake.asked] == ["squeue"]
+
+
+def test_a_list_asks_accounting_only_about_what_squeue_does_not_tell(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    number, name = done.number or 0, f"true:{done.job}"
+    job = cluster.fake.jobs[number]
+    job.start = int(time.time())
+    line = LINE.format(number=number, name=name, start=job.start)
+    cluster.fake.accounted = {number: line.replace("OUT_OF_MEMORY", "COMPLETED")}
+    job.state = "COMPLETED"
+    cluster.fake.asked.clear()
+    assert look(cluster, in_full=False).state(0) == "COMPLETED"
+    assert [argv[0] for argv in cluster.fake.asked] == ["squeue"]
+    cluster.fake.jobs.clear()
+    assert look(cluster, in_full=False).slurm.tasks[0].cpu_s == 1
+    cluster.fake.jobs[number] = job
+    other = submit(cluster.login, CMD)
+    cluster.fake.jobs[other.number or 0].state = "FAILED"
+    cluster.fake.asked.clear()
+    look(cluster, in_full=False)
+    assert "sacct" in [argv[0] for argv in cluster.fake.asked]
+
+
+def test_without_accounting_an_end_that_squeue_told_is_not_asked_for_again(
+    cluster: Cluster,
+) -> None:
+    done = submit(cluster.login, CMD)
+    job = cluster.fake.jobs[done.number or 0]
+    job.state, job.start = "COMPLETED", int(time.time())
+    look(cluster, in_full=False)
+    cluster.fake.jobs.clear()
+    for _ in range(2):
+        cluster.fake.asked.clear()
+        assert look(cluster, in_full=False).state(0) == "COMPLETED"
+    assert [argv[0] for argv in cluster.fake.asked] == ["squeue"]
+
+
+def test_a_full_look_is_told_what_accounting_says_days_later(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    number, name = done.number or 0, f"true:{done.job}"
+    job = cluster.fake.jobs[number]
+    job.state, job.start = "COMPLETED", 1000
+    cluster.fake.accounted = {number: LINE.format(number=number, name=name, start=1000)}
+    look(cluster, in_full=False)
+    cluster.fake.jobs.clear()
+    assert look(cluster, in_full=False).slurm.tasks[0].cpu_s is None
+    assert look(cluster).slurm.tasks[0].cpu_s == 1
 
 
 def test_accounting_that_has_only_the_run_before_is_not_believed(cluster: Cluster) -> None:
