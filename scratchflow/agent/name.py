@@ -14,6 +14,7 @@ from contextlib import suppress
 
 import scratchflow
 from scratchflow import __version__
+from scratchflow.disk.name_digest import name_digest
 
 # One line, for login shells that cannot carry more.
 _START = 'exec sh "$HOME/.local/share/scratchflow/agent/$1/start" "$2"'
@@ -98,8 +99,6 @@ def _note_path() -> str:
 
 def _fingerprint(directory: str) -> str:
     """Changes with every change to a file of the package; empty when one has changed just now, or is in no directory."""
-    import hashlib
-
     found: list[tuple[str, int, int, int, int]] = []
     try:
         _collect(directory, "scratchflow", found)
@@ -108,7 +107,7 @@ def _fingerprint(directory: str) -> str:
     newest_ns = max((changed_ns for *_, changed_ns in found), default=0)
     if not found or newest_ns > (time.time() - _SETTLED_S) * 1e9:
         return ""
-    return hashlib.sha256(repr((directory, sorted(found))).encode()).hexdigest()
+    return name_digest(repr((directory, sorted(found))).encode())
 
 
 def _collect(directory: str, inner: str, found: list[tuple[str, int, int, int, int]]) -> None:

@@ -5,7 +5,6 @@ Whoever is in between passes them on as they are; only the two ends know the fra
 
 from __future__ import annotations
 
-import hashlib
 import os
 import select
 import struct
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator
 from scratchflow.model.errors import StreamBroken
 
 _HEAD = struct.Struct(">I")
-_DIGEST_BYTES = hashlib.sha256().digest_size
+_DIGEST_BYTES = 32  # of SHA-256
 _MAX_PIECE_BYTES = 1 << 20
 _END = _HEAD.pack(0)
 _GIVEN_UP = _HEAD.pack(0xFFFFFFFF)
@@ -40,6 +39,8 @@ class Upload:
 
     def frames(self) -> Iterator[bytes]:
         """The pieces as they travel. Never raises: the far end is told instead."""
+        import hashlib  # most requests bring nothing
+
         digest = hashlib.sha256()
         sent_s = self._monotonic()
         try:
@@ -64,6 +65,8 @@ class Upload:
 def unframed(raw: Iterator[bytes], monotonic: Clock = time.monotonic) -> Iterator[bytes]:
     """The pieces that were sent; StreamBroken when they are not all, or not the ones that were sent."""
     reader = _Reader(raw, monotonic)
+    import hashlib
+
     digest = hashlib.sha256()
     while (head := reader.exactly(_HEAD.size)) != _END:
         if head == _GIVEN_UP:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -203,7 +202,7 @@ def _start(login: LoginHost, held: HeldNode) -> Heartbeat:
         _require_store_of_workspace(login)
     place = open_place(_store(login), login.profile.workspace)
     prepare(place)
-    token = secrets.token_hex(8)
+    token = os.urandom(8).hex()
     arguments = Autobackup(token=token, job_name=held.name, end_time=held.end_time)
     asked = asking(
         "autobackup run",

@@ -6,7 +6,6 @@ counts as silent.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.disk.name_digest import name_digest
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.nodes import is_node_name
@@ -59,5 +59,5 @@ def cut_off(home: Path, place: StoreDirectory, life: Heartbeat) -> CutOff | None
 
 
 def _file(home: Path, place: StoreDirectory, node: str) -> Path:
-    name = hashlib.sha256(os.fsencode(place.directory)).hexdigest()[:16]
+    name = name_digest(os.fsencode(place.directory))
     return home / _DIRECTORY / f"{name}-{node}.json"

@@ -6,13 +6,13 @@ node with an empty scratch, while the shared file system is not mounted.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.disk.name_digest import name_digest
 from scratchflow.model.errors import StoreLost
 from scratchflow.model.text import printable
 from scratchflow.store.directory import StoreDirectory
@@ -59,5 +59,5 @@ def _read(file: Path) -> KnownStore | None:
 
 
 def _file(home: Path, place: StoreDirectory) -> Path:
-    name = hashlib.sha256(os.fsencode(place.directory)).hexdigest()[:16]
+    name = name_digest(os.fsencode(place.directory))
     return home / _DIRECTORY / f"{name}.json"

@@ -80,10 +80,16 @@ FOREIGN = {"paramiko", "libtmux", "lz4", "difflib"}
 @pytest.mark.parametrize(
     ("words", "spared"),
     [
-        (["look"], {"tempfile", "scratchflow.reach.node", "scratchflow.ssh.transport.base"}),
-        (["make ready"], {"tempfile", "scratchflow.ssh.keys.known_hosts"}),
-        (["settle"], {"subprocess", "scratchflow.archive.scan.scan", "scratchflow.ssh"}),
-        (["scratchflow.flows.status", "scratchflow.reach.login"], {"logging"}),
+        (
+            ["look"],
+            {"_hashlib", "tempfile", "scratchflow.reach.node", "scratchflow.ssh.transport.base"},
+        ),
+        (["make ready"], {"_hashlib", "tempfile", "scratchflow.ssh.keys.known_hosts"}),
+        (
+            ["settle"],
+            {"_hashlib", "subprocess", "scratchflow.archive.scan.scan", "scratchflow.ssh"},
+        ),
+        (["scratchflow.flows.status", "scratchflow.reach.login"], {"_hashlib", "logging"}),
         (["scratchflow.flows.up", "scratchflow.flows.setup.which"], {"scratchflow.login.host"}),
     ],
     ids=["status on the login host", "up there", "up on the node", "status", "up"],

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import msgspec
 
+from scratchflow.disk.name_digest import name_digest
 from scratchflow.model.profile import Profile, to_plain
 
 _SETTINGS = ("scratch", "workspace", "store", "backup")
@@ -19,7 +18,7 @@ def settings_digest(profile: Profile) -> str:
     plain = to_plain(profile)
     chosen = {name: plain.get(name) for name in _SETTINGS}
     chosen["backup"] = {key: one for key, one in plain["backup"].items() if key != "every"}
-    return hashlib.sha256(msgspec.json.encode(chosen, order="sorted")).hexdigest()[:16]
+    return name_digest(msgspec.json.encode(chosen, order="sorted"))
 
 
 def taken_over(profile: str = "") -> str:

@@ -6,7 +6,6 @@ ridden when it lives and never ended.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.disk.name_digest import name_digest
 from scratchflow.ssh.config.names import is_quotable
 from scratchflow.ssh.config.resolve import ResolvedHost
 
@@ -82,7 +82,7 @@ def _name_for(chain: Sequence[ResolvedHost]) -> str:
     """A name for exactly this way to exactly this host: an alias that was repointed has another."""
     way = [(hop.hostname, hop.port, hop.user, hop.host_key_alias, hop.name) for hop in chain]
     config = str(chain[-1].config_file)
-    return hashlib.sha256(repr((way, config)).encode()).hexdigest()[:16]
+    return name_digest(repr((way, config)).encode())
 
 
 def _directories(environment: Mapping[str, str]) -> list[Path]:
