@@ -396,6 +396,7 @@ def _shown(shown: SnapshotShown) -> Iterator[str]:
         "by": f"scratchflow {one.tool_version} on {one.node}, job {one.job_id or '-'}",
         "sha256": one.archive_sha256,
         "state": _condition(shown.damaged, one.verified) or "verified",
+        **({"fork": "taken beside the newest one: it is never `latest`"} if one.beside else {}),
         "warnings": str(one.warnings),
         "message": one.message or "-",
     }

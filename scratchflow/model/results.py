@@ -230,6 +230,8 @@ class BackupTaken(Result, frozen=True):
     shrunk: bool = False
     # Old snapshots that the rules no longer keep, removed after this one was committed.
     pruned: list[str] = []
+    # It is a fork, and does not become the newest: another copy is the present work.
+    beside: bool = False
     # The copies on the further nodes of the allocation, which this snapshot does not hold.
     copies: list[CopyShown] = []
 
@@ -305,7 +307,9 @@ class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     damaged: str | None
     fork: bool = False
-    """Another snapshot has the same parent: from there on work went two ways."""
+    """Work went two ways from its parent on, or it is `beside`."""
+    beside: bool = False
+    """A copy that was not the newest work when it was taken, like that of another node of the job: it is never `latest`."""
     stays: list[str] = []
     """Why it stays though no plain rule keeps it: `kept`, `named`, `safety`, `fork`, `full` and others."""
 

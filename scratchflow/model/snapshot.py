@@ -47,6 +47,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     unsaved_paths: list[str] = []  # the first of them
     # Taken unattended though most of its parent's files were gone; a mark keeps the parent.
     shrunk: bool = False
+    # A fork: a copy that is not the newest work, like that of another node of the job. It is never `latest`.
+    beside: bool = False
     duration_s: float = 0.0
 
 

@@ -15,7 +15,7 @@ from scratchflow.workspace.notes import read_base
 def copy_state(context: NodeContext, notify: Notifier, _: Nothing) -> CopyState:
     """Scans the workspace against the snapshot that it came from. Takes no lock and writes nothing."""
     try:
-        seen = foretell_backup(context, notify, SnapshotOptions(allow_shrink=True))
+        seen = foretell_backup(context, notify, SnapshotOptions(allow_shrink=True, purpose="auto"))
     except WorkspaceMissing:
         return CopyState(exists=False)
     base = read_base(context.workspace, context.store)

@@ -48,12 +48,17 @@ _KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
 def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING) -> SnapshotsListed:
     """Every snapshot, oldest first; what cannot be read is a warning."""
     catalogue = _catalogue(context, notify)
-    children = Counter(one.parent for one in catalogue.snapshots if one.parent)
+    # A fork beside the newest one does not make a fork of what went on from the same parent.
+    children = Counter(one.parent for one in catalogue.snapshots if one.parent and not one.beside)
     stays = _stays(context, notify, catalogue)
     return SnapshotsListed(
         snapshots=[
             msgspec.structs.replace(
-                _row(one, catalogue.damaged.get(one.id), fork=children[one.parent or ""] > 1),
+                _row(
+                    one,
+                    catalogue.damaged.get(one.id),
+                    fork=one.beside or children[one.parent or ""] > 1,
+                ),
                 stays=stays.get(one.id, []),
             )
             for one in catalogue.snapshots
@@ -190,6 +195,7 @@ def _row(manifest: Manifest, damaged: str | None, *, fork: bool) -> SnapshotRow:
         message=manifest.message,
         damaged=damaged,
         fork=fork,
+        beside=manifest.beside,
     )
 
 

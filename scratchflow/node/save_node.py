@@ -97,8 +97,7 @@ def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Hel
         final = SnapshotOptions(
             message=request.message,
             purpose="final",
-            keeps_newest=is_old or request.beside,
-            even_unchanged=not is_old and not request.beside and _is_displaced(context),
+            beside=is_old or request.beside,
         )
         held = _save_whole(context, notify, final)
     except WorkspaceMissing:
@@ -106,21 +105,6 @@ def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Hel
     place = find_place(context.store, context.workspace.name)
     newer = read_catalogue(place).newest_id if is_old else None
     return msgspec.structs.replace(held, newer=newer)
-
-
-def _is_displaced(context: NodeContext) -> bool:
-    """Whether the copy of another node of this job is the newest snapshot: its saving was cut short by a kill.
-
-    Then the first node's, which is saved last, has to become the newest again, though nothing in it changed.
-    """
-    catalogue = read_catalogue(find_place(context.store, context.workspace.name))
-    known = {one.id: one for one in catalogue.snapshots}
-    newest = catalogue.newest_readable
-    while newest and newest.purpose == "restored" and newest.parent in known:
-        newest = known[newest.parent]
-    if newest is None or newest.purpose != "final" or context.job_id is None:
-        return False
-    return newest.job_id == context.job_id and newest.node != context.node
 
 
 def _save_whole(context: NodeContext, notify: Notifier, final: SnapshotOptions) -> _Held:
@@ -170,7 +154,7 @@ def _save_other(
             message=request.message,
             purpose="final",
             prune=False,
-            keeps_newest=is_old_copy(there) or request.beside,
+            beside=is_old_copy(there) or request.beside,
         )
         saved = _save_whole(there, notify, final).taken
     except (ScratchflowError, WorkspaceUnknown) as error:

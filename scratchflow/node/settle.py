@@ -47,7 +47,7 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
         wanted = LATEST  # which a restore that was begun takes for its own snapshot
     else:
         wanted = request.snapshot or find_snapshot(catalogue, LATEST).id
-    options = RestoreOptions(snapshot=wanted, dry_run=request.dry_run, keeps_newest=request.beside)
+    options = RestoreOptions(snapshot=wanted, dry_run=request.dry_run, beside=request.beside)
     restored = restore(context, notify, options)
     # Going back over other work is a snapshot of its own; that is what is there now.
     snapshot = restored.committed_as or restored.snapshot
@@ -108,4 +108,5 @@ def _is_changed(context: NodeContext, notify: Notifier) -> bool:
     from scratchflow.node.backup import foretell_backup
     from scratchflow.node.snapshot.options import SnapshotOptions
 
-    return foretell_backup(context, notify, SnapshotOptions(allow_shrink=True)).kind != "unchanged"
+    options = SnapshotOptions(allow_shrink=True, purpose="auto")
+    return foretell_backup(context, notify, options).kind != "unchanged"

@@ -50,11 +50,20 @@ class Catalogue(msgspec.Struct, frozen=True):
     damaged: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
+    def main_line(self) -> tuple[Manifest, ...]:
+        """The snapshots of which the last is the newest: without those that were taken beside it, as forks.
+
+        All of them when there is nothing else: then the last fork is the best that there is.
+        """
+        return tuple(one for one in self.snapshots if not one.beside) or self.snapshots
+
+    @property
     def latest(self) -> Manifest | None:
         """The newest snapshot, damaged or not; LatestUnreadable while a newer one cannot be read.
 
         Newer means a greater id. Each id is made greater than every id in the store, so the order is
-        that of the commits, also when the clocks of the nodes disagree.
+        that of the commits, also when the clocks of the nodes disagree. A fork that was taken beside
+        the newest one is not newer; of one that cannot be read nobody knows whether it is such a fork.
         """
         if unreadable := self.newer_unreadable:
             raise self._latest_unreadable(unreadable)
@@ -63,7 +72,7 @@ class Catalogue(msgspec.Struct, frozen=True):
     @property
     def newest_readable(self) -> Manifest | None:
         """The newest snapshot that can be read. A newer one may exist: for guesses and pictures only."""
-        return self.snapshots[-1] if self.snapshots else None
+        return self.main_line[-1] if self.snapshots else None
 
     @property
     def newer_unreadable(self) -> Skipped | None:
@@ -76,9 +85,16 @@ class Catalogue(msgspec.Struct, frozen=True):
     @property
     def newest_id(self) -> str | None:
         """The id of the newest snapshot, readable or not."""
-        ids = [one.snapshot for one in self.skipped if _carries_a_time(one.snapshot)]
-        ids += [one.id for one in self.snapshots[-1:]]
-        return max(ids, default=None)
+        return max([*self._unread_ids, *(one.id for one in self.main_line[-1:])], default=None)
+
+    @property
+    def greatest_id(self) -> str | None:
+        """The greatest id of all, readable or not, also that of a fork."""
+        return max([*self._unread_ids, *(one.id for one in self.snapshots[-1:])], default=None)
+
+    @property
+    def _unread_ids(self) -> list[str]:
+        return [one.snapshot for one in self.skipped if _carries_a_time(one.snapshot)]
 
     @property
     def holds_nothing(self) -> bool:
@@ -87,9 +103,9 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     @property
     def latest_whole(self) -> Manifest | None:
-        """The newest snapshot that is not damaged."""
-        whole = (one for one in reversed(self.snapshots) if one.id not in self.damaged)
-        return next(whole, None)
+        """The newest snapshot that is not damaged; a fork when all others are."""
+        newest_first = [*reversed(self.main_line), *reversed(self.snapshots)]
+        return next((one for one in newest_first if one.id not in self.damaged), None)
 
     def by_id(self, snapshot: str) -> Manifest:
         """The snapshot with this very id; `store/names.py` understands what people write."""
@@ -139,7 +155,7 @@ def read_catalogue(place: StoreDirectory) -> Catalogue:
 
 def fresh_id(catalogue: Catalogue, now: datetime, token: str) -> str:
     """An id for a snapshot begun now that sorts after every other, also when clocks disagree."""
-    wanted, newest = snapshot_id(now, token), catalogue.newest_id
+    wanted, newest = snapshot_id(now, token), catalogue.greatest_id
     if newest is None or wanted[:16] > newest[:16]:
         return wanted
     return snapshot_id(begun_at(newest) + timedelta(seconds=1), token)

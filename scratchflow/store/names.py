@@ -72,9 +72,9 @@ def _by_id(catalogue: Catalogue, wanted: str, asker: Asker) -> Manifest:
 
 
 def _before_latest(catalogue: Catalogue, wanted: str, asker: Asker) -> str:
-    """The snapshot that many lines above the last one of `snapshots list`: `~~` is `~2`, as in git."""
+    """The snapshot that many before the newest one, forks not counted: `~~` is `~2`, as in git."""
     back = sum(int(part or 1) for part in wanted.split("~")[1:])
-    every = _ids(catalogue)
+    every = _ids_of_work(catalogue)
     if back >= len(every):
         raise _missing(catalogue, wanted, asker, f"there are only {len(every)} snapshots; ")
     return every[-1 - back]
@@ -109,10 +109,10 @@ def _moment(catalogue: Catalogue, wanted: str, asker: Asker) -> Moment | None:
 
 
 def _at_moment(catalogue: Catalogue, wanted: str, moment: Moment, asker: Asker) -> Manifest:
-    """What was the newest at that moment: the greatest id, in the order of commits."""
+    """What was the newest at that moment: the greatest id, in the order of commits, of none that is a fork."""
     if moment.since_s > asker.now_s:
         raise _missing(catalogue, wanted, asker, "that is in the future; ")
-    past = [one for one in _ids(catalogue) if (taken_s(one) or 0) <= moment.until_s]
+    past = [one for one in _ids_of_work(catalogue) if (taken_s(one) or 0) <= moment.until_s]
     if not past:
         raise _missing(catalogue, wanted, asker, _oldest(catalogue, asker))
     found = _readable(catalogue, wanted, past[-1], asker)
@@ -126,7 +126,7 @@ def _at_moment(catalogue: Catalogue, wanted: str, moment: Moment, asker: Asker) 
 
 
 def _oldest(catalogue: Catalogue, asker: Asker) -> str:
-    oldest = _ids(catalogue)[:1]
+    oldest = _ids_of_work(catalogue)[:1]
     words = [
         f"the oldest snapshot is {_described(one, None, _when(one, asker))}; " for one in oldest
     ]
@@ -135,8 +135,16 @@ def _oldest(catalogue: Catalogue, asker: Asker) -> str:
 
 def _ids(catalogue: Catalogue) -> list[str]:
     """Every id, readable or not, oldest first; none that cannot be one of ours."""
-    skipped = [one.snapshot for one in catalogue.skipped if taken_s(one.snapshot) is not None]
-    return sorted([*(one.id for one in catalogue.snapshots), *skipped])
+    return sorted([*(one.id for one in catalogue.snapshots), *_unread(catalogue)])
+
+
+def _ids_of_work(catalogue: Catalogue) -> list[str]:
+    """The same without forks: each was the newest when it was taken."""
+    return sorted([*(one.id for one in catalogue.main_line), *_unread(catalogue)])
+
+
+def _unread(catalogue: Catalogue) -> list[str]:
+    return [one.snapshot for one in catalogue.skipped if taken_s(one.snapshot) is not None]
 
 
 def _readable(catalogue: Catalogue, wanted: str, snapshot: str, asker: Asker) -> Manifest:

@@ -102,7 +102,8 @@ class LoopBackup:
 def _news(taken: BackupTaken) -> str:
     removed = f"; {counted(taken.removed_files, 'file')} removed" if taken.removed_files else ""
     unsaved = f"; {counted(taken.unsaved, 'path')} could not be read" if taken.unsaved else ""
-    return removed + unsaved
+    beside = "; as a fork, the newest one stays" if taken.beside else ""
+    return removed + unsaved + beside
 
 
 def after_backup(life: Heartbeat, taken: BackupTaken, now: str | None, warnings: int) -> Heartbeat:

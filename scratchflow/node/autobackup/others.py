@@ -100,7 +100,7 @@ class OtherBackups:
             message=message,
             purpose=purpose,
             prune=is_ours,
-            keeps_newest=is_old_copy(there),
+            beside=is_old_copy(there),
             scratch_goes=job_ends and self._context.scratch_goes_with_job,
         )
         taken = backup(there, Notifier(lambda _: None), options)

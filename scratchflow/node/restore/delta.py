@@ -69,7 +69,7 @@ def restore_difference(
 
     begin_restoring(context.workspace, Restoring(snapshot=source.id, mode="delta"))
     try:
-        saved = _save_changes(context, notify, source, keeps_newest=options.keeps_newest)
+        saved = _save_changes(context, notify, source, beside=options.beside)
         scanned, flags = _scanned(context, notify, source, saved)
         base, cache = (saved.index, saved.cache) if saved else (None, None)
         delta = deltas.find_delta(scanned, base, cache, source.index, notify.warn)
@@ -131,7 +131,7 @@ def _foretell(context: NodeContext, notify: Notifier, source: Source) -> Restore
 
 
 def _save_changes(
-    context: NodeContext, notify: Notifier, source: Source, *, keeps_newest: bool
+    context: NodeContext, notify: Notifier, source: Source, *, beside: bool
 ) -> Saved | None:
     """A snapshot of all that the restore may touch, unless one already holds it, or there is nothing."""
     message = f"before restoring {source.id}"
@@ -145,7 +145,7 @@ def _save_changes(
         prune=False,
         note_unchanged=False,
         roots=roots,
-        keeps_newest=keeps_newest,
+        beside=beside,
     )
     # A scan that went further, to a root that the snapshot turned out not to have, is of no use.
     if source.scan is None or source.scan.roots != roots:

@@ -233,6 +233,6 @@ def _save_before_paths(
         purpose="safety",
         prune=False,
         roots=roots,
-        keeps_newest=wanted.keeps_newest,
+        beside=wanted.beside,
     )
     return save_now(context, notify, options)

@@ -46,7 +46,7 @@ def requested_restore(context: NodeContext, notify: Notifier, asked: Restore) ->
         abandon=asked.abandon,
         dry_run=asked.dry_run,
         zone=asked.zone,
-        keeps_newest=asked.beside,
+        beside=asked.beside,
     )
     return restore(context, notify, options)
 
@@ -108,7 +108,7 @@ def _restore(context: NodeContext, notify: Notifier, options: RestoreOptions) ->
         restored, known = in_place.restore_all(
             context, notify, options, source, catalogue, interrupted
         )
-    if source.manifest is None or options.dry_run or options.keeps_newest:
+    if source.manifest is None or options.dry_run or options.beside:
         return restored
     return in_place.make_newest(context, notify, restored, source, source.manifest, known)
 

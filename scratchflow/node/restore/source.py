@@ -39,8 +39,8 @@ class RestoreOptions(msgspec.Struct, frozen=True):
     abandon: bool = False
     dry_run: bool = False
     zone: Offsets = ()
-    # What is the newest snapshot now stays that: another node has the present work.
-    keeps_newest: bool = False
+    # Another node has the present work: what is saved here first is a fork, and what is restored no step of history.
+    beside: bool = False
     # With `to`: another copy of the workspace's scratch, from which what is equal may be taken.
     warm: Path | None = None
 

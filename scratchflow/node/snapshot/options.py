@@ -24,17 +24,21 @@ class SnapshotOptions(msgspec.Struct, frozen=True):
     note_unchanged: bool = True
     # Not even when a full one is due: there was no room for it.
     never_full: bool = False
-    # The snapshot that is the newest one now stays that: what is saved is a copy that fell behind, or another node's.
-    keeps_newest: bool = False
+    # A fork: what is saved is a copy that fell behind, or another node's, and never becomes the newest.
+    beside: bool = False
     # The job ends, and scratch goes with it: what is missing may have been removed a moment ago. Such a
-    # snapshot is taken all the same, but the one before it stays the newest.
+    # snapshot is taken all the same, as a fork: the one before it stays the newest.
     scratch_goes: bool = False
     # What to save, by name beneath scratch; by default what the profile says.
     roots: Sequence[str] = ()
 
 
 def is_wanted_anyway(options: SnapshotOptions, parent: Manifest) -> bool:
-    """Whether a snapshot is taken though nothing changed: a name that a person gives must not be lost."""
+    """Whether a snapshot is taken though nothing changed.
+
+    A name that a person gives must not be lost, and what is known as a fork becomes the newest when a person saves it.
+    """
+    is_asked = options.purpose == "asked"
     has_name = parent.purpose == "asked" and parent.message == options.message
-    gets_name = options.purpose == "asked" and options.message != "" and not has_name
-    return options.even_unchanged or gets_name
+    gets_name = is_asked and options.message != "" and not has_name
+    return options.even_unchanged or gets_name or (is_asked and parent.beside)

@@ -68,6 +68,7 @@ def taken(
         duration_s=round(took_s, 3),
         removed_files=removed_files(planned),
         shrunk=manifest.shrunk,
+        beside=manifest.beside,
         **unsaved_fields(unsaved),
     )
 

@@ -120,18 +120,18 @@ def _save_workspace(
             written = _write(planned, new, context, notify)
             base = parent.base if parent else None
             plain = new_manifest(context, base, written, options, snapshot)
-            plain = msgspec.structs.replace(plain, shrunk=shrunk)
+            beside = catalogue.newest_id is not None and (
+                options.beside or _is_going(context, parent, written, options)
+            )
+            plain = msgspec.structs.replace(plain, shrunk=shrunk, beside=beside)
             manifest = _commit(new, plain, notify, heard, context.monotonic() - started_s)
     except NoSpace as error:
         if planned.is_only_due:
             raise _NoRoomForFull from error
         raise
-    is_going = options.scratch_goes and parent is not None and _is_going(context, parent, written)
-    keeps_newest = options.keeps_newest or is_going
-    note_equal(context, lock.place, snapshot, written.cache, notify, is_own=not keeps_newest)
-    if keeps_newest:
-        why = "went with its job while it was saved" if is_going else "is not the newest work"
-        _keep_newest(context, lock, notify, catalogue, why)
+    note_equal(context, lock.place, snapshot, written.cache, notify, is_own=not beside)
+    if not beside and _is_going(context, parent, written, options):
+        _keep_newest(context, lock, notify, catalogue)  # it went while the snapshot was committed
     pruned = _prune(lock, context, notify) if options.prune else ()
     took_s = context.monotonic() - started_s
     taken = results.taken(manifest, planned, written, took_s, heard.unsaved(notify))
@@ -139,17 +139,24 @@ def _save_workspace(
     return Saved(taken, planned.scanned, written.cache.flags, written.index, written.cache)
 
 
-def _is_going(context: NodeContext, parent: Parent, written: Written) -> bool:
+def _is_going(
+    context: NodeContext, parent: Parent | None, written: Written, options: SnapshotOptions
+) -> bool:
     """Whether the workspace is being removed: most of it is missing in what was saved, or all of it by now."""
+    if not options.scratch_goes or parent is None:
+        return False
     if not context.workspace.path.is_dir():
         return True
     return shrank_while_saved(parent.manifest, parent.index, written.index, context.workspace.roots)
 
 
 def _keep_newest(
-    context: NodeContext, lock: StoreLock, notify: Notifier, before: Catalogue, why: str
+    context: NodeContext, lock: StoreLock, notify: Notifier, before: Catalogue
 ) -> None:
-    """Makes the snapshot that was the newest one before the newest one again, under a new id."""
+    """Makes the snapshot that was the newest one before the newest one again, under a new id.
+
+    For one that is committed already: a manifest never changes, so it cannot be marked as a fork any more.
+    """
     newest = before.newest_readable
     if newest is None or newest.id != before.newest_id or newest.id in before.damaged:
         message = f"`{before.newest_id}` was the newest snapshot, and cannot be read; restore it by its id"
@@ -165,6 +172,7 @@ def _keep_newest(
     cache.flags = array("B", bytes([RECHECK]) * len(index))
     options = SnapshotOptions(message=f"the newest one again: {newest.id}", purpose="restored")
     snapshot = _commit_tree(context, lock, notify, newest, Known(index, cache), options)[0]
+    why = "went with its job while it was saved"
     notify.remark(f"`{context.workspace.path}` {why}; `{snapshot}` is the newest snapshot again")
 
 

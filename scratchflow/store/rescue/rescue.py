@@ -1,4 +1,4 @@
-# scratchflow rescue, version 1
+# scratchflow rescue, version 2
 """Restores snapshots of scratchflow without scratchflow.
 
 Needs Python 3.6 or newer, nothing but its standard library, and the `lz4` program. This file lies
@@ -120,7 +120,9 @@ class Store:
             if not ids:
                 raise Trouble("there is no snapshot in %s" % shown(self.directory))
             # Trouble if the newest one is damaged: `latest` never silently means an older one.
-            return self.manifest(ids[-1])
+            newest_first = map(self.manifest, reversed(ids))
+            work = (one for one in newest_first if not is_fork(one))
+            return next(work, None) or self.manifest(ids[-1])
         found = [one for one in ids if one.endswith("-" + wanted)] or [
             one for one in ids if len(wanted) > 2 and wanted in one
         ]
@@ -129,6 +131,11 @@ class Store:
         if not found:
             raise Trouble("there is no snapshot %r; `python3 rescue.py list` shows all" % wanted)
         return self.manifest(found[0])
+
+
+def is_fork(manifest):
+    """Whether it was taken beside the newest one: a copy of another node, or one that had fallen behind."""
+    return manifest.get("beside") is True
 
 
 def check_archive(store, snapshot):
@@ -926,11 +933,12 @@ def list_snapshots(store, _arguments):
         except Trouble as trouble:
             print("%s  %s" % (snapshot, trouble))
             continue
-        line = "%s  %-11s  %d files, %d bytes  %s" % (
+        line = "%s  %-11s  %d files, %d bytes  %s%s" % (
             snapshot,
             manifest.get("kind"),
             manifest.get("files", 0),
             manifest.get("bytes", 0),
+            "[fork] " if is_fork(manifest) else "",
             manifest.get("message", ""),
         )
         print(printable(line.rstrip()))

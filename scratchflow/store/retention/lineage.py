@@ -76,8 +76,10 @@ def without(
 
 
 def tips(snapshots: Sequence[Manifest], lineage: Lineage) -> set[str]:
-    """The snapshots from which no other one came."""
-    return {one.id for one in snapshots} - set(lineage.values())
+    """The snapshots that no other one continues. A fork taken beside the newest does not continue what it came from."""
+    beside = {one.id for one in snapshots if one.beside}
+    continued = {old for new, old in lineage.items() if new not in beside or old in beside}
+    return {one.id for one in snapshots} - continued
 
 
 def newest_full(snapshot: str, lineage: Lineage, fulls: Collection[str]) -> str | None:

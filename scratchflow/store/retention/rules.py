@@ -12,6 +12,7 @@ Invariants, each with a test:
 - while any manifest cannot be read, nothing goes: what it needs is unknown;
 - what a person named or marked, what the record of a job needs, what scratchflow saved before it replaced
   something, and the tip of a fork stay as long as the settings say, and take no place from the others;
+- a fork that was taken beside the newest one takes no place from a backup, however many nodes take them;
 - of every line of history that stays, its newest full snapshot stays: `lz4` and `tar` alone read it.
 
 Ages are measured at the newest snapshot but one, or by the clock if that is earlier. So one backup
@@ -160,19 +161,30 @@ def keep(
     bad = {*damaged, *decided.damaged}
     good = [one for one in ordered if one.verified and one.id not in bad]
     reasons: dict[str, list[str]] = {one.id: [] for one in ordered}
-    for one in ordered[:1]:
-        reasons[one.id].append("newest")
-    backups = [one for one in good if one.purpose not in PASSING]
+    for snapshot in _newest(ordered):
+        reasons[snapshot].append("newest")
+    backups = [one for one in good if _is_backup(one)]
     for snapshot in {one.id for one in [*good[:KEPT_VERIFIED], *backups[:KEPT_VERIFIED]]}:
         reasons[snapshot].append("verified")
     for newest_first in (ordered, good):
         _apply_rules(newest_first, rules, reasons)
-        _apply_rules([one for one in newest_first if one.purpose not in PASSING], rules, reasons)
+        _apply_rules([one for one in newest_first if _is_backup(one)], rules, reasons)
     lineage = lineage_of(ordered, decided.noted)
     _keep_special(ordered, lineage, rules, decided, reasons)
     _spare_unreplaced(ordered, good, reasons)
     _keep_fulls(good, lineage, reasons)
     return {one: tuple(reasons[one]) for one in sorted(reasons) if reasons[one]}
+
+
+def _newest(newest_first: Sequence[Manifest]) -> list[str]:
+    """The id of the newest one, in a list; a fork's when there is nothing else."""
+    work = [one.id for one in newest_first if not one.beside]
+    return work[:1] or [one.id for one in newest_first[:1]]
+
+
+def _is_backup(one: Manifest) -> bool:
+    """Whether it is the present work as it was saved, and nothing that was taken on the way or beside."""
+    return one.purpose not in PASSING and not one.beside
 
 
 def _keep_special(
@@ -183,7 +195,7 @@ def _keep_special(
     reasons: dict[str, list[str]],
 ) -> None:
     """What a person named or marked, and what no later snapshot continues."""
-    ends = tips(newest_first, lineage) - {one.id for one in newest_first[:1]}
+    ends = tips(newest_first, lineage) - set(_newest(newest_first))
     now = _now(newest_first, decided.now)
     for one in newest_first:
         if mark := decided.marks.get(one.id):
@@ -254,7 +266,7 @@ def _newest_of_each(
 def _spare_unreplaced(
     ordered: Sequence[Manifest], good: Sequence[Manifest], reasons: dict[str, list[str]]
 ) -> None:
-    newest_good = good[0].id if good else ""
+    newest_good = _newest(good)[0] if good else ""
     for one in ordered:
         if one.id >= newest_good and not reasons[one.id]:
             reasons[one.id].append("nothing newer is verified")

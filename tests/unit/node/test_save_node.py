@@ -11,9 +11,8 @@ from scratchflow.flows.clear import require_saved
 from scratchflow.model.errors import NodeNotSaved
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results import NodeSaved
-from scratchflow.node.backup import backup
+from scratchflow.node.history import list_snapshots
 from scratchflow.node.save_node import save_node
-from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
 from scratchflow.workspace.notes import forget_base
@@ -147,14 +146,13 @@ def test_a_copy_that_an_earlier_job_left_is_saved_but_does_not_become_the_newest
     saved = save(later)
     names = [path.name for path in (desk.scratch / "work").iterdir()]
     assert "paper" not in names
-    assert saved.snapshot != desk.ids[-1]
-    assert saved.newer == desk.ids[-1]
+    assert saved.snapshot == desk.ids[-1]  # marked as a fork: nothing has to be committed after it
+    assert saved.newer == newest
     desk.restore("latest", to=desk.scratch / "again")
     assert (desk.scratch / "again/work/paper").read_text() == "a day of work"
     assert not (desk.scratch / "again/work/notes").exists()
     desk.restore(str(saved.snapshot), to=desk.scratch / "old")
     assert (desk.scratch / "old/work/notes").read_text() == "left by an old process"
-    assert newest in read_catalogue(desk.place).snapshots[-1].message
 
 
 def test_what_only_another_node_has_is_saved_but_does_not_become_the_newest(desk: Desk) -> None:
@@ -166,32 +164,46 @@ def test_what_only_another_node_has_is_saved_but_does_not_become_the_newest(desk
     desk.write("work/file", "node-2's")
     fork = save_node(desk.context, desk.notify, request)
     assert fork.stored
+    assert desk.ids == [base, fork.snapshot]
     catalogue = read_catalogue(desk.place)
+    assert catalogue.newest_id == base
     assert catalogue.by_id(fork.snapshot or "").message == request.message
+    rows = {row.id: row for row in list_snapshots(desk.context, desk.notify).snapshots}
+    assert [(row.beside, row.fork) for row in rows.values()] == [(False, False), (True, True)]
     desk.restore()
     assert desk.content()["file"] == b"the first node's"
-    desk.restore(fork.snapshot or "")
+    assert desk.ids == [base, fork.snapshot]
+    back = desk.restore(fork.snapshot or "")
     assert desk.content()["file"] == b"node-2's"
+    newest = read_catalogue(desk.place).newest_readable
+    assert newest
+    assert (newest.id, newest.parent, newest.beside) == (back.committed_as, fork.snapshot, False)
 
 
-def test_a_copy_of_another_node_whose_saving_was_killed_does_not_stay_the_newest(
+def test_what_went_on_from_the_same_snapshot_as_a_fork_of_another_node_is_no_fork(
     desk: Desk, tmp_path: Path
 ) -> None:
     first = of_job(desk, 1)
-    first.write("work/file", "the first node's")
-    first.backup()
+    base = first.backup().snapshot
     there = msgspec.structs.replace(first.context.workspace, scratch=tmp_path / "node-2")
     second = Desk(msgspec.structs.replace(first.context, node="node-2", workspace=there))
     second.restore()
     (there.path / "file").write_text("node-2's")
-    # As a kill leaves it, between the fork and the newest one again.
-    fork = backup(second.context, second.notify, SnapshotOptions(purpose="final")).snapshot
-    assert fork == desk.ids[-1]
+    fork = save_node(second.context, second.notify, SaveNode(beside=True)).snapshot
+    first.write("work/file", "the first node's")
     saved = save(first)
-    assert (saved.snapshot, saved.stored) == (desk.ids[-1], True)
-    first.restore("latest", to=desk.scratch / "again")
-    assert (desk.scratch / "again/work/file").read_text() == "the first node's"
-    assert save(first).snapshot == saved.snapshot  # and no more of them
+    rows = list_snapshots(desk.context, desk.notify).snapshots
+    assert [(row.id, row.fork) for row in rows] == [
+        (base, False),
+        (fork, True),
+        (saved.snapshot, False),
+    ]
+
+
+def test_the_first_snapshot_of_all_is_the_newest_also_of_a_further_node(desk: Desk) -> None:
+    saved = save_node(desk.context, desk.notify, SaveNode(beside=True))
+    (only,) = read_catalogue(desk.place).snapshots
+    assert (only.id, only.beside) == (saved.snapshot, False)
 
 
 def test_the_present_work_of_a_job_becomes_the_newest(desk: Desk) -> None:
@@ -230,6 +242,7 @@ def test_an_old_copy_of_another_workspace_does_not_become_its_newest_either(desk
     note.write_bytes(before)  # as the disk of the first node still is
     desk.write("work/notes", "left by an old process")
     saved = save(renamed(of_job(desk, 3), "work2"))
-    assert saved.others["work"] < desk.ids[-1]
+    assert saved.others["work"] == desk.ids[-1]
+    assert read_catalogue(desk.place).newest_id == desk.ids[-2]
     desk.restore("latest", to=desk.scratch / "again")
     assert (desk.scratch / "again/work/paper").read_text() == "a day of work"

@@ -242,3 +242,39 @@ def test_a_thousand_snapshots_are_read_with_a_handful_of_calls_each(
         monkeypatch.setattr(os, name, counted)
     assert len(read_catalogue(place).snapshots) == 1000
     assert calls <= 6 * 1000 + 10
+
+
+def test_a_fork_beside_the_newest_is_listed_and_never_the_newest(place: StoreDirectory) -> None:
+    put(place, make_manifest(make_id(0)))
+    put(place, make_manifest(make_id(30)))
+    put(place, make_manifest(make_id(60), beside=True))
+    listed = read_catalogue(place)
+    assert len(listed.snapshots) == 3
+    assert listed.latest == listed.snapshots[1]
+    assert (listed.newest_id, listed.greatest_id) == (make_id(30), make_id(60))
+    assert listed.latest_whole == listed.snapshots[1]
+    assert fresh_id(listed, EPOCH, "000000") > make_id(60)
+    put_raw(place, make_id(45), b"damaged")
+    with pytest.raises(LatestUnreadable):
+        _ = read_catalogue(place).latest
+
+
+def test_without_anything_else_the_last_fork_is_the_newest(place: StoreDirectory) -> None:
+    for minutes in (0, 30):
+        put(place, make_manifest(make_id(minutes), beside=True))
+    listed = read_catalogue(place)
+    assert listed.latest == listed.latest_whole == listed.snapshots[-1]
+    put(place, make_manifest(make_id(-30)), b"as it was")
+    place.archive(make_id(-30)).unlink()
+    listed = read_catalogue(place)
+    assert listed.newest_id == make_id(-30)
+    assert listed.latest_whole == listed.snapshots[-1]  # all that could be restored is a fork
+
+
+def test_a_manifest_of_an_older_version_is_no_fork(place: StoreDirectory) -> None:
+    plain = msgspec.to_builtins(make_manifest(make_id(), archive_bytes=1))
+    assert plain.pop("beside") is False
+    put_raw(place, make_id(), seal_manifest(msgspec.json.encode(plain)))
+    place.archive(make_id()).write_bytes(b"x")
+    (listed,) = read_catalogue(place).snapshots
+    assert not listed.beside

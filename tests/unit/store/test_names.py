@@ -202,3 +202,13 @@ def test_latest_refuses_while_the_newest_cannot_be_read() -> None:
 def test_a_minute_copied_from_a_list_holds_the_snapshot_taken_later_in_it() -> None:
     listed = catalogue(A, make_id(0.5, "eeeeee"))
     assert found(listed, "yesterday 10:30") == make_id(0.5, "eeeeee")
+
+
+def test_a_fork_is_found_by_its_id_and_counts_neither_back_nor_as_what_was_newest_then() -> None:
+    forks = {make_id(10, "dddddd"), make_id(DAY - 30, "eeeeee")}
+    every = catalogue(A, B, C, *forks)
+    marked = tuple(msgspec.structs.replace(one, beside=one.id in forks) for one in every.snapshots)
+    listed = msgspec.structs.replace(every, snapshots=marked)
+    assert found(listed, "eeeeee") == make_id(DAY - 30, "eeeeee")
+    assert [found(listed, wanted) for wanted in ("latest", "latest~1", "latest~2")] == [C, B, A]
+    assert [found(listed, wanted) for wanted in ("today", "yesterday 10:50")] == [C, A]

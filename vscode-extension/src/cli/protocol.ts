@@ -230,6 +230,7 @@ export interface BackupTaken {
   removed_files?: number;
   shrunk?: boolean;
   pruned?: Array<string>;
+  beside?: boolean;
   copies?: Array<CopyShown>;
 }
 
@@ -682,6 +683,7 @@ export interface Manifest {
   unsaved?: number;
   unsaved_paths?: Array<string>;
   shrunk?: boolean;
+  beside?: boolean;
   duration_s?: number;
 }
 
@@ -1048,6 +1050,7 @@ export interface SnapshotRow {
   message: string;
   damaged: string | null;
   fork?: boolean;
+  beside?: boolean;
   stays?: Array<string>;
 }
 

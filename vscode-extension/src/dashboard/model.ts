@@ -162,7 +162,8 @@ function markLabel(snapshot: SnapshotRow, nowMs: number): string {
 }
 
 function snapshotsText(snapshots: readonly SnapshotRow[]): string {
-  const last = snapshots.at(-1);
+  // A fork beside the newest one is another node's copy.
+  const last = snapshots.filter(({ beside }) => beside !== true).at(-1) ?? snapshots.at(-1);
   if (!last) return 'No snapshot yet. Run Backup takes the first one.';
   const stored = snapshots.reduce((sum, { stored_bytes }) => sum + stored_bytes, 0);
   const holds = `${counted(last.files, 'file')} (${size(last.bytes)})`;

@@ -38,8 +38,13 @@ function tooltipOf(snapshot: SnapshotRow): string {
   const kind = snapshot.kind === 'full' ? 'everything' : 'only what changed';
   const stored = `${size(snapshot.stored_bytes)} stored: ${kind}`;
   const state = snapshot.damaged ?? (snapshot.verified ? 'verified' : 'not verified yet');
-  const fork = snapshot.fork ? '\nfrom its parent on, work went two ways' : '';
+  const fork = forkText(snapshot);
   return `Snapshot ${snapshot.id}\n${holds}\n${stored}\n${plain(state)}${fork}`;
+}
+
+function forkText({ beside, fork }: SnapshotRow): string {
+  if (beside === true) return '\na fork, taken beside the newest one: never `latest`';
+  return fork === true ? '\nfrom its parent on, work went two ways' : '';
 }
 
 /** One directory of a snapshot; asked of the CLI when the user opens it. */

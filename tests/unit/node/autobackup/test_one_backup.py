@@ -118,15 +118,17 @@ def test_what_goes_with_its_job_while_it_is_saved_does_not_become_the_newest(
     profile = msgspec.structs.replace(desk.context.profile, scratch="$SLURM_TMPDIR")
     settings = msgspec.structs.replace(desk.context.settings, profile=profile)
     desk.context = msgspec.structs.replace(desk.context, settings=settings)
-    loop, _ = _loop(desk)
+    loop, said = _loop(desk)
     whole = loop.take("on schedule", "auto")
     for number in range(1, 200):
         (desk.work / str(number)).unlink()
     (desk.work / "0").write_text("late")
     taken = loop.take("the job ends", "final", job_ends=True)
-    *_, last, newest = read_catalogue(desk.place).snapshots
-    assert (last.id, last.files) == (taken.snapshot, 1)
-    assert (newest.files, newest.message) == (200, f"the newest one again: {whole.snapshot}")
+    catalogue = read_catalogue(desk.place)
+    *_, last = catalogue.snapshots
+    assert (last.id, last.files, last.beside) == (taken.snapshot, 1, True)
+    assert catalogue.newest_id == whole.snapshot
+    assert said[-1].endswith("; as a fork, the newest one stays")
 
 
 def test_what_a_person_removed_before_the_job_ends_stays_removed_on_a_scratch_that_stays(

@@ -335,3 +335,22 @@ def test_the_manifest_of_a_needed_archive_may_be_gone_or_damaged(
             (store / f"{snapshot}.json").write_text("{")
     assert run(store, "restore", newest, "--to", str(tmp_path / "x")).returncode == 0
     assert history.content(tmp_path / "x/work") == history.content()
+
+
+def test_latest_is_never_a_fork_beside_the_newest_one(history: Desk, tmp_path: Path) -> None:
+    history.restore("latest", to=tmp_path / "ours")
+    history.write("work/README", "another node's")
+    fork = history.backup(beside=True, message="of node-2")
+    store = copied(history, tmp_path / "copy")
+    done = run(store, "restore", "latest", "--to", str(tmp_path / "theirs"))
+    assert done.returncode == 0, done.stderr
+    assert tree(tmp_path / "theirs") == tree(tmp_path / "ours")
+    last = run(store, "list").stdout.splitlines()[-1]
+    assert last.startswith(str(fork.snapshot))
+    assert last.endswith("[fork] of node-2")
+    for manifest in store.glob("*.json"):
+        if manifest.stem in history.ids and manifest.stem != fork.snapshot:
+            manifest.unlink()
+    done = run(store, "restore", "latest", "--to", str(tmp_path / "only"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "only/work/README").read_text() == "another node's"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,3 +107,10 @@ def test_notes_are_replaced_only_when_they_change(place: StoreDirectory) -> None
     assert path.stat().st_ino == before
     write_noted(place, {})
     assert read_noted(place) == {}
+
+
+def test_a_fork_beside_the_newest_does_not_continue_what_it_came_from() -> None:
+    first, second, fork, later_fork = _history([None, 0, 1, 2])
+    beside = [msgspec.structs.replace(one, beside=True) for one in (fork, later_fork)]
+    snapshots = [first, second, *beside]
+    assert tips(snapshots, lineage_of(snapshots, {})) == {second.id, later_fork.id}

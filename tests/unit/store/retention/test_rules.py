@@ -374,3 +374,32 @@ def test_a_prune_needs_the_lock(tmp_path: Path) -> None:
     for act in (lambda: prune(lock, rules()), lambda: sweep(lock, LONG_AFTER)):
         with pytest.raises(LockLost):
             act()
+
+
+def test_forks_of_many_nodes_push_no_backup_out() -> None:
+    """Each hour a backup of the first node, and then forks of two others."""
+    work = history(*(hour * 60 for hour in range(6)))
+    forks = [
+        make_manifest(make_id(hour * 60 + minute), parent=work[0].id, beside=True)
+        for hour in range(6)
+        for minute in (10, 20)
+    ]
+    kept = keep([*work, *forks], rules(last=3, hourly=4))
+    assert [one.id for one in work if "hourly" in kept.get(one.id, ())] == [
+        one.id for one in work[2:]
+    ]
+    assert [one.id for one in work if "last" in kept.get(one.id, ())] == [
+        one.id for one in work[3:]
+    ]
+    assert [one for one in kept if "newest" in kept[one]] == [work[-1].id]
+    assert "fork" not in kept[work[-1].id]
+    assert all("fork" in kept[one.id] for one in forks)  # nothing continues them
+
+
+def test_a_fork_that_is_whole_does_not_stand_for_a_newer_backup_that_is_not() -> None:
+    """The newest backup is not verified, and a fork beside it is: what the rules would let go stays."""
+    work = history(*range(0, 300, 60))
+    work[-1] = msgspec.structs.replace(work[-1], verified=False)
+    fork = make_manifest(make_id(250), parent=work[-1].id, beside=True)
+    kept = keep([*work, fork], rules(last=1))
+    assert {one.id for one in work[1:4]} <= {one for one in kept if "verified" in kept[one]}
