@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
 from collections.abc import Callable
 
@@ -43,7 +42,7 @@ def read_request(descriptor: int) -> tuple[Request, bytes]:
 def serve(request: Request, dispatch: Dispatch, emit: Emit, *, stdin: int) -> Result:
     """Does what is asked, if the asker is of our version: another one may mean something else."""
     if request.version != __version__:
-        raise AgentMismatch(host=socket.gethostname(), agent=__version__, asking=request.version)
+        raise AgentMismatch(host=os.uname().nodename, agent=__version__, asking=request.version)
     if request.hold_stdin and not request.feeds:
         hang_up_at_end_of(stdin)
     return dispatch(request, emit if request.verbose else _without_details(emit))

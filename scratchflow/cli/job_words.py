@@ -9,14 +9,32 @@ from shlex import join
 
 from scratchflow.cli.tables import aligned
 from scratchflow.model.ages import age, shown_id, span
-from scratchflow.model.results import JobDifference, JobPruned, JobShown, JobsPruned, TaskShown
+from scratchflow.model.results import (
+    JobDifference,
+    JobPruned,
+    JobShown,
+    JobsListed,
+    JobsPruned,
+    TaskShown,
+)
 from scratchflow.model.text import counted, printable, shortened
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
+from scratchflow.report.output import terminal_width
 
 _HEADER = ["name", "job", "state", "submitted", "ran", "node", "last output"]
 _LISTED = 10
 _WIDEST = 40
+
+
+def listed(found: JobsListed) -> Iterator[str]:
+    """What `jobs` prints."""
+    if not found.jobs:
+        yield "no jobs; `scratchflow submit -- CMD` submits one"
+        return
+    yield from table(found.jobs, terminal_width())
+    if found.left_out:
+        yield f"{counted(found.left_out, 'older job')} more with `--all`"
 
 
 def table(jobs: list[JobShown], width: int | None) -> Iterator[str]:

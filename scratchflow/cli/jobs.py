@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.job_words import details, differences, pruned, removal_in_words, table
+from scratchflow.cli.job_words import details, differences, listed, pruned, removal_in_words
 from scratchflow.cli.node_request import KEYS, ResourceCommand, resource_flags
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.questions import TerminalAsker
@@ -44,9 +44,8 @@ from scratchflow.model.results import (
     Submitted,
 )
 from scratchflow.model.source import on_laptop
-from scratchflow.model.text import counted, printable
+from scratchflow.model.text import printable
 from scratchflow.model.units import Duration
-from scratchflow.report.output import terminal_width
 
 _NUMBERS = frozenset({"gpus", "cpus"})
 JOB = typer.Argument(
@@ -93,7 +92,7 @@ def list_jobs(
     """List what is queued, running and done, oldest first. `jobs` alone does the same."""
     since_s = clock.time() - _seconds(since, context) if since else 0.0
     request = ListJobs(every=every, state=state, tag=tag, since_s=since_s)
-    return on_login(context, "jobs", request, _listed)
+    return on_login(context, "jobs", request, listed)
 
 
 def _seconds(text: str, context: typer.Context) -> int:
@@ -102,15 +101,6 @@ def _seconds(text: str, context: typer.Context) -> int:
     except ValueError as error:
         problem = f"`--since` takes {error}, not `{printable(text)}`"
         raise UsageInvalid(problem=problem, command=context.command_path) from None
-
-
-def _listed(found: JobsListed) -> Iterator[str]:
-    if not found.jobs:
-        yield "no jobs; `scratchflow submit -- CMD` submits one"
-        return
-    yield from table(found.jobs, terminal_width())
-    if found.left_out:
-        yield f"{counted(found.left_out, 'older job')} more with `--all`"
 
 
 @app.command(cls=VerbCommand)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import pwd
-import shutil
 from collections.abc import Collection, Mapping
 
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Run
+from scratchflow.cluster.this_host import is_on_path
 
 _WANTED = ("PATH", "LD_LIBRARY_PATH", "SLURM_CONF")
 _MARK = "scratchflow-environment"
@@ -26,7 +26,7 @@ _WITH_LOGIN = ("sh", "bash", "dash", "ksh", "zsh", "fish")
 def with_login_path(environment: Mapping[str, str], run: Run) -> dict[str, str]:
     """The environment, with what a login shell adds when Slurm's commands cannot be found without."""
     before = dict(environment)
-    if shutil.which("squeue", path=before.get("PATH")):
+    if is_on_path("squeue", before.get("PATH", "")):
         return before
     return {**before, **_set_there(["sh", "-l", "-c", _TELL], _WANTED, run)}
 

@@ -18,7 +18,7 @@ def role(environment: Mapping[str, str]) -> Role:
     """
     if environment.get("SLURMD_NODENAME"):
         return "node"
-    return "login" if _on_path("salloc", environment.get("PATH", "")) else "laptop"
+    return "login" if is_on_path("salloc", environment.get("PATH", "")) else "laptop"
 
 
 def node_name(environment: Mapping[str, str]) -> str:
@@ -60,7 +60,8 @@ def slurm_variables(job_id: int, node: str, environment: Mapping[str, str]) -> l
     return [f"{name}={value}" for name, value in {**variables, **passed}.items()]
 
 
-def _on_path(program: str, path: str) -> bool:
+def is_on_path(program: str, path: str) -> bool:
+    """Whether one of the directories has the program; `shutil` takes longer to import than this to look."""
     return any(
         os.access(os.path.join(directory, program), os.X_OK)
         for directory in path.split(os.pathsep)

@@ -1,12 +1,15 @@
-"""What operations on the login host work with: Slurm, tmux, the shared home, the event stream."""
+"""What operations on the login host work with: Slurm, tmux, the shared home, the event stream.
+
+What only some of them need is imported where it is used: to list jobs takes less time than all of that.
+"""
 
 from __future__ import annotations
 
 import os
 import pwd
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,23 +17,17 @@ from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm.client import Slurm, this_slurm
 from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.this_host import job_id, login_host, role
-from scratchflow.cluster.tmux.host import (
-    SessionNote,
-    forget_session,
-    note_session,
-    read_session_note,
-)
-from scratchflow.cluster.tmux.server import Tmux
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation
 from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.profile import Profile
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
-from scratchflow.reach.job_scratch import scratch_of_job
-from scratchflow.ssh.config.names import is_login, is_name
-from scratchflow.workspace.job_scratch import noted_scratch
 from scratchflow.workspace.path_names import is_of_the_account, names_to_find
 from scratchflow.workspace.workspace import Workspace, find_workspace, workspace_as_written
+
+if TYPE_CHECKING:
+    from scratchflow.cluster.tmux.host import SessionNote
+    from scratchflow.cluster.tmux.server import Tmux
 
 _FALLBACK_SHELL = "/bin/sh"
 
@@ -64,6 +61,8 @@ class LoginHost(msgspec.Struct, frozen=True):
         written, job = self.profile.scratch, held.job_id if held else None
         if self.profile.scheduler == "none" or is_of_the_account(written):
             return find_workspace(self.profile, self.environment)
+        from scratchflow.workspace.job_scratch import noted_scratch
+
         node = held.node if held and held.node else ""
         noted = noted_scratch(self.home, self.settings.name, written, job, node)
         is_inside = job is not None and job_id(self.environment) == job
@@ -78,6 +77,8 @@ class LoginHost(msgspec.Struct, frozen=True):
 
     def scratch_of(self, held: RunningAllocation, *, again: bool = False) -> str:
         """Where this job has its scratch, asked of its node if need be; empty when the profile alone says it."""
+        from scratchflow.reach.job_scratch import scratch_of_job
+
         return scratch_of_job(
             self.settings, held, self.environment, self.slurm, self.emit, again=again
         )
@@ -105,6 +106,8 @@ class LoginHost(msgspec.Struct, frozen=True):
     @property
     def has_tmux(self) -> bool:
         """Whether there is a tmux whose server may run on this host."""
+        import shutil
+
         return (
             not self.is_in_a_job
             and shutil.which("tmux", path=self.environment.get("PATH")) is not None
@@ -113,6 +116,8 @@ class LoginHost(msgspec.Struct, frozen=True):
     @property
     def tmux(self) -> Tmux:
         """Our own tmux server on this host."""
+        from scratchflow.cluster.tmux.server import Tmux
+
         return Tmux(local_run(command_environment(self.environment)), self.host)
 
     def has_ended(self, job: int | str) -> bool:
@@ -123,6 +128,8 @@ class LoginHost(msgspec.Struct, frozen=True):
 
     def note_session(self, session: str) -> None:
         """Notes that the profile's session is on this host. If the home is full, only the note is lost."""
+        from scratchflow.cluster.tmux.host import SessionNote, note_session
+
         note = SessionNote(host=self.host, session=session)
         try:
             note_session(self.home, self.settings.name, note)
@@ -132,6 +139,8 @@ class LoginHost(msgspec.Struct, frozen=True):
 
     def forget_session(self) -> None:
         """There is no session any more."""
+        from scratchflow.cluster.tmux.host import forget_session
+
         try:
             forget_session(self.home, self.settings.name)
         except OSError as error:
@@ -142,6 +151,9 @@ class LoginHost(msgspec.Struct, frozen=True):
 
         The note lies in the user's home, but its words go to ssh and tmux: only names pass.
         """
+        from scratchflow.cluster.tmux.host import read_session_note
+        from scratchflow.ssh.config.names import is_login, is_name
+
         note = read_session_note(self.home, self.settings.name)
         if note is None or note.host == self.host:
             return None

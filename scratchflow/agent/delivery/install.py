@@ -7,13 +7,11 @@ each step is in `there/`; it needs a Python and nothing else.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from scratchflow.agent.delivery.bundle import make_bundle
 from scratchflow.agent.delivery.cache import BundleCache
 from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.probe import FoundPython, Host, fitting_pythons, probe, script
@@ -110,6 +108,11 @@ def _install_for(
 def _send(
     transport: Transport, python: FoundPython, cache: BundleCache, emit: Emit, more: list[str]
 ) -> dict[str, Any]:
+    # Late: every command asks an agent, and hardly any has to bring one.
+    import hashlib
+
+    from scratchflow.agent.delivery.bundle import make_bundle
+
     emit(Progress(phase="putting the agent together"))
     archive = make_bundle(python.target(), cache).content
     start, run = script("start.sh"), script("run.py")

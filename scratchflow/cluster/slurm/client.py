@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import socket
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -80,7 +79,7 @@ def this_slurm(environment: Mapping[str, str]) -> Slurm:
     return Slurm(
         run=local_run(command_environment(environment)),
         user=pwd.getpwuid(os.getuid()).pw_name,
-        host=socket.gethostname(),
+        host=os.uname().nodename,
     )
 
 

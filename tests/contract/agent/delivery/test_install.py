@@ -95,7 +95,7 @@ def test_a_second_installation_changes_nothing(
     far: ProcessTransport, cache: BundleCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(far, cache)
-    monkeypatch.setattr(installing, "make_bundle", lambda *_: pytest.fail("sent again"))
+    monkeypatch.setattr(bundle, "make_bundle", lambda *_: pytest.fail("sent again"))
     assert put(far, cache).was_there
 
 
