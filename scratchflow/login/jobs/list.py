@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.ends import why
 from scratchflow.login.jobs.find import find_job
@@ -13,7 +11,7 @@ from scratchflow.model.requests import ListJobs, OneJob
 from scratchflow.model.results import JobInspected, JobShown, JobsListed, TaskShown
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.jobs.records import job_directory, read_jobs
+from scratchflow.store.jobs.records import job_directory, last_outputs, read_jobs
 
 SHOWN_ENDED = 20
 """How many ended jobs are listed unless all are asked for."""
@@ -59,7 +57,8 @@ def _is_asked_for(record: JobRecord, asked: ListJobs) -> bool:
 def shown_job(place: StoreDirectory, looked: Looked) -> JobShown:
     """What people are shown of it."""
     record = looked.record
-    tasks = [_shown_task(place, looked, task) for task in record.task_numbers]
+    printed = last_outputs(place, record.id) if looked.tasks else {}
+    tasks = [_shown_task(looked, task, printed.get(task)) for task in record.task_numbers]
     git = record.git or next((own.git for own in looked.tasks.values() if own.git), None)
     return JobShown(
         job=record.id,
@@ -93,7 +92,7 @@ def _whole(tasks: list[TaskShown]) -> str:
     return next((state for state in states if state != _GOOD), _GOOD)
 
 
-def _shown_task(place: StoreDirectory, looked: Looked, task: int) -> TaskShown:
+def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown:
     record, own = looked.record, looked.tasks.get(task)
     said, queued = looked.end(task), looked.queued.get(task)
     state = looked.state(task)
@@ -120,20 +119,7 @@ def _shown_task(place: StoreDirectory, looked: Looked, task: int) -> TaskShown:
         peak_memory_bytes=said.peak_memory_bytes if said else None,
         cpu_s=said.cpu_s if said else None,
         cancelled_by=said.cancelled_by if said else "",
-        last_output=_last_output(place, record, task) if own else None,
+        last_output=iso_time(printed_s) if own else None,
         got=own.got if own else {},
         continued=own.continued if own else 0,
     )
-
-
-def _last_output(place: StoreDirectory, record: JobRecord, task: int) -> str | None:
-    where = job_directory(place, record.id)
-    times: list[float] = []
-    for file in (where.output(task), where.output(task, error=True)):
-        try:
-            found = os.stat(file)
-        except OSError:
-            continue
-        if found.st_size:
-            times.append(found.st_mtime)
-    return iso_time(max(times)) if times else None

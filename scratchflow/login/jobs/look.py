@@ -9,6 +9,7 @@ import pwd
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 
 import msgspec
 
@@ -75,6 +76,7 @@ class Looked(msgspec.Struct, frozen=True):
         )
 
 
+@lru_cache(maxsize=64)  # asked several times for each task of an array
 def is_end(state: str) -> bool:
     """Whether the task is over; also for our own words."""
     return state in {"NOT_SUBMITTED", "FORGOTTEN"} or state_of(state)[0] == "ended"

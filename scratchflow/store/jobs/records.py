@@ -29,6 +29,7 @@ _TASKS = "tasks"
 _LOGS = "logs"
 _OUTPUTS = "outputs"
 _LIMIT_BYTES = 64 << 20
+_PIECE_BYTES = 1 << 20
 
 R = TypeVar("R")
 
@@ -158,13 +159,31 @@ def read_task(place: StoreDirectory, job: str, number: int) -> TaskRecord | None
 
 def read_tasks(place: StoreDirectory, job: str) -> dict[int, TaskRecord]:
     """The records of all tasks that have started, by number."""
-    directory = job_directory(place, job).path / _TASKS
+    # Plain text for paths: an array has hundreds of these files, and a `Path` takes as long to make as one to read.
+    directory = str(job_directory(place, job).path / _TASKS)
     try:
         names = os.listdir(directory)
     except OSError:
         return {}
-    found = (_read(directory / name, TaskRecord) for name in names if name.endswith(".json"))
+    found = (_read(f"{directory}/{name}", TaskRecord) for name in names if name.endswith(".json"))
     return {record.task: record for record in found if record is not None}
+
+
+def last_outputs(place: StoreDirectory, job: str) -> dict[int, float]:
+    """When each task last printed something, in seconds since 1970, as this host sees it."""
+    found: dict[int, float] = {}
+    try:
+        with os.scandir(job_directory(place, job).logs) as entries:
+            for entry in entries:
+                name, _, kind = entry.name.partition(".")
+                if kind in {"out", "err"} and name.isascii() and name.isdigit():
+                    status = entry.stat(follow_symlinks=False)
+                    if status.st_size:
+                        task = int(name)
+                        found[task] = max(status.st_mtime, found.get(task, 0.0))
+    except OSError:
+        return found
+    return found
 
 
 def read_slurm(place: StoreDirectory, job: str) -> SlurmRecord:
@@ -207,13 +226,21 @@ def _write(file: Path, record: msgspec.Struct) -> None:
         replace_file(file, content, mode=FILE_MODE)
 
 
-def _read(file: Path, kind: type[R]) -> R | None:
+def _read(file: Path | str, kind: type[R]) -> R | None:
     try:
-        with open(file, "rb", opener=_open) as opened:
-            return msgspec.json.decode(opened.read(_LIMIT_BYTES), type=kind)
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            content = _all_of(descriptor)
+        finally:
+            os.close(descriptor)
+        return msgspec.json.decode(content, type=kind)
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def _open(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+def _all_of(descriptor: int) -> bytes:
+    """Up to the limit: what is longer is cut, and so no record."""
+    content = b""
+    while len(content) < _LIMIT_BYTES and (piece := os.read(descriptor, _PIECE_BYTES)):
+        content += piece
+    return content

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 
 from scratchflow.model.job import JobRecord, SlurmRecord, SlurmTask, TaskRecord
 from scratchflow.store.directory import StoreDirectory, open_place
+from scratchflow.store.jobs import records as module
 from scratchflow.store.jobs.records import (
     job_directory,
+    last_outputs,
     make_job_directory,
     read_job,
     read_jobs,
@@ -94,6 +97,33 @@ def test_tasks_and_slurm_have_files_of_their_own(place: StoreDirectory) -> None:
     write_slurm(place, job, said)
     assert read_tasks(place, job) == {3: task}
     assert read_slurm(place, job) == said
+
+
+def test_a_record_larger_than_one_read_is_whole(
+    place: StoreDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PIECE_BYTES", 7)
+    one = record(make_id())
+    make_job_directory(place, one)
+    assert read_job(place, one.id) == one
+
+
+def test_the_newer_of_its_two_files_says_when_a_task_last_printed(place: StoreDirectory) -> None:
+    job = make_id()
+    where = make_job_directory(place, record(job))
+    assert last_outputs(place, job) == {}
+    for name, size, time_s in [
+        ("0.out", 1, 10),
+        ("0.err", 1, 20),
+        ("1.out", 0, 30),
+        ("12.out", 2, 5),
+    ]:
+        (where.logs / name).write_bytes(b"x" * size)
+        os.utime(where.logs / name, (time_s, time_s))
+    (where.logs / "agent.jsonl").write_text("{}")
+    (where.logs / "x.out").write_text("no task")
+    assert last_outputs(place, job) == {0: 20.0, 12: 5.0}
+    assert last_outputs(place, "20200101T000000Z-abcdef") == {}
 
 
 def test_what_cannot_be_read_is_no_record(place: StoreDirectory) -> None:
