@@ -29,6 +29,7 @@ WITH_VALUE = frozenset(
         "--mem",
         "--message",
         "--node",
+        "--nodes",
         "--wait",
         "--name",
         "--partition",

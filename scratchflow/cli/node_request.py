@@ -137,6 +137,7 @@ _OWN_TOGETHER = (
     ("grid", "zip"),
     ("param", "spec"),
     ("continue", "signal"),
+    ("nodes", "max-parallel"),
 )
 
 

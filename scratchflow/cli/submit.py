@@ -51,18 +51,19 @@ MAX_PARALLEL = typer.Option(
     "--max-parallel",
     metavar="N",
     show_default=False,
-    help="Run at most so many tasks at once.",
+    help="How many tasks at once.",
 )
 
 
+NODES = typer.Option("--nodes", metavar="N", show_default=False, help="How many nodes.")
 CONTINUE = typer.Option(
     "--continue",
     metavar="N",
     show_default=False,
-    help="Before the time limit, queue it again to go on, N times at most.",
+    help="Go on after the time limit, N times at most.",
 )
 SIGNAL = typer.Option(
-    "--signal", metavar="SIG@S", help="Send this S seconds before the time limit, like `USR1@120`."
+    "--signal", metavar="SIG@S", help="Get this S seconds before, like `USR1@120`."
 )
 
 
@@ -95,6 +96,7 @@ def submit(
     max_parallel: Annotated[int, MAX_PARALLEL] = 0,
     continues: Annotated[int, CONTINUE] = 0,
     signal: Annotated[str, SIGNAL] = "",
+    nodes: Annotated[int | None, NODES] = None,
     time: Annotated[str | None, TIME] = None,
     mem: Annotated[str | None, MEM] = None,
     gpus: Annotated[str | None, GPUS] = None,
@@ -124,6 +126,8 @@ def submit(
         "constraint": constraint,
     }
     resource_flags(context, resources)
+    if nodes is not None:
+        context.find_root().ensure_object(dict)["flags"].append(f"slurm.nodes={nodes}")
     given = words or []
     is_script = bool(given) and not context.meta.get(_SEPARATOR)
     if not given and not spec:

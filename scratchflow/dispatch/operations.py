@@ -68,6 +68,7 @@ ON_NODE = {
     "freeze": OnNode(requests.DryRun, "scratchflow.node.job.freeze:freeze", compares_store=False),
     "job run": OnNode(requests.RunJob, "scratchflow.node.job.run:run_job"),
     "job tail": OnNode(requests.TailLogs, "scratchflow.node.job.tail:tail", compares_store=False),
+    "job further": OnNode(requests.FurtherJob, "scratchflow.node.job.further:run_further"),
     "job debug": OnNode(requests.DebugTask, "scratchflow.node.job.debug:prepare_debug"),
     "settle": OnNode(requests.Settle, "scratchflow.node.settle:settle"),
     "autobackup run": OnNode(

@@ -79,6 +79,8 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     job_id: int | None
     node: str
     phase: TaskPhase
+    # The others, when the job has several nodes.
+    further_nodes: list[str] = []
     start: str
     end: str | None = None
     restarts: int = 0

@@ -347,6 +347,14 @@ class RunJob(Arguments, frozen=True, kw_only=True):
     overlap: bool = True
 
 
+class FurtherJob(Arguments, frozen=True, kw_only=True):
+    """`job further`: what a further node of a submitted job does; `target` is where the first one has its copy."""
+
+    job: str
+    task: int = 0
+    target: str
+
+
 class DebugTask(Arguments, frozen=True, kw_only=True):
     """`job debug`: a task of a submitted job, on the node that is held now."""
 

@@ -995,6 +995,15 @@ class JobRan(Result, frozen=True):
         return self.code
 
 
+class FurtherEnded(Result, frozen=True):
+    """`job further`: what was saved of a further node of a submitted job."""
+
+    node: str
+    collected_files: int = 0
+    collected_bytes: int = 0
+    not_collected: list[str] = []
+
+
 class DebugReady(Result, frozen=True):
     """`jobs debug`: where a task can be tried again, and its command there."""
 
@@ -1315,6 +1324,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "freeze": Frozen,
     "job run": JobRan,
     "job tail": LogRead,
+    "job further": FurtherEnded,
     "job debug": DebugReady,
     "jobs debug": DebugReady,
     "jobs": JobsListed,

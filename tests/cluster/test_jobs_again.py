@@ -53,3 +53,23 @@ def test_a_record_goes_when_that_is_agreed_to_and_what_was_made_only_with_its_ow
     held.data("jobs", "prune", job.number, "--outputs", "--yes")
     assert not job.path.exists()
     assert job.id not in [one["job"] for one in held.data("jobs", "list", "--all")["jobs"]]
+
+
+def test_every_node_of_a_job_with_several_has_the_files_and_what_each_makes_is_saved(
+    held: Laptop,
+) -> None:
+    on_node(held, "rm -rf outputs; echo then > code")
+    script = "cat code; mkdir -p outputs; hostname > outputs/$SLURMD_NODENAME"
+    job = submit(held, "--nodes", "2", "--cpus", "1", "--", "sh", "-c", script)
+    on_node(held, "echo now > code")
+    task = job.ended()
+    assert (task["code"], task["error"], task["not_collected"]) == (0, "", [])
+    assert job.printed() == "then\nthen\n"
+    first, (other,) = task["node"], task["further_nodes"]
+    assert job.collected(f"outputs/{first}") == f"{first}\n"
+    assert (job.path / f"outputs/0@{other}/outputs/{other}").read_text() == f"{other}\n"
+    for node in (first, other):
+        retry_until(
+            lambda node=node: job.cluster.exec(node, "ls", "/scratch/alice/jobs").stdout == "",  # type: ignore[misc]
+            "no copy is left",
+        )

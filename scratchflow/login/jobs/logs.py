@@ -6,6 +6,7 @@ import msgspec
 
 from scratchflow.agent.request import asking
 from scratchflow.cluster.slurm.batch.queue import QueuedTask
+from scratchflow.cluster.slurm.hostlist import expand
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import find_job
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
@@ -97,8 +98,10 @@ class _Reading:
 
     def on_node(self, queued: QueuedTask) -> bool:
         """Reads as a step of the job; whether the task is over. A step that fails leaves the rest to shared storage."""
+        # Of several nodes the first has the batch script, and what it prints.
+        first = expand(queued.node)[:1]
         held = RunningAllocation(
-            job_id=queued.job_id, name=queued.name, state="running", nodes=(queued.node,)
+            job_id=queued.job_id, name=queued.name, state="running", nodes=first
         )
         arguments = TailLogs(
             job=self._record.id,

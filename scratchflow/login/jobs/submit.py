@@ -195,8 +195,10 @@ def _require_possible(login: LoginHost, asked: Submit) -> None:
     if login.profile.scheduler != "slurm":
         raise SchedulerMissing(profile=login.settings.name)
     problem = ""
-    if login.profile.slurm.nodes > 1:
-        problem = "a submitted job has one node, because its copy of the workspace is on that node's own disk; `--set slurm.nodes=1` asks for one"
+    if login.profile.slurm.nodes > 1 and asked.continues:
+        problem = (
+            "`--continue` is for jobs with one node: what others have made could not be put back"
+        )
     for word in asked.sbatch:
         if not word.startswith("-"):
             problem = f"`--sbatch` takes one option with its value in one word, like `--sbatch=--licenses=x`, not `{word}`"

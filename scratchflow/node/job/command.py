@@ -26,6 +26,7 @@ class JobSignals:
         self.arrived = threading.Event()
         self.ends = False
         self.saves = False
+        self.hung_up = False
         self.told = False
         """Whether the command has got the signal that it asked for."""
 
@@ -42,6 +43,7 @@ class JobSignals:
         def hear(signum: int, _frame: FrameType | None) -> None:
             self.ends = self.ends or signum == signal.SIGTERM
             self.saves = self.saves or signum == signal.SIGUSR1
+            self.hung_up = self.hung_up or signum == signal.SIGHUP
             self.arrived.set()
 
         before = {number: signal.signal(number, hear) for number in numbers}

@@ -93,7 +93,7 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
     if record is None or task_record is None:
         return
     is_earlier = _is_of_earlier_run(copy, here, task_record)
-    if task_record.node != here.node and not is_earlier:
+    if here.node not in {task_record.node, *task_record.further_nodes} and not is_earlier:
         return
     is_over = task_record.phase == "ended" or (
         task_record.job_id is not None and here.is_job_over(task_record.job_id)
@@ -104,7 +104,8 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
     with in_use(copy) as is_ours:
         if not is_ours:
             return
-        where = job_directory(place, job).outputs(task)
+        is_further = here.node in task_record.further_nodes and not is_earlier
+        where = job_directory(place, job).outputs(task, here.node if is_further else "")
         work = copy / record.workspace
         # What a later run has made of the same name stays.
         found = Collector(
@@ -117,8 +118,8 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
         ).collect()
         if found.failed:
             return
-        # A task that runs again writes its record itself.
-        if is_over and read_task(place, job, task) == task_record:
+        # A task that runs again writes its record itself; of further nodes it counts what they said.
+        if not is_further and is_over and read_task(place, job, task) == task_record:
             write_task(place, job, _counted(task_record, found, here))
         remove_tree(copy)
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from scratchflow.cluster.slurm.batch.early_signal import early_signal
+from scratchflow.cluster.slurm.batch.further import further_nodes, is_on_several
 from scratchflow.cluster.slurm.batch.requeue import own_name, requeue, signal_steps
 from scratchflow.cluster.slurm.batch.script import ERROR_FD, OUTPUT_FD
 from scratchflow.cluster.slurm.client import this_slurm
@@ -19,7 +20,7 @@ from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import JobMissing, JobNotStarted, ScratchflowError
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
-from scratchflow.model.results import JobRan
+from scratchflow.model.results import FurtherEnded, JobRan
 from scratchflow.model.text import counted
 from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
@@ -31,6 +32,7 @@ from scratchflow.node.job.command import (
     job_argv,
     run_to_end,
 )
+from scratchflow.node.job.further import FurtherNodes
 from scratchflow.node.job.leftovers import CopyMark, begun_ns, in_use, mark_copy, save_leftovers
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.job.place import job_place
@@ -97,6 +99,7 @@ class _Task:
             job_id=here.job_id,
             node=here.node,
             phase="restoring",
+            further_nodes=further_nodes(environment) if is_on_several(environment) else [],
             start=self._now(),
             restarts=int(environment.get("SLURM_RESTART_COUNT") or 0),
             continued=earlier.continued if earlier else 0,
@@ -127,8 +130,14 @@ class _Task:
         self._save_what_was_left()
         save_leftovers(self._here, self._place, self._target.parent, self._target.name)
         self._tell()
+        further = FurtherNodes(self._here, self._copy, self._said.further_nodes)
         try:
-            self._restore()
+            if further.nodes:
+                self._require_steps(overlap=overlap)
+                further.begin()
+            self._copy.restore(self._here, self._notify)
+            mark_copy(self._target, CopyMark(self._said.node, self._said.restarts))
+            further.wait_until_ready()
             collector = Collector(self._work, self._outputs, self._record.collect)
             if self._goes_on:
                 collector.put_back(read_present(self._place, self._record.id, self.number))
@@ -147,6 +156,7 @@ class _Task:
                 # Whatever comes now: what was made is saved first.
                 self._collect(collector)
                 self._is_saved = not self._said.not_collected
+                self._add(further.end())
                 ended_by = signal.SIGTERM.name if signals.ends else ""
                 if not (signals.told and not signals.ends and self._queued_again(code)):
                     self._tell(phase="ended", code=code, ended_by=ended_by, end=self._now())
@@ -159,6 +169,7 @@ class _Task:
             self._tell(phase="ended", ended_by=name, end=self._now())
             raise
         finally:
+            further.end()
             self._remove()
         files = self._said.collected_files
         if self._is_refused:
@@ -211,14 +222,30 @@ class _Task:
             raise JobNotStarted(job=self._record.id, reason=reason)
         remove_tree(self._target)
 
-    def _restore(self) -> None:
-        if int(self._environment.get("SLURM_JOB_NUM_NODES") or 1) > 1:
-            reason = (
-                "it has several nodes, and its copy of the workspace would be on one of them only"
-            )
+    def _require_steps(self, *, overlap: bool) -> None:
+        """What a job with several nodes needs, of Slurm and of what was asked for."""
+        reason = ""
+        if not overlap:
+            reason = "it has several nodes, and this Slurm cannot run a step on them beside the job's own (`srun --overlap`)"
+        elif self._record.continues:
+            reason = "it has several nodes, and what the others made could not be put back for `--continue`"
+        if reason:
             raise JobNotStarted(job=self._record.id, reason=reason)
-        self._copy.restore(self._here, self._notify)
-        mark_copy(self._target, CopyMark(self._said.node, self._said.restarts))
+
+    def _add(self, others: list[FurtherEnded]) -> None:
+        """What further nodes have saved counts as well; one that says nothing may have it still."""
+        silent = set(self._said.further_nodes) - {one.node for one in others}
+        lost = [f"{node}: it did not say what it has saved" for node in sorted(silent)]
+        self._said = msgspec.structs.replace(
+            self._said,
+            collected_files=self._said.collected_files + sum(one.collected_files for one in others),
+            collected_bytes=self._said.collected_bytes + sum(one.collected_bytes for one in others),
+            not_collected=[
+                *self._said.not_collected,
+                *(line for one in others for line in one.not_collected),
+                *lost,
+            ],
+        )
 
     def _started(self, *, overlap: bool) -> Started:
         environment = self._copy.environment(self._here, self._environment)

@@ -86,9 +86,12 @@ class JobDirectory(msgspec.Struct, frozen=True):
         """What was collected from all tasks."""
         return self.path / _OUTPUTS
 
-    def outputs(self, number: int) -> Path:
-        """What was collected from a task."""
-        return self.all_outputs / str(number)
+    def outputs(self, number: int, further_node: str = "") -> Path:
+        """What was collected from a task; what a further node of it has made lies beside that."""
+        name = f"{number}@{further_node}" if further_node else str(number)
+        if "/" in name:
+            raise ValueError(f"not a node: {further_node!r}")
+        return self.all_outputs / name
 
 
 def job_directory(place: StoreDirectory, job: str) -> JobDirectory:

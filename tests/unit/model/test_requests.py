@@ -18,6 +18,7 @@ SAMPLES: dict[str, Any] = {
     "snapshots": ("a",),
     "paths": ("a",),
     "file": "/f",
+    "target": "/t",
     "token": "t",
     "job": "j",
     "task": 1,

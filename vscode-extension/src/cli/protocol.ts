@@ -71,6 +71,7 @@ export interface Results {
   "freeze": Frozen;
   "job run": JobRan;
   "job tail": LogRead;
+  "job further": FurtherEnded;
   "job debug": DebugReady;
   "jobs debug": DebugReady;
   "jobs": JobsListed;
@@ -435,6 +436,14 @@ export interface Frozen {
   changed_bytes: number;
   duration_s: number;
   git?: GitState | null;
+}
+
+/** `job further`: what was saved of a further node of a submitted job. */
+export interface FurtherEnded {
+  node: string;
+  collected_files?: number;
+  collected_bytes?: number;
+  not_collected?: Array<string>;
 }
 
 /** Which commit the workspace was at; `dirty` when files that git tracks differ from it. */

@@ -204,3 +204,12 @@ def test_an_array_of_ones_own_is_refused(cluster: Cluster) -> None:
         submit(cluster.login, msgspec.structs.replace(CMD, sbatch=("--array=0-3",)))
     assert asked_of_slurm(cluster) == []
     assert list(job_ids(cluster.desk.place)) == []
+
+
+def test_a_job_may_have_several_nodes_unless_it_goes_on(cluster: Cluster) -> None:
+    options = msgspec.structs.replace(cluster.profile.slurm, nodes=2)
+    profile = msgspec.structs.replace(cluster.profile, slurm=options)
+    cluster.settings = msgspec.structs.replace(cluster.settings, profile=profile)
+    assert "--nodes=2" in submit(cluster.login, CMD).command
+    with pytest.raises(UsageInvalid, match="jobs with one node"):
+        submit(cluster.login, msgspec.structs.replace(CMD, continues=1))

@@ -106,3 +106,17 @@ def test_what_cannot_be_saved_stays(desk: Desk, left: Path) -> None:
     blocked.write_text("in the way")
     sweep(desk)
     assert (left / "work/outputs/half").read_text() == "precious"
+
+
+def test_what_a_further_node_made_is_saved_beside_what_the_first_one_did(
+    desk: Desk, left: Path
+) -> None:
+    told = TaskRecord(task=0, job_id=7, node="first", phase="running", start="")
+    write_task(desk.place, JOB, told)
+    sweep(desk)
+    assert left.exists()  # it was no node of that job
+    write_task(desk.place, JOB, msgspec.structs.replace(told, further_nodes=[desk.context.node]))
+    sweep(desk)
+    saved = job_directory(desk.place, JOB).outputs(0, desk.context.node) / "outputs/half"
+    assert (saved.read_text(), left.exists()) == ("precious", False)
+    assert not job_directory(desk.place, JOB).outputs(0).exists()

@@ -96,8 +96,9 @@ def test_what_keeps_it_from_running_is_in_the_record(
     assert (task.phase, task.code) == ("ended", None)
     assert "there is no `missing`" in task.error
     monkeypatch.setenv("SLURM_JOB_NUM_NODES", "2")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
     with pytest.raises(JobNotStarted, match="several nodes"):
-        run(desk)
+        run_job(desk.context, desk.notify, RunJob(job=JOB, overlap=False))
     assert list((desk.scratch / "jobs").iterdir()) == []
 
 
