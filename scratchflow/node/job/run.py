@@ -92,6 +92,7 @@ class _Task:
         self._work = self._copy.work
         self._outputs = job_directory(place, record.id).outputs(self.number)
         earlier = read_task(place, record.id, self.number)
+        self._was_here_last = earlier is None or earlier.node == here.node
         # A task that can go on begins with what an earlier run of it has made, whyever that ended.
         self._goes_on = earlier is not None and record.continues > 0
         self._said = TaskRecord(
@@ -205,17 +206,22 @@ class _Task:
         """A run of this task that died with its node may have left outputs that nobody has collected."""
         if not is_there(self._target):
             return
+        outputs = job_directory(self._place, self._record.id).outputs
+        # What a later run has made on another node meanwhile is newer than this.
+        where = outputs(self.number, "" if self._was_here_last else self._here.node)
         left = Collector(
             self._work,
-            self._outputs,
+            where,
             self._record.collect,
             all_of_it=True,
             since_ns=begun_ns(self._target),
         )
-        self._count(left.collect())
-        self._note_present(left)
-        if self._said.not_collected:
-            first = self._said.not_collected[0]
+        found = left.collect()
+        if self._was_here_last:
+            self._count(found)
+            self._note_present(left)
+        if found.failed:
+            first = found.failed[0]
             reason = (
                 f"what an earlier run of it has left in `{self._target}` cannot be saved: {first}"
             )

@@ -21,6 +21,7 @@ from scratchflow.store.jobs.records import (
     read_job,
     read_task,
     write_job,
+    write_present,
     write_task,
 )
 from tests.unit.conftest import Desk
@@ -81,9 +82,28 @@ def test_what_a_run_that_died_has_left_is_saved_before_the_next(desk: Desk) -> N
     left = desk.scratch / f"jobs/{JOB}-0/work/outputs"
     left.mkdir(parents=True)
     (left / "half").write_text("precious")
-    write_task(desk.place, JOB, TaskRecord(task=0, job_id=1, node="n", phase="running", start=""))
+    node = desk.context.node
+    write_task(desk.place, JOB, TaskRecord(task=0, job_id=1, node=node, phase="running", start=""))
     run(desk)
     assert (job_directory(desk.place, JOB).outputs(0) / "outputs/half").read_text() == "precious"
+
+
+def test_what_an_older_run_has_left_here_replaces_nothing_that_a_later_one_made_elsewhere(
+    desk: Desk,
+) -> None:
+    submitted(desk, "cat", "outputs/n", continues=1, signal="USR2@120")
+    left = desk.scratch / f"jobs/{JOB}-0/work/outputs"
+    left.mkdir(parents=True)
+    (left / "n").write_text("older")
+    where = job_directory(desk.place, JOB)
+    (where.outputs(0) / "outputs").mkdir(parents=True)
+    (where.outputs(0) / "outputs/n").write_text("newer")
+    write_present(desk.place, JOB, 0, ["outputs/n"])
+    again = TaskRecord(task=0, job_id=1, node="another", phase="requeued", start="", continued=1)
+    write_task(desk.place, JOB, again)
+    assert run(desk).exit_code() == 0
+    assert (where.outputs(0) / "outputs/n").read_text() == "newer"
+    assert (where.outputs(0, desk.context.node) / "outputs/n").read_text() == "older"
 
 
 def test_what_keeps_it_from_running_is_in_the_record(
