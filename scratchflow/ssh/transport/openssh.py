@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,8 +22,6 @@ from scratchflow.ssh.transport.base import (
     far_command,
 )
 from scratchflow.ssh.transport.child import ChildStream, run_carried
-from scratchflow.ssh.transport.openssh_login import log_in
-from scratchflow.ssh.transport.openssh_words import failure, got_through, read_signal, read_status
 from scratchflow.ssh.transport.shared_connection import Master, live_master_of_user, our_master
 
 KEEP_S = 8 * 3600
@@ -75,6 +72,8 @@ class OpenSshTransport(Transport):
         self._master = self._fallback  # one of the user's that ended is theirs to start again
         if self._master is None or self._master.is_alive(self._target):
             return
+        from scratchflow.ssh.transport.openssh_login import log_in
+
         with self._question() if self._interactive else contextlib.nullcontext():
             log_in(
                 self._options(batch=not self._interactive),
@@ -211,6 +210,13 @@ class OpenSshTransport(Transport):
         """The far command's own return code; raises when it is ssh that failed."""
         if code != 255:
             return code
+        from scratchflow.ssh.transport.openssh_words import (
+            failure,
+            got_through,
+            read_signal,
+            read_status,
+        )
+
         said = log.read_text("utf-8", "replace")
         if read_status(said):
             return code
@@ -243,10 +249,22 @@ def _master_options(master: Master, keep_s: int) -> list[str]:
     return ["-o", "ControlMaster=auto", "-o", f"ControlPersist={keep_s}", *master.options]
 
 
+def _new_file(prefix: str) -> str:
+    """An empty file for us alone, as `tempfile` makes it, which takes longer to load than ssh to read its config."""
+    with contextlib.suppress(OSError):
+        path = os.path.join(os.environ.get("TMPDIR") or "/tmp", prefix + os.urandom(8).hex())  # noqa: S108 - a name that nobody can guess, and O_EXCL
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+        return path
+    import tempfile  # knows more places
+
+    descriptor, name = tempfile.mkstemp(prefix=prefix)
+    os.close(descriptor)
+    return name
+
+
 @contextlib.contextmanager
 def _log_file() -> Iterator[Path]:
-    descriptor, name = tempfile.mkstemp(prefix="scratchflow-ssh-")
-    os.close(descriptor)
+    name = _new_file("scratchflow-ssh-")
     try:
         yield Path(name)
     finally:

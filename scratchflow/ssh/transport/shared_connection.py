@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -85,10 +84,13 @@ def _name_for(chain: Sequence[ResolvedHost]) -> str:
     return name_digest(repr((way, config)).encode())
 
 
-def _directories(environment: Mapping[str, str]) -> list[Path]:
-    short = Path(tempfile.gettempdir()) / f"scratchflow-{os.getuid()}"
+def _directories(environment: Mapping[str, str]) -> Iterator[Path]:
     runtime = environment.get("XDG_RUNTIME_DIR")
-    return [Path(runtime) / "scratchflow", short] if runtime else [short]
+    if runtime:
+        yield Path(runtime) / "scratchflow"
+    import tempfile  # only where there is no such place, or none that will do
+
+    yield Path(tempfile.gettempdir()) / f"scratchflow-{os.getuid()}"
 
 
 def _make_private(directory: Path) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.ssh.transport.openssh import ssh_environment
+from scratchflow.ssh.transport.openssh import _log_file, ssh_environment
 from tests.contract.ssh.lab import Lab
 from tests.contract.ssh.leaks import THOROUGH, assert_no_ssh_is_left, nothing_left, ssh_processes
 
@@ -26,6 +26,18 @@ def test_openssh_leaves_no_process_and_no_descriptor(lab: Lab) -> None:
                 with transport.stream(["yes"]) as lines:
                     next(lines)
     assert_no_ssh_is_left(lab)
+
+
+@pytest.mark.parametrize("place", ["here", "gone"])
+def test_the_log_is_for_us_alone_and_goes_also_where_the_usual_place_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / place))
+    with _log_file() as log:
+        assert log.stat().st_mode & 0o777 == 0o600
+        assert (log.parent == tmp_path / place) == (place == "here")
+    assert not log.exists()
 
 
 def test_failed_connections_leave_nothing_either(lab: Lab) -> None:
