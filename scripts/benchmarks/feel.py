@@ -36,10 +36,19 @@ class Laptop(Cluster):
         self._runtime = directory / "run"
         self._runtime.mkdir(mode=0o700)
         self.own_socket = directory / "by-hand"
+        self.node = ""
 
     @property
     def environment(self) -> Mapping[str, str]:
         return {**super().environment, "XDG_RUNTIME_DIR": str(self._runtime)}
+
+    def take_node(self) -> None:
+        """Takes a node for hours: with less than one left, `status` warns of that, too."""
+        self.scratchflow("config", "set", "slurm.partition", "gpu")
+        self.scratchflow("config", "set", "slurm.time", "3:50:00")
+        self.scratchflow("up")
+        queue = [str(MINICLUSTER), "exec", "login", "squeue", "--noheader", "--format=%N"]
+        self.node = self.run(*queue).split()[0]
 
     def hang_up(self) -> None:
         """Ends every connection that scratchflow left behind."""
@@ -53,7 +62,7 @@ class Laptop(Cluster):
 
     def on_node(self, script: str) -> None:
         """Runs it there as the user, without ssh."""
-        self.run(str(MINICLUSTER), "exec", "-u", "alice", "node-1", "sh", "-c", script)
+        self.run(str(MINICLUSTER), "exec", "-u", "alice", self.node, "sh", "-c", script)
 
 
 def commands(laptop: Laptop, way: str) -> dict[str, list[str]]:
@@ -129,7 +138,7 @@ def main() -> int:
         laptop = Laptop(Path(directory))
         try:
             laptop.start()
-            laptop.scratchflow("up", "--node", "1")
+            laptop.take_node()
             keep = ["-o", "ControlMaster=yes", "-o", "ControlPersist=600"]
             share = [*keep, "-o", f"ControlPath={laptop.own_socket}"]
             laptop.run("ssh", "-F", str(laptop.config), *share, "login", "true")
