@@ -27,9 +27,9 @@ _MOST_BYTES = 1024
 _known: list[str] = []
 
 
-def agent_command() -> list[str]:
-    """What starts this scratchflow's agent on any host where it was installed."""
-    return ["sh", "-c", _START, "sh", agent_name(), "agent"]
+def agent_command(word: str = "agent") -> list[str]:
+    """What starts this scratchflow's agent on any host where it was installed; another word starts the rest of it."""
+    return ["sh", "-c", _START, "sh", agent_name(), word]
 
 
 def agent_name() -> str:

@@ -119,6 +119,36 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("shell", "Ctrl-D leaves it"),
         ("shell --up", "take a node first if there is none"),
     ),
+    "serve": (
+        ("serve tensorboard runs --open", "`runs` of the workspace"),
+        ("serve jupyter", "prints the address"),
+        ("serve -- uvicorn app:app --uds {socket}", "anything else"),
+    ),
+    "serve tensorboard": (
+        ("serve tensorboard runs", "prints the address"),
+        ("serve tensorboard runs --open", "and opens the browser"),
+    ),
+    "serve jupyter": (
+        ("serve jupyter --open", "in the browser"),
+        ("serve jupyter --cwd notebooks", "in a directory"),
+    ),
+    "serve command": (
+        ("serve command -- uvicorn app:app --uds {socket}", "yours"),
+        ("serve -- python -m http.server {port}", "a port"),
+    ),
+    "serve list": (
+        ("serve list", "what runs, and where to open it"),
+        ("serve list --json", "for scripts"),
+    ),
+    "serve stop": (
+        ("serve stop tensorboard", "one"),
+        ("serve stop --all", "all, and every tunnel"),
+    ),
+    "tunnel": (
+        ("tunnel 8888", "port 8888 there and, if it is free, here"),
+        ("tunnel 8888:9999", "port 9999 here"),
+        ("tunnel tensorboard", "what runs already, from another laptop"),
+    ),
     "submit": (
         ("submit -- python train.py", "as the profile says"),
         ("submit --time 2h --gpus 1 -- python t.py", "others"),
@@ -271,6 +301,11 @@ OTHER_WORDS = {
     "keep": "snapshots keep",
     "export": "snapshots export",
     "import": "snapshots import",
+    "tensorboard": "serve tensorboard",
+    "jupyter": "serve jupyter",
+    "notebook": "serve jupyter",
+    "forward": "tunnel",
+    "port": "tunnel",
     "salloc": "allocate",
     "sbatch": "submit",
     "alloc": "allocate",

@@ -34,6 +34,7 @@ WITH_VALUE = frozenset(
         "--name",
         "--partition",
         "--path",
+        "--port",
         "--profile",
         "--qos",
         "--scratch",

@@ -51,4 +51,6 @@ def _shown(hopped: Hopped) -> Iterator[str]:
     yield f"from `{printable(hopped.from_node)}` to `{printable(hopped.node)}`, {job}{until}"
     if hopped.snapshot:
         yield f"the workspace there is snapshot {named(hopped.snapshot)}"
+    for name in hopped.servers:
+        yield f"`{printable(name)}` runs there too; its tunnel follows"
     yield f"job {hopped.from_job_id} was given back; reload editor windows that were open there"

@@ -66,11 +66,20 @@ def shown(status: StatusShown) -> Iterator[str]:
         if name == "workspace":
             for other in status.others:
                 yield from wrapped(f"{'also there':<12} ", printable(_other(other)), width)
+    yield from _servers(status, width)
     for held in status.elsewhere:
         yield from wrapped(f"{'also yours':<12} ", printable(_elsewhere(held)), width)
     yield from problem_lines(status.problems, width)
     if status.next_step:
         yield from wrapped("Next: ", for_people(printable(status.next_step)), width)
+
+
+def _servers(status: StatusShown, width: int | None) -> Iterator[str]:
+    if status.servers:
+        from scratchflow.cli.server_words import server_lines
+
+        for server in status.servers:
+            yield from server_lines(server, width, "serving")
 
 
 def problem_lines(problems: Iterable[Problem], width: int | None) -> Iterator[str]:

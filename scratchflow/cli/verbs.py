@@ -43,6 +43,8 @@ VERBS = {
     "jobs": Verb("Daily", "scratchflow.cli.jobs", "Show submitted jobs; rerun and compare them"),
     "logs": Verb("Daily", "scratchflow.cli.logs", "Show what a submitted job printed"),
     "cancel": Verb("Daily", "scratchflow.cli.cancel", "End submitted jobs"),
+    "serve": Verb("Daily", "scratchflow.cli.serve", "Open TensorBoard, Jupyter and others here"),
+    "tunnel": Verb("Daily", "scratchflow.cli.tunnel", "Lead a port of this machine to the node"),
     "attach": Verb(
         "Daily", "scratchflow.cli.attach", "Open a shell on the node, in our tmux session"
     ),
@@ -75,7 +77,8 @@ VERBS = {
 }
 # Verbs that share a line of `--help`, so that all of them are seen on a small terminal.
 TOGETHER = {
-    ("run", "shell"): "Run a command, or open a shell, on the node",
+    ("run", "shell", "attach"): "Run a command, or open a shell, on the node",
+    ("serve", "tunnel"): "Open TensorBoard, Jupyter or any port of the node here",
     ("jobs", "logs", "cancel"): "Show, rerun, read and end submitted jobs",
     ("profiles", "config"): "Choose profiles; show and change settings",
 }

@@ -65,6 +65,9 @@ ON_NODE = {
     "run place": OnNode(
         requests.RunAt, "scratchflow.node.run_place:run_place", compares_store=False
     ),
+    "server run": OnNode(
+        requests.RunServer, "scratchflow.node.serving.run:run_server", compares_store=False
+    ),
     "freeze": OnNode(requests.DryRun, "scratchflow.node.job.freeze:freeze", compares_store=False),
     "job run": OnNode(requests.RunJob, "scratchflow.node.job.run:run_job"),
     "job tail": OnNode(requests.TailLogs, "scratchflow.node.job.tail:tail", compares_store=False),
@@ -121,8 +124,11 @@ ON_LOGIN = {
     "make ready": OnLogin(requests.MakeReady, "scratchflow.dispatch.make_ready:make_ready"),
     "watch": OnLogin(requests.Watch, "scratchflow.login.status.watch:watch"),
     "session": OnLogin(requests.Session, "scratchflow.login.session:ready_session"),
-    "run carrier": OnLogin(requests.Nothing, "scratchflow.login.run:carrier"),
+    "run carrier": OnLogin(requests.CarrierOf, "scratchflow.login.run:carrier"),
     "run detached": OnLogin(requests.RunDetached, "scratchflow.login.run:run_detached"),
+    "server start": OnLogin(requests.StartServer, "scratchflow.login.serving.start:start_server"),
+    "server list": OnLogin(requests.Nothing, "scratchflow.login.serving.look:list_servers"),
+    "server stop": OnLogin(requests.StopServers, "scratchflow.login.serving.stop:stop_servers"),
     "submit": OnLogin(requests.Submit, "scratchflow.login.jobs.submit:submit"),
     "jobs": OnLogin(requests.ListJobs, "scratchflow.login.jobs.list:list_jobs"),
     "jobs show": OnLogin(requests.OneJob, "scratchflow.login.jobs.list:show_job"),

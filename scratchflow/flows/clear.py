@@ -9,6 +9,7 @@ import msgspec
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, park
 from scratchflow.flows.current_work import has_present_work
+from scratchflow.flows.serve.serve import end_all
 from scratchflow.login.detached_runs import end_runs_here
 from scratchflow.login.host import LoginHost
 from scratchflow.model.errors import (
@@ -85,6 +86,8 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
     wanted = Release(job_ids=numbers, dry_run=options.dry_run)
     released = cluster.on_login("release", wanted, NodeReleased)
+    if not options.dry_run:
+        end_all(cluster)
     parked = not options.dry_run and park(cluster.settings)
     last = next((one.saved for one in reversed(taken) if one.saved.snapshot), None)
     return Cleared(
@@ -302,6 +305,7 @@ def _clear_here(cluster: Cluster, options: ClearOptions) -> Cleared:
     if not options.dry_run:
         # After the last backup, not before: had that failed, nobody would save it any more.
         cluster.on_login("autobackup off", DryRun(), AutobackupSwitched)
+        end_all(cluster)
     return _end_session(cluster, options, taken)
 
 

@@ -20,6 +20,7 @@ from scratchflow.flows.clear import (
 )
 from scratchflow.flows.current_work import newer_than
 from scratchflow.flows.hold import hold
+from scratchflow.flows.serve.serve import start_again
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (
     AllocationMissing,
@@ -101,6 +102,7 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
             else:
                 last, snapshot = _bring_over(move, held)
             _switch(move, held)
+            servers = start_again(cluster, held.job_id, emit)
             gone, left_behind = _leave(move, last)
     return Hopped(
         from_node=move.old_node,
@@ -114,6 +116,7 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
         forks=move.forks,
         unsaved=gone.unsaved,
         unsaved_paths=gone.unsaved_paths,
+        servers=servers,
     )
 
 

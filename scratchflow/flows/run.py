@@ -30,7 +30,7 @@ from scratchflow.model.errors import (
     UsageInvalid,
 )
 from scratchflow.model.events import Emit
-from scratchflow.model.requests import EVERY_NODE, NOTHING, Hold, RunAt, RunDetached
+from scratchflow.model.requests import EVERY_NODE, CarrierOf, Hold, RunAt, RunDetached
 from scratchflow.model.results import (
     NodeFailure,
     OtherCarrier,
@@ -114,7 +114,7 @@ def _reached(caller: Caller, emit: Emit) -> Iterator[SharedLogin | None]:
 
 def _carrier(cluster: Cluster, wanted: Wanted) -> RunCarrier:
     try:
-        return cluster.on_login("run carrier", NOTHING, RunCarrier)
+        return cluster.on_login("run carrier", CarrierOf(), RunCarrier)
     except AllocationMissing:
         if not wanted.take_node:
             raise
@@ -122,7 +122,7 @@ def _carrier(cluster: Cluster, wanted: Wanted) -> RunCarrier:
 
     wait_s = cluster.settings.profile.wait.seconds
     up(cluster.caller, cluster.emit, Hold(wait_s=wait_s), run_editor=False)
-    return cluster.on_login("run carrier", NOTHING, RunCarrier)
+    return cluster.on_login("run carrier", CarrierOf(), RunCarrier)
 
 
 def _become(place: RunPlace, wanted: Wanted) -> None:
@@ -241,13 +241,13 @@ class _Foreground:
         if outcome.started:
             raise cut_error(outcome, node, self._why_cut())
         # What Slurm says of the job is the better reason, when it has ended meanwhile.
-        self._cluster.on_login("run carrier", NOTHING, RunCarrier)
+        self._cluster.on_login("run carrier", CarrierOf(), RunCarrier)
         reason = _text(outcome) or f"exit code {outcome.carrier_code}"
         raise NodeSilent(node=node, job_id=job_id, reason=reason)
 
     def _why_cut(self) -> str:
         try:
-            now = self._cluster.on_login("run carrier", NOTHING, RunCarrier)
+            now = self._cluster.on_login("run carrier", CarrierOf(), RunCarrier)
         except AllocationMissing:
             return f"job {self._found.job_id} has ended"
         same = now.job_id == self._found.job_id

@@ -51,7 +51,8 @@ def watch(caller: Caller, emit: Emit, every_s: float) -> StatusShown:
 
 
 def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusShown:
-    """What the cluster says, with this machine's alias beside it."""
+    """What the cluster says, with this machine's alias and tunnels beside it."""
+    seen = _with_tunnels(settings, seen)
     if settings.profile.scheduler == "none":
         return _with_next_step(seen, has_begun=not is_untouched(settings, caller))
     alias = show_alias(settings)
@@ -61,6 +62,16 @@ def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusS
     problem = alias_problem(settings, alias, node, others)
     problems = [*seen.problems, *([problem] if problem else [])]
     return _with_next_step(msgspec.structs.replace(seen, alias=alias, problems=problems))
+
+
+def _with_tunnels(settings: Settings, seen: StatusShown) -> StatusShown:
+    """Addresses without tokens: a status is read aloud, logged and sent to somebody."""
+    if not seen.servers:
+        return seen
+    from scratchflow.flows.serve.serve import with_addresses
+
+    servers = with_addresses(settings, seen.servers, {}, {})
+    return msgspec.structs.replace(seen, servers=servers)
 
 
 def _with_next_step(seen: StatusShown, *, has_begun: bool = True) -> StatusShown:

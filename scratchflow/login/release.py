@@ -14,6 +14,7 @@ from scratchflow.model.errors import AllocationLingers, AllocationMissing, TmuxF
 from scratchflow.model.requests import Release
 from scratchflow.model.results import NodeReleased
 from scratchflow.process.waiting import looks
+from scratchflow.workspace.servers import forget_servers_of
 
 END_S = 15.0
 """How long Slurm may take to end a cancelled job before we go on."""
@@ -45,6 +46,7 @@ def release_node(login: LoginHost, request: Release) -> NodeReleased:
         with suppress(AllocationMissing):  # it has ended meanwhile
             cancel(login.slurm, number, login.settings.name)
     _wait_for_end(login, numbers)
+    forget_servers_of(login.home, login.settings.name, numbers)
     ended = ends_session and _end_session(login)
     return NodeReleased(job_ids=numbers, session_ended=ended)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Sequence
 
 import msgspec
 
-from scratchflow.cluster.slurm.request import step_argv, terminal_step_argv
+from scratchflow.cluster.slurm.request import UNBUFFERED, step_argv, terminal_step_argv
 from scratchflow.cluster.this_host import node_name, slurm_variables
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.login.current_job import current_job_note
@@ -15,7 +16,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.session import ready_session
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import AllocationMissing
-from scratchflow.model.requests import Nothing, RunDetached, Session
+from scratchflow.model.requests import CarrierOf, RunDetached, Session
 from scratchflow.model.results import OtherCarrier, RunCarrier, RunWindow
 from scratchflow.process.far_words import quoted
 from scratchflow.reach.node import cpus_are_bound, keys_on_login, steps_overlap
@@ -23,24 +24,32 @@ from scratchflow.reach.node_agent import require_allocation
 from scratchflow.ssh.transport.node import know_node, neighbour_argv
 
 
-def carrier(login: LoginHost, _: Nothing) -> RunCarrier:
-    """What runs a command on the node of the profile's allocation; AllocationMissing without one."""
+def carrier(login: LoginHost, asked: CarrierOf) -> RunCarrier:
+    """What runs a command on the node of the profile's allocation, or of this job; AllocationMissing without one."""
     shell = [login.shell, "-l"]
     if login.profile.scheduler == "none":
         node = node_name(login.environment)
         if none.allocation(login.tmux, login.settings.name, node) is None:
             raise AllocationMissing(profile=login.settings.name)
         return RunCarrier(job_id=None, node=node, argv=[], terminal_argv=[], shell=shell)
-    held = require_allocation(login.slurm, login.settings.name)
-    by = _by_step if steps_overlap(login.environment) else _by_ssh
-    others = [by(login, held.on(node), shell) for node in held.nodes[1:]]
+    held = require_allocation(login.slurm, login.settings.name, asked.job_id)
+    overlap = steps_overlap(login.environment)
+
+    def by(on: RunningAllocation) -> RunCarrier:
+        if overlap:
+            return _by_step(login, on, shell, UNBUFFERED if asked.unbuffered else ())
+        return _by_ssh(login, on, shell)
+
+    others = [by(held.on(node)) for node in held.nodes[1:]]
     return msgspec.structs.replace(
-        by(login, held, shell),
+        by(held),
         others=[OtherCarrier(node=one.node, argv=one.argv) for one in others],
     )
 
 
-def _by_step(login: LoginHost, held: RunningAllocation, shell: list[str]) -> RunCarrier:
+def _by_step(
+    login: LoginHost, held: RunningAllocation, shell: list[str], options: Sequence[str]
+) -> RunCarrier:
     """`srun` with its whole path: ssh starts it without a login shell, which may be what finds it."""
     environment = login.environment
     srun = shutil.which("srun", path=environment.get("PATH")) or "srun"
@@ -51,7 +60,7 @@ def _by_step(login: LoginHost, held: RunningAllocation, shell: list[str]) -> Run
     return RunCarrier(
         job_id=held.job_id,
         node=held.node,
-        argv=[*start, *step_argv(held.job_id, held.node, [])[1:]],
+        argv=[*start, *step_argv(held.job_id, held.node, [], options=options)[1:]],
         terminal_argv=[*start, *terminal[1:]],
         shell=shell,
         current=current_job_note(login, held.job_id),
@@ -81,7 +90,7 @@ def run_detached(login: LoginHost, asked: RunDetached) -> RunWindow:
     ready = ready_session(login, Session())
     if not ready.is_here:
         ready = ready_session(login, Session(rebuild=True))
-    carried = carrier(login, Nothing())
+    carried = carrier(login, CarrierOf())
     words = list(asked.argv)
     job = "here" if carried.job_id is None else str(carried.job_id)
     argv = [*carried.terminal_argv, *([quoted(words)] if carried.quotes else words)]

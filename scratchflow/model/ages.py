@@ -20,7 +20,7 @@ _ALONE = r"(?<![\w./:-])%s(?!\.?[\w/-])"
 _ID_IN_TEXT = _ALONE % r"\d{8}T\d{6}Z-([0-9a-f]{6})"
 _COMMAND_IN_TEXT = (
     r"`scratchflow ((?:(?:--set|--config|-p) [^\s`]+ )*)(up|status|open|hop|clear|create|backup|restore|autobackup|snapshots"
-    r"|allocate|nodes|attach|run|shell|submit|jobs|logs|cancel|setup|doctor|config|profiles)\b([^`]*)`"
+    r"|allocate|nodes|attach|run|shell|serve|tunnel|submit|jobs|logs|cancel|setup|doctor|config|profiles)\b([^`]*)`"
 )
 # These are about profiles: `--set` would be written into one there.
 _ABOUT_PROFILES = frozenset({"setup", "config", "profiles"})

@@ -276,6 +276,14 @@ class RunAt(Arguments, frozen=True):
     cwd: bytes = b""
 
 
+class CarrierOf(Arguments, frozen=True):
+    """`run carrier`: of this job, or of the newest one. While moving there are two."""
+
+    job_id: int | None = None
+    # Output is passed on as it comes: Slurm waits for the end of a line otherwise.
+    unbuffered: bool = False
+
+
 class RunDetached(Arguments, frozen=True, kw_only=True):
     """`run detached`: the command, packed for the node's shell, in a window of our tmux session."""
 
@@ -312,6 +320,41 @@ class Autobackup(Arguments, frozen=True, kw_only=True):
     token: str
     job_name: str = ""
     end_time: float | None = None
+
+
+ServerKind = Literal["command", "tensorboard", "jupyter"]
+
+
+class StartServer(DryRun, frozen=True):
+    """`server start`: a program that listens on a socket of its own, as a step of the job."""
+
+    kind: ServerKind = "command"
+    # With `{socket}` or `{port}` in one of them; for TensorBoard, the directory with its logs.
+    words: tuple[str, ...] = ()
+    # Empty: named after the program.
+    name: str = ""
+    cwd: str = ""
+    # The server of that name once more, on the node of this job and in place of the one before: what `hop` asks for.
+    job_id: int | None = None
+
+
+class RunServer(Arguments, frozen=True, kw_only=True):
+    """`server run`: the program on the node. `start` tells one start from another."""
+
+    name: str
+    kind: ServerKind
+    words: tuple[str, ...]
+    cwd: str
+    start: str
+    # What a browser has to show to Jupyter. It travels on stdin: no list of processes has it.
+    token: str = ""
+
+
+class StopServers(DryRun, frozen=True):
+    """`server stop`: these, or all of the profile."""
+
+    names: tuple[str, ...] = ()
+    every: bool = False
 
 
 class Submit(DryRun, frozen=True):

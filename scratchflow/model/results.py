@@ -6,6 +6,7 @@ import msgspec
 
 from scratchflow.model.allocation import AllocationState, Node
 from scratchflow.model.job import GitState
+from scratchflow.model.requests import ServerKind
 from scratchflow.model.snapshot import Manifest, SnapshotKind
 
 
@@ -706,6 +707,24 @@ class ElsewhereShown(msgspec.Struct, frozen=True, kw_only=True):
     end_time: str | None = None
 
 
+class ServerShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that listens on the node for this user alone."""
+
+    name: str
+    kind: ServerKind
+    node: str
+    job_id: int | None = None
+    socket: str = ""
+    port: int = 0
+    log: str = ""
+    ended: str = ""
+    """How it ended; empty while it runs."""
+    url: str = ""
+    """Where this machine has it; with its token in `serve list` alone. Empty without a tunnel."""
+    problem: str = ""
+    """Why the tunnel leads nowhere at the moment."""
+
+
 class StatusShown(Result, frozen=True):
     """`status`: everything at one glance."""
 
@@ -728,6 +747,8 @@ class StatusShown(Result, frozen=True):
     """The directory with the snapshots and HOW-TO-RESTORE.txt, on the login host; empty when it cannot be read."""
     copies: list[CopyShown] = []
     """The workspace on the further nodes of the allocation."""
+    servers: list[ServerShown] = []
+    """What `serve` has started on the node."""
 
     def after(self, passed_s: float) -> "StatusShown":
         """The same picture that many seconds later, as far as nobody has to be asked for it."""
@@ -739,6 +760,77 @@ class StatusShown(Result, frozen=True):
             age_s = snapshots.last_age_s + passed
             snapshots = msgspec.structs.replace(snapshots, last_age_s=age_s)
         return msgspec.structs.replace(self, allocation=held, snapshots=snapshots)
+
+
+class ServerStarted(Result, frozen=True):
+    """`server start`: the server, which may have run already."""
+
+    server: ServerShown
+    page: str = "/"
+    token: str = ""
+    changed: bool = True
+    dry_run: bool = False
+
+
+class ServersSeen(Result, frozen=True):
+    """`server list`: what the login host knows; `pages` and `tokens` by name, for addresses."""
+
+    servers: list[ServerShown] = []
+    pages: dict[str, str] = {}
+    tokens: dict[str, str] = {}
+
+
+class ServersStopped(Result, frozen=True):
+    """`serve stop`: what was ended, servers and tunnels of this machine."""
+
+    stopped: list[str] = []
+    tunnels: list[str] = []
+    dry_run: bool = False
+
+
+class ServerEnded(Result, frozen=True):
+    """`server run`: how the program on the node came to its end."""
+
+    reason: str
+
+
+class TunnelShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A local port of this machine that leads to the node."""
+
+    name: str
+    local_port: int
+    to: str
+    """The server's name, or the port or socket on the node."""
+    problem: str = ""
+    """Why it leads nowhere at the moment."""
+
+
+class ServersListed(Result, frozen=True):
+    """`serve list`: servers on the node, with their addresses on this machine, and its other tunnels."""
+
+    servers: list[ServerShown] = []
+    tunnels: list[TunnelShown] = []
+
+
+class Serving(Result, frozen=True):
+    """`serve`: where the server can be opened."""
+
+    server: ServerShown
+    url: str = ""
+    """With its token; empty without a tunnel."""
+    changed: bool = True
+    opened: bool = False
+    dry_run: bool = False
+
+
+class TunnelOpened(Result, frozen=True):
+    """`tunnel`: the local port."""
+
+    tunnel: TunnelShown
+    url: str = ""
+    node: str = ""
+    changed: bool = True
+    dry_run: bool = False
 
 
 class AutobackupSwitched(Result, frozen=True):
@@ -868,6 +960,8 @@ class Hopped(Result, frozen=True):
     # With `--leave-behind`: what went with the old node; the first few paths, and how many.
     unsaved: int = 0
     unsaved_paths: list[str] = []
+    servers: list[str] = []
+    """What `serve` had started there, and now runs on the new node."""
 
 
 class EnvironmentReady(Result, frozen=True):
@@ -1320,6 +1414,14 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "copy": CopyState,
     "run place": RunPlace,
     "run detached": RunWindow,
+    "serve": Serving,
+    "serve list": ServersListed,
+    "serve stop": ServersStopped,
+    "server start": ServerStarted,
+    "server list": ServersSeen,
+    "server stop": ServersStopped,
+    "server run": ServerEnded,
+    "tunnel": TunnelOpened,
     "submit": Submitted,
     "freeze": Frozen,
     "job run": JobRan,

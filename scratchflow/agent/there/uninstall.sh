@@ -2,7 +2,7 @@
 # shellcheck shell=sh
 cd -- "${HOME:?}" || exit 1
 cd .local/share/scratchflow 2>/dev/null || exit 0
-rm -rf -- agent tmux ssh stores job-scratch current cut-off
+rm -rf -- agent tmux ssh stores job-scratch current cut-off servers
 cd -- "$HOME" || exit 1
 rmdir -- .local/share/scratchflow 2>/dev/null
 [ ! -e .local/share/scratchflow/agent ]

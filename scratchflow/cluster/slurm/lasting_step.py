@@ -19,7 +19,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.model.errors import SlurmUnreachable
 from scratchflow.model.text import last_line
 
-SIGNALS = {"USR1", "TERM"}
+SIGNALS = {"USR1", "TERM", "KILL"}
 _END_S = 10.0
 _OUTPUT_BYTES = 1 << 20
 

@@ -10,6 +10,9 @@ from scratchflow.model.units import parse_size
 
 NAME_PREFIX = "scratchflow"
 
+UNBUFFERED = ("--unbuffered",)
+"""For a step whose output is no text: Slurm holds the rest of a line back until it ends."""
+
 _OURS = re.compile(r"scratchflow:(?P<profile>[A-Za-z0-9._-]+):(?P<token>[A-Za-z0-9]+)", re.ASCII)
 _SLURM_SIZE = re.compile(r"\d+[KMGT]?", re.ASCII | re.IGNORECASE)
 

@@ -16,7 +16,16 @@ from scratchflow.model.text import counted
 from scratchflow.workspace.workspace import STATE_NAME
 
 # What goes from our directory on the cluster together with the agent.
-_GOES_WITH_AGENT = {"agent", "tmux", "ssh", "stores", "job-scratch", "current", "cut-off"}
+_GOES_WITH_AGENT = {
+    "agent",
+    "tmux",
+    "ssh",
+    "stores",
+    "job-scratch",
+    "current",
+    "cut-off",
+    "servers",
+}
 _OUR_DIRECTORY = "~/.local/share/scratchflow"
 _STATE_DIRECTORY = "~/.local/state/scratchflow"
 _PLAIN_PATH = re.compile(r"[\w@%+=:,./~$-]+", re.ASCII)

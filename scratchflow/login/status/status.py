@@ -41,7 +41,7 @@ from scratchflow.login.status.store import (
     workspace_shown,
 )
 from scratchflow.login.status.store_problems import store_problems
-from scratchflow.model.allocation import Allocation, ThisMachine
+from scratchflow.model.allocation import Allocation, ThisMachine, with_node
 from scratchflow.model.errors import ScratchflowError, TmuxFailed
 from scratchflow.model.requests import NOTHING, Nothing
 from scratchflow.model.results import (
@@ -49,6 +49,7 @@ from scratchflow.model.results import (
     CopyShown,
     OtherShown,
     Problem,
+    ServerShown,
     SessionShown,
     SnapshotsShown,
     StatusShown,
@@ -60,6 +61,7 @@ from scratchflow.store.checks.verified import Verification, read_verified
 from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.heartbeats import Heartbeat, Pulses
+from scratchflow.workspace.servers import read_servers
 from scratchflow.workspace.workspace import expand
 
 
@@ -106,7 +108,17 @@ def look(
         elsewhere=elsewhere_shown(others),
         store=stored.directory,
         copies=on_nodes,
+        servers=_servers(login, jobs),
     )
+
+
+def _servers(login: LoginHost, jobs: list[Allocation]) -> list[ServerShown]:
+    """What `serve` has started. Most people have nothing of that, and load nothing for it."""
+    if not read_servers(login.home, login.settings.name):
+        return []
+    from scratchflow.login.serving.look import servers_on, shown
+
+    return [shown(record) for record in servers_on(login, with_node(jobs))]
 
 
 def _copies(login: LoginHost, held: Allocation | None, looks: CopyLooks) -> list[CopyShown]:

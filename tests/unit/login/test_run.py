@@ -14,7 +14,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.run import carrier, run_detached
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import AllocationMissing
-from scratchflow.model.requests import NOTHING, RunDetached
+from scratchflow.model.requests import CarrierOf, RunDetached
 from scratchflow.process.far_words import terminal_argv
 from tests.cluster.minicluster import retry_until
 from tests.unit.cluster.tmux.conftest import socket, tmux
@@ -35,11 +35,14 @@ def login_host(tmp_path: Path, profile: str) -> LoginHost:
 def test_a_step_of_the_job_carries_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "require_allocation", lambda *_: HELD)
     monkeypatch.setattr(run, "steps_overlap", lambda _: True)
-    found = carrier(login_host(tmp_path, "aws"), NOTHING)
+    found = carrier(login_host(tmp_path, "aws"), CarrierOf())
     assert (found.job_id, found.node, found.quotes) == (7, "node-1", False)
     assert {"--overlap", "--jobid=7", "--nodelist=node-1"} <= set(found.argv)
     assert "--pty" in found.terminal_argv
     assert "--pty" not in found.argv
+    assert "--unbuffered" not in found.argv
+    frames = carrier(login_host(tmp_path, "aws"), CarrierOf(unbuffered=True))
+    assert "--unbuffered" in frames.argv
 
 
 def test_ssh_carries_it_where_steps_cannot_overlap(
@@ -48,7 +51,7 @@ def test_ssh_carries_it_where_steps_cannot_overlap(
     monkeypatch.setattr(run, "require_allocation", lambda *_: HELD)
     monkeypatch.setattr(run, "steps_overlap", lambda _: False)
     monkeypatch.setattr(run, "know_node", lambda *_: None)
-    found = carrier(login_host(tmp_path, "aws"), NOTHING)
+    found = carrier(login_host(tmp_path, "aws"), CarrierOf())
     assert found.quotes
     assert found.argv[0] == found.terminal_argv[0] == "ssh"
     assert ("-T" in found.argv, "-tt" in found.terminal_argv) == (True, True)
@@ -60,7 +63,7 @@ def test_without_a_session_there_is_no_node(
 ) -> None:
     monkeypatch.setattr(host.LoginHost, "tmux", tmux)
     with pytest.raises(AllocationMissing):
-        carrier(login_host(tmp_path, "here"), NOTHING)
+        carrier(login_host(tmp_path, "here"), CarrierOf())
 
 
 def test_a_detached_command_gets_a_window_of_our_session(

@@ -25,6 +25,11 @@ SAMPLES: dict[str, Any] = {
     "wanted": "12",
     "first": "12",
     "second": "13",
+    "name": "n",
+    "kind": "command",
+    "words": ("true",),
+    "cwd": "",
+    "start": "s",
 }
 
 

@@ -12,6 +12,8 @@ export const VERBS = [
   "jobs",
   "logs",
   "cancel",
+  "serve",
+  "tunnel",
   "attach",
   "open",
   "hop",
@@ -67,6 +69,14 @@ export interface Results {
   "copy": CopyState;
   "run place": RunPlace;
   "run detached": RunWindow;
+  "serve": Serving;
+  "serve list": ServersListed;
+  "serve stop": ServersStopped;
+  "server start": ServerStarted;
+  "server list": ServersSeen;
+  "server stop": ServersStopped;
+  "server run": ServerEnded;
+  "tunnel": TunnelOpened;
   "submit": Submitted;
   "freeze": Frozen;
   "job run": JobRan;
@@ -489,6 +499,7 @@ export interface Hopped {
   dry_run?: boolean;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+  servers?: Array<string>;
 }
 
 /** A context of the other program's file, and the profile that it became. */
@@ -982,6 +993,63 @@ export interface ScratchLocated {
   path: string;
 }
 
+/** `server run`: how the program on the node came to its end. */
+export interface ServerEnded {
+  reason: string;
+}
+
+/** A program that listens on the node for this user alone. */
+export interface ServerShown {
+  name: string;
+  kind: "command" | "jupyter" | "tensorboard";
+  node: string;
+  job_id?: number | null;
+  socket?: string;
+  port?: number;
+  log?: string;
+  ended?: string;
+  url?: string;
+  problem?: string;
+}
+
+/** `server start`: the server, which may have run already. */
+export interface ServerStarted {
+  server: ServerShown;
+  page?: string;
+  token?: string;
+  changed?: boolean;
+  dry_run?: boolean;
+}
+
+/** `serve list`: servers on the node, with their addresses on this machine, and its other tunnels. */
+export interface ServersListed {
+  servers?: Array<ServerShown>;
+  tunnels?: Array<TunnelShown>;
+}
+
+/** `server list`: what the login host knows; `pages` and `tokens` by name, for addresses. */
+export interface ServersSeen {
+  servers?: Array<ServerShown>;
+  pages?: Record<string, string>;
+  tokens?: Record<string, string>;
+}
+
+/** `serve stop`: what was ended, servers and tunnels of this machine. */
+export interface ServersStopped {
+  stopped?: Array<string>;
+  tunnels?: Array<string>;
+  dry_run?: boolean;
+}
+
+/** `serve`: where the server can be opened. */
+export interface Serving {
+  server: ServerShown;
+  url?: string;
+  changed?: boolean;
+  opened?: boolean;
+  dry_run?: boolean;
+}
+
 /** `session`: our tmux session on a login host, and what a terminal there runs to show it. */
 export interface SessionReady {
   session: string;
@@ -1177,6 +1245,7 @@ export interface StatusShown {
   elsewhere?: Array<ElsewhereShown>;
   store?: string;
   copies?: Array<CopyShown>;
+  servers?: Array<ServerShown>;
 }
 
 /** `submit`: the job that Slurm has now, or with `--dry-run` what would be asked. */
@@ -1243,6 +1312,23 @@ export interface TaskShown {
   last_output?: string | null;
   got?: Record<string, string>;
   continued?: number;
+}
+
+/** `tunnel`: the local port. */
+export interface TunnelOpened {
+  tunnel: TunnelShown;
+  url?: string;
+  node?: string;
+  changed?: boolean;
+  dry_run?: boolean;
+}
+
+/** A local port of this machine that leads to the node. */
+export interface TunnelShown {
+  name: string;
+  local_port: number;
+  to: string;
+  problem?: string;
 }
 
 /** `up`: everything that is needed to work; `changed` when something had to be done for it. */

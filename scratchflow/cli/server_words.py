@@ -1,0 +1,29 @@
+"""A server on the node as `serve list` and `status` show it."""
+
+from collections.abc import Iterator
+
+from scratchflow.cli.tables import wrapped
+from scratchflow.model.ages import for_people
+from scratchflow.model.results import ServerShown
+from scratchflow.model.text import printable
+
+
+def server_lines(server: ServerShown, width: int | None, heading: str = "") -> Iterator[str]:
+    """One server: where it can be opened, or how it ended."""
+    name = printable(server.name)
+    start = f"{heading:<12} " if heading else f"{name:<12} "
+    said = f"`{name}` " if heading else ""
+    if server.ended:
+        text = f"ended on {server.node}: {server.ended}"
+    elif server.url and server.problem:
+        text = f"on {server.node}: {server.url} waits: {server.problem}"
+    elif server.url:
+        text = f"on {server.node}: {server.url}"
+    else:
+        text = f"on {server.node}, {place_of(server)}; `scratchflow tunnel {name}` opens it here"
+    yield from wrapped(start, for_people(printable(said + text)), width)
+
+
+def place_of(server: ServerShown) -> str:
+    """Where it listens on its node."""
+    return f"port {server.port}" if server.port else f"socket {printable(server.socket)}"

@@ -1,0 +1,241 @@
+"""`tunnel`: a local port that leads to the node, kept by a process that outlives the terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+
+import msgspec
+
+from scratchflow.config.file import PATH_VARIABLE
+from scratchflow.config.settings import Asked
+from scratchflow.dispatch.cluster import Caller, cluster_of, is_login_host
+from scratchflow.flows.serve.keeper import WORD, Answer, KeptTunnel
+from scratchflow.flows.serve.local_tunnels import (
+    TunnelRecord,
+    end_tunnel,
+    read_tunnel,
+)
+from scratchflow.model.errors import ServerMissing, TunnelFailed, UsageInvalid, error_from_agent
+from scratchflow.model.events import Emit, Log, Progress, Warned
+from scratchflow.model.requests import NOTHING
+from scratchflow.model.results import ServersSeen, TunnelOpened, TunnelShown
+from scratchflow.workspace.servers import is_server_name
+
+_READY_S = 120.0
+_TRIED_PORTS = 100
+_USUAL_PORTS = {"tensorboard": 6006, "jupyter": 8888, "command": 8080}
+_FIRST_OPEN_PORT = 1024
+
+
+class WantedTunnel(msgspec.Struct, frozen=True, kw_only=True):
+    """Where to: a server of ours, a port, or a socket; and from which local port, if that matters."""
+
+    server: str = ""
+    port: int = 0
+    socket: str = ""
+    local_port: int = 0
+    # Where to look first, when it does not matter.
+    usual_port: int = _USUAL_PORTS["command"]
+
+    @property
+    def name(self) -> str:
+        """What `serve list` and `serve stop` call it."""
+        if self.server:
+            return self.server
+        if self.port:
+            return f"port-{self.port}"
+        plain = re.sub(r"[^A-Za-z0-9]+", "-", self.socket).strip("-")
+        return f"socket-{plain[-30:]}".strip("-")
+
+    @property
+    def to(self) -> str:
+        """In words."""
+        if self.server:
+            return f"`{self.server}`"
+        return f"port {self.port}" if self.port else f"`{self.socket}`"
+
+
+def wanted_tunnel(text: str, local_port: int, command: str) -> WantedTunnel:
+    """`8888`, `8888:9999`, `/path/of/socket` or the name of a server, as it is typed."""
+    number = re.fullmatch(r"(\d{1,5})(?::(\d{1,5}))?", text, re.ASCII)
+    if number:
+        port, local = int(number[1]), int(number[2] or local_port)
+        _require_port(port, command)
+        return WantedTunnel(port=port, local_port=local, usual_port=port)
+    if text.startswith("/"):
+        return WantedTunnel(socket=text, local_port=local_port)
+    if is_server_name(text):
+        return WantedTunnel(server=text, local_port=local_port)
+    problem = "what is wanted is a port, `PORT:LOCAL`, the whole path of a socket, or a name of `serve list`"
+    raise UsageInvalid(problem=problem, command=command)
+
+
+def _require_port(port: int, command: str) -> None:
+    if not 0 < port < 1 << 16:
+        raise UsageInvalid(problem=f"{port} is no port", command=command)
+
+
+def tunnel(
+    caller: Caller, emit: Emit, wanted: WantedTunnel, *, dry_run: bool = False
+) -> TunnelOpened:
+    """Opens it; one that is open already is as good."""
+    page = token = ""
+    if wanted.server:
+        with cluster_of(caller.settings(), caller, emit) as cluster:
+            seen = cluster.on_login("server list", NOTHING, ServersSeen)
+        kind = next(
+            (one.kind for one in seen.servers if one.name == wanted.server and not one.ended), None
+        )
+        if kind is None:
+            raise ServerMissing(name=wanted.server)
+        wanted = msgspec.structs.replace(wanted, usual_port=_USUAL_PORTS[kind])
+        page, token = seen.pages.get(wanted.server, "/"), seen.tokens.get(wanted.server, "")
+    if dry_run:
+        local = wanted.local_port or wanted.usual_port
+        shown = TunnelShown(name=wanted.name, local_port=local, to=wanted.to)
+        return TunnelOpened(tunnel=shown, dry_run=True)
+    opened = open_tunnel(caller, emit, wanted)
+    return msgspec.structs.replace(opened, url=address(opened.tunnel, page, token))
+
+
+def address(shown: TunnelShown, page: str = "", token: str = "") -> str:
+    """What a browser opens; the token goes to Jupyter."""
+    secret = f"?token={token}" if token else ""
+    return f"http://127.0.0.1:{shown.local_port}{page or '/'}{secret}"
+
+
+def usual_port(kind: str) -> int:
+    """The local port that is tried first for a server of this kind."""
+    return _USUAL_PORTS.get(kind, _USUAL_PORTS["command"])
+
+
+def open_tunnel(caller: Caller, emit: Emit, wanted: WantedTunnel) -> TunnelOpened:
+    """The tunnel, leading to the node. TunnelFailed, or what the way there raised, leaves nothing behind."""
+    profile = caller.settings().name
+    there = read_tunnel(profile, wanted.name)
+    if there is not None and wanted.local_port in {0, there.local_port}:
+        return TunnelOpened(tunnel=shown_tunnel(there), changed=False)
+    if there is not None:
+        end_tunnel(profile, there)
+    emit(Progress(phase=f"opening the tunnel to {wanted.to}"))
+    with _listening(wanted, emit) as listener:
+        local_port: int = listener.getsockname()[1]
+        answer = _keeper_started(caller, wanted, listener, profile)
+    _raise_what_it_says(answer, wanted)
+    settings = caller.settings()
+    if settings.profile.scheduler == "slurm" and is_login_host(settings, caller.environment):
+        message = f"every user of this host can open port {local_port} of it, as long as the tunnel is open"
+        emit(Warned(code="tunnel.shared_host", message=message))
+    shown = TunnelShown(name=wanted.name, local_port=local_port, to=wanted.to)
+    return TunnelOpened(tunnel=shown, node=answer.node)
+
+
+def shown_tunnel(record: TunnelRecord) -> TunnelShown:
+    """The record for people and programs."""
+    return TunnelShown(
+        name=record.name, local_port=record.local_port, to=record.to, problem=record.problem
+    )
+
+
+def _listening(wanted: WantedTunnel, emit: Emit) -> socket.socket:
+    """The local port: as asked for, else the next free one, and that is said."""
+    first = wanted.local_port or wanted.usual_port
+    if first < _FIRST_OPEN_PORT and not wanted.local_port:
+        first += 8000
+    for port in [*range(first, min(first + _TRIED_PORTS, 1 << 16)), 0]:
+        own = socket.socket()
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            own.bind(("127.0.0.1", port))
+            own.listen(128)
+        except OSError:
+            own.close()
+            continue
+        if port != first:
+            number = own.getsockname()[1]
+            message = f"port {first} of this machine is in use; the tunnel has {number}"
+            emit(Log(level="info", message=message))
+        return own
+    raise TunnelFailed(to=wanted.to, reason="no port of this machine is free")
+
+
+def _keeper_started(
+    caller: Caller, wanted: WantedTunnel, listener: socket.socket, profile: str
+) -> Answer:
+    kept = KeptTunnel(
+        asked=_from_anywhere(caller.asked, profile),
+        profile=profile,
+        name=wanted.name,
+        listener=listener.fileno(),
+        local_port=listener.getsockname()[1],
+        server=wanted.server,
+        socket=wanted.socket,
+        port=wanted.port,
+        to=wanted.to,
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scratchflow", WORD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=_environment(caller.environment),
+        pass_fds=(listener.fileno(),),
+        start_new_session=True,
+        cwd="/",
+    )
+    try:
+        return _first_words(process, msgspec.json.encode(kept))
+    except BaseException:
+        process.terminate()
+        raise
+    finally:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        process.returncode = 0  # it outlives us: no warning that it was not waited for
+
+
+def _environment(environment: Mapping[str, str]) -> dict[str, str]:
+    config = environment.get(PATH_VARIABLE)
+    return {**environment, **({PATH_VARIABLE: os.path.abspath(config)} if config else {})}
+
+
+def _from_anywhere(asked: Asked, profile: str) -> Asked:
+    """The same settings for a process that is in no directory of the user's, whatever is the default later."""
+    config = os.path.abspath(asked.config) if asked.config else None
+    return msgspec.structs.replace(asked, config=config, profile=profile)
+
+
+def _first_words(process: subprocess.Popen[bytes], request: bytes) -> Answer:
+    if process.stdin is None or process.stdout is None:
+        return Answer(code=TunnelFailed.code, message="it did not start")
+    with suppress(BrokenPipeError):
+        process.stdin.write(request)
+        process.stdin.close()
+    poll = select.poll()
+    poll.register(process.stdout.fileno(), select.POLLIN | select.POLLHUP)
+    if not poll.poll(_READY_S * 1000):
+        process.terminate()
+        return Answer(code=TunnelFailed.code, message=f"no answer for {_READY_S:g} s")
+    try:
+        return msgspec.json.decode(process.stdout.readline(), type=Answer)
+    except msgspec.DecodeError:
+        return Answer(code=TunnelFailed.code, message="its process ended at once")
+
+
+def _raise_what_it_says(answer: Answer, wanted: WantedTunnel) -> None:
+    if not answer.code:
+        return
+    if not answer.exit_code:
+        raise TunnelFailed(to=wanted.to, reason=answer.message)
+    raise error_from_agent(
+        answer.code, answer.message, answer.hint, retryable=True, exit_code=answer.exit_code
+    )

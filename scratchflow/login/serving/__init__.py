@@ -1,0 +1,1 @@
+"""Servers on the node, from the login host: started, listed, stopped."""

@@ -1,0 +1,115 @@
+"""The end of a tunnel that is on the node: it connects to the server for every connection of the near end.
+
+Its first line of input says where to; then frames go both ways, until the input ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+import socket
+
+import msgspec
+
+from scratchflow.reach.tunnel.multiplexer import Multiplexer
+
+WORD = "tunnel-end"
+"""What starts it, in place of a verb; in no `--help`."""
+MARK = b"scratchflow-tunnel "
+"""Stands before the token in our first line: login shells and `srun` may talk before it."""
+_MOST_BYTES = 1 << 16
+_LOOK_MS = 50
+_LISTENING = "0A"
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the tunnel leads, and the token by which the near end knows our first line."""
+
+    token: str
+    socket: str = ""
+    port: int = 0
+    # The tunnel ends when nobody listens there any more.
+    ends_with_server: bool = False
+
+
+def main() -> int:
+    """Reads where to, says that we are here, and carries."""
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    target = msgspec.json.decode(_first_line(0), type=Target)
+    if not is_there(target):  # another node than the server's, or it has just ended
+        return 1
+    # A writer of our own: nothing else may ever write into the stream.
+    writer = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.write(writer, MARK + target.token.encode() + b"\n")
+    Multiplexer(0, writer, connect=lambda: connect(target), is_there=lambda: is_there(target)).run()
+    return 0
+
+
+def is_there(target: Target) -> bool:
+    """Whether somebody listens; not asked of what may come and go, nor where the system does not say."""
+    if not target.ends_with_server:
+        return True
+    try:
+        if target.socket:
+            with open("/proc/net/unix", "rb") as table:
+                return any(
+                    line.endswith(b" " + os.fsencode(target.socket) + b"\n") for line in table
+                )
+        return _has_listener(target.port)
+    except OSError:
+        return True
+
+
+def _has_listener(port: int) -> bool:
+    suffix = f":{port:04X}"
+    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(name, encoding="ascii") as table:
+            for fields in (line.split() for line in table):
+                if fields[1].endswith(suffix) and fields[3] == _LISTENING:
+                    return True
+    return False
+
+
+def connect(target: Target) -> socket.socket:
+    """A new connection to the server. OSError when it is not there, EAGAIN when it is busy."""
+    if target.socket:
+        own = socket.socket(socket.AF_UNIX)
+        own.settimeout(0)
+        try:
+            own.connect(target.socket)
+        except OSError:
+            own.close()
+            raise
+        return own
+    try:
+        return _to_port(socket.AF_INET, "127.0.0.1", target.port)
+    except ConnectionRefusedError:
+        return _to_port(socket.AF_INET6, "::1", target.port)
+
+
+def _to_port(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
+    own = socket.socket(family)
+    own.settimeout(0)
+    code = own.connect_ex((host, port))
+    if code == errno.EINPROGRESS:
+        poll = select.poll()
+        poll.register(own, select.POLLOUT)
+        code = own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) if poll.poll(_LOOK_MS) else 0
+    if code:
+        own.close()
+        raise OSError(code, os.strerror(code))
+    return own
+
+
+def _first_line(descriptor: int) -> bytes:
+    """Byte by byte: what follows belongs to the frames."""
+    line = bytearray()
+    while len(line) < _MOST_BYTES:
+        byte = os.read(descriptor, 1)
+        if byte in {b"", b"\n"}:
+            break
+        line += byte
+    return bytes(line)

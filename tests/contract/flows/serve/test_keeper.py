@@ -1,0 +1,97 @@
+"""The process that keeps a tunnel: it ends with its server, and nothing is left when it is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import Any
+
+from scratchflow.process.waiting import looks
+from tests.contract.flows.serve.conftest import Machine, port_of
+from tests.serving import is_open, page
+
+
+def record_of(machine: Machine, kind: str, name: str) -> dict[str, Any]:
+    """Of the tunnel, or of the server."""
+    root = {"tunnels": ".local/state", "servers": ".local/share"}[kind]
+    (file,) = (machine.home / root / "scratchflow" / kind).rglob(f"{name}.json")
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+def closes(port: int) -> bool:
+    return any(not is_open(port) for _ in looks(30, 0.05))
+
+
+def test_after_a_kill_the_port_is_free_and_the_next_tunnel_has_it_again(machine: Machine) -> None:
+    serving = machine.serve("--name", "pages")
+    port = port_of(serving["url"])
+    os.kill(record_of(machine, "tunnels", "pages")["pid"], signal.SIGKILL)
+    assert closes(port)
+    (listed,) = machine.data("serve", "list")["servers"]
+    assert (listed["url"], listed["ended"]) == ("", "")
+    opened = machine.data("tunnel", "pages")
+    assert opened["tunnel"]["local_port"] == port
+    assert page(port).endswith(b"hello")
+
+
+def test_it_ends_with_its_server(machine: Machine) -> None:
+    port = port_of(machine.serve("--name", "pages")["url"])
+    os.kill(record_of(machine, "servers", "pages")["pid"], signal.SIGKILL)
+    assert closes(port)
+    listed = machine.data("serve", "list")
+    assert [one["ended"] for one in listed["servers"]] == ["it was killed"]
+    assert listed["tunnels"] == []
+
+
+def test_a_far_end_that_is_killed_is_started_again(machine: Machine) -> None:
+    port = port_of(machine.serve("--name", "pages")["url"])
+    keeper = record_of(machine, "tunnels", "pages")["pid"]
+    children = f"/proc/{keeper}/task/{keeper}/children"
+    with open(children) as listed:
+        (far_end,) = listed.read().split()
+    os.kill(int(far_end), signal.SIGKILL)
+    assert any(_answers(port) for _ in looks(30, 0.05))
+
+
+def _answers(port: int) -> bool:
+    """One that was accepted just before the keeper noticed is closed."""
+    try:
+        return page(port).endswith(b"hello")
+    except OSError:
+        return False
+
+
+def test_a_port_and_a_socket_of_ones_own_are_reached_too(machine: Machine) -> None:
+    served = machine.serve("--name", "pages", "--no-tunnel", place="{port}")["server"]
+    opened = machine.data("tunnel", str(served["port"]), "--port", "0")
+    assert opened["tunnel"]["name"] == f"port-{served['port']}"
+    assert opened["tunnel"]["local_port"] != served["port"]
+    assert page(opened["tunnel"]["local_port"]).endswith(b"hello")
+    socket = machine.serve("--name", "other", "--no-tunnel")["server"]["socket"]
+    to_socket = machine.data("tunnel", socket)
+    assert page(to_socket["tunnel"]["local_port"]).endswith(b"hello")
+    names = {one["name"] for one in machine.data("serve", "list")["tunnels"]}
+    assert names == {opened["tunnel"]["name"], to_socket["tunnel"]["name"]}
+    assert set(machine.data("serve", "stop", *names)["tunnels"]) == names
+    assert closes(opened["tunnel"]["local_port"])
+
+
+def test_two_servers_have_two_ports_and_the_second_is_told(machine: Machine) -> None:
+    first = machine.serve("--name", "a", "--port", "28080")
+    lines = machine.lines(
+        "serve",
+        "--name",
+        "b",
+        "--port",
+        "28080",
+        "--",
+        "sh",
+        "-c",
+        "exec $0 pages.py $1",
+        "python3",
+        "{socket}",
+    )
+    assert lines[-1]["data"]["url"] != first["url"]
+    assert any("port 28080 of this machine is in use" in line.get("message", "") for line in lines)

@@ -1,0 +1,26 @@
+"""A server in one line, whatever became of it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scratchflow.cli.server_words import server_lines
+from scratchflow.model.results import ServerShown
+
+SERVER = ServerShown(name="tb", kind="command", node="node-1", port=8000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "on node-1, port 8000; `scratchflow tunnel tb` opens it here"),
+        ({"url": "http://x/"}, "on node-1: http://x/"),
+        ({"url": "http://x/", "problem": "no way"}, "on node-1: http://x/ waits: no way"),
+        ({"ended": "exit code 1: \x1b[2Jgone"}, "ended on node-1: exit code 1: \\x1b[2Jgone"),
+    ],
+)
+def test_where_it_is_or_how_it_ended(changes: dict[str, str], text: str) -> None:
+    server = msgspec.structs.replace(SERVER, **changes)
+    assert list(server_lines(server, None)) == [f"tb           {text}"]
+    assert list(server_lines(server, None, "serving")) == [f"serving      `tb` {text}"]

@@ -1,0 +1,97 @@
+"""Servers are started once, under names that tell them apart, and left when they answer."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import msgspec
+import pytest
+
+from scratchflow.login.serving import start as module
+from scratchflow.login.serving.start import start_server
+from scratchflow.model.errors import ServerFailed, ServerNotInstalled, ServerStuck, ServerTaken
+from scratchflow.model.requests import StartServer
+from scratchflow.node.serving.listening import Address, listens
+from scratchflow.workspace.servers import (
+    ServerRecord,
+    claim_server,
+    read_server,
+    read_servers,
+    write_server,
+)
+from tests.unit.login.serving.conftest import Here
+
+PAGES = (sys.executable, "pages.py", "{socket}")
+
+
+def test_it_answers_when_it_is_told_and_a_second_start_finds_it(here: Here) -> None:
+    started = start_server(here.host, StartServer(words=PAGES, name="pages"))
+    assert started.changed
+    assert listens(Address(started.server.socket))
+    assert here.warnings == []
+    again = start_server(here.host, StartServer(words=PAGES, name="pages"))
+    assert not again.changed
+    assert again.server == started.server
+
+
+def test_other_words_get_another_name_and_no_name_twice(here: Here) -> None:
+    first = start_server(here.host, StartServer(words=PAGES))
+    second = start_server(here.host, StartServer(words=(*PAGES, "other")))
+    assert second.server.name == f"{first.server.name}-2"
+    assert start_server(here.host, StartServer(words=PAGES)).server == first.server
+    with pytest.raises(ServerTaken, match="another program is served"):
+        start_server(here.host, StartServer(words=PAGES, name=second.server.name))
+
+
+def test_a_port_is_told_as_what_it_is(here: Here) -> None:
+    started = start_server(here.host, StartServer(words=(sys.executable, "pages.py", "{port}")))
+    assert started.server.port > 0
+    assert here.warnings == ["serve.shared_port"]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("sh", "-c", "exit 3", "{socket}"), ServerFailed),
+        (("no-such", "{socket}"), ServerNotInstalled),
+    ],
+)
+def test_one_that_does_not_start_leaves_no_record(
+    here: Here, words: tuple[str, ...], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        start_server(here.host, StartServer(words=words))
+    assert read_servers(here.home, "test") == []
+
+
+def test_a_dry_run_starts_nothing(here: Here) -> None:
+    done = start_server(here.host, StartServer(words=PAGES, dry_run=True))
+    assert done.dry_run
+    assert read_servers(here.home, "test") == []
+
+
+def test_of_two_that_start_at_once_the_later_one_is_told(here: Here) -> None:
+    begun = ServerRecord(name="a", kind="command", words=PAGES, start="x", since=time.time())
+    assert claim_server(here.home, "test", begun)
+    with pytest.raises(ServerStuck, match="another command is starting it"):
+        start_server(here.host, StartServer(words=PAGES, name="a"))
+    old = msgspec.structs.replace(begun, since=time.time() - module.START_S - 1)
+    write_server(here.home, "test", old)
+    assert start_server(here.host, StartServer(words=PAGES, name="a")).changed
+
+
+def test_jupyter_keeps_its_token_and_others_have_none() -> None:
+    before = ServerRecord(name="j", kind="jupyter", words=(), start="x", token="t")  # noqa: S106 - no secret
+    asked = StartServer(kind="jupyter")
+    assert module._token(asked, before) == "t"
+    assert len(module._token(asked, None)) > 30
+    assert module._token(StartServer(words=PAGES), None) == ""
+
+
+def test_the_record_of_one_that_answers_says_where(here: Here) -> None:
+    started = start_server(here.host, StartServer(words=PAGES, name="pages"))
+    record = read_server(here.home, "test", "pages")
+    assert record is not None
+    assert (record.socket, record.words) == (started.server.socket, PAGES)
+    assert record.pid > 1
