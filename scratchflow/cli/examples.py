@@ -42,7 +42,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "restore": (
         ("restore", "the newest"),
         ("restore yesterday --path src/main.py", "one file as it was"),
-        ("restore --path results --to laptop:~/results", "take it home"),
+        ("restore --path results --to laptop:~/thesis", "as ~/thesis/results"),
     ),
     "autobackup": (
         ("autobackup on", "from now on, on the node"),

@@ -44,7 +44,8 @@ def restore(
         typer.Option(
             "--to",
             metavar="DIR",
-            help="Into this directory of the node instead (`~` is your home there), or `laptop:DIR` of this machine.",
+            help="Into this directory of the node instead (`~` is your home there), or `laptop:DIR` of this machine. "
+            "PATH keeps its name in it: `results` becomes `DIR/results`.",
         ),
     ] = None,
     source: Annotated[
@@ -78,8 +79,9 @@ def restore(
     the difference, after a safety snapshot of whatever no snapshot holds yet. What could not be
     saved is not replaced: it stays as `NAME.before-ID`, or the restore refuses.
 
-    `--to laptop:DIR` takes files home, to the machine that you type on; it needs no node. `--path
-    results/a.csv` becomes `DIR/results/a.csv`. What an earlier take-home put there and nobody changed is
+    `--to laptop:DIR` takes files home, to the machine that you type on; it needs no node. Paths are kept,
+    as by `git` and `rsync -R`: `--path results --to laptop:~` makes `~/results`, and `results/a.csv`
+    becomes `DIR/results/a.csv`. What an earlier take-home put there and nobody changed is
     brought up to date; a file that differs is named, and nothing is changed.
 
     Without scratchflow: HOW-TO-RESTORE.txt in the store says how.
@@ -178,7 +180,7 @@ def shown_restored(restored: Restored) -> Iterator[str]:
     if restored.safety_snapshot:
         what = "everything else that" if restored.moved_aside else "whatever"
         yield f"{what} was replaced or removed is in snapshot {shown_id(restored.safety_snapshot)}"
-    target, where = printable(restored.target), on_host(restored.host)
+    target, where = printable(restored.place or restored.target), on_host(restored.host)
     if restored.mode == "nothing":
         yield f"`{target}`{where} equals snapshot {named(restored.snapshot)} already"
         yield from on_the_others(restored)

@@ -72,6 +72,7 @@ def _fetch(cluster: Cluster, request: Restore, target: Path, emit: Emit) -> Rest
         duration_s=0.0,
         dry_run=request.dry_run,
         host=os.uname().nodename,
+        place=printable(target / found.place),
     )
     if request.dry_run:
         return restored

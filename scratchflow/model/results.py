@@ -273,6 +273,7 @@ class Restored(OnNodes, frozen=True, kw_only=True):
 
     `committed_as` is the newest snapshot by which an older one became the present again;
     `abandoned` is the snapshot whose unfinished restore was given up.
+    `place` is where in `target` the files are, after `--to`: the path that holds all of them.
     """
 
     snapshot: str
@@ -291,6 +292,7 @@ class Restored(OnNodes, frozen=True, kw_only=True):
     dry_run: bool = False
     # The machine that `target` is on.
     host: str = ""
+    place: str = ""
 
 
 class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -415,7 +417,10 @@ class SnapshotsMarked(Result, frozen=True):
 
 
 class SnapshotSent(Result, frozen=True):
-    """`snapshots send`: what went out; `size_bytes` and `sha256` are those of the archive."""
+    """`snapshots send`: what went out; `size_bytes` and `sha256` are those of the archive.
+
+    `place` is where it will be beneath the directory that it is taken to.
+    """
 
     snapshot: str
     files: int
@@ -424,6 +429,7 @@ class SnapshotSent(Result, frozen=True):
     written_bytes: int
     size_bytes: int = 0
     sha256: str = ""
+    place: str = ""
 
 
 class NewerFound(Result, frozen=True):

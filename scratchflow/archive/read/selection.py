@@ -24,11 +24,12 @@ class Selection:
     A pattern without `*`, `?` or `[` is a path from scratch down; a pattern with them is matched
     against the whole path, where `*` also crosses `/`. One that fits nothing there is tried once
     more from the directory `within` down. A directory stands for all it holds.
-    `unmatched` are the patterns that chose nothing.
+    `matched` are the entries that the patterns name, `unmatched` the patterns that chose nothing.
     """
 
     def __init__(self, tree: Tree, patterns: Sequence[str], within: str = "") -> None:
         self.entries = bytearray(len(tree))
+        self.matched: list[int] = []
         self.unmatched: list[str] = []
         self._tree = tree
         for pattern in patterns:
@@ -37,6 +38,7 @@ class Selection:
                 found = self._matches(posixpath.normpath(f"{within}/{pattern.strip('/')}"))
             if not found:
                 self.unmatched.append(pattern)
+            self.matched.extend(found)
             for entry in found:
                 self._choose(entry)
         self._choose_parents()

@@ -26,6 +26,8 @@ from scratchflow.node.restore.steps import extract_from
 from scratchflow.node.restore.taken_home import TakenHome, digest_of
 
 _NAMED = 3
+# A pattern that fits more paths has hardly one place for them that would be worth the look.
+_MOST_COMPARED = 10_000
 
 
 class PutBeside(msgspec.Struct, frozen=True):
@@ -76,6 +78,22 @@ def put_beside(
     aside = sorted(printable(path) for path in moved)
     is_news = bool(plan.new or plan.outdated or plan.differing)
     return PutBeside(len(written), size, aside, is_news)
+
+
+def place_inside(source: Source, select: Selection | None, workspace: str) -> str:
+    """The path beneath the target at which all of it is then, for reading; empty for the target itself.
+
+    A part keeps its path from the workspace down; a whole snapshot also has the workspace's name.
+    """
+    if select is None:
+        return printable(source.roots[0]) if len(source.roots) == 1 else ""
+    if len(select.matched) > _MOST_COMPARED:
+        return ""
+    paths = [os.fsdecode(source.index.path(entry)) for entry in select.matched]
+    place = os.path.commonpath(paths)
+    if all(f"{path}/".startswith(f"{workspace}/") for path in paths):
+        place = place[len(workspace) + 1 :]
+    return printable(place)
 
 
 def _without_workspace(room: Path, workspace: str) -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from scratchflow.archive.restore.extract import Extracted
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.trees import is_empty_or_missing, rename_new
@@ -13,7 +15,7 @@ from scratchflow.model.results import Restored
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
-from scratchflow.node.restore.beside import Beside, put_beside
+from scratchflow.node.restore.beside import Beside, place_inside, put_beside
 from scratchflow.node.restore.source import RestoreOptions, Source
 from scratchflow.node.restore.steps import (
     Mode,
@@ -37,12 +39,15 @@ def restore_elsewhere(
     if options.snapshot == LATEST and source.manifest:
         for newer in words_of(newer_than(context, source.index, options.paths)):
             notify.warn(NEWER, b"", newer)
-    if options.dry_run:
-        return foretell_part(context, notify, source, select, target)
     shown = printable(target)
+    place = printable(target / place_inside(source, select, context.workspace.name))
+    if options.dry_run:
+        planned = foretell_part(context, notify, source, select, target)
+        return msgspec.structs.replace(planned, place=place)
     if not options.paths:
         extracted = build(source, target, notify, context.token(4), options.warm)
-        return summary(context, source, "full", extracted.files, extracted.bytes, target=shown)
+        files, size = extracted.files, extracted.bytes
+        return summary(context, source, "full", files, size, target=shown, place=place)
     where = Beside(
         target=target,
         workspace=context.workspace.name,
@@ -52,8 +57,9 @@ def restore_elsewhere(
     )
     put = put_beside(source, where, notify, select)
     mode: Mode = "full" if put.is_news else "nothing"
+    aside = put.moved_aside
     return summary(
-        context, source, mode, put.files, put.bytes, target=shown, moved_aside=put.moved_aside
+        context, source, mode, put.files, put.bytes, target=shown, place=place, moved_aside=aside
     )
 
 

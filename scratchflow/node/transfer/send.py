@@ -20,6 +20,7 @@ from scratchflow.model.results import SnapshotSent
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.beside import place_inside
 from scratchflow.node.restore.source import RestoreOptions, Source, find_source
 from scratchflow.node.restore.steps import chosen_part
 from scratchflow.store.catalogue import read_catalogue
@@ -59,6 +60,7 @@ def send_snapshot(context: NodeContext, notify: Notifier, asked: Send) -> Snapsh
             written_bytes=members.size_bytes,
             size_bytes=size,
             sha256=sha256,
+            place=place_inside(source, select, context.workspace.name),
         )
 
 

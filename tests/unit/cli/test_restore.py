@@ -1,4 +1,4 @@
-"""What `restore` says when it is cut short."""
+"""What `restore` says at its end, and when it is cut short."""
 
 from __future__ import annotations
 
@@ -7,11 +7,27 @@ import signal
 import pytest
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.restore import _telling_what_an_end_means
+from scratchflow.cli.restore import _telling_what_an_end_means, shown_restored
 from scratchflow.model.errors import EndedBySignal
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Restored
 from scratchflow.process.interrupted import Interrupted
+
+
+def test_what_was_taken_elsewhere_is_named_where_it_is() -> None:
+    done = Restored(
+        snapshot="20261115T195140Z-570643",
+        mode="full",
+        target="/home/a/results",
+        files=9,
+        bytes=9,
+        written_files=1,
+        written_bytes=1,
+        duration_s=0.1,
+        place="/home/a/results/results",
+    )
+    (line,) = shown_restored(done)
+    assert line.startswith("`/home/a/results/results` from snapshot ")
 
 
 def test_an_end_in_the_middle_says_what_it_left_and_the_two_ways_on() -> None:

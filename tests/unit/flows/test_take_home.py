@@ -13,9 +13,9 @@ import pytest
 
 from scratchflow.dispatch.cluster import Cluster
 from scratchflow.flows import take_home
-from scratchflow.model.errors import FileFailed, StreamBroken, TargetFull
+from scratchflow.model.errors import AllocationMissing, FileFailed, StreamBroken, TargetFull
 from scratchflow.model.events import Data, Event, Progress
-from scratchflow.model.requests import Send
+from scratchflow.model.requests import Restore, Send
 from scratchflow.model.results import SnapshotSent
 from scratchflow.node.transfer.transfer import new_file
 
@@ -64,3 +64,19 @@ def test_a_full_disk_here_is_told_as_that(tmp_path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(FileFailed, match="elsewhere"), take_home._errors_at(tmp_path):
         raise PermissionError(errno.EACCES, "Permission denied", "elsewhere")
+
+
+class ForetellingCluster:
+    """Says what it would send."""
+
+    def at_workspace(self, do: str, *_: Any, **__: Any) -> SnapshotSent:
+        if do != "snapshots send":
+            raise AllocationMissing(profile="p")
+        return msgspec.structs.replace(SENT, place="results")
+
+
+def test_the_result_names_where_the_files_are(tmp_path: Path) -> None:
+    cluster = cast("Cluster", ForetellingCluster())
+    request = Restore(paths=("results",), dry_run=True)
+    done = take_home._fetch(cluster, request, tmp_path / "results", lambda _: None)
+    assert done.place == str(tmp_path / "results/results")

@@ -927,6 +927,7 @@ export interface RecentSnapshot {
  * `safety_snapshot` holds what was replaced or removed, except what is in `moved_aside`;
  * `committed_as` is the newest snapshot by which an older one became the present again;
  * `abandoned` is the snapshot whose unfinished restore was given up.
+ * `place` is where in `target` the files are, after `--to`: the path that holds all of them.
  */
 export interface Restored {
   nodes?: Array<string>;
@@ -946,6 +947,7 @@ export interface Restored {
   abandoned?: string | null;
   dry_run?: boolean;
   host?: string;
+  place?: string;
 }
 
 /**
@@ -1131,7 +1133,10 @@ export interface SnapshotRow {
   stays?: Array<string>;
 }
 
-/** `snapshots send`: what went out; `size_bytes` and `sha256` are those of the archive. */
+/**
+ * `snapshots send`: what went out; `size_bytes` and `sha256` are those of the archive.
+ * `place` is where it will be beneath the directory that it is taken to.
+ */
 export interface SnapshotSent {
   snapshot: string;
   files: number;
@@ -1140,6 +1145,7 @@ export interface SnapshotSent {
   written_bytes: number;
   size_bytes?: number;
   sha256?: string;
+  place?: string;
 }
 
 /** `snapshots show`: the manifest, and with a path the content of a directory in it. */

@@ -39,6 +39,33 @@ def test_the_name_of_the_workspace_is_left_out(desk: Desk, home: Path) -> None:
     assert desk.content(home.with_name("all")) == desk.content()
 
 
+def test_the_result_names_where_the_files_are(desk: Desk, tmp_path: Path) -> None:
+    """`--path results --to results` makes `results/results`, and says so."""
+    for path in ("results/a.csv", "results/deep/b.csv", "results/deep/c.csv"):
+        desk.write(f"work/{path}", path)
+    desk.backup()
+    target = tmp_path / "results"
+    for paths, place in {
+        ("results",): "results",
+        ("results/a.csv",): "results/a.csv",
+        ("results/deep/*",): "results/deep",
+        ("results/deep/b.csv", "src"): "",
+        (".",): "",
+    }.items():
+        planned = desk.restore(paths=paths, to=target, dry_run=True)
+        done = take(desk, target, *paths)
+        assert {planned.place, done.place} == {str(target / place)}
+        assert done.target == str(target)
+        assert Path(done.place).exists()
+
+
+def test_a_whole_snapshot_is_named_where_the_workspace_is(desk: Desk, tmp_path: Path) -> None:
+    desk.backup()
+    done = desk.restore(to=tmp_path / "all")
+    assert done.place == str(tmp_path / "all/work")
+    assert desk.content(Path(done.place)) == desk.content()
+
+
 def test_with_a_directory_beside_the_workspace_names_are_from_scratch_down(tmp_path: Path) -> None:
     desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env"]\n')
     for path in ("work/env/x", "work/y", "env/x"):
@@ -48,6 +75,8 @@ def test_with_a_directory_beside_the_workspace_names_are_from_scratch_down(tmp_p
     assert sorted(desk.content(tmp_path / "both")) == ["env/x", "work/y"]
     take(desk, tmp_path / "own", "work/env/x", "y")
     assert sorted(desk.content(tmp_path / "own")) == ["env/x", "y"]
+    assert take(desk, tmp_path / "env", "env").place == str(tmp_path / "env/env")
+    assert desk.restore(to=tmp_path / "all").place == str(tmp_path / "all")
 
 
 def test_a_daily_take_home_brings_what_nobody_changed_up_to_date(desk: Desk, home: Path) -> None:

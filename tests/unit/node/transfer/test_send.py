@@ -111,3 +111,12 @@ def test_a_damaged_snapshot_is_not_passed_off_as_whole(
     archive.write_bytes(content)
     with pytest.raises(SnapshotDamaged):
         send(desk, tmp_path / "sent", paths=paths)
+
+
+def test_it_says_where_it_will_be_beneath_the_directory_it_is_taken_to(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.write("work/results/a.csv", "a")
+    desk.backup()
+    for paths, place in {("results",): "results", (".",): "", (): "work"}.items():
+        assert send(desk, tmp_path / "x", paths=paths, dry_run=True).place == place
