@@ -24,9 +24,11 @@ from scratchflow.config.settings import (
     settings_in,
 )
 from scratchflow.dispatch.cluster import Caller, is_login_host
-from scratchflow.flows.setup.left_behind import removal_command
+from scratchflow.flows.setup.left_behind import left_of_profile
+from scratchflow.flows.setup.traces import Traces, look_for_traces
 from scratchflow.model.errors import (
     AllocationHeld,
+    CommandTimedOut,
     ConfigProfileNeeded,
     Declined,
     ScratchflowError,
@@ -44,6 +46,8 @@ from scratchflow.model.results import (
 from scratchflow.ssh.config.alias import read_alias, remove_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.ssh.transport.base import Transport
+from scratchflow.ssh.transport.local import LocalTransport
 
 Environment = Mapping[str, str]
 # Shows the change to the file and asks whether to make it.
@@ -140,8 +144,9 @@ def remove(
         default, removals = "", [*removals, ("default_profile",)]
     edit = plan_edits(place, {}, removals)
     alias = _own_alias(asked, environment, settings)
+    traces = None
     if not dry_run:
-        _require_released(caller, settings, emit)
+        traces = _require_released(caller, settings, emit).traces
         if not confirm(edit.diff(place)):
             what, by_hand = f"the removal of profile `{name}`", f"edit `{utf8_text(place)}`"
             raise Declined(what=what, by_hand=by_hand)
@@ -153,7 +158,7 @@ def remove(
         profile=name,
         path=utf8_text(place),
         diff=edit.diff(place),
-        stays=list(_stays(settings)),
+        stays=[*left_of_profile(settings, traces), *_foreign_alias(settings)],
         default_profile=default,
         alias=alias,
         dry_run=dry_run,
@@ -224,22 +229,30 @@ def _write(
     )
 
 
-def _require_released(caller: Caller, settings: Settings, emit: Emit) -> None:
+class _Seen(msgspec.Struct, frozen=True):
+    """The profile's open jobs, and what was made for it on the cluster; None when nobody looked."""
+
+    jobs: list[AllocationShown] = []
+    traces: Traces | None = None
+
+
+def _require_released(caller: Caller, settings: Settings, emit: Emit) -> _Seen:
     """Refuses while the profile holds a node; warns where nobody can say."""
     try:
-        jobs = _open_jobs(caller, settings, emit)
+        seen = _look(caller, settings, emit)
     except ScratchflowError as error:
         message = f"cannot tell whether profile `{settings.name}` holds a node: {error}"
         emit(Warned(code="profile.not_asked", message=message))
-        return
-    if jobs:
-        node = jobs[-1].node or "a place in the queue"
-        number = jobs[-1].job_id or "of tmux"
+        return _Seen()
+    if seen.jobs:
+        node = seen.jobs[-1].node or "a place in the queue"
+        number = seen.jobs[-1].job_id or "of tmux"
         raise AllocationHeld(job_id=number, node=node, profile=settings.name)
+    return seen
 
 
-def _open_jobs(caller: Caller, settings: Settings, emit: Emit) -> list[AllocationShown]:
-    """The profile's jobs. Where there is no agent none is put there: nothing can run there by us."""
+def _look(caller: Caller, settings: Settings, emit: Emit) -> _Seen:
+    """Where there is no agent none is put there: no job can be ours."""
     from scratchflow.agent.request import asking
     from scratchflow.dispatch.operations import do_here
     from scratchflow.model.errors import AgentMissing
@@ -250,17 +263,27 @@ def _open_jobs(caller: Caller, settings: Settings, emit: Emit) -> list[Allocatio
 
     if is_login_host(settings, caller.environment):
         done = do_here("jobs open", settings, OpenJobs(), emit)
-        return done.jobs if isinstance(done, JobsShown) else []
+        jobs = done.jobs if isinstance(done, JobsShown) else []
+        return _Seen(jobs, _traces(LocalTransport(), settings))
     request = asking(
         "jobs open", {}, profile_name=settings.name, profile=to_plain(settings.profile)
     )
     may_ask = caller.may_ask
-    try:
-        with reach_login(settings, caller.environment, emit, may_ask=may_ask) as transport:
+    with reach_login(settings, caller.environment, emit, may_ask=may_ask) as transport:
+        traces = _traces(transport, settings)
+        try:
             answer = ask_once(transport, request, emit)
-    except AgentMissing:
-        return []
-    return list(msgspec.convert(answer, JobsShown).jobs)
+        except AgentMissing:
+            return _Seen([], traces)
+    return _Seen(list(msgspec.convert(answer, JobsShown).jobs), traces)
+
+
+def _traces(transport: Transport, settings: Settings) -> Traces | None:
+    """None when the store is on a server that is away."""
+    try:
+        return look_for_traces(transport, [settings.profile.store])
+    except CommandTimedOut:
+        return None
 
 
 def _own_alias(asked: Asked, environment: Environment, settings: Settings) -> str | None:
@@ -277,18 +300,9 @@ def _own_alias(asked: Asked, environment: Environment, settings: Settings) -> st
     return profile.alias
 
 
-def _stays(settings: Settings) -> Iterator[str]:
-    """What was made for the profile and is still there, with where it is and how to remove it."""
+def _foreign_alias(settings: Settings) -> Iterator[str]:
+    """A file in the place of the alias's that is not ours: it stays."""
     profile = settings.profile
-    where = f" on `{profile.login}`" if profile.login != "local" else ""
-    snapshots = f"{profile.store.rstrip('/')}/{profile.workspace}"
-    command = removal_command(profile.login, snapshots)
-    yield f"its snapshots, in {snapshots}{where}; `{command}` removes them for good"
-    workspace = f"{profile.scratch.rstrip('/')}/{profile.workspace}"
-    command = f"`{removal_command('local', workspace)}`"
-    nodes = " of the nodes that held it" if profile.scheduler == "slurm" else ""
-    there = f"{command} in a job there removes it" if nodes else f"{command} removes it"
-    yield f"the workspace, in {workspace}{nodes}; {there}"
     alias_file = SshPaths.of(profile.ssh_config).alias_file(profile.alias)
     if alias_file.exists() and read_alias(SshPaths.of(profile.ssh_config), profile.alias) is None:
         command = f"rm {shlex.quote(str(alias_file))}"

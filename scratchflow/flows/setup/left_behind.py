@@ -1,4 +1,4 @@
-"""What `setup --remove` does not touch, and how to remove each: the user's data is the user's."""
+"""What `setup --remove` and `profiles remove` do not touch, and how to remove each: the user's data is the user's."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ _STATE_DIRECTORY = "~/.local/state/scratchflow"
 _PLAIN_PATH = re.compile(r"[\w@%+=:,./~$-]+", re.ASCII)
 # What means something between double quotes; the only `$` in a path are those of `$USER` and `$HOME`.
 _SPECIAL = re.compile(r'["`\\]')
+# Names that only a login shell knows: what was looked for without one may be elsewhere.
+_OTHER_NAME = re.compile(r"\$(?!(?:USER|HOME)\b|\{(?:USER|HOME)\})")
 
 
 def left_behind(
@@ -55,6 +57,37 @@ def left_behind(
     # Where this machine is the login host itself, what goes with the agent goes here.
     goes = _GOES_WITH_AGENT if settings.profile.login == LOCAL else set()
     return [*found, *_here(goes), *_completion(Path.home())]
+
+
+def left_of_profile(settings: Settings, traces: Traces | None) -> Iterator[str]:
+    """What `profiles remove` does not touch: where it is and how to remove it.
+
+    `traces` is None when nobody looked. Where no store was made, there is no workspace either.
+    """
+    profile = settings.profile
+    where = f" on `{profile.login}`" if profile.login != LOCAL else ""
+    path = f"{profile.store.rstrip('/')}/{profile.workspace}"
+    trace = _own_trace(profile, traces)
+    if trace is None and traces is not None and not _OTHER_NAME.search(profile.store):
+        return
+    number = "its snapshots, if there are any," if trace is None else _number(trace)
+    yield f"{number} in {path}{where}; `{removal_command(profile.login, path)}` removes {_them(trace)} for good"
+    workspace = f"{profile.scratch.rstrip('/')}/{profile.workspace}"
+    command = f"`{removal_command(LOCAL, workspace)}`"
+    nodes = " of the nodes that held it" if profile.scheduler == "slurm" else ""
+    there = f"{command} in a job there removes it" if nodes else f"{command} removes it"
+    yield f"the workspace, in {workspace}{nodes}; {there}"
+
+
+def _own_trace(profile: Profile, traces: Traces | None) -> WorkspaceTrace | None:
+    """What was found in the profile's own place of the store."""
+    own = (profile.store, profile.workspace)
+    found = traces.workspaces if traces else ()
+    return next((trace for trace in found if (trace.store, trace.name) == own), None)
+
+
+def _them(trace: WorkspaceTrace | None) -> str:
+    return "it" if trace is not None and trace.snapshots < 2 else "them"
 
 
 def removal_command(login: str, path: str) -> str:

@@ -12,6 +12,7 @@ from scratchflow.config.settings import Asked, load_settings
 from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows import profiles as module
 from scratchflow.flows.profiles import add, copy, list_profiles, remove, use
+from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
 from scratchflow.model.errors import (
     AllocationHeld,
     ConfigBadValue,
@@ -21,6 +22,7 @@ from scratchflow.model.errors import (
     UsageInvalid,
 )
 from scratchflow.model.events import Event, Warned
+from scratchflow.model.profile import Profile
 from scratchflow.model.results import ProfileRemoved
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
@@ -42,6 +44,7 @@ variables = { A_B = "x = 1" }
 login = "lab"
 """
 ENVIRONMENT = {"HOME": "/h", "USER": "u"}
+STORE = Profile().store
 
 
 class Desk:
@@ -54,12 +57,13 @@ class Desk:
         self.asked = Asked(config=str(self.file))
         self.events: list[Event] = []
         self.jobs: Any = []
-        monkeypatch.setattr(module, "_open_jobs", self._open_jobs)
+        self.traces: Traces | None = Traces(workspaces=(WorkspaceTrace(STORE, "work", 3),))
+        monkeypatch.setattr(module, "_look", self._look)
 
-    def _open_jobs(self, *_: object) -> Any:
+    def _look(self, *_: object) -> Any:
         if isinstance(self.jobs, Exception):
             raise self.jobs
-        return self.jobs
+        return module._Seen(self.jobs, self.traces)
 
     def profile(self, name: str) -> Any:
         asked = Asked(config=str(self.file), profile=name)
@@ -147,7 +151,17 @@ def test_a_profile_goes_with_its_default_and_what_was_remembered_and_says_what_s
     assert "[profiles.lab]" in text
     assert done.default_profile == ""
     assert (recall("uni").nodes, recall("lab").nodes) == ((), ("node-2",))
-    assert any("snapshots" in line and "`aws`" in line for line in done.stays)
+    assert any("3 snapshots" in line and "`aws`" in line for line in done.stays)
+
+
+def test_snapshots_that_were_never_taken_are_not_named(desk: Desk) -> None:
+    desk.traces = Traces()
+    assert desk.remove("uni").stays == []
+
+
+def test_where_nobody_looked_there_may_be_snapshots(desk: Desk) -> None:
+    (snapshots, _) = desk.remove("uni", dry_run=True).stays
+    assert snapshots.startswith("its snapshots, if there are any, in ")
 
 
 @pytest.mark.parametrize("held", [job(7), job(7, "pending")])

@@ -8,10 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.config.settings import Settings
-from scratchflow.flows.setup.left_behind import left_behind, removal_command
+from scratchflow.flows.setup.left_behind import left_behind, left_of_profile, removal_command
 from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
 from scratchflow.model.results import LeftBehind
@@ -184,3 +185,24 @@ def test_what_commands_remember_on_the_cluster_is_named(settings: Settings) -> N
     assert "~/.local/state/scratchflow on `aws`" in notes.what
     assert notes.how == "`ssh aws 'rm -r ~/.local/state/scratchflow'`"
     assert len(left(settings, Traces())) == len(left(settings, Traces(has_state=True))) - 1
+
+
+@pytest.mark.parametrize(
+    ("store", "traces", "begins"),
+    [
+        ("/fsx/s", found(WorkspaceTrace("/fsx/s", "w", 1)), ["1 snapshot in /fsx/s/w", "the work"]),
+        ("/fsx/s", found(WorkspaceTrace("/fsx/s", "w", 0)), ["a store without snap", "the work"]),
+        ("/fsx/s", found(WorkspaceTrace("/fsx/s", "other", 5)), []),
+        ("/h/$USER/${HOME}", found(), []),
+        ("$PROJECT/s", found(), ["its snapshots, if there are any", "the work"]),
+        ("/fsx/$USERS", found(), ["its snapshots, if there are any", "the work"]),
+        ("/fsx/s", None, ["its snapshots, if there are any", "the work"]),
+    ],
+)
+def test_of_a_removed_profile_only_what_may_be_there_is_named(
+    settings: Settings, store: str, traces: Traces | None, begins: list[str]
+) -> None:
+    profile = msgspec.structs.replace(settings.profile, store=store)
+    lines = list(left_of_profile(msgspec.structs.replace(settings, profile=profile), traces))
+    assert len(lines) == len(begins)
+    assert all(line.startswith(begin) for line, begin in zip(lines, begins, strict=True))
