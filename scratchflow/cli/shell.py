@@ -20,7 +20,8 @@ def shell(
 ) -> Call[RunEnded]:
     """Open a login shell on the node, in the workspace, with the profile's environment.
 
-    It ends with `exit`, and with the connection. `attach` shows one that stays.
+    It ends with `exit`, and with the connection. `attach` shows one that stays. `ssh` to the alias starts
+    in your home, without that environment.
     """
     who = caller(context)
     if not who.may_ask:

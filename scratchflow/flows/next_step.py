@@ -42,7 +42,7 @@ def _on_node(status: StatusShown, held: AllocationShown) -> str:
         return "`scratchflow hop` moves to another node before the time is up"
     if status.workspace.exists is False:
         return "`scratchflow up` brings the workspace there"
-    opens = "`scratchflow open` opens the workspace in VS Code, `scratchflow attach` a terminal"
+    opens = "`scratchflow open` opens the workspace in VS Code, `scratchflow shell` a shell in it"
     return _autobackup(status) or opens
 
 

@@ -119,6 +119,8 @@ def _target_options(target: AliasTarget, places: SshPaths) -> list[str]:
         # A shared connection would go on leading to the node before.
         "ControlMaster no",
         "ControlPath none",
+        # No RemoteCommand, which could start a shell in the workspace: with one, ssh refuses every other command,
+        # and scp, rsync and editors need theirs. `scratchflow shell` starts there.
         "ForwardAgent no",
         "ConnectTimeout 15",
         "ServerAliveInterval 15",

@@ -15,7 +15,9 @@ from scratchflow.model.results import (
     UpAndRunning,
 )
 
-SHELL = "for a shell:  `scratchflow shell`, or `ssh compile_machine`"
+SHELL = (
+    "for a shell:  `scratchflow shell`, in the workspace; `ssh compile_machine` starts in your home"
+)
 BRING = "bring files:  `scratchflow create --from laptop:DIR`"
 
 

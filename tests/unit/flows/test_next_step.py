@@ -38,6 +38,7 @@ OFF = AutobackupShown(enabled=False, every_s=1800)
     ("seen", "command"),
     [
         ({}, "`scratchflow open`"),
+        ({}, "`scratchflow shell` a shell in it"),
         ({"allocation": None}, "`scratchflow up` takes a node"),
         ({"allocation": msgspec.structs.replace(RUNNING, state="pending")}, "withdraws"),
         ({"allocation": msgspec.structs.replace(RUNNING, state="ended")}, "`scratchflow up`"),

@@ -53,6 +53,13 @@ TARGET = AliasTarget(
 )
 
 
+def test_scp_rsync_and_editors_may_run_their_own_commands() -> None:
+    """ssh refuses a command for a host that has a `RemoteCommand`."""
+    text = target_text("work", TARGET, PLACES, [TARGET]) + parked_text("work")
+    options = {line.split()[0].lower() for line in text.splitlines()}
+    assert not options & {"remotecommand", "requesttty", "sessiontype", "stdinnull"}
+
+
 @pytest.mark.parametrize("target", [TARGET, AliasTarget("aws", "node-1", "ada", None)])
 def test_what_is_written_is_read_back(target: AliasTarget) -> None:
     assert parse_alias(target_text("work", target, PLACES), "work") == target
