@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from scratchflow.model.text import last_line
+from scratchflow.process.waiting import looks
 
 GRACE_S = 2.0
 """How long a process may take to end after SIGTERM, before it is killed."""
+_LOOK_S = 0.05
 
 
 class Completed(msgspec.Struct, frozen=True):
@@ -122,3 +124,15 @@ def kill_child(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signum)
         wait_for_child(process, GRACE_S)
+
+
+def end_group(group: int) -> None:
+    """Ends what a child that has ended left running in its process group: SIGTERM, then SIGKILL.
+
+    What has made a session of its own, as daemons do, is not in the group.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGTERM)
+        for _ in looks(GRACE_S, _LOOK_S):
+            os.killpg(group, 0)
+        os.killpg(group, signal.SIGKILL)

@@ -14,7 +14,7 @@ from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.text import few_lines
 from scratchflow.node.environment.change import Change, change_between, parse_dump
 from scratchflow.node.environment.script import ScriptFiles, script_of
-from scratchflow.process.child import kill_child
+from scratchflow.process.child import end_group, kill_child
 
 # Modules and conda may lie on a slow shared file system.
 LIMIT_S = 300.0
@@ -39,7 +39,12 @@ def compute(
     """What the layers make of this environment; LayerFailed with the tool's own words."""
     with tempfile.TemporaryDirectory(prefix="scratchflow-") as name:
         place = Path(name)
-        files = ScriptFiles(layer=place / "layer", words=place / "words", dump=place / "dump")
+        files = ScriptFiles(
+            before=place / "before",
+            layer=place / "layer",
+            words=place / "words",
+            dump=place / "dump",
+        )
         script = place / "script"
         # A file, because other users can see arguments, and a tool may read standard input.
         script.write_bytes(os.fsencode(script_of(options, scratch, files)))
@@ -70,6 +75,9 @@ def _run(script: Path, files: ScriptFiles, base: Mapping[str, str], limit_s: flo
         return f"it did not end within {limit_s:g} s"
     finally:
         kill_child(process)
+        # What the user's own startup files left running is theirs, and cannot be told apart.
+        if not _content(files.before):
+            end_group(process.pid)
     return None if code == 0 else f"exit code {code}"
 
 

@@ -17,8 +17,12 @@ from scratchflow.model.profile import EnvironmentOptions
 
 
 class ScriptFiles(msgspec.Struct, frozen=True):
-    """Where the script writes: the layer it is at, what the tools say, the environment at its end."""
+    """Where the script writes: the layer it is at, what the tools say, the environment at its end.
 
+    `before` gets the processes that startup files have left in the background.
+    """
+
+    before: Path
     layer: Path
     words: Path
     dump: Path
@@ -127,8 +131,9 @@ def script_of(options: EnvironmentOptions, scratch: Path, files: ScriptFiles) ->
         "scratch": scratch,
     }
     names = [f"__scratchflow_{name}={shlex.quote(str(value))}" for name, value in given.items()]
+    begin = f"jobs -p >|{shlex.quote(str(files.before))}"
     end = f"exec /usr/bin/env -0 >|{shlex.quote(str(files.dump))}"
-    return "\n".join([*names, _FUNCTIONS, *_layers(options), end, ""])
+    return "\n".join([begin, *names, _FUNCTIONS, *_layers(options), end, ""])
 
 
 def _layers(options: EnvironmentOptions) -> Iterator[str]:

@@ -73,6 +73,29 @@ def test_what_a_profile_leaves_running_is_not_waited_for(at_node: NodeHome) -> N
         os.kill(int(pid.read_text()), signal.SIGKILL)
 
 
+def test_what_a_line_leaves_running_ends_with_it(at_node: NodeHome) -> None:
+    pids = at_node.home / "pids"
+    left = f"(while :; do sleep 1000; done) & echo $! > {pids}; sleep 1000 & echo $! >> {pids}"
+    assert at_node.values(variables={"X": "1"}, prologue=left)["X"] == "1"
+    assert [pid for pid in pids.read_text().split() if is_running(int(pid))] == []
+
+
+def test_what_a_failing_line_leaves_running_ends_too(at_node: NodeHome) -> None:
+    pid = at_node.home / "pid"
+    with pytest.raises(LayerFailed):
+        at_node.change(prologue=f"sleep 1000 & echo $! > {pid}; false")
+    assert not is_running(int(pid.read_text()))
+
+
+def is_running(pid: int) -> bool:
+    """Not one that only waits to be reaped."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
 def test_a_line_that_never_ends_is_ended(at_node: NodeHome) -> None:
     options = EnvironmentOptions(prologue="sleep 1000")
     with pytest.raises(LayerFailed, match=r"environment.prologue.*did not end within 0.5 s"):
