@@ -81,16 +81,17 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
         asked = RunAt(os.fsencode(wanted.cwd) if wanted.detach else b"")
         node = EVERY_NODE if wanted.every_node else ""
         place = cluster.at_workspace("run place", asked, RunPlace, job_id=found.job_id, node=node)
+        start = _Start(cluster, login, found, wanted)
         if wanted.every_node:
             with question_open(emit):
-                codes = _EveryNode(cluster, login, found, place, wanted).codes()
+                codes = _EveryNode(start, place).codes()
             code = next((one for one in codes.values() if one), 0)
             return RunEnded(node=found.node, job_id=found.job_id, code=code, codes=codes)
         if wanted.detach:
-            window = _leave(cluster, found, place, wanted)
+            window = _leave(start, place)
             return RunEnded(node=found.node, job_id=found.job_id, window=window)
         with question_open(emit):  # the terminal is the command's now
-            code = _Foreground(cluster, login, found, place, wanted).code()
+            code = _Foreground(start, place).code()
     return RunEnded(node=found.node, job_id=found.job_id, code=code)
 
 
@@ -147,37 +148,66 @@ def _words(shell: str, place: RunPlace, wanted: Wanted) -> tuple[list[bytes], by
     return [os.fsencode(word) for word in login_shell_argv(shell, directory, place.sourced)], b""
 
 
-def _leave(cluster: Cluster, found: RunCarrier, place: RunPlace, wanted: Wanted) -> RunWindow:
-    directory = os.path.join(place.directory, wanted.cwd)
-    words, sourced = _words(found.shell[0], place, wanted)
-    argv = terminal_argv(os.fsencode(directory), sourced, words)
-    name = os.path.basename(wanted.command[0]) if wanted.command else "shell"
+class _Start(msgspec.Struct, frozen=True):
+    """What is to be started, and the way there."""
+
+    cluster: Cluster
+    login: SharedLogin | None
+    found: RunCarrier
+    wanted: Wanted
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """That of the program that carries the command."""
+        environment = self.cluster.caller.environment
+        return command_environment(environment) if self.login is None else environment
+
+    def way(self, carrier: list[str], *, terminal: bool = False) -> Way:
+        """How words get to the node of this carrier."""
+        outer = self.login.argv(terminal=terminal) if self.login else []
+        return Way(outer, carrier, quotes=self.found.quotes)
+
+    def directory(self, place: RunPlace) -> str:
+        """Where the command starts."""
+        return os.path.join(place.directory, self.wanted.cwd)
+
+    def followed(self, place: RunPlace, token: str) -> list[str]:
+        """What the node runs, with lines that say when the command starts and how it ends."""
+        words, sourced = self._words(place)
+        return followed_argv(token, os.fsencode(self.directory(place)), sourced, words)
+
+    def in_terminal(self, place: RunPlace) -> list[str]:
+        """What the node runs in a terminal."""
+        words, sourced = self._words(place)
+        return terminal_argv(os.fsencode(self.directory(place)), sourced, words)
+
+    def _words(self, place: RunPlace) -> tuple[list[bytes], bytes]:
+        return _words(self.found.shell[0], place, self.wanted)
+
+    def silent(self, node: str, outcome: Outcome) -> NodeSilent:
+        """The error for a command that was never started."""
+        reason = _text(outcome) or f"exit code {outcome.carrier_code}"
+        return NodeSilent(node=node, job_id=self.found.job_id, reason=reason)
+
+
+def _leave(start: _Start, place: RunPlace) -> RunWindow:
+    command = start.wanted.command
+    name = os.path.basename(command[0]) if command else "shell"
     program = "".join(letter for letter in name if letter.isascii() and letter.isalnum())[:20]
-    request = RunDetached(argv=tuple(argv), program=program or "run")
-    return cluster.on_login("run detached", request, RunWindow)
+    request = RunDetached(argv=tuple(start.in_terminal(place)), program=program or "run")
+    return start.cluster.on_login("run detached", request, RunWindow)
 
 
 class _Foreground:
     """One command with our stdin, stdout and stderr."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        login: SharedLogin | None,
-        found: RunCarrier,
-        place: RunPlace,
-        wanted: Wanted,
-    ) -> None:
-        self._cluster, self._login, self._found = cluster, login, found
-        self._place, self._wanted = place, wanted
-        self._directory = os.path.join(place.directory, wanted.cwd)
-        self._words, self._sourced = _words(found.shell[0], place, wanted)
-        environment = cluster.caller.environment
-        self._environment = command_environment(environment) if login is None else environment
+    def __init__(self, start: _Start, place: RunPlace) -> None:
+        self._start, self._place = start, place
+        self._cluster, self._login, self._found = start.cluster, start.login, start.found
 
     def code(self) -> int:
         """The exit code of the command."""
-        if self._wanted.terminal:
+        if self._start.wanted.terminal:
             return self._in_terminal()
         outcome = self._followed()
         until = time.monotonic() + _REFUSED_S
@@ -186,22 +216,15 @@ class _Foreground:
             outcome = self._followed()
         return self._meaning(outcome)
 
-    def _way(self, *, terminal: bool = False) -> Way:
-        found, login = self._found, self._login
-        outer = login.argv(terminal=terminal) if login else []
-        carrier = found.terminal_argv if terminal else found.argv
-        return Way(outer, carrier, quotes=found.quotes)
-
     def _followed(self) -> Outcome:
-        way = self._way()
+        way = self._start.way(self._found.argv)
         token = os.urandom(16).hex()
-        argv = followed_argv(token, os.fsencode(self._directory), self._sourced, self._words)
         with _not_too_long():
             return carry(
-                way.argv(argv),
+                way.argv(self._start.followed(self._place, token)),
                 token,
                 kill=lambda group, name: way.argv(kill_argv(group, name)),
-                environment=self._environment,
+                environment=self._start.environment,
                 on_start=lambda: self._note(way),
             )
 
@@ -228,9 +251,9 @@ class _Foreground:
         write_warm_run(warm, self._cluster.caller.environment)
 
     def _meaning(self, outcome: Outcome) -> int:
-        node, job_id = self._found.node, self._found.job_id
+        node = self._found.node
         if outcome.no_directory:
-            raise RunDirectoryMissing(path=self._directory, node=node)
+            raise RunDirectoryMissing(path=self._start.directory(self._place), node=node)
         if outcome.code is not None and not outcome.unwritten:
             return outcome.code
         if outcome.signals:
@@ -242,8 +265,7 @@ class _Foreground:
             raise cut_error(outcome, node, self._why_cut())
         # What Slurm says of the job is the better reason, when it has ended meanwhile.
         self._cluster.on_login("run carrier", CarrierOf(), RunCarrier)
-        reason = _text(outcome) or f"exit code {outcome.carrier_code}"
-        raise NodeSilent(node=node, job_id=job_id, reason=reason)
+        raise self._start.silent(node, outcome)
 
     def _why_cut(self) -> str:
         try:
@@ -254,9 +276,8 @@ class _Foreground:
         return "" if same else f"job {self._found.job_id} has ended"
 
     def _in_terminal(self) -> int:
-        argv = self._way(terminal=True).argv(
-            terminal_argv(os.fsencode(self._directory), self._sourced, self._words)
-        )
+        way = self._start.way(self._found.terminal_argv, terminal=True)
+        argv = way.argv(self._start.in_terminal(self._place))
         with _terminal_restored():
             if self._login is not None:
                 return self._login.terminal_code(self._call(argv))
@@ -268,7 +289,7 @@ class _Foreground:
     def _call(self, argv: list[str]) -> int:
         """Runs it in our own process group: the terminal is its own."""
         with _not_too_long():
-            process = subprocess.Popen(argv, env=self._environment)
+            process = subprocess.Popen(argv, env=self._start.environment)
         with process:
             try:
                 code = process.wait()
@@ -285,20 +306,11 @@ class _Foreground:
 class _EveryNode:
     """One command on every node of the job, without input, each line of output with its node's name."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        login: SharedLogin | None,
-        found: RunCarrier,
-        place: RunPlace,
-        wanted: Wanted,
-    ) -> None:
+    def __init__(self, start: _Start, place: RunPlace) -> None:
         for failed in place.failed:  # before anything runs: on all of them or on none
             raise _failed_there(failed)
-        self._cluster, self._found, self._wanted = cluster, found, wanted
-        self._outer = login.argv(terminal=False) if login else []
-        environment = cluster.caller.environment
-        self._environment = command_environment(environment) if login is None else environment
+        self._start = start
+        found = start.found
         self._places = {found.node: place, **place.others}
         first = OtherCarrier(node=found.node, argv=found.argv)
         self._carriers = {one.node: one.argv for one in [first, *found.others]}
@@ -313,23 +325,17 @@ class _EveryNode:
         return {node: self._meaning(node, outcomes[node]) for node in self._carriers}
 
     def _followed(self, nodes: list[str]) -> dict[str, Outcome]:
-        return carry_all([self._far(node) for node in nodes], self._environment)
+        return carry_all([self._far(node) for node in nodes], self._start.environment)
 
     def _far(self, node: str) -> Far:
-        place = self._places[node]
-        way = Way(self._outer, self._carriers[node], quotes=self._found.quotes)
+        way = self._start.way(self._carriers[node])
         token = os.urandom(16).hex()
-        words, sourced = _words(self._found.shell[0], place, self._wanted)
-        directory = os.fsencode(os.path.join(place.directory, self._wanted.cwd))
-        argv = followed_argv(token, directory, sourced, words)
-        return Far(
-            node, way.argv(argv), token, lambda group, name: way.argv(kill_argv(group, name))
-        )
+        argv = way.argv(self._start.followed(self._places[node], token))
+        return Far(node, argv, token, lambda group, name: way.argv(kill_argv(group, name)))
 
     def _meaning(self, node: str, outcome: Outcome) -> int:
         if outcome.no_directory:
-            path = os.path.join(self._places[node].directory, self._wanted.cwd)
-            raise RunDirectoryMissing(path=path, node=node)
+            raise RunDirectoryMissing(path=self._start.directory(self._places[node]), node=node)
         if outcome.unwritten:
             raise OutputFailed(error=outcome.unwritten)
         if outcome.code is not None:
@@ -338,8 +344,7 @@ class _EveryNode:
             return 128 + outcome.signals[-1]
         if outcome.started:
             raise cut_error(outcome, node)
-        reason = _text(outcome) or f"exit code {outcome.carrier_code}"
-        raise NodeSilent(node=node, job_id=self._found.job_id, reason=reason)
+        raise self._start.silent(node, outcome)
 
 
 def _failed_there(failed: NodeFailure) -> OtherNodeFailed:
