@@ -371,8 +371,8 @@ def _not_too_long() -> Iterator[None]:
         if error.errno != errno.E2BIG:
             raise
         problem = (
-            "the command is too long to be sent (about 120,000 characters, and each that is not a plain letter or "
-            "digit counts as 5 to 10): give it on its input, or in a file of the workspace"
+            "the command is too long to be sent (about 90,000 characters; one that is not ASCII counts as 2 to 4): "
+            "give it on its input, or in a file of the workspace"
         )
         raise UsageInvalid(problem=problem, command="scratchflow run") from None
 

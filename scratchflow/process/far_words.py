@@ -1,6 +1,6 @@
 """A command's words on their way through shells that we do not choose, and what runs them at the far end.
 
-Nothing is imported here: `run` must start fast.
+Next to nothing is imported here: `run` must start fast.
 """
 
 from __future__ import annotations
@@ -8,13 +8,19 @@ from __future__ import annotations
 # What means itself between single quotes in every shell, and to `printf %b`.
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%^")
 
+# From so many characters on, fewer of them matter more than a program that is started at the far end.
+_LONG = 256
+
 # `$1` is a token that only the two ends know. Then come, as `packed` makes them, the directory, a file to source
 # (or nothing), for a command that is followed the note of the job that is worked in (or nothing), and the command. Each script is one line without single quotes, `!` or doubled backslashes: so every
 # login shell hands it on as it is.
 _UNPACK = (
     "unset CDPATH; sf_t=$1; shift; sf_n=$#; "
     'while [ "$sf_n" -gt 0 ]; do sf_n=$((sf_n-1)); sf_w=$1; shift; case $sf_w in '
-    ',*) sf_w=$(printf "%bx" "${sf_w#?}"); sf_w=${sf_w%x};; *) sf_w=${sf_w#?};; esac; '
+    ',*) sf_w=$(printf "%bx" "${sf_w#?}"); sf_w=${sf_w%x};; '
+    # What cannot be read starts nothing: the words of `base64` are the reason that is told.
+    ':*) sf_w=$(printf %s "${sf_w#?}" | base64 -d && printf x) || exit 1; sf_w=${sf_w%x};; '
+    "*) sf_w=${sf_w#?};; esac; "
     'set -- "$@" "$sf_w"; done; sf_d=$1 sf_e=$2; shift 2; '
 )
 # The traps let a signal to the group reach the command, and keep the shell for the last line.
@@ -51,10 +57,18 @@ _REPLACING = _UNPACK + 'cd "$sf_d" || exit 1; ' + _SOURCE + 'exec "$@"'
 
 
 def packed(word: bytes) -> str:
-    r"""The word as plain characters: after `.` as it is, after `,` with `\0NNN` for every other byte."""
+    r"""The word as plain characters: after `.` as it is, after `,` with `\0NNN` for every other byte.
+
+    After `:` in base64, which is shorter for long words, but starts a program at the far end.
+    """
     if all(byte in _PLAIN for byte in word):
         return "." + word.decode("ascii")
-    return "," + "".join(chr(byte) if byte in _PLAIN else f"\\0{byte:03o}" for byte in word)
+    escaped = "," + "".join(chr(byte) if byte in _PLAIN else f"\\0{byte:03o}" for byte in word)
+    if len(escaped) < _LONG or len(escaped) * 3 <= len(word) * 4:
+        return escaped
+    from binascii import b2a_base64
+
+    return ":" + b2a_base64(word, newline=False).decode("ascii")
 
 
 def followed_argv(

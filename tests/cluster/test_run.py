@@ -36,6 +36,7 @@ WORDS = [
     "back\\slash\\\\0",
     "é!",
     "\t;&|",
+    "zażółć gęślą jaźń " * 40,
 ]
 # The time limit of its jobs, and what a test may take of it on a busy machine.
 _JOB_S, _LONGEST_TEST_S = 600.0, 180.0

@@ -30,6 +30,8 @@ WORDS = [
     b"!! \xff\xfe %s %%",
     b",.",
     b"\t;&|<>~#",
+    "zażółć gęślą jaźń\n".encode() * 50,
+    bytes(range(1, 256)) * 9 + b"\n\n",
 ]
 SHELLS = [shell for shell in ("sh", "dash", "bash", "zsh", "fish", "tcsh") if shutil.which(shell)]
 SHOW = [b"printf", b"%s\\0", *WORDS]
@@ -48,6 +50,24 @@ def test_every_word_passes_every_login_shell(tmp_path: Path, shell: str, *, quot
     argv = way.argv(terminal_argv(os.fsencode(tmp_path), b"", SHOW))
     done = subprocess.run(argv, capture_output=True, check=True)
     assert parts(done.stdout) == WORDS
+
+
+def test_a_long_word_takes_little_more_room_than_it_has_bytes() -> None:
+    for word in ("ą" * 10_000, "a b " * 10_000, "x" * 10_000):
+        content = word.encode()
+        assert len(packed(content)) < len(content) * 1.4 + 10
+
+
+def test_a_node_that_cannot_read_a_word_starts_nothing(tmp_path: Path) -> None:
+    """Without `base64` the words would be others."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/sh").symlink_to(shutil.which("sh") or "/bin/sh")
+    argv = followed_argv("token", os.fsencode(tmp_path), b"", [b"touch", "ą".encode() * 1000])
+    environment = {**os.environ, "PATH": str(tmp_path / "bin")}
+    done = subprocess.run(argv, capture_output=True, check=False, env=environment)
+    assert done.stdout == b""
+    assert b"base64" in done.stderr
+    assert os.listdir(tmp_path) == ["bin"]
 
 
 def test_plain_words_stay_readable() -> None:
