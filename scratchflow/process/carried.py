@@ -25,6 +25,8 @@ _CHUNK_BYTES = 1 << 16
 _MOST_PENDING_BYTES = 1 << 18
 _MOST_NOISE_BYTES = 1 << 16
 _MARK = b"\001"
+# How the lines begin by which Slurm says that a step was killed.
+_OF_SLURM = (b"srun: ", b"slurmstepd: ")
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 # How long the far end has to end after it was killed.
 GIVE_UP_S = 10.0
@@ -232,6 +234,8 @@ class _Carried:
         times = len(self.outcome.signals)
         if times > 1:
             signum = signal.SIGTERM if times == 2 else signal.SIGKILL
+        if times > 2:
+            self._stderr.expect_kill()
         if self.outcome.started:
             self._pass_on(signum)
         else:
@@ -311,8 +315,10 @@ class Marked:
         self.said: list[tuple[bytes, bytes]] = []
         self._mark = _MARK + token.encode() + b" "
         self._held = b""
+        self._line = b""
         self._begun = False
         self._gone = False
+        self._killed = False
         # A pipe that can be written to takes this many bytes without making us wait.
         is_file = stat.S_ISREG(os.fstat(target).st_mode)
         self._write_bytes = _CHUNK_BYTES if is_file else select.PIPE_BUF
@@ -334,9 +340,13 @@ class Marked:
             self.said.append((word, number))
             self._begun = self._begun or word == b"started"
             data = rest
+        if not piece:
+            self._pass(data)
+            self._pass_line()
+            return
         # The end of it may be the beginning of a mark.
         start = data.rfind(_MARK, max(0, len(data) - len(self._mark)))
-        if piece and start >= 0 and self._mark.startswith(data[start:]):
+        if start >= 0 and self._mark.startswith(data[start:]):
             data, self._held = data[:start], data[start:]
         self._pass(data)
 
@@ -344,6 +354,10 @@ class Marked:
         """Writes as much as does not make us wait."""
         sent = os.write(self.target, self.pending[: self._write_bytes])
         del self.pending[:sent]
+
+    def expect_kill(self) -> None:
+        """The command is killed from here: that `srun` says so in words of its own is left out from now on."""
+        self._killed = True
 
     def drop(self) -> None:
         """Nobody reads it any more."""
@@ -354,8 +368,23 @@ class Marked:
         if not self._begun:
             self.noise += data
             del self.noise[:-_MOST_NOISE_BYTES]
-        elif not self._gone:
+        elif not self._gone and not self._killed:
             self.pending += data
+        elif not self._gone:
+            *lines, self._line = (self._line + data).split(b"\n")
+            for line in lines:
+                self._pass_whole(line + b"\n")
+
+    def _pass_line(self) -> None:
+        """What is left of a last line without an end."""
+        line, self._line = self._line, b""
+        if not self._gone:
+            self._pass_whole(line)
+
+    def _pass_whole(self, line: bytes) -> None:
+        """A line of the command, up to what carries it: that writes behind what the command wrote last."""
+        starts = [at for word in _OF_SLURM if (at := line.find(word)) >= 0]
+        self.pending += line[: min(starts)] if starts else line
 
 
 def _nothing(_: int, __: object) -> None:

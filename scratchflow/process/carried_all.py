@@ -136,6 +136,8 @@ class _All:
             signum = signal.SIGTERM if times == 2 else signal.SIGKILL
         self._signals.append(signum)
         for far in self._fars:
+            if times > 2:
+                far.stderr.expect_kill()
             self._pass_on(far, signum)
         if times > 2 or (times == 2 and not any(far.outcome.started for far in self._fars)):
             self._give_up_at = self._give_up_at or time.monotonic() + (

@@ -151,6 +151,19 @@ def test_a_command_decides_what_ctrl_c_means_and_a_second_one_ends_it(either: La
         assert process.wait() == 128 + signal.SIGTERM
 
 
+def test_a_third_ctrl_c_kills_it_without_a_word_of_slurm(either: Laptop) -> None:
+    script = "trap 'echo int' INT; trap 'echo term' TERM; echo on; while :; do sleep 0.1; done"
+    with start(either, "--", "sh", "-c", script) as process:
+        assert process.stdout is not None
+        for heard in (b"on\n", b"int\n", b"term\n"):
+            assert process.stdout.readline() == heard
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == 128 + signal.SIGKILL
+    assert b"srun" not in err
+    assert b"slurm" not in err
+
+
 def test_a_reader_that_leaves_ends_the_command(either: Laptop, minicluster: Minicluster) -> None:
     with start(either, "--", "yes", "9873") as process:
         assert process.stdout is not None

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.process.carried import Marked
+
 # What `run` does, with a shell of this machine as the far end. The last line of stderr is the outcome.
 PROGRAM = """
 import os, sys
@@ -133,6 +135,48 @@ def test_a_third_signal_kills(tmp_path: Path) -> None:
         _, err = process.communicate()
     started, code, *_ = eval(err.rpartition(b"\n")[2])  # noqa: S307 - our own words
     assert (started, code) == (True, None)
+
+
+# As `srun` does: it outlives the step that it carries, and says how that ended.
+CARRIER = """#!{python}
+import subprocess, sys
+subprocess.call(["setsid", "-w", *sys.argv[1:]])
+sys.stderr.write("srun: error: node-1: task 0: Killed\\nsrun: Terminating StepId=1.2\\n")
+"""
+
+
+def test_what_slurm_says_of_a_killed_step_is_not_in_the_output(tmp_path: Path) -> None:
+    carrier = tmp_path / "carrier"
+    carrier.write_text(CARRIER.format(python=sys.executable))
+    carrier.chmod(0o700)
+    script = (
+        "trap : INT TERM; exec 4>&2 2>/dev/null; "
+        "echo on; while :; do sleep 0.05; printf own >&4; echo on; done"
+    )
+    with start(tmp_path, "sh", "-c", script, carrier=str(carrier)) as process:
+        assert process.stdout is not None
+        for _ in range(3):
+            assert process.stdout.readline() == b"on\n"
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    said, _, outcome = err.rpartition(b"\n")
+    assert eval(outcome)[:2] == (True, None)  # noqa: S307 - our own words
+    assert said.replace(b"own", b"") == b""
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_of_a_killed_command_its_own_last_words_are_kept(size: int) -> None:
+    marked = Marked("0123", 2)
+    before, after = (
+        b"\0010123 started 1\nfirst\n",
+        b"own\nhalfsrun: error: x: Killed\nsrun: end\nlast",
+    )
+    marked.take(before)
+    marked.expect_kill()
+    for at in range(0, len(after), size):
+        marked.take(after[at : at + size])
+    marked.take(b"")
+    assert bytes(marked.pending) == b"first\nown\nhalflast"
 
 
 def test_a_reader_that_leaves_ends_the_command(tmp_path: Path) -> None:
