@@ -15,6 +15,8 @@ TYPE_CHECKING = False  # `typing` itself takes longer to import than all of this
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_BY_SIGTERM = 128 + 15
+
 
 def quick_run(arguments: Sequence[str]) -> int | None:
     """The command's exit code; None when nothing was started and the long way has to be taken."""
@@ -41,7 +43,7 @@ def quick_run(arguments: Sequence[str]) -> int | None:
     except OSError:  # too many words for this system, or no `ssh` any more
         return None
     if outcome.started:
-        return code_of(outcome, warm.node)
+        return code_of(outcome, warm.node, warm.job_id)
     forget_warm_run(os.environ)
     return 128 + outcome.signals[0] if outcome.signals else None
 
@@ -60,17 +62,27 @@ def parse_plain(arguments: Sequence[str]) -> tuple[str, list[str]] | None:
     return cwd, words[1:]
 
 
-def code_of(outcome: Outcome, node: str) -> int:
+def code_of(outcome: Outcome, node: str, job_id: str = "") -> int:
     """What we exit with, after a command that had started; a lost connection, or lost output, is told."""
     if outcome.code is not None and not outcome.unwritten:
+        if outcome.code == _BY_SIGTERM:
+            _say_if_job_ended(outcome, job_id)
         return outcome.code
     if outcome.signals:
         return 128 + 9 if len(outcome.signals) > 2 else 128 + outcome.signals[-1]
-    from scratchflow.flows.run import cut_error
-    from scratchflow.model.errors import OutputFailed, ScratchflowError
+    from scratchflow.flows.run import cut_error, job_end_by_settings
+    from scratchflow.model.errors import OutputFailed
     from scratchflow.report.human import Human
 
-    error: ScratchflowError = cut_error(outcome, node)
+    human = Human(quiet=False, verbose=False)
     if outcome.unwritten:
-        error = OutputFailed(error=outcome.unwritten)
-    return Human(quiet=False, verbose=False).fail(error)
+        return human.fail(OutputFailed(error=outcome.unwritten))
+    return human.fail(cut_error(outcome, node, job_end_by_settings(os.environ, job_id)))
+
+
+def _say_if_job_ended(outcome: Outcome, job_id: str) -> None:
+    from scratchflow.flows.run import ended_with_job, is_ended_by_others, job_end_by_settings
+    from scratchflow.report.human import Human
+
+    if is_ended_by_others(outcome) and (ended := job_end_by_settings(os.environ, job_id)):
+        Human(quiet=False, verbose=False).emit(ended_with_job(ended))

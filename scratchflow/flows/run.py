@@ -20,6 +20,7 @@ from scratchflow.config.settings import Asked
 from scratchflow.config.warm_run import WarmRun, write_warm_run
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_here, is_login_host
 from scratchflow.model.errors import (
+    AllocationEnded,
     AllocationMissing,
     EndedBySignal,
     NodeSilent,
@@ -27,9 +28,10 @@ from scratchflow.model.errors import (
     OutputFailed,
     RunCut,
     RunDirectoryMissing,
+    ScratchflowError,
     UsageInvalid,
 )
-from scratchflow.model.events import Emit
+from scratchflow.model.events import Emit, Event, Warned
 from scratchflow.model.requests import EVERY_NODE, CarrierOf, Hold, RunAt, RunDetached
 from scratchflow.model.results import (
     NodeFailure,
@@ -95,11 +97,61 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
     return RunEnded(node=found.node, job_id=found.job_id, code=code)
 
 
-def cut_error(outcome: Outcome, node: str, reason: str = "") -> RunCut:
-    """The error for a command that had started, and of whose end nothing was heard."""
+def cut_error(outcome: Outcome, node: str, ended: str = "") -> RunCut:
+    """The error for a command that had started, and of whose end nothing was heard; `ended` is what `job_end` says."""
+    if ended:
+        what_now = "the command ended with its job; `scratchflow up` takes another node"
+        return RunCut(node=node, reason=ended, what_now=what_now)
     as_what = f" as process group {outcome.group}" if outcome.group else ""
-    said = reason or "it ended before the command did"
-    return RunCut(node=node, reason=said, as_what=as_what)
+    what_now = (
+        f"it may still run there{as_what}; `scratchflow run --detach -- CMD` needs no connection"
+    )
+    return RunCut(node=node, reason="it ended before the command did", what_now=what_now)
+
+
+def job_end(cluster: Cluster, job_id: int | None) -> str:
+    """How the job of a command ended, in words; empty while it runs, and when nobody can say."""
+    try:
+        if cluster.on_login("run carrier", CarrierOf(), RunCarrier, emit=_unheard).job_id == job_id:
+            return ""
+    except AllocationMissing:
+        pass
+    except ScratchflowError:
+        return ""
+    try:
+        cluster.at_workspace("run place", RunAt(), RunPlace, job_id=job_id, emit=_unheard)
+    except AllocationEnded as error:
+        return str(error)
+    except ScratchflowError:  # Slurm is still at it
+        pass
+    return f"job {job_id} has ended"
+
+
+def job_end_by_settings(environment: Mapping[str, str], job_id: str) -> str:
+    """The same for whoever has reached no cluster; nothing is asked on the terminal."""
+    if not job_id.isdigit():
+        return ""
+    caller = Caller(Asked(), environment)
+    try:
+        with cluster_of(caller.settings(), caller, _unheard) as cluster:
+            return job_end(cluster, int(job_id))
+    except ScratchflowError:
+        return ""
+
+
+def is_ended_by_others(outcome: Outcome) -> bool:
+    """Whether the command was sent SIGTERM by nobody here: `clear`, and the time limit, end its job so."""
+    return outcome.code == 128 + signal.SIGTERM and not outcome.signals
+
+
+def ended_with_job(ended: str) -> Warned:
+    """What is said beside the exit code of a command that ended with its job."""
+    message = f"{ended}; the command ended with it (SIGTERM)"
+    return Warned(code="run.job_ended", message=message)
+
+
+def _unheard(_: Event) -> None:
+    """The command's own output is what is shown."""
 
 
 @contextmanager
@@ -255,6 +307,8 @@ class _Foreground:
         if outcome.no_directory:
             raise RunDirectoryMissing(path=self._start.directory(self._place), node=node)
         if outcome.code is not None and not outcome.unwritten:
+            if is_ended_by_others(outcome) and (ended := self._job_end()):
+                self._cluster.emit(ended_with_job(ended))
             return outcome.code
         if outcome.signals:
             killed = outcome.started and len(outcome.signals) > 2
@@ -262,18 +316,13 @@ class _Foreground:
         if outcome.unwritten:
             raise OutputFailed(error=outcome.unwritten)
         if outcome.started:
-            raise cut_error(outcome, node, self._why_cut())
+            raise cut_error(outcome, node, self._job_end())
         # What Slurm says of the job is the better reason, when it has ended meanwhile.
         self._cluster.on_login("run carrier", CarrierOf(), RunCarrier)
         raise self._start.silent(node, outcome)
 
-    def _why_cut(self) -> str:
-        try:
-            now = self._cluster.on_login("run carrier", CarrierOf(), RunCarrier)
-        except AllocationMissing:
-            return f"job {self._found.job_id} has ended"
-        same = now.job_id == self._found.job_id
-        return "" if same else f"job {self._found.job_id} has ended"
+    def _job_end(self) -> str:
+        return job_end(self._cluster, self._found.job_id)
 
     def _in_terminal(self) -> int:
         way = self._start.way(self._found.terminal_argv, terminal=True)
@@ -343,7 +392,7 @@ class _EveryNode:
         if outcome.signals:
             return 128 + outcome.signals[-1]
         if outcome.started:
-            raise cut_error(outcome, node)
+            raise cut_error(outcome, node, job_end(self._start.cluster, self._start.found.job_id))
         raise self._start.silent(node, outcome)
 
 

@@ -560,7 +560,7 @@ class RunCut(ScratchflowError):
     code = "run.cut"
     exit_code = 14
     message = "the connection to `{node}` was lost while the command ran: {reason}"
-    hint = "it may still run there{as_what}; `scratchflow run --detach -- CMD` needs no connection"
+    hint = "{what_now}"
     retryable = True
 
 

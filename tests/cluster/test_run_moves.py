@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from tests.cluster.laptop import Laptop
-from tests.cluster.minicluster import Minicluster
-from tests.cluster.test_run import detached, run, way_file
+from tests.cluster.minicluster import Minicluster, retry_until
+from tests.cluster.test_run import detached, run, start, way_file
 
 
 def test_without_a_node_it_refuses_and_up_takes_one(laptop: Laptop) -> None:
@@ -72,6 +76,32 @@ def test_clear_names_what_was_left_running_before_the_node_goes(laptop: Laptop) 
     phases = [line.get("phase") for line in lines]
     assert told.index("run.ends") < phases.index("the last backup")
     assert lines[-1]["data"]["released"]
+
+
+@contextmanager
+def endless(laptop: Laptop) -> Iterator[subprocess.Popen[bytes]]:
+    """A command that has started, and that ends by itself only with the test."""
+    with start(laptop, "--", "sh", "-c", "echo on; exec sleep 9877") as process:
+        try:
+            assert process.stdout
+            assert process.stdout.readline() == b"on\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.usefixtures("job_steps")
+def test_a_command_that_clear_ends_says_so_beside_its_exit_code(laptop: Laptop) -> None:
+    """One that has found its way itself, and one over the way that is known by then."""
+    laptop.data("up", "--node", "1")
+    way_file(laptop).unlink(missing_ok=True)
+    with endless(laptop) as first:
+        retry_until(way_file(laptop).exists, "the way is noted")
+        with endless(laptop) as again:
+            laptop.data("clear")
+            said = [process.communicate()[1].decode() for process in (first, again)]
+    assert (first.returncode, again.returncode) == (143, 143)
+    assert ["has ended" in words for words in said] == [True, True], said
 
 
 def test_a_changed_startup_file_counts_at_once(laptop: Laptop, minicluster: Minicluster) -> None:
