@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import msgspec
 
 from scratchflow.agent.request import asking
 from scratchflow.agent.upload import unframed
-from scratchflow.cluster.slurm.client import this_slurm
+from scratchflow.cluster.slurm.client import Slurm, this_slurm
+from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.every_node import on_every_node
 from scratchflow.dispatch.located import with_store_found
 from scratchflow.dispatch.operations import do_here
 from scratchflow.login.status.copy_looks import copies_differ
-from scratchflow.model.allocation import RunningAllocation
+from scratchflow.model.allocation import RunningAllocation, with_node
+from scratchflow.model.errors import HopUnderWay, WorkspaceMissing
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import (
@@ -66,7 +68,10 @@ def relay(
         return relay_to_all(held, settings, do, arguments, environment, emit, verbose=verbose)
     if where.node and where.node != EVERY_NODE:
         held = held.on(require_node_of(held, where.node))
-    done = _done_on(settings, do, arguments, environment, emit, held, verbose=verbose, feed=feed)
+    with _telling_of_a_move(slurm, settings.name, held):
+        done = _done_on(
+            settings, do, arguments, environment, emit, held, verbose=verbose, feed=feed
+        )
     is_asked = isinstance(arguments, Backup) and arguments.purpose == "asked"
     if not isinstance(done, BackupTaken) or not is_asked or done.dry_run or len(held.nodes) < 2:
         return done
@@ -93,6 +98,19 @@ def relay_to_all(
 
     alone = _may_change_the_newest(settings, environment, held.nodes)
     return on_every_node(held.nodes, arguments, ask, emit, first_alone=alone)
+
+
+@contextmanager
+def _telling_of_a_move(slurm: Slurm, profile: str, held: RunningAllocation) -> Iterator[None]:
+    """A workspace that is missing in the younger of two jobs is on its way there."""
+    try:
+        yield
+    except WorkspaceMissing as error:
+        older = [job for job in with_node(our_jobs(slurm, profile)) if job.job_id < held.job_id]
+        if not older:
+            raise
+        moving = HopUnderWay(old_node=older[-1].node, node=held.node, job_id=held.job_id)
+        raise moving from error
 
 
 def _with_copies(

@@ -1212,6 +1212,19 @@ class HopUnfinished(ScratchflowError):
     retryable = True
 
 
+class HopUnderWay(ScratchflowError):
+    """While `hop` moves, the workspace is not on the next node yet."""
+
+    code = "hop.under_way"
+    exit_code = 30
+    message = (
+        "a move from `{old_node}` to `{node}` (job {job_id}) is under way, and the workspace is not there yet; "
+        "`hop` saves what is on `{old_node}`"
+    )
+    hint = "run it again when that `scratchflow hop` is done; one that was cut short is finished by `scratchflow hop`"
+    retryable = True
+
+
 class HopCutShort(ScratchflowError):
     """The old node went in the middle of a move; the next one is held. Exits with the code of what happened."""
 

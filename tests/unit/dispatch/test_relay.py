@@ -13,7 +13,14 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.dispatch import relay as module
 from scratchflow.dispatch.relay import relay
-from scratchflow.model.errors import AllocationEnded, AllocationMissing, NodeNotOfJob, StoreLost
+from scratchflow.model.errors import (
+    AllocationEnded,
+    AllocationMissing,
+    HopUnderWay,
+    NodeNotOfJob,
+    StoreLost,
+    WorkspaceMissing,
+)
 from scratchflow.model.requests import NOTHING, Backup, Restore, Settle, Where
 from scratchflow.model.results import BackupTaken, ChecksDone
 from scratchflow.store.identity import read_store_id
@@ -31,7 +38,7 @@ class Node:
         self.jobs: list[int] = []
         self.hosts: list[str] = []
         self.grew: list[bool] = []
-        self.answer: dict[str, Any] = {}
+        self.answer: Any = {}
         monkeypatch.setattr(module, "this_slurm", lambda _: Slurm(self.fake, "alice", "login"))
         monkeypatch.setattr(module, "node_transport", self._transport)
         monkeypatch.setattr(module, "ask_node", self._ask)
@@ -45,7 +52,9 @@ class Node:
         seen = request.store_seen
         place = self.desk.place.directory
         self.grew.append(bool(seen and seen.grows and (place / seen.grows).exists()))
-        return self.answer
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return dict(self.answer)
 
     def relay(self, do: str, arguments: Any, **options: Any) -> Any:
         environment = {"USER": "u", "HOME": str(self.desk.scratch.parent), "PATH": ""}
@@ -88,6 +97,20 @@ def test_of_two_jobs_the_newest_is_meant_or_the_one_that_is_named(node: Node) ->
     assert node.jobs == [second, first]
     with pytest.raises(AllocationEnded, match="job 999"):
         node.relay("backup", Backup(), where=Where(999))
+
+
+def test_a_workspace_that_is_on_its_way_is_told_as_that(node: Node) -> None:
+    """While `hop` moves, two jobs run, and the younger one has no workspace yet."""
+    node.answer = WorkspaceMissing(path="/scratch/u/work")
+    first = node.fake.add(job_name("test", "abc123"), nodes="node-1")
+    with pytest.raises(WorkspaceMissing):
+        node.relay("backup", Backup())
+    node.fake.add(job_name("test", "abc124"), nodes="node-2")
+    with pytest.raises(HopUnderWay, match="from `node-1` to `node-2`") as caught:
+        node.relay("backup", Backup())
+    assert caught.value.exit_code == WorkspaceMissing.exit_code
+    with pytest.raises(WorkspaceMissing):  # which is how `hop` asks for the old one
+        node.relay("backup", Backup(), where=Where(first))
 
 
 def test_another_node_of_the_job_is_asked_by_its_name_or_number(node: Node) -> None:
