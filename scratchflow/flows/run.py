@@ -5,11 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import msgspec
 
@@ -51,7 +50,7 @@ from scratchflow.process.far_words import (
     replacing_argv,
     terminal_argv,
 )
-from scratchflow.process.interrupted import Interrupted
+from scratchflow.process.in_terminal import call_in_terminal
 from scratchflow.reach.login import SharedLogin, share_login
 from scratchflow.report.question import question_open
 
@@ -228,10 +227,11 @@ class _Start(msgspec.Struct, frozen=True):
         words, sourced = self._words(place)
         return followed_argv(token, os.fsencode(self.directory(place)), sourced, words)
 
-    def in_terminal(self, place: RunPlace) -> list[str]:
-        """What the node runs in a terminal."""
+    def in_terminal(self, place: RunPlace, token: str = "") -> list[str]:
+        """What the node runs in a terminal; with a token, after a line that carries it."""
         words, sourced = self._words(place)
-        return terminal_argv(os.fsencode(self.directory(place)), sourced, words)
+        directory = os.fsencode(self.directory(place))
+        return terminal_argv(directory, sourced, words, token=token)
 
     def _words(self, place: RunPlace) -> tuple[list[bytes], bytes]:
         return _words(self.found.shell[0], place, self.wanted)
@@ -326,30 +326,17 @@ class _Foreground:
 
     def _in_terminal(self) -> int:
         way = self._start.way(self._found.terminal_argv, terminal=True)
-        argv = way.argv(self._start.in_terminal(self._place))
-        with _terminal_restored():
-            if self._login is not None:
-                return self._login.terminal_code(self._call(argv))
+        environment = self._start.environment
+        if self._login is None:
             if not os.isatty(0):
                 problem = "`--pty` needs a terminal on the login host"
                 raise UsageInvalid(problem=problem, command="scratchflow run")
-            return self._call(argv)
-
-    def _call(self, argv: list[str]) -> int:
-        """Runs it in our own process group: the terminal is its own."""
+            with _not_too_long():
+                return call_in_terminal(way.argv(self._start.in_terminal(self._place)), environment)
+        token = os.urandom(16).hex()
+        argv = way.argv(self._start.in_terminal(self._place, token))
         with _not_too_long():
-            process = subprocess.Popen(argv, env=self._start.environment)
-        with process:
-            try:
-                code = process.wait()
-            except Interrupted:
-                # Its terminal goes with it, and the far shell is hung up.
-                process.terminate()
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(_AGAIN_S)
-                process.kill()
-                raise
-        return code if code >= 0 else 128 - code
+            return self._login.terminal_code(call_in_terminal(argv, environment, token))
 
 
 class _EveryNode:
@@ -424,25 +411,6 @@ def _not_too_long() -> Iterator[None]:
             "give it on its input, or in a file of the workspace"
         )
         raise UsageInvalid(problem=problem, command="scratchflow run") from None
-
-
-@contextmanager
-def _terminal_restored() -> Iterator[None]:
-    """However it ends, the terminal is as it was."""
-    import termios
-
-    try:
-        before = termios.tcgetattr(0)
-    except termios.error:  # stdin is none
-        yield
-        return
-    try:
-        yield
-    finally:
-        ignored = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-        with suppress(termios.error):
-            termios.tcsetattr(0, termios.TCSADRAIN, before)
-        signal.signal(signal.SIGTTOU, ignored)
 
 
 def _text(outcome: Outcome) -> str:

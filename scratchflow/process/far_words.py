@@ -49,9 +49,13 @@ _FOLLOWED = (
     '[ "$sf_c" -le 128 ] || kill -s TERM 0; '
     'printf "\\001%s ended %s\\n" "$sf_t" "$sf_c" >&3; exit 0'
 )
-# In a terminal all output is one stream, and the exit code has to do.
+# In a terminal all output is one stream, and the exit code has to do. What came before the first line is not the command's.
 _IN_TERMINAL = (
-    _UNPACK + 'cd "$sf_d" || exit 1; ' + _SOURCE + _TRAP_IN_TERMINAL + '( exec "$@" ); exit $?'
+    _UNPACK
+    + 'cd "$sf_d" || exit 1; [ "$sf_t" = - ] || printf "\\001%s started 0\\n" "$sf_t"; '
+    + _SOURCE
+    + _TRAP_IN_TERMINAL
+    + '( exec "$@" ); exit $?'
 )
 _REPLACING = _UNPACK + 'cd "$sf_d" || exit 1; ' + _SOURCE + 'exec "$@"'
 
@@ -82,10 +86,12 @@ def followed_argv(
     return ["sh", "-c", _FOLLOWED, "sh", token, *(packed(word) for word in words)]
 
 
-def terminal_argv(directory: bytes, sourced: bytes, command: list[bytes]) -> list[str]:
-    """What the node runs in a terminal."""
+def terminal_argv(
+    directory: bytes, sourced: bytes, command: list[bytes], *, token: str = ""
+) -> list[str]:
+    """What the node runs in a terminal; with a token, after a line that carries it."""
     words = (directory, sourced, *command)
-    return ["sh", "-c", _IN_TERMINAL, "sh", "-", *(packed(word) for word in words)]
+    return ["sh", "-c", _IN_TERMINAL, "sh", token or "-", *(packed(word) for word in words)]
 
 
 def kill_argv(group: int, signal_name: str) -> list[str]:

@@ -221,6 +221,27 @@ def test_a_shell_has_a_terminal_of_the_same_size_and_gives_it_back(held: Laptop)
         assert "closed" not in terminal.text
 
 
+def test_greetings_of_the_login_host_are_not_in_a_shell(
+    held: Laptop, minicluster: Minicluster
+) -> None:
+    bashrc = minicluster.shared("/home/alice/.bashrc")
+    before = bashrc.read_bytes() if bashrc.exists() else None
+    bashrc.write_text('[ "$(uname -n)" != login ] || echo "Welcome to login"\n')
+    try:
+        assert "Welcome" in minicluster.login("true").stdout, "the test is one"
+        with Terminal(held.argv("shell"), held.environment, size=LARGE) as terminal:
+            terminal.wait_for("$")
+            terminal.press("pwd; exit 9\r")
+            assert terminal.end() == 9
+        assert WORK in terminal.text
+        assert "Welcome" not in terminal.text
+    finally:
+        if before is None:
+            bashrc.unlink()
+        else:
+            bashrc.write_bytes(before)
+
+
 def detached(laptop: Laptop, script: str) -> str:
     """The window in which it runs, as `--json` tells it."""
     done = run(laptop, "--detach", "--json", "--", "sh", "-c", script)
