@@ -6,31 +6,21 @@ ssh waits until its connection times out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from scratchflow.model.allocation import HELD, Allocation
 from scratchflow.model.errors import ScratchflowError, SlurmUnreachable
-from scratchflow.model.events import Hello
-from scratchflow.process.child import Completed
 from scratchflow.reach.node import NodeTransport
-from scratchflow.reach.watch import (
-    PROBE_S,
-    SILENT_S,
-    UNSURE,
-    WELL,
-    Looks,
-    Seen,
-    WatchedStream,
-    look_until_enough,
-)
-from scratchflow.ssh.transport.base import Feed, Transport
+from scratchflow.reach.watch import PROBE_S, SILENT_S, UNSURE, WELL, Seen, Watch
 
 
-class NodeWatch(Transport):
-    """The transport to the node for one request, watched: its stream ends when no answer can come.
+class NodeWatch(Watch):
+    """The transport to the node.
 
     `ask` says how the job is, or raises SlurmUnreachable.
     """
+
+    _name = "node-watch"
 
     def __init__(
         self,
@@ -40,49 +30,8 @@ class NodeWatch(Transport):
         silent_s: float = SILENT_S,
         probe_s: float = PROBE_S,
     ) -> None:
-        self.host = node.host
-        self._node = node
+        super().__init__(node, silent_s=silent_s, probe_s=probe_s)
         self._ask = ask
-        self._silent_s = silent_s
-        self._probe_s = probe_s
-        self._agent: Hello | None = None
-        self._looks = Looks()
-        self.given_up: str | None = None
-        """Why, when the stream was ended from here."""
-
-    def meet(self, hello: Hello) -> None:
-        """The agent has said who it is."""
-        self._agent = hello
-
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
-    ) -> Completed:
-        return self._node.run(argv, stdin=stdin, timeout_s=timeout_s)
-
-    def describe(self) -> str:
-        return self._node.describe()
-
-    def stream(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: bytes = b"",
-        feed: Feed | None = None,
-        hold_stdin: bool = False,
-    ) -> WatchedStream:
-        stream = self._node.stream(argv, stdin=stdin, feed=feed, hold_stdin=hold_stdin)
-        try:
-            return WatchedStream(stream, self._watch, name="node-watch")
-        except BaseException:  # no thread to be had, or interrupted: nobody else will end it
-            stream.close()
-            raise
-
-    def _watch(self, stream: WatchedStream) -> None:
-        self.given_up = look_until_enough(
-            stream, self._look, lambda: self._agent is not None, self._silent_s
-        )
-        if self.given_up:
-            stream.give_up()
 
     def _look(self) -> Seen:
         try:
@@ -96,7 +45,7 @@ class NodeWatch(Transport):
         if self._agent is None:
             return UNSURE
         try:
-            done = self._node.run(self._looks.argv(self._agent), timeout_s=self._probe_s)
+            done = self._inner.run(self._looks.argv(self._agent), timeout_s=self._probe_s)
         except ScratchflowError:
             return UNSURE
         return self._looks.read(done)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
 
 from scratchflow.model.events import Hello
 from scratchflow.process.child import Completed
-from scratchflow.ssh.transport.base import Stream
+from scratchflow.ssh.transport.base import Feed, Stream, Transport
 
 SILENT_S = 20.0
 """An agent that is silent for so long is looked after, and again every so often."""
@@ -134,3 +135,57 @@ class WatchedStream(Stream):
         self._done.set()
         self._stream.close()
         self._thread.join(_FAREWELL_S)  # it may be looking after the agent
+
+
+class Watch(Transport):
+    """A transport for one request, watched: its stream ends when no answer can come."""
+
+    _name = "watch"
+
+    def __init__(self, inner: Transport, *, silent_s: float, probe_s: float) -> None:
+        self.host = inner.host
+        self._inner = inner
+        self._silent_s = silent_s
+        self._probe_s = probe_s
+        self._agent: Hello | None = None
+        self._looks = Looks()
+        self.given_up: str | None = None
+        """Why, when the stream was ended from here."""
+
+    @abstractmethod
+    def _look(self) -> Seen:
+        """One look after the agent."""
+
+    def meet(self, hello: Hello) -> None:
+        """The agent has said who it is."""
+        self._agent = hello
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes | None = None, timeout_s: float
+    ) -> Completed:
+        return self._inner.run(argv, stdin=stdin, timeout_s=timeout_s)
+
+    def describe(self) -> str:
+        return self._inner.describe()
+
+    def stream(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        feed: Feed | None = None,
+        hold_stdin: bool = False,
+    ) -> WatchedStream:
+        stream = self._inner.stream(argv, stdin=stdin, feed=feed, hold_stdin=hold_stdin)
+        try:
+            return WatchedStream(stream, self._watch, name=self._name)
+        except BaseException:  # no thread to be had, or interrupted: nobody else will end it
+            stream.close()
+            raise
+
+    def _watch(self, stream: WatchedStream) -> None:
+        self.given_up = look_until_enough(
+            stream, self._look, lambda: self._agent is not None, self._silent_s
+        )
+        if self.given_up:
+            stream.give_up()

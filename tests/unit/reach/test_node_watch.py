@@ -17,7 +17,7 @@ from scratchflow.model.allocation import Allocation, RunningAllocation
 from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
 from scratchflow.model.events import Hello
 from scratchflow.process.child import Completed
-from scratchflow.reach import node_watch, watch
+from scratchflow.reach import watch
 from scratchflow.reach.node import NodeTransport
 from scratchflow.reach.node_watch import NodeWatch
 from scratchflow.ssh.transport.child import ChildStream
@@ -157,7 +157,7 @@ def test_a_command_that_nobody_can_watch_is_not_left_alone(
             started.append(stream)
             raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(node_watch, "WatchedStream", NoThreads)
+    monkeypatch.setattr(watch, "WatchedStream", NoThreads)
     with pytest.raises(RuntimeError):
         heard(ThisMachine(), FOR_EVER, agent=None)
     assert started[0]._process.poll() is not None
