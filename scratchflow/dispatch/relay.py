@@ -64,14 +64,13 @@ def relay(
     slurm = this_slurm(environment)
     Meanwhile(lambda: steps_overlap(environment), "look-srun")  # `node_transport` will want to know
     held = require_allocation(slurm, settings.name, where.job_id)
+    passing = _Passing(settings, do, environment, verbose, feed)
     if where.node == EVERY_NODE and len(held.nodes) > 1:
-        return relay_to_all(held, settings, do, arguments, environment, emit, verbose=verbose)
+        return passing.to_all(held, arguments, emit)
     if where.node and where.node != EVERY_NODE:
         held = held.on(require_node_of(held, where.node))
     with _telling_of_a_move(slurm, settings.name, held):
-        done = _done_on(
-            settings, do, arguments, environment, emit, held, verbose=verbose, feed=feed
-        )
+        done = passing.to(held, arguments, emit)
     is_asked = isinstance(arguments, Backup) and arguments.purpose == "asked"
     if not isinstance(done, BackupTaken) or not is_asked or done.dry_run or len(held.nodes) < 2:
         return done
@@ -89,15 +88,8 @@ def relay_to_all(
     verbose: bool,
 ) -> Result:
     """Runs it on every node of this allocation at once."""
-    if len(held.nodes) == 1:
-        return _done_on(settings, do, arguments, environment, emit, held, verbose=verbose)
-
-    def ask(node: str, asked: Arguments, tell: Emit) -> Result:
-        there = held.on(node)
-        return _ask_one(settings, do, asked, environment, tell, there, verbose=verbose)
-
-    alone = _may_change_the_newest(settings, environment, held.nodes)
-    return on_every_node(held.nodes, arguments, ask, emit, first_alone=alone)
+    passing = _Passing(settings, do, environment, verbose)
+    return passing.to_all(held, arguments, emit)
 
 
 @contextmanager
@@ -133,65 +125,69 @@ def _with_copies(
     return msgspec.structs.replace(done, copies=copies)
 
 
-def _done_on(
-    settings: Settings,
-    do: str,
-    arguments: Arguments,
-    environment: Mapping[str, str],
-    emit: Emit,
-    held: RunningAllocation,
-    *,
-    verbose: bool,
-    feed: Feed | None = None,
-) -> Result:
-    """Here, if this is the node of the allocation; else there."""
-    if held.node == node_name(environment):
-        scratch = scratch_of_job(settings, held, environment, this_slurm(environment), emit)
-        received = unframed(feed) if feed else None
+class _Passing(msgspec.Struct, frozen=True):
+    """One operation on its way to a node, or to several of them."""
+
+    settings: Settings
+    do: str
+    environment: Mapping[str, str]
+    verbose: bool
+    feed: Feed | None = None
+
+    def to(self, held: RunningAllocation, arguments: Arguments, emit: Emit) -> Result:
+        """Here, if this is the node of the allocation; else there."""
+        if held.node != node_name(self.environment):
+            return self.there(held, arguments, emit)
         return do_here(
-            do,
-            settings,
+            self.do,
+            self.settings,
             arguments,
             emit,
-            wants_items=verbose,
-            received=received,
-            job=KnownJob(held.name, scratch),
+            wants_items=self.verbose,
+            received=unframed(self.feed) if self.feed else None,
+            job=KnownJob(held.name, self._scratch(held, emit)),
         )
-    return _ask_one(settings, do, arguments, environment, emit, held, verbose=verbose, feed=feed)
 
+    def to_all(self, held: RunningAllocation, arguments: Arguments, emit: Emit) -> Result:
+        """On every node of the allocation at once."""
+        if len(held.nodes) == 1:
+            return self.to(held, arguments, emit)
 
-def _ask_one(
-    settings: Settings,
-    do: str,
-    arguments: Arguments,
-    environment: Mapping[str, str],
-    emit: Emit,
-    held: RunningAllocation,
-    *,
-    verbose: bool,
-    feed: Feed | None = None,
-) -> Result:
-    """What the agent on the node of this allocation answers."""
-    slurm = this_slurm(environment)
-    scratch = scratch_of_job(settings, held, environment, slurm, emit)
-    request = asking(
-        do,
-        msgspec.to_builtins(arguments),
-        profile_name=settings.name,
-        profile=to_plain(settings.profile),
-        verbose=verbose,
-    )
-    request = msgspec.structs.replace(
-        request, feeds=feed is not None, job_name=held.name, scratch=scratch
-    )
-    seen = _store_seen(settings, do, arguments, environment)
-    there = node_transport(held, settings.name, environment)
-    with _growing_for(settings, do, environment) as name:
-        if seen is not None:
-            seen = msgspec.structs.replace(seen, grows=name)
-        request = msgspec.structs.replace(request, store_seen=seen)
-        data = ask_node(there, request, emit, settings, slurm, feed)
-    return msgspec.convert(data, RESULTS_BY_OP[do])
+        def ask(node: str, asked: Arguments, tell: Emit) -> Result:
+            return self.there(held.on(node), asked, tell)
+
+        alone = _may_change_the_newest(self.settings, self.environment, held.nodes)
+        return on_every_node(held.nodes, arguments, ask, emit, first_alone=alone)
+
+    def there(self, held: RunningAllocation, arguments: Arguments, emit: Emit) -> Result:
+        """What the agent on the node of this allocation answers."""
+        settings, do, environment = self.settings, self.do, self.environment
+        request = asking(
+            do,
+            msgspec.to_builtins(arguments),
+            profile_name=settings.name,
+            profile=to_plain(settings.profile),
+            verbose=self.verbose,
+        )
+        request = msgspec.structs.replace(
+            request,
+            feeds=self.feed is not None,
+            job_name=held.name,
+            scratch=self._scratch(held, emit),
+        )
+        seen = _store_seen(settings, do, arguments, environment)
+        there = node_transport(held, settings.name, environment)
+        with _growing_for(settings, do, environment) as name:
+            if seen is not None:
+                seen = msgspec.structs.replace(seen, grows=name)
+            request = msgspec.structs.replace(request, store_seen=seen)
+            slurm = this_slurm(environment)
+            data = ask_node(there, request, emit, settings, slurm, self.feed)
+        return msgspec.convert(data, RESULTS_BY_OP[do])
+
+    def _scratch(self, held: RunningAllocation, emit: Emit) -> str:
+        slurm = this_slurm(self.environment)
+        return scratch_of_job(self.settings, held, self.environment, slurm, emit)
 
 
 def _may_change_the_newest(
