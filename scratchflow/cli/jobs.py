@@ -13,17 +13,7 @@ from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cli.remote_call import on_host, on_login
 from scratchflow.cli.restore import restored_code
-from scratchflow.cli.submit import (
-    ACCOUNT,
-    CONSTRAINT,
-    CPUS,
-    GPUS,
-    MEM,
-    PARTITION,
-    QOS,
-    TIME,
-    shown_submitted,
-)
+from scratchflow.cli.submit import shown_submitted
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import (
@@ -120,34 +110,15 @@ def rerun(
     failed: Annotated[
         bool, typer.Option("--failed", help="Only tasks that did not end well.")
     ] = False,
-    time: Annotated[str | None, TIME] = None,
-    mem: Annotated[str | None, MEM] = None,
-    gpus: Annotated[str | None, GPUS] = None,
-    cpus: Annotated[str | None, CPUS] = None,
-    partition: Annotated[str | None, PARTITION] = None,
-    account: Annotated[str | None, ACCOUNT] = None,
-    qos: Annotated[str | None, QOS] = None,
-    constraint: Annotated[str | None, CONSTRAINT] = None,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Submitted]:
     """Submit a job again: the same snapshot, command and parameters, with its own record.
 
     It asks Slurm for what that job asked for; flags change it. The environment is the profile's as it is now.
     """
-    given = {
-        "time": time,
-        "mem": mem,
-        "gpus": gpus,
-        "cpus": cpus,
-        "partition": partition,
-        "account": account,
-        "qos": qos,
-        "constraint": constraint,
-    }
-    values = resource_flags(context, given)
     slurm: dict[str, Any] = {
         KEYS[flag].partition(".")[2]: int(value) if flag in _NUMBERS else value
-        for flag, value in values.items()
+        for flag, value in resource_flags(context).items()
     }
     request = RerunJob(wanted=job, failed=failed, slurm=slurm, dry_run=dry_run)
     return on_login(context, "jobs rerun", request, _shown_again)

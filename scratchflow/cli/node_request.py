@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import msgspec
@@ -63,11 +63,7 @@ class NodeRequest(msgspec.Struct, frozen=True):
         emit(Log(level="info", message=message))
 
 
-def _options(
-    node: Annotated[
-        str,
-        typer.Option("--node", metavar="NODE", help="This node; a bare number is completed."),
-    ] = "",
+def _resources(
     time: Annotated[
         str | None,
         typer.Option("--time", metavar="TIME", help="For how long, like `8h`."),
@@ -90,6 +86,15 @@ def _options(
         str | None,
         typer.Option("--constraint", metavar="NAME", help="What the node must have."),
     ] = None,
+) -> None:
+    """Only its signature counts: it is what typer makes the options from."""
+
+
+def _node(
+    node: Annotated[
+        str,
+        typer.Option("--node", metavar="NODE", help="This node; a bare number is completed."),
+    ] = "",
     last: Annotated[bool, typer.Option("--last", help="Ask as last time.")] = False,
     no_warm: Annotated[bool, typer.Option("--no-warm", help="Do not prefer a warm node.")] = False,
     wait: Annotated[
@@ -104,7 +109,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Only its signature counts: it is what typer makes the options from."""
+    """Only its signature counts, too."""
 
 
 # Each resource flag, and the key of the profile that it sets for this once.
@@ -141,8 +146,41 @@ _OWN_TOGETHER = (
 )
 
 
-class ResourceCommand(VerbCommand):
-    """A verb with flags for resources among its own options; those that go together share a line of `--help`."""
+class _WithOptions(VerbCommand):
+    """A verb that gets options from signatures elsewhere, and keeps what was given for `_given`."""
+
+    signatures: tuple[Callable[..., None], ...] = ()
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        options = [option for signature in self.signatures for option in _options_of(signature)]
+        self._names = [str(option.name) for option in options]
+        self.params = [*self.params, *options]
+
+    def invoke(self, ctx: Any) -> Any:
+        given = {name: ctx.params.pop(name) for name in self._names}
+        ctx.find_root().ensure_object(dict)[_GIVEN] = given
+        return super().invoke(ctx)
+
+
+_GIVEN = "given options"
+
+
+def _options_of(signature: Callable[..., None]) -> list[Any]:
+    carrier = typer.Typer(add_completion=False)
+    carrier.command()(signature)
+    return list(typer.main.get_command(carrier).params)
+
+
+def _given(context: typer.Context) -> dict[str, Any]:
+    given: dict[str, Any] = context.find_root().ensure_object(dict)[_GIVEN]
+    return given
+
+
+class ResourceCommand(_WithOptions):
+    """A verb with flags for resources; those that go together share a line of `--help`."""
+
+    signatures = (_resources,)
 
     def option_groups(self, rows: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
         from scratchflow.cli.help import in_one
@@ -154,16 +192,10 @@ class ResourceCommand(VerbCommand):
         return {"Options": [*by_flag.values(), *resources]}
 
 
-class NodeCommand(VerbCommand):
+class NodeCommand(_WithOptions):
     """A verb with these options. They are its own, so they can be typed after the verb only."""
 
-    def __init__(self, *arguments: Any, **more: Any) -> None:
-        super().__init__(*arguments, **more)
-        carrier = typer.Typer(add_completion=False)
-        carrier.command()(_options)
-        options = typer.main.get_command(carrier).params
-        self._names = [str(option.name) for option in options]
-        self.params = [*self.params, *options]
+    signatures = (_resources, _node)
 
     def option_groups(self, rows: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
         from scratchflow.cli.help import in_one
@@ -173,19 +205,14 @@ class NodeCommand(VerbCommand):
         pairs = [in_one([by_name.pop(name) for name in pair]) for pair in _TOGETHER]
         return {"Options": rows[: -len(ours)], "The node": [*pairs, *by_name.values()]}
 
-    def invoke(self, ctx: Any) -> Any:
-        given = {name: ctx.params.pop(name) for name in self._names}
-        ctx.find_root().ensure_object(dict)["node request"] = given
-        return super().invoke(ctx)
-
 
 def node_request(context: typer.Context) -> NodeRequest:
     """What was asked for, every value checked. From here on `asked` has the resources in it."""
     kept: dict[str, Any] = context.find_root().ensure_object(dict)
-    given = kept["node request"]
+    given = _given(context)
     if given["last"]:
         kept["slurm"] = _last(context)
-    values = resource_flags(context, given)
+    values = resource_flags(context)
     as_typed = {KEYS[flag]: f"--{flag} {printable(given[flag])}" for flag in values}
     return NodeRequest(
         node=given["node"],
@@ -197,8 +224,9 @@ def node_request(context: typer.Context) -> NodeRequest:
     )
 
 
-def resource_flags(context: typer.Context, given: Mapping[str, Any]) -> dict[str, str]:
+def resource_flags(context: typer.Context) -> dict[str, str]:
     """The resource flags that were given, checked. From here on `asked` has them in it."""
+    given = _given(context)
     values = {
         flag: _checked(flag, given[flag], context) for flag in KEYS if given[flag] is not None
     }

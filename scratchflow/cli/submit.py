@@ -30,19 +30,9 @@ class SubmitCommand(ResourceCommand):
         return parsed
 
 
-TIME = typer.Option("--time", metavar="TIME", help="For how long at most, like `8h`.")
-MEM = typer.Option("--mem", metavar="SIZE", help="Memory, like `32G`.")
-GPUS = typer.Option("--gpus", metavar="N", help="How many GPUs.")
-CPUS = typer.Option("--cpus", metavar="N", help="How many CPU cores.")
-PARTITION = typer.Option("--partition", metavar="NAME", help="Slurm's partition.")
-ACCOUNT = typer.Option("--account", metavar="NAME", help="The account to charge.")
-QOS = typer.Option("--qos", metavar="NAME", help="Slurm's QOS.")
-CONSTRAINT = typer.Option("--constraint", metavar="NAME", help="What the node must have.")
 SBATCH = typer.Option(
     "--sbatch", metavar="OPTION", help="One more for `sbatch`, like `--licenses=x`."
 )
-
-
 PARAM = typer.Option("--param", metavar="K=V", help="A parameter of every task.")
 GRID = typer.Option("--grid", metavar="K=A,B", help="One task for each combination.")
 ZIP = typer.Option("--zip", metavar="K=A,B", help="Side by side with the other `--zip`.")
@@ -97,14 +87,6 @@ def submit(
     continues: Annotated[int, CONTINUE] = 0,
     signal: Annotated[str, SIGNAL] = "",
     nodes: Annotated[int | None, NODES] = None,
-    time: Annotated[str | None, TIME] = None,
-    mem: Annotated[str | None, MEM] = None,
-    gpus: Annotated[str | None, GPUS] = None,
-    cpus: Annotated[str | None, CPUS] = None,
-    partition: Annotated[str | None, PARTITION] = None,
-    account: Annotated[str | None, ACCOUNT] = None,
-    qos: Annotated[str | None, QOS] = None,
-    constraint: Annotated[str | None, CONSTRAINT] = None,
     sbatch: Annotated[list[str] | None, SBATCH] = None,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Submitted]:
@@ -115,17 +97,7 @@ def submit(
     `outputs/` are saved to the store, also when the job is cancelled or reaches its time limit. `#SBATCH`
     lines of SCRIPT count, except for its output files; flags win.
     """
-    resources = {
-        "time": time,
-        "mem": mem,
-        "gpus": gpus,
-        "cpus": cpus,
-        "partition": partition,
-        "account": account,
-        "qos": qos,
-        "constraint": constraint,
-    }
-    resource_flags(context, resources)
+    resource_flags(context)
     if nodes is not None:
         context.find_root().ensure_object(dict)["flags"].append(f"slurm.nodes={nodes}")
     given = words or []

@@ -198,6 +198,15 @@ def test_names_that_a_shell_would_act_on_are_not_remembered() -> None:
 
 
 def test_every_resource_flag_is_an_option() -> None:
-    parameters = module._options.__annotations__
-    assert module.KEYS.keys() <= parameters.keys()
+    parameters = module._resources.__annotations__
+    assert module.KEYS.keys() == parameters.keys() - {"return"}
     assert isinstance(parse(["allocate", "--dry-run"]), Call)
+
+
+@pytest.mark.parametrize("line", ["allocate", "up", "hop", "submit -- true", "jobs rerun 7"])
+def test_the_verbs_that_ask_for_resources_take_the_same_flags(line: str) -> None:
+    verb, separator, command = line.partition(" -- ")
+    flags = ["--time", "8h", "--gpus", "1", "--cpus", "2", "--mem", "3G", "--partition", "p"]
+    more = ["--account", "a", "--qos", "q", "--constraint", "c"]
+    rest = ["--", command] if separator else []
+    assert isinstance(parse([*verb.split(), *flags, *more, *rest]), Call)
