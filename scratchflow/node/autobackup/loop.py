@@ -6,10 +6,8 @@ Where it had to be started over ssh it is no step, and a guard ends it with the 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -29,7 +27,6 @@ from scratchflow.model.errors import (
     AutobackupFailed,
     ScratchflowError,
     SlurmUnreachable,
-    WorkspaceFailed,
     WorkspaceMissing,
 )
 from scratchflow.model.requests import Autobackup
@@ -38,30 +35,26 @@ from scratchflow.model.snapshot import Purpose
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.node.autobackup.job_guard import JobGuard
 from scratchflow.node.autobackup.one_backup import LoopBackup, after_backup
+from scratchflow.node.autobackup.only_one import only_one
 from scratchflow.node.autobackup.others import OtherBackups
 from scratchflow.node.autobackup.preload import load_everything
 from scratchflow.node.autobackup.schedule import Moment, Schedule, Timetable
 from scratchflow.node.autobackup.scrub import Scrub
 from scratchflow.node.autobackup.settings import settings_digest
-from scratchflow.node.autobackup.signals import LoopSignals, is_agent
+from scratchflow.node.autobackup.signals import LoopSignals
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
-from scratchflow.process.waiting import looks
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.cut_off import forget_cut_off, note_cut_off
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
-from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, living, log_path, prepare
-from scratchflow.workspace.lock import LOOP_LOCK, NO_LOCKS
+from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, log_path, prepare
 from scratchflow.workspace.workspace import expand
 
 NICE = 10
 _AUTOMATIC = {"auto", "final"}
-_MOST_BYTES = 8192
 _ASK_SLURM_EVERY_S = 60.0
-_TAKE_TURNS_S = 40.0
-_LOOK_S = 0.2
 
 
 def run_autobackup(
@@ -73,7 +66,7 @@ def run_autobackup(
     """Runs until the job ends or somebody switches it off; on SIGTERM it takes a last snapshot."""
     load_everything()  # before the agent that we run from can be removed
     place = open_store(context)
-    with _only_one(context, place, request.job_name) as alone:
+    with only_one(context, place, request.job_name) as alone:
         if not alone:
             return AutobackupEnded(reason="another one runs on this node already", backups=0)
         prepare(place)
@@ -308,77 +301,12 @@ class _Loop:
         return False
 
 
-@contextmanager
-def _only_one(context: NodeContext, place: StoreDirectory, job_name: str) -> Iterator[bool]:
-    """A lock on the node's own disk, which the kernel drops with the process.
-
-    The one of a job that has just ended here may still be saving: its end is waited for. One that saves to
-    another store, because the profile was changed since it started, is told to end.
-    """
-    context.workspace.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(
-        context.workspace.state / LOOP_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-    )
-    own = _Holder(pid=os.getpid(), store=str(place.directory))
-    alone = False
-    try:
-        for _ in looks(_TAKE_TURNS_S, _LOOK_S):
-            alone = _is_locked_now(descriptor, context.workspace.scratch)
-            if alone or living(place, context.node, context.job_id, job_name):
-                break
-            _end_other_store(descriptor, own)
-        if alone:
-            _write_holder(descriptor, msgspec.json.encode(own))
-        try:
-            yield alone
-        finally:
-            if alone:
-                _write_holder(descriptor, b"")
-    finally:
-        os.close(descriptor)
-
-
-class _Holder(msgspec.Struct, frozen=True):
-    """The loop that holds the lock, as it wrote into it."""
-
-    pid: int
-    store: str
-
-
-def _write_holder(descriptor: int, content: bytes) -> None:
-    """On a full scratch nothing is written: a later start then cannot tell which store we save to."""
-    with suppress(OSError):
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, content, 0)
-
-
-def _end_other_store(descriptor: int, own: _Holder) -> None:
-    """Ends the holder of the lock, as `autobackup off` would, if it saves to another store."""
-    try:
-        holder = msgspec.json.decode(os.pread(descriptor, _MOST_BYTES, 0), type=_Holder)
-    except msgspec.DecodeError:  # of a version that wrote nothing, or just starting
-        return
-    if holder.store != own.store and is_agent(holder.pid):
-        with suppress(OSError):
-            os.kill(holder.pid, signal.SIGUSR1)
-
-
 def _now() -> Moment:
     return Moment(wall_s=time.time(), monotonic_s=time.monotonic())
 
 
 def _chance() -> float:
     return random.random()  # noqa: S311 - spreads load, hides nothing
-
-
-def _is_locked_now(descriptor: int, scratch: Path) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise WorkspaceFailed(path=scratch, reason=f"{NO_LOCKS} ({error.strerror})") from None
-    return True
 
 
 def _write_to_the_log(log: Path) -> None:
