@@ -118,7 +118,7 @@ ON_LOGIN = {
     "nodes": OnLogin(requests.Nothing, "scratchflow.login.nodes:show_nodes"),
     "survey": OnLogin(requests.Nothing, "scratchflow.login.survey:survey"),
     "check": OnLogin(requests.Look, "scratchflow.login.check:check_login"),
-    "hold": OnLogin(requests.Hold, "scratchflow.login.hold:hold_node"),
+    "hold": OnLogin(requests.Hold, "scratchflow.login.hold.hold:hold_node"),
     "release": OnLogin(requests.Release, "scratchflow.login.release:release_node"),
     "look": OnLogin(requests.Nothing, "scratchflow.login.status.status:look"),
     "make ready": OnLogin(requests.MakeReady, "scratchflow.dispatch.make_ready:make_ready"),

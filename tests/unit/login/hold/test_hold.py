@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.login import hold as holding
+from scratchflow.login.hold import hold as holding
+from scratchflow.login.hold.ask import Ask
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation, RunningAllocation
 from scratchflow.model.errors import (
@@ -76,7 +77,7 @@ def test_only_a_node_that_is_held_is_found_and_none_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(holding, "our_jobs", lambda *_: [job(4, 0, "pending")])
-    monkeypatch.setattr(holding, "allocate", lambda *_: pytest.fail("asked for a node"))
+    monkeypatch.setattr(Ask, "for_one", lambda _: pytest.fail("asked for a node"))
     login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None)
     with pytest.raises(AllocationMissing):
         holding.hold_node(login, Hold(only_held=True))
@@ -117,7 +118,7 @@ def test_a_request_that_another_run_ended_waits_for_the_one_that_comes_instead(
         raise lost
 
     monkeypatch.setattr(holding, "our_jobs", lambda *_: list(queue))
-    monkeypatch.setattr(holding._Ask, "for_one", ended)
+    monkeypatch.setattr(Ask, "for_one", ended)
     ready: list[int] = []
     monkeypatch.setattr(holding, "_ready", lambda _, got, **__: ready.append(got.job_id))
     login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None, fake.clock)
@@ -132,7 +133,7 @@ def test_a_request_that_was_cancelled_while_nobody_else_asks_has_ended(
         raise AllocationEnded(job_id=5, reason="it was cancelled")
 
     monkeypatch.setattr(holding, "our_jobs", lambda *_: [])
-    monkeypatch.setattr(holding._Ask, "for_one", ended)
+    monkeypatch.setattr(Ask, "for_one", ended)
     login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None, FakeClock().clock)
     with pytest.raises(AllocationEnded, match="job 5"):
         holding.hold_node(login, Hold())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,45 +12,34 @@ from scratchflow.cluster.command import command_environment
 from scratchflow.cluster.signals import held_back
 from scratchflow.cluster.slurm.jobs import cancel, job, our_jobs
 from scratchflow.cluster.slurm.nodes import find_node
-from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
-from scratchflow.cluster.slurm.reasons import explain
 from scratchflow.cluster.slurm.request import login_shell_argv
-from scratchflow.cluster.slurm.salloc import DirectHolder, Holder
-from scratchflow.cluster.slurm.submit import Request, Submission, allocate, resume
+from scratchflow.cluster.slurm.salloc import DirectHolder
+from scratchflow.cluster.slurm.submit import resume
 from scratchflow.cluster.slurm.wait import Patience, ended_error
-from scratchflow.cluster.tmux.window import NodeShell, WindowHolder, show_node
+from scratchflow.cluster.tmux.window import NodeShell, show_node
+from scratchflow.login.hold.ask import Ask
+from scratchflow.login.hold.waiting import submission
 from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import warm_nodes
-from scratchflow.login.refusal import cannot_be_met, explained
-from scratchflow.login.request_limits import NODE
-from scratchflow.login.warm import best_warm_node
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation, with_node
 from scratchflow.model.errors import (
     AllocationElsewhere,
     AllocationEnded,
     AllocationMissing,
-    AllocationPending,
-    AllocationRefused,
     AllocationSuspended,
     NodeFailed,
     NodeSilent,
     ScratchflowError,
     SshConfigRefused,
     TmuxFailed,
-    UsageInvalid,
 )
-from scratchflow.model.events import Progress, State
 from scratchflow.model.requests import Hold
 from scratchflow.model.results import NodeHeld, OtherNode
 from scratchflow.model.times import iso_time
-from scratchflow.model.units import format_duration
 from scratchflow.process.waiting import looks
 from scratchflow.reach.node import cpus_are_bound, keys_on_login, steps_overlap
 from scratchflow.ssh.keys.known_hosts import remember_node
 from scratchflow.ssh.keys.node_probe import scan_host_keys, wait_for_sshd
-
-WARM_WAIT_S = 20.0
-"""How long a warm node is waited for: any other one costs a full restore, which is minutes at most."""
 
 _SAME_SECOND_S = 1.2
 # How long another run takes from its look at the queue until its request is in it.
@@ -66,7 +54,7 @@ def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
     held = with_node(open_jobs)
     if asked.only_held and not held:
         raise AllocationMissing(profile=login.settings.name)
-    ask = _Ask(login, asked, left)
+    ask = Ask(login, asked, left)
     if asked.dry_run:
         return _foretold(ask, held)
     try:
@@ -79,7 +67,7 @@ def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
         return _held_again(login, asked, _of_another_run(login, asked, error))
 
 
-def _taken(ask: _Ask) -> NodeHeld:
+def _taken(ask: Ask) -> NodeHeld:
     """A node that nobody holds yet; when a warm one fails, any other."""
     got = ask.for_one()
     try:
@@ -150,8 +138,8 @@ def _held_again(login: LoginHost, asked: Hold, found: Allocation) -> NodeHeld:
         holder = DirectHolder(command_environment(login.environment))
         # Whoever asked for it may wait longer than we do: it stays in the queue.
         patience = Patience(asked.wait_s, keep_waiting=True)
-        submission = _submission(login, holder, patience, resumed=True)
-        got = resume(found.name, login.settings.name, submission)
+        waiting = submission(login, holder, patience, resumed=True)
+        got = resume(found.name, login.settings.name, waiting)
     if asked.node and find_node(login.slurm, asked.node) not in got.nodes:
         under_way = "`scratchflow hop` without `--node` finishes the move that is under way"
         next_step = (
@@ -166,117 +154,6 @@ def _held_again(login: LoginHost, asked: Hold, found: Allocation) -> NodeHeld:
         # The job is not given back: the node may hold work that no snapshot has.
         reason = error.fields["reason"]
         raise NodeSilent(node=got.node, job_id=got.job_id, reason=reason) from error
-
-
-class _Ask(msgspec.Struct, frozen=True):
-    """A request for a node; `left` are those that are held and not wanted again."""
-
-    login: LoginHost
-    asked: Hold
-    left: tuple[str, ...]
-    avoided: str = ""
-
-    def for_one(self) -> RunningAllocation:
-        """A node; AllocationRefused names the option that Slurm cannot meet, and the limit."""
-        wanted = self.node()
-        try:
-            return self._warm_or_any(wanted)
-        except AllocationRefused as error:
-            named = {NODE: f"--node {self.asked.node}"} if wanted else {}
-            typed = {**self.asked.typed, **named}
-            raise explained(self.login, wanted, typed, error) from error
-
-    def _warm_or_any(self, wanted: str) -> RunningAllocation:
-        asked, login = self.asked, self.login
-        warm = "" if wanted or not asked.warm else self.warm_choice()
-        if warm:
-            login.remark(f"`{warm}` is warm: asking for it first")
-            try:
-                return self._allocate(warm, Patience(_at_most(WARM_WAIT_S, asked.wait_s)))
-            except AllocationPending:
-                why = "is not free at present"
-            except AllocationRefused:
-                if cannot_be_met(login):
-                    raise
-                why = "cannot be had for this request"
-            login.remark(f"`{warm}`, which still holds a copy, {why}; asking for any node")
-        return self._allocate(wanted, _patience(asked))
-
-    def prefers(self, node: str | None) -> bool:
-        """Whether a node was only taken because it is warm."""
-        return not self.asked.node and node in warm_nodes(
-            self.login.settings, self.login.environment
-        )
-
-    def node(self) -> str:
-        """The node by its full name, if one was asked for."""
-        if not self.asked.node:
-            return ""
-        node = find_node(self.login.slurm, self.asked.node)
-        if node in self.left:
-            problem = f"`{node}` is the node that is held already"
-            raise UsageInvalid(problem=problem, command="scratchflow hop")
-        return node
-
-    def warm_choice(self) -> str:
-        """The best warm node that has room, unless the profile has a choice of its own."""
-        options = self.login.profile.slurm
-        if options.nodelist or options.nodes != 1:
-            return ""
-        warm = warm_nodes(self.login.settings, self.login.environment)
-        for unwanted in [*self.left, self.avoided]:
-            warm.pop(unwanted, None)
-        return best_warm_node(warm, slurm_nodes(self.login.slurm), options) if warm else ""
-
-    def request(self, node: str) -> Request:
-        """What `salloc` is asked."""
-        profile = self.login.profile
-        options = profile.slurm
-        if (self.left or self.avoided) and (not node or options.nodes > 1):
-            exclude = ",".join(filter(None, [options.exclude, *self.left, self.avoided]))
-            options = msgspec.structs.replace(options, exclude=exclude)
-        return Request(
-            profile=self.login.settings.name,
-            options=options,
-            token=secrets.token_hex(4),
-            detached=self.is_detached,
-            node=node,
-            shell=self.login.shell,
-            overlap=steps_overlap(self.login.environment),  # asked before a node is at stake
-            binding=cpus_are_bound(self.login.environment),
-            directory=self.login.start_directory(None),
-        )
-
-    @property
-    def is_detached(self) -> bool:
-        """While another node is held, our window is that one's; and a node has no window."""
-        is_wanted = self.login.profile.hold == "detached"
-        return is_wanted or bool(self.left) or self.login.is_in_a_job
-
-    def _allocate(self, node: str, patience: Patience) -> RunningAllocation:
-        return allocate(self.request(node), _submission(self.login, self._holder(), patience))
-
-    def _holder(self) -> Holder:
-        """Who holds the job: `salloc` in our tmux window, or a detached one if there is no tmux."""
-        login = self.login
-        if self.left or (self.is_detached and not login.has_tmux):
-            return DirectHolder(command_environment(login.environment))
-        return WindowHolder(login.tmux, login.settings.name, login.profile.tmux_session)
-
-
-def _submission(
-    login: LoginHost, holder: Holder, patience: Patience, *, resumed: bool = False
-) -> Submission:
-    watch = _Watch(login, patience, resumed=resumed)
-    return Submission(login.slurm, holder, patience, watch=watch)
-
-
-def _at_most(seconds: float, wait_s: float | None) -> float:
-    return seconds if wait_s is None else min(seconds, wait_s)
-
-
-def _patience(asked: Hold) -> Patience:
-    return Patience(asked.wait_s, asked.keep_waiting)
 
 
 def _ready(login: LoginHost, got: RunningAllocation, *, reused: bool) -> NodeHeld:
@@ -349,7 +226,7 @@ def _give_back(login: LoginHost, got: RunningAllocation) -> None:
         cancel(login.slurm, got.job_id, login.settings.name)
 
 
-def _foretold(ask: _Ask, held: list[RunningAllocation]) -> NodeHeld:
+def _foretold(ask: Ask, held: list[RunningAllocation]) -> NodeHeld:
     if held:
         now = held[-1]
         return _shown(now, f"job {now.job_id} holds `{now.node}` already")
@@ -372,56 +249,3 @@ def _shown(held: RunningAllocation | None, command: str) -> NodeHeld:
         dry_run=True,
         others=[OtherNode(node=node) for node in held.nodes[1:]] if held else [],
     )
-
-
-class _Watch:
-    """Emits an event for each change of the job's state."""
-
-    def __init__(self, login: LoginHost, patience: Patience, *, resumed: bool) -> None:
-        self._login = login
-        self._patience = patience
-        self._resumed = resumed
-        self._has_said_how_long = False
-        self._previous: str | None = None
-        self._shown: State | None = None
-
-    def __call__(self, seen: Allocation) -> None:
-        event = State(
-            state=seen.state,
-            previous=self._previous,
-            reason=seen.reason_text or None,
-            job_id=seen.job_id,
-            node=seen.node,
-            deadline=iso_time(seen.end_time),
-            start_estimate=iso_time(seen.start_estimate),
-            resumed=self._resumed,
-        )
-        if self._shown is None or msgspec.structs.replace(self._shown, previous=None) != (
-            msgspec.structs.replace(event, previous=None)
-        ):
-            self._login.emit(event)
-            self._say_how_long(seen)
-            if seen.state != "running":
-                self._login.emit(Progress(phase="waiting for a node"))
-        self._shown, self._previous = event, seen.state
-
-    def _say_how_long(self, seen: Allocation) -> None:
-        """Once: how long it will take at most, and how to end it."""
-        if explain(seen.reason).permanence == "never":
-            return  # it is withdrawn at once
-        if seen.state == "pending" and not self._has_said_how_long:
-            self._has_said_how_long = True
-            self._login.remark(_how_long(self._patience, seen.job_id, resumed=self._resumed))
-
-
-def _how_long(patience: Patience, job_id: int | None, *, resumed: bool) -> str:
-    limit = (
-        "waiting without limit"
-        if patience.wait_s is None
-        else f"waiting for up to {format_duration(patience.wait_s)}"
-    )
-    if resumed:
-        return f"{limit}; Ctrl-C stops waiting and leaves job {job_id} in the queue"
-    stays = patience.keep_waiting and patience.wait_s is not None
-    then = ", then the request stays in the queue" if stays else ""
-    return f"{limit}{then}; Ctrl-C withdraws the request"

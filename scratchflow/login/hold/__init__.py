@@ -1,0 +1,1 @@
+"""Holds a node: finds our job or requests one, and waits for it."""
