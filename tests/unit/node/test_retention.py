@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from scratchflow.cli import snapshots as cli
+from scratchflow.cli import snapshot_words as words
 from scratchflow.model.errors import LastSnapshot, NoSpace, SnapshotMissing
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Mark as MarkRequest
@@ -107,7 +107,7 @@ def test_the_list_says_why_a_snapshot_stays(desk: Desk) -> None:
     assert "named" in stays[named]
     assert stays[kept] == ["kept"]
     assert set(stays[safety]) >= {"safety", "fork"}
-    lines = list(cli._listed(listed))
+    lines = list(words.listed(listed))
     assert any(kept[-6:] in line and "[kept" in line for line in lines)
 
 
@@ -126,7 +126,7 @@ def test_a_prune_that_removes_nothing_names_a_snapshot_that_would_free_space(des
     for dry_run in (True, False):
         done = prune_snapshots(desk.context, desk.notify, Prune(dry_run=dry_run))
         assert (done.removed, done.spare) == ([], plain)
-        said = list(cli._pruned(done))[-1]
+        said = list(words.pruned(done))[-1]
         assert "every snapshot is kept by a rule" in said
         assert f"{plain[-6:]} (just now), would free about" in said
     assert done.spare_bytes > 1_100_000
@@ -152,7 +152,7 @@ def test_no_snapshot_is_suggested_that_frees_nothing_or_is_the_last(desk: Desk) 
     save(desk, "two")  # reads the unchanged files from the first
     done = prune_snapshots(desk.context, desk.notify, Prune())
     assert (done.removed, done.spare) == ([], None)
-    assert list(cli._pruned(done))[-1].endswith(
+    assert list(words.pruned(done))[-1].endswith(
         "`scratchflow snapshots prune ID` removes one all the same"
     )
 

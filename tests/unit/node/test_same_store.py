@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.cli.snapshots import _verified
+from scratchflow.cli.snapshot_words import verified as verified_in_words
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status import status
 from scratchflow.model.errors import StoreNotShared, StoreReplaced
@@ -177,7 +177,7 @@ def test_status_names_a_store_that_is_gone_or_another_one(
 
 def test_verify_of_an_empty_store_does_not_sound_as_if_all_were_well(desk: Desk) -> None:
     empty = verify_snapshots(desk.context, desk.notify, [])
-    assert list(_verified(empty)) == ["the store has no snapshot: nothing was checked"]
+    assert list(verified_in_words(empty)) == ["the store has no snapshot: nothing was checked"]
     desk.backup()
     lose_the_mount(desk)
     with pytest.raises(StoreReplaced):

@@ -21,7 +21,7 @@ from scratchflow.archive.format.index_codec import dump_index
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import member_writer
-from scratchflow.cli import snapshots as cli
+from scratchflow.cli import snapshot_words as words
 from scratchflow.model.ages import short_id
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
 from scratchflow.node.history import verify_snapshots
@@ -251,13 +251,13 @@ def test_an_import_says_that_it_is_the_latest_now_and_which_was_before(
     done = import_snapshot(desk.context, desk.notify, file, dry_run=False)
     assert foretold.previous == done.previous == work
     assert desk.ids[-1] == done.snapshot
-    said = list(cli._imported(done))[-1]
+    said = list(words.imported(done))[-1]
     assert "it is `latest` now" in said
     assert f"`scratchflow restore {short_id(str(work))}` goes back to the one before" in said
     empty = make_desk(_made(tmp_path / "empty"))
     alone = import_snapshot(empty.context, empty.notify, file, dry_run=False)
     assert alone.previous is None
-    assert len(list(cli._imported(alone))) == 1
+    assert len(list(words.imported(alone))) == 1
 
 
 def test_a_damaged_export_is_not_imported_as_something_foreign(desk: Desk, tmp_path: Path) -> None:

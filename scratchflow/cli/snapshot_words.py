@@ -1,0 +1,283 @@
+"""Snapshots in words: what people read of a list, of one of them, of a difference, and of what was done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from scratchflow.cli.naming import stays_in_words
+from scratchflow.cli.remote_call import on_host
+from scratchflow.cli.tables import GAP, aligned, fitted
+from scratchflow.model.ages import (
+    COUNTED_DAYS_S,
+    age_at,
+    at,
+    for_people,
+    named,
+    short_ids,
+    shown_id,
+    wall_date,
+    wall_time,
+)
+from scratchflow.model.results import (
+    NOT_ASKED_FOR,
+    WORKSPACE,
+    PathChange,
+    PathEntry,
+    SnapshotExported,
+    SnapshotImported,
+    SnapshotRow,
+    SnapshotsDiffed,
+    SnapshotShown,
+    SnapshotsListed,
+    SnapshotsMarked,
+    SnapshotsPruned,
+    SnapshotsVerified,
+)
+from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import cells, counted, printable, shown_path
+from scratchflow.model.times import epoch
+from scratchflow.model.units import format_size
+from scratchflow.model.wrap import Whole, broken
+from scratchflow.model.zone import utc_text
+from scratchflow.report.output import terminal_width
+
+
+def listed(listed: SnapshotsListed) -> Iterator[str]:
+    """For people: short ids and ages, newest last, no wider than the terminal."""
+    if not listed.snapshots:
+        yield "no snapshots yet; `scratchflow backup` takes one"
+        return
+    now_s = epoch(listed.now) or time.time()
+    names, width = short_ids(one.id for one in listed.snapshots), terminal_width()
+    rows = [
+        [
+            names[one.id],
+            *_when(epoch(one.time) or 0, now_s),
+            one.kind,
+            counted(one.files, "file"),
+        ]
+        for one in listed.snapshots
+    ]
+    for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 2, 4}), strict=True):
+        yield fitted(fixed, _quoted(one.message), _remarks(one, _other_reasons(one)), width)
+
+
+def _other_reasons(one: SnapshotRow) -> list[str]:
+    """Why it stays, without what its columns say: that it is full, and what its message tells."""
+    in_columns = {"full", "safety"} if one.message else {"full"}
+    return [reason for reason in one.stays if reason not in in_columns]
+
+
+def _when(taken_s: float, now_s: float) -> tuple[str, str]:
+    """By the clock, so that it can be typed, and how long ago; of a day that is long past the date is enough."""
+    if taken_s <= now_s - COUNTED_DAYS_S:
+        return wall_date(taken_s), ""
+    clock, ago = wall_time(taken_s, now_s), age_at(taken_s, now_s)
+    return clock, ago if ago != clock else ""
+
+
+def listed_in_full(listed: SnapshotsListed) -> Iterator[str]:
+    """With `-v`: whole ids, UTC, sizes, nodes, names that are not shortened; on two lines if need be."""
+    width = terminal_width()
+    rows = [
+        [
+            one.id,
+            utc_text(epoch(one.time) or 0),
+            one.kind,
+            counted(one.files, "file"),
+            format_size(one.bytes),
+        ]
+        for one in listed.snapshots
+    ]
+    for one, fixed in zip(listed.snapshots, aligned(rows, right={3, 4}), strict=True):
+        line = GAP.join([fixed, *_details(one)])
+        if width is None or cells(line) <= width:
+            yield line
+        else:
+            yield fixed
+            yield from broken(f"    {GAP.join(_details(one))}", width, "    ")
+
+
+def _details(one: SnapshotRow) -> list[str]:
+    """What follows its columns."""
+    details = [
+        f"{format_size(one.stored_bytes)} stored",
+        printable(one.node),
+        _quoted(one.message),
+        _remarks(one, one.stays),
+        f"fork of {one.parent}" if one.fork else "",
+        printable(one.damaged) if one.damaged else "",
+    ]
+    return [one for one in details if one]
+
+
+def _quoted(message: str) -> str:
+    return f'"{for_people(printable(message))}"' if message else ""
+
+
+def _remarks(one: SnapshotRow, stays: list[str]) -> str:
+    """What is not as usual; that a name keeps a snapshot shows in its having one."""
+    reasons = dict.fromkeys(reason for reason in stays if reason != "named")
+    if one.fork:
+        reasons["fork"] = None
+    condition = "DAMAGED" if one.damaged else "" if one.verified else "not verified"
+    return GAP.join(filter(None, [condition, stays_in_words(reasons)]))
+
+
+def _condition(damaged: str | None, verified: bool) -> str:
+    if damaged:
+        return f"DAMAGED: {damaged}"
+    return "" if verified else "not verified"
+
+
+def listed_inside(shown: SnapshotShown) -> Iterator[str]:
+    """What lies at a path of a snapshot, one line each."""
+    yield from map(_entry_line, shown.entries)
+
+
+def shown(shown: SnapshotShown) -> Iterator[str]:
+    """One snapshot, a line for each of its properties."""
+    one = shown.manifest
+    rows = {
+        "snapshot": one.id,
+        "taken": _taken(one),
+        "kind": one.kind,
+        "parent": one.parent or "-",
+        "needs": ", ".join(one.needs) or "-",
+        "files": f"{counted(one.files, 'file')}, {_directories(one.dirs)}, {counted(one.links, 'link')}",
+        "size": f"{format_size(one.bytes)}, {format_size(one.archive_bytes)} stored here",
+        "workspace": " ".join([one.workspace, *one.also]),
+        "by": f"scratchflow {one.tool_version} on {one.node}, job {one.job_id or '-'}",
+        "sha256": one.archive_sha256,
+        "state": _condition(shown.damaged, one.verified) or "verified",
+        **({"fork": "taken beside the newest one: it is never `latest`"} if one.beside else {}),
+        "warnings": str(one.warnings),
+        "message": one.message or "-",
+    }
+    for name, value in rows.items():
+        yield f"{name:<10} {printable(value)}"
+
+
+def _directories(count: int) -> str:
+    return "1 directory" if count == 1 else f"{count:,} directories"
+
+
+def _taken(one: Manifest) -> str:
+    """`15 Nov 17:40, 14 h ago (2026-11-15 16:40:00 UTC)`."""
+    taken_s, now_s = epoch(one.time) or 0, time.time()
+    words = dict.fromkeys([wall_time(taken_s, now_s), age_at(taken_s, now_s)])
+    return f"{', '.join(words)} ({utc_text(taken_s)})"
+
+
+def _entry_line(entry: PathEntry) -> str:
+    mark = {"directory": "d", "link": "l", "file": "-"}[entry.kind]
+    target = f" -> {entry.target}" if entry.target is not None else ""
+    path = shown_path(entry.path, entry.path_b64)
+    return Whole(
+        f"{mark}{entry.mode} {format_size(entry.size):>9} {_changed(entry):>17} {path}{target}"
+    )
+
+
+def _changed(entry: PathEntry) -> str:
+    """When a file was changed last, by the clock on the wall."""
+    return at(entry.mtime) or ""
+
+
+def diffed(diffed: SnapshotsDiffed) -> Iterator[str]:
+    """Every path that differs, then how many."""
+    for change in diffed.paths:
+        yield _change_line(change, diffed.roots)
+    since = f"since snapshot {named(diffed.older)}"
+    if diffed.newer != WORKSPACE:
+        since = f"from snapshot {named(diffed.older)} to {named(diffed.newer)}"
+    counts = f"{diffed.added:,} added, {diffed.changed:,} changed, {diffed.removed:,} removed"
+    yield f"{counts if diffed.paths else 'nothing differs'} {since}"
+
+
+def _change_line(change: PathChange, roots: list[str]) -> str:
+    mark = {"added": "+", "removed": "-", "changed": "M"}[change.action]
+    path = shown_path(change.path, change.path_b64)
+    return Whole(f"{mark} {_as_typed(path, roots)}")
+
+
+def _as_typed(path: str, roots: list[str]) -> str:
+    """As `restore --path` takes it: from the workspace down, unless that would mean another root."""
+    inside = path.removeprefix(f"{roots[0]}/") if roots else path
+    return path if inside.split("/")[0] in roots else inside
+
+
+def verified(verified: SnapshotsVerified) -> Iterator[str]:
+    """The damaged ones, then how many were checked."""
+    for one in verified.bad:
+        yield f"✗ {named(one.id)}: {printable(one.reason)}"
+    if not verified.checked and not verified.bad:
+        yield "the store has no snapshot: nothing was checked"
+        return
+    yield f"{verified.checked:,} checked, {len(verified.bad):,} damaged"
+
+
+def pruned(pruned: SnapshotsPruned) -> Iterator[str]:
+    """What went, what stays and why."""
+    if pruned.blocked:
+        yield f"nothing removed: {printable(pruned.blocked)}"
+        return
+    word = "would remove" if pruned.dry_run else "removed"
+    for snapshot in pruned.removed:
+        yield f"{word} {named(snapshot)}"
+    for snapshot, reasons in pruned.kept.items():
+        if reasons != [NOT_ASKED_FOR]:
+            yield f"kept {named(snapshot)}: {', '.join(reasons)}"
+    yield f"{word} {len(pruned.removed)}, {format_size(pruned.freed_bytes)}"
+    is_by_rules = [NOT_ASKED_FOR] not in pruned.kept.values()
+    if pruned.kept and not pruned.removed and is_by_rules:
+        yield _all_kept(pruned)
+
+
+def _all_kept(pruned: SnapshotsPruned) -> str:
+    how = "every snapshot is kept by a rule; `scratchflow snapshots prune ID` removes one all the same"
+    if pruned.spare is None:
+        return how
+    return f"{how}: the one that frees the most, {named(pruned.spare)}, would free about {format_size(pruned.spare_bytes)}"
+
+
+def marked(marked: SnapshotsMarked) -> Iterator[str]:
+    """What `keep` and `unkeep` changed."""
+    done, was = ("keep", "is kept already") if marked.kept else ("unkeep", "was not marked")
+    for snapshot in marked.snapshots:
+        name = named(snapshot)
+        if snapshot not in marked.changed:
+            yield f"{name} {was}"
+        elif marked.dry_run:
+            yield f"would {done} {name}"
+        elif marked.kept:
+            unkeep_it = f"`scratchflow snapshots unkeep {shown_id(snapshot)}`"
+            yield f"{name} stays until you run {unkeep_it}"
+        else:
+            yield f"{name} is no longer marked: the rules decide how long it stays"
+
+
+def exported(exported: SnapshotExported) -> Iterator[str]:
+    """Where the file is."""
+    word = "would write" if exported.dry_run else "wrote"
+    path = f"`{printable(exported.path)}`{on_host(exported.host)}"
+    yield f"{word} {path} ({format_size(exported.bytes)}) from snapshot {named(exported.snapshot)}"
+
+
+def imported(imported: SnapshotImported) -> Iterator[str]:
+    """The new snapshot, and that it is the newest now."""
+    size = f"{counted(imported.files, 'file')}, {format_size(imported.bytes)}"
+    if imported.dry_run:
+        yield f"would take in `{printable(imported.source)}`"
+    else:
+        yield f"snapshot {shown_id(imported.snapshot or '')}: {size} from `{printable(imported.source)}`"
+    if imported.previous:
+        yield _latest_now(imported)
+
+
+def _latest_now(imported: SnapshotImported) -> str:
+    it_is = "it would be `latest`" if imported.dry_run else "it is `latest` now"
+    before = (
+        f"`scratchflow restore {shown_id(imported.previous or '')}` goes back to the one before"
+    )
+    return f"{it_is}, so a plain `restore`, and `up` on another node, bring it; {before}"
