@@ -1,5 +1,7 @@
 """Checks the structure of the package: circles, crowded folders, folders without a word, modules without a test.
 
+Also its names: some words say too little, or mean something else to most readers.
+
     scripts/house.py [ROOT]     prints what is wrong, one line each; exit code 1 if there is anything
 
 Imports inside functions count too: a circle that they hide is still a circle.
@@ -8,7 +10,10 @@ Imports inside functions count too: a circle that they hide is still a circle.
 from __future__ import annotations
 
 import ast
+import io
+import re
 import sys
+import tokenize
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -17,6 +22,15 @@ MOST_MODULES = 18
 # One file a verb, however many verbs there are.
 MAY_BE_LARGE = {"cli"}
 TEST_KINDS = ("unit", "contract", "crash", "hostile", "root", "oracle", "cluster")
+# Words that no name may hold, each with what to say instead.
+VAGUE_WORDS = {
+    "wish": "the thing itself: `request`, `wanted`, `options`",
+    "told": "what happened to it: `said`, `shown`, `emitted`, `given`",
+    "sacred": "why it must stay: `kept`, `protected`, `theirs`",
+    "lot": "what they are: `batch`, `group`, `jobs`",
+}
+# `HTTPServer` is `HTTP` and `Server`.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Modules that need no test file of their own, each with the reason.
 UNTESTED = "tests/modules-without-a-test.txt"
 
@@ -28,6 +42,7 @@ def main(arguments: list[str]) -> int:
         *crowded(root),
         *unnamed_rooms(root),
         *untested(root),
+        *vague_names(root),
     ]
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
@@ -126,6 +141,28 @@ def untested(root: Path) -> Iterator[str]:
                 yield f"{UNTESTED} names {path}, which has a test file"
             exceptions.pop(path, None)
     yield from (f"{UNTESTED} names {path}, which is not there" for path in exceptions)
+
+
+def vague_names(root: Path) -> Iterator[str]:
+    """Names of the package, its modules included, that hold a word of `VAGUE_WORDS`; each once a module."""
+    for path in modules_of(root).values():
+        shown = path.relative_to(root).as_posix()
+        names = [path.stem, *_names_in(path.read_text(encoding="utf-8"))]
+        for name in dict.fromkeys(names):
+            for word in sorted(_words_of(name) & VAGUE_WORDS.keys()):
+                yield f"{shown}: `{name}` holds the word `{word}`; name {VAGUE_WORDS[word]}"
+
+
+def _names_in(text: str) -> list[str]:
+    if not any(word in text.lower() for word in VAGUE_WORDS):
+        return []  # most files: to take one apart costs more than to search it
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [token.string for token in tokens if token.type == tokenize.NAME]
+
+
+def _words_of(name: str) -> set[str]:
+    """`was_told` and `wasTold` are `was` and `told`; `foretold` is one word."""
+    return {word.lower() for word in _WORD.findall(name)}
 
 
 def _tests_of(root: Path, room: str, module: str) -> Iterator[Path]:

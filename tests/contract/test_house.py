@@ -62,6 +62,48 @@ def test_a_folder_that_the_docs_do_not_name_is_found(copy: Path) -> None:
     assert check(copy) == (1, "docs/architecture.md does not name `disk/attic/`\n")
 
 
+def test_a_vague_name_is_found_by_the_whole_check(copy: Path) -> None:
+    with (copy / "scratchflow/disk/umask.py").open("a") as file:
+        file.write("what_was_told = 1\n")
+    code, words = check(copy)
+    assert code == 1
+    assert words.startswith("scratchflow/disk/umask.py: `what_was_told` holds the word `told`;")
+
+
+def vague(root: Path, text: str, module: str = "umask") -> list[str]:
+    """What is found in a package of one module."""
+    path = root / f"scratchflow/disk/{module}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    house = runpy.run_path(str(ROOT / "scripts/house.py"))
+    return list(house["vague_names"](root))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "def wish() -> None: ...",
+        "class SacredFile: ...",
+        "def f(lot=1): ...",
+        "TOLD_AGAIN = 2",
+        "x.isTold = 3",
+        "import a as _told",
+    ],
+)
+def test_every_kind_of_name_is_looked_at(tmp_path: Path, line: str) -> None:
+    assert len(vague(tmp_path, f"{line}\n")) == 1
+
+
+def test_so_is_the_name_of_a_module(tmp_path: Path) -> None:
+    (found,) = vague(tmp_path, "", module="told")
+    assert found.startswith("scratchflow/disk/told.py: `told` holds the word `told`;")
+
+
+def test_texts_and_longer_words_are_no_names(tmp_path: Path) -> None:
+    text = '"""As told."""\nforetold = "lot"  # wish\nslots = pilot = 1\n'
+    assert vague(tmp_path, text) == []
+
+
 class Names:
     """One module that has a test, and the names of nothing else."""
 

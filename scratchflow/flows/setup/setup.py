@@ -55,8 +55,8 @@ from scratchflow.ssh.config.alias import park_alias, read_alias
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.base import Transport
 
-# Checks that a newcomer wants to see when they pass; the others are told when they fail.
-_TOLD = {"slurm", "store", "scratch"}
+# Checks that a newcomer wants to see when they pass; the others are shown when they fail.
+_SHOWN_WHEN_OK = {"slurm", "store", "scratch"}
 # How the same is said on the command line.
 _FLAGS = {
     "store": "--store PATH",
@@ -251,7 +251,7 @@ def _checked(draft: _Draft, transport: Transport, emit: Emit, shown: set[Check])
             emit(event)
             return
         check = Check(name=event.name, ok=event.ok, detail=event.detail, fix=event.fix)
-        if check not in shown and (check.name in _TOLD or not check.ok):
+        if check not in shown and (check.name in _SHOWN_WHEN_OK or not check.ok):
             # There is no profile yet in which `config set` could set anything.
             fix = "" if check.ok else _SET_LATER.sub(r"`--\1 \2`", check.fix)
             emit(Checked(name=check.name, ok=check.ok, detail=check.detail, fix=fix))

@@ -169,10 +169,10 @@ def _is_to_be_asked(one: Looked, task: int, now_s: float, *, in_full: bool) -> b
     if in_full and said is not None and not said.accounted:
         return queued is None or is_end(queued.state)
     is_shown = queued is not None and queued.state != "FAILED"
-    return _is_to_be_told(one, task, now_s) and (in_full or not is_shown)
+    return _needs_an_end(one, task, now_s) and (in_full or not is_shown)
 
 
-def _is_to_be_told(one: Looked, task: int, now_s: float) -> bool:
+def _needs_an_end(one: Looked, task: int, now_s: float) -> bool:
     """Slurm has it as ended or not at all, and not all that can be known of this end is noted yet."""
     queued, said = one.queued.get(task), one.end(task)
     if queued is not None and not is_end(queued.state):
@@ -184,7 +184,7 @@ def _is_to_be_told(one: Looked, task: int, now_s: float) -> bool:
 
 def _with_ends(place: StoreDirectory, one: Looked, accounted: Accounted, now_s: float) -> Looked:
     record = one.record
-    slurm = _with_told(one, accounted, now_s)
+    slurm = _slurm_with_ends(one, accounted, now_s)
     is_lost = record.number is None and not one.tasks and not record.not_submitted
     if is_lost and now_s - (epoch(record.time) or 0) > NEVER_CAME_S:
         record = msgspec.structs.replace(record, not_submitted=iso_time(now_s) or "")
@@ -200,9 +200,9 @@ def _with_ends(place: StoreDirectory, one: Looked, accounted: Accounted, now_s: 
     return done
 
 
-def _with_told(one: Looked, accounted: Accounted, now_s: float) -> SlurmRecord:
+def _slurm_with_ends(one: Looked, accounted: Accounted, now_s: float) -> SlurmRecord:
     ends, unknown = dict(one.slurm.tasks), set(one.slurm.unknown)
-    told = {task.task: task for task in accounted.tasks if task.job == one.record.id}
+    by_task = {task.task: task for task in accounted.tasks if task.job == one.record.id}
     is_old = now_s - (epoch(one.record.time) or 0) > ACCOUNTING_LAGS_S
     for task in _tasks(one):
         queued = one.queued.get(task)
@@ -212,9 +212,9 @@ def _with_told(one: Looked, accounted: Accounted, now_s: float) -> SlurmRecord:
             ends.pop(task, None)  # it was requeued
             continue
         said = one.end(task)
-        is_news = task in told and said is not None and not said.accounted
-        if is_news or _is_to_be_told(one, task, now_s):
-            found = _end(one, task, told.get(task), is_all=not accounted.exists)
+        is_news = task in by_task and said is not None and not said.accounted
+        if is_news or _needs_an_end(one, task, now_s):
+            found = _end(one, task, by_task.get(task), is_all=not accounted.exists)
             if found is not None:
                 ends[task] = found
             elif said is not None:

@@ -223,12 +223,12 @@ def _problem_before_limit(limit: str, asked: Submit) -> str:
     if asked.continues < 0:
         return "`--continue` takes a number, 1 or more"
     try:
-        told = _early(asked)
+        early = _early(asked)
     except ValueError as error:
         return f"`--signal` takes {error}"
     limit_s = time_limit_s(limit) if limit else None
-    if told and limit_s and told.seconds >= limit_s:
-        return f"the signal {told} would come before the command has begun: the time limit is {limit}; ask for a longer `--time`, or for the signal later"
+    if early and limit_s and early.seconds >= limit_s:
+        return f"the signal {early} would come before the command has begun: the time limit is {limit}; ask for a longer `--time`, or for the signal later"
     return ""
 
 
@@ -328,7 +328,7 @@ def _batch(record: JobRecord, where: JobDirectory) -> Batch:
         error=f"{logs}/{task}.err",
         tasks=tuple(record.task_numbers) if record.is_array else (),
         max_parallel=record.max_parallel,
-        told_before_end_s=early_signal(record.signal).seconds
+        signal_before_end_s=early_signal(record.signal).seconds
         if record.signal
         else SAVE_BEFORE_END_S,
         may_requeue=record.continues > 0,

@@ -27,7 +27,7 @@ class JobSignals:
         self.ends = False
         self.saves = False
         self.hung_up = False
-        self.told = False
+        self.warned = False
         """Whether the command has got the signal that it asked for."""
 
     def caught(self) -> AbstractContextManager[None]:
@@ -167,8 +167,8 @@ def _wait_and_save(
             return
         is_near = signals.saves
         signals.saves = False
-        if is_near and before_limit and not signals.told:
-            signals.told = True
+        if is_near and before_limit and not signals.warned:
+            signals.warned = True
             started.send(process, before_limit.signum)
             if before_limit.ends_within_s is not None:
                 deadline_s = time.monotonic() + before_limit.ends_within_s

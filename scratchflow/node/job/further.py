@@ -146,15 +146,15 @@ def run_further(here: NodeContext, notify: Notifier, asked: FurtherJob) -> Furth
     signals = JobSignals()
     with in_use(copy.target), signals.caught():
         notify.emit(Log(level="info", message=READY))
-        _collect_until_told(collector, signals, here.profile.backup.every.seconds)
+        _collect_until_the_end(collector, signals, here.profile.backup.every.seconds)
     found = collector.collect()
     if not found.failed:
         with suppress(OSError):
             remove_tree(copy.target)
-    return _told(here.node, found)
+    return _is_asked_to_end(here.node, found)
 
 
-def _collect_until_told(collector: Collector, signals: JobSignals, every_s: float) -> None:
+def _collect_until_the_end(collector: Collector, signals: JobSignals, every_s: float) -> None:
     """Until the first node closes our input: its command has ended everywhere. After Slurm's SIGTERM it has a while for that."""
     until_s = math.inf
     while not signals.hung_up and time.monotonic() < until_s:
@@ -173,7 +173,7 @@ def _save_what_was_left(copy: OwnCopy, outputs: Path) -> None:
     remove_tree(copy.target)
 
 
-def _told(node: str, found: Collected) -> FurtherEnded:
+def _is_asked_to_end(node: str, found: Collected) -> FurtherEnded:
     return FurtherEnded(
         node=node,
         collected_files=found.files,

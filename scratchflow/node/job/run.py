@@ -67,10 +67,10 @@ def before_limit(record: JobRecord, continued: int) -> BeforeLimit | None:
     """What the command gets before the time limit. One that goes on has to end in time for what it made to be saved."""
     if not record.signal:
         return None
-    told = early_signal(record.signal)
+    early = early_signal(record.signal)
     goes_on = continued < record.continues
-    within_s = told.seconds * _OWN_SHARE if goes_on else None
-    return BeforeLimit(signal.Signals[f"SIG{told.name}"], within_s)
+    within_s = early.seconds * _OWN_SHARE if goes_on else None
+    return BeforeLimit(signal.Signals[f"SIG{early.name}"], within_s)
 
 
 class _Task:
@@ -159,7 +159,7 @@ class _Task:
                 self._is_saved = not self._said.not_collected
                 self._add(further.end())
                 ended_by = signal.SIGTERM.name if signals.ends else ""
-                if not (signals.told and not signals.ends and self._queued_again(code)):
+                if not (signals.warned and not signals.ends and self._queued_again(code)):
                     self._tell(phase="ended", code=code, ended_by=ended_by, end=self._now())
         except (ScratchflowError, OSError) as error:
             with suppress(ScratchflowError, OSError):  # the store may be what failed

@@ -40,7 +40,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[int, ...] = ()
     max_parallel: int = 0
     # How long before the time limit the batch script is told.
-    told_before_end_s: int = SAVE_BEFORE_END_S
+    signal_before_end_s: int = SAVE_BEFORE_END_S
     may_requeue: bool = False
     more: tuple[str, ...] = ()
 
@@ -51,7 +51,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
             f"--output={self.output}",
             f"--error={self.error}",
             "--open-mode=append",
-            f"--signal=B:USR1@{self.told_before_end_s}",
+            f"--signal=B:USR1@{self.signal_before_end_s}",
             "--export=ALL",
             "--chdir=/",
             *(["--requeue"] if self.may_requeue else []),

@@ -51,13 +51,13 @@ def test_the_command_gets_the_signal_that_it_asked_for_and_may_end_by_itself(
 ) -> None:
     script = "trap 'exit 6' USR2; kill -USR1 $PPID; while :; do sleep 0.05; done"
     code, saved, signals = run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2, 3600))
-    assert (code, saved, signals.told, signals.ends) == (6, 1, True, False)
+    assert (code, saved, signals.warned, signals.ends) == (6, 1, True, False)
 
 
 def test_a_command_that_does_not_heed_its_signal_is_ended_when_it_has_to_be(tmp_path: Path) -> None:
     script = "trap '' USR2; kill -USR1 $PPID; while :; do sleep 0.05; done"
     code, _, signals = run(tmp_path, script, before=BeforeLimit(signal.SIGUSR2, 0.3))
-    assert (code, signals.told, signals.ends) == (143, True, False)
+    assert (code, signals.warned, signals.ends) == (143, True, False)
 
 
 def test_a_step_ends_by_itself_after_sigterm_and_what_it_made_until_then_is_saved(

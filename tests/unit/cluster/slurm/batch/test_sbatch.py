@@ -108,7 +108,7 @@ def test_what_is_ours_stands_after_what_the_user_adds() -> None:
 
 
 def test_a_job_that_goes_on_may_be_queued_again_whatever_the_user_adds() -> None:
-    argv = batch(more=("--no-requeue",), may_requeue=True, told_before_end_s=300).argv()
+    argv = batch(more=("--no-requeue",), may_requeue=True, signal_before_end_s=300).argv()
     assert argv.index("--no-requeue") < argv.index("--requeue")
     assert "--signal=B:USR1@300" in argv
     assert "--requeue" not in batch().argv()
