@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
+
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.ends import why
 from scratchflow.login.jobs.find import find_job
-from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
+from scratchflow.login.jobs.look import Looked, is_end, is_settled, look_at, store_of
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import ListJobs, OneJob
 from scratchflow.model.results import JobInspected, JobShown, JobsListed, TaskShown
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.jobs.records import job_directory, last_outputs, read_jobs
+from scratchflow.store.jobs.over import note_over, read_over
+from scratchflow.store.jobs.records import job_directory, job_ids, last_outputs, read_jobs
 
 SHOWN_ENDED = 20
 """How many ended jobs are listed unless all are asked for."""
@@ -23,8 +26,14 @@ _GOOD = "COMPLETED"
 def list_jobs(login: LoginHost, asked: ListJobs) -> JobsListed:
     """The jobs of this workspace, oldest first: all that are open, and the newest of those that ended."""
     place = store_of(login)
-    records = [record for record in read_jobs(place) if _is_asked_for(record, asked)]
-    shown = [shown_job(place, one) for one in look_at(login, place, records)]
+    over = read_over(place)
+    unread = _unread(place, over, asked)
+    records = [record for record in read_jobs(place, unread) if _is_asked_for(record, asked)]
+    looked = look_at(login, place, records)
+    settled = {one.record.id for one in looked if is_settled(one, time.time())}
+    if settled - over:
+        note_over(place, over & set(job_ids(place)) | settled)
+    shown = [shown_job(place, one) for one in looked]
     if asked.state:
         wanted = asked.state.upper()
         shown = [
@@ -37,8 +46,16 @@ def list_jobs(login: LoginHost, asked: ListJobs) -> JobsListed:
     ended = [job.job for job in shown if is_end(job.state)]
     left_out = set(ended[:-SHOWN_ENDED])
     return JobsListed(
-        jobs=[job for job in shown if job.job not in left_out], left_out=len(left_out)
+        jobs=[job for job in shown if job.job not in left_out],
+        left_out=len(left_out) + len(unread),
     )
+
+
+def _unread(place: StoreDirectory, over: set[str], asked: ListJobs) -> set[str]:
+    """Jobs that are over for good, and older than those which are shown: nobody has to look at them."""
+    if not over or asked.every or asked.state or asked.since_s or asked.tag:
+        return set()
+    return set([job for job in job_ids(place) if job in over][:-SHOWN_ENDED])
 
 
 def show_job(login: LoginHost, asked: OneJob) -> JobInspected:

@@ -76,6 +76,16 @@ class Looked(msgspec.Struct, frozen=True):
         )
 
 
+def is_settled(one: Looked, now_s: float) -> bool:
+    """Whether nothing of it can change any more: it has ended, Slurm has forgotten it, and what can be known is noted."""
+    is_known = one.answered and one.record.number is not None and not one.queued
+    return (
+        is_known
+        and one.is_over
+        and not any(_is_to_be_told(one, task, now_s) for task in one.record.task_numbers)
+    )
+
+
 @lru_cache(maxsize=64)  # asked several times for each task of an array
 def is_end(state: str) -> bool:
     """Whether the task is over; also for our own words."""

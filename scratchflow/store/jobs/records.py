@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -205,9 +205,9 @@ def job_ids(place: StoreDirectory) -> list[str]:
     return sorted(name for name in names if is_job_id(name))
 
 
-def read_jobs(place: StoreDirectory) -> list[JobRecord]:
-    """Every record that can be read, oldest first; of one second, in the order of Slurm's numbers."""
-    found = (read_job(place, job) for job in job_ids(place))
+def read_jobs(place: StoreDirectory, but: Collection[str] = ()) -> list[JobRecord]:
+    """Every record that can be read but for these, oldest first; of one second, in the order of Slurm's numbers."""
+    found = (read_job(place, job) for job in job_ids(place) if job not in but)
     return sorted((record for record in found if record is not None), key=_by_submission)
 
 

@@ -9,6 +9,7 @@ from scratchflow.login.jobs.list import list_jobs, show_job
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import ListJobs, OneJob, Submit
+from scratchflow.store.jobs.over import read_over
 from scratchflow.store.jobs.records import job_directory, write_task
 from tests.unit.login.jobs.conftest import Cluster
 
@@ -34,6 +35,26 @@ def test_old_ends_are_left_out_and_counted(
     assert {job.name for job in found.jobs} >= {"a"}
     assert (len(found.jobs), found.left_out) == (2, 1)
     assert sorted(jobs(cluster, every=True)) == ["a", "b", "c"]
+
+
+def test_what_is_over_for_good_and_not_shown_is_not_read_again(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SHOWN_ENDED", 1)
+    ids = sorted(run(cluster, name, "COMPLETED") for name in "abc")
+    place = cluster.desk.place
+    for job in ids:
+        show_job(cluster.login, OneJob(wanted=job))
+    jobs(cluster)
+    assert read_over(place) == set(), "Slurm may still requeue them"
+    cluster.fake.jobs.clear()
+    jobs(cluster)
+    assert read_over(place) == set(ids)
+    open_one = run(cluster, "d", "RUNNING")
+    found = list_jobs(cluster.login, ListJobs())
+    assert {job.job for job in found.jobs} == {ids[2], open_one}
+    assert found.left_out == 2
+    assert len(jobs(cluster, every=True)) == 4
 
 
 def test_they_are_chosen_by_state_tag_and_time(cluster: Cluster) -> None:
