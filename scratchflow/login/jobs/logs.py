@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import msgspec
 
 from scratchflow.agent.request import asking
@@ -152,9 +154,12 @@ class _Reading:
         )
 
     def was_ended_from_outside(self) -> bool:
-        """By a signal of Slurm's: it was cancelled, preempted or requeued, or its time was up."""
+        """By a signal of Slurm's: it was cancelled, preempted or requeued, or its time was up.
+
+        The command may have got it, and ended, before the job itself did.
+        """
         own = read_task(self._place, self._record.id, self._task)
-        return own is not None and bool(own.ended_by)
+        return own is not None and (bool(own.ended_by) or own.code == 128 + signal.SIGTERM)
 
     def _has_ended(self) -> bool:
         own = read_task(self._place, self._record.id, self._task)

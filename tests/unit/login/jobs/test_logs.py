@@ -63,12 +63,13 @@ def test_followed_it_ends_with_the_jobs_exit_code(
     assert (done.state, done.exit_code()) == ("FAILED", 5)
 
 
+@pytest.mark.parametrize("who_heard", ["SIGTERM", ""])
 def test_followed_a_task_that_is_requeued_is_followed_on(
-    cluster: Cluster, job: Submitted, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, job: Submitted, monkeypatch: pytest.MonkeyPatch, who_heard: str
 ) -> None:
     """It ends by a signal, waits, and runs again to its own end."""
     fake = cluster.fake.jobs[job.number or 0]
-    ends = iter([("SIGTERM", 143), ("", 0)])
+    ends = iter([(who_heard, 143), ("", 0)])
     states = iter(["PENDING", "RUNNING"])
 
     def ask(*_: Any) -> Any:
