@@ -166,8 +166,10 @@ class _Task:
                 self._tell(phase="ended", error=str(error), end=self._now())
             raise JobNotStarted(job=self._record.id, reason=error) from error
         except Interrupted as ended:
-            name = signal.Signals(ended.signum).name
-            self._tell(phase="ended", ended_by=name, end=self._now())
+            # Slurm ends what it has queued again; and what is written down of an end stays true.
+            if self._said.phase not in {"requeued", "ended"}:
+                name = signal.Signals(ended.signum).name
+                self._tell(phase="ended", ended_by=name, end=self._now())
             raise
         finally:
             further.end()

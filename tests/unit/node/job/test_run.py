@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -15,6 +17,7 @@ from scratchflow.model.requests import RunJob
 from scratchflow.model.results import JobRan
 from scratchflow.node.job import run as module
 from scratchflow.node.job.run import run_job
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.store.jobs.records import (
     job_directory,
     make_job_directory,
@@ -182,6 +185,27 @@ def test_a_job_goes_on_in_another_run_with_its_outputs_in_place_as_often_as_aske
     assert (scontrol / "asked").read_text().splitlines() == ["requeue 7"] * 2
     assert output.read_text().replace("cat: outputs/n: No such file or directory\n", "") == "xxx"
     assert (job_directory(desk.place, JOB).outputs(0) / "outputs/n").read_text() == "xxx"
+
+
+@pytest.mark.usefixtures("scontrol")
+@pytest.mark.parametrize("phase", ["requeued", "ended"])
+def test_a_signal_that_comes_after_the_last_word_changes_nothing_in_the_record(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, phase: str
+) -> None:
+    """Slurm ends a job that was queued again, and may do so when the handlers for its signals are gone already."""
+
+    @contextmanager
+    def ended_after(_: Path) -> Iterator[bool]:
+        yield True
+        raise Interrupted(signal.SIGTERM)
+
+    monkeypatch.setattr(module, "in_use", ended_after)
+    script = STEP.format(more="true", code=0) if phase == "requeued" else "exit 4"
+    submitted(desk, "sh", "-c", script, continues=1, signal="USR2@120")
+    with pytest.raises(Interrupted):
+        run(desk)
+    task = task_of(desk)
+    assert (task.phase, task.ended_by, task.code) == (phase, "", 0 if phase == "requeued" else 4)
 
 
 def test_a_job_that_ends_before_it_was_told_does_not_go_on(desk: Desk, scontrol: Path) -> None:
