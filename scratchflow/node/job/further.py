@@ -151,7 +151,7 @@ def run_further(here: NodeContext, notify: Notifier, asked: FurtherJob) -> Furth
     if not found.failed:
         with suppress(OSError):
             remove_tree(copy.target)
-    return _is_asked_to_end(here.node, found)
+    return _what_it_saved(here.node, found)
 
 
 def _collect_until_the_end(collector: Collector, signals: JobSignals, every_s: float) -> None:
@@ -173,7 +173,7 @@ def _save_what_was_left(copy: OwnCopy, outputs: Path) -> None:
     remove_tree(copy.target)
 
 
-def _is_asked_to_end(node: str, found: Collected) -> FurtherEnded:
+def _what_it_saved(node: str, found: Collected) -> FurtherEnded:
     return FurtherEnded(
         node=node,
         collected_files=found.files,
