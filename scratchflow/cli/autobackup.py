@@ -49,7 +49,8 @@ def _switched(switched: AutobackupSwitched) -> Iterator[str]:
         already = "" if switched.changed else " already"
         following = f", next at {at(switched.next_time)}" if switched.next_time else ""
         every, node = span(switched.every_s), printable(switched.node)
-        yield f"auto-backup {would}on{already}: every {every} on `{node}`{following}"
+        also = "".join(f", `{printable(one)}`" for one in switched.others)
+        yield f"auto-backup {would}on{already}: every {every} on `{node}`{also}{following}"
     else:
         yield f"auto-backup {would}off" if switched.changed else "auto-backup was off already"
 
@@ -63,7 +64,11 @@ def _shown(status: AutobackupStatus) -> Iterator[str]:
     else:
         overdue = "; OVERDUE, `scratchflow autobackup on` starts it again" if shown.overdue else ""
         priority = f", at low priority ({printable(shown.priority)})" if shown.priority else ""
-        yield f"every {span(shown.every_s)} on `{printable(status.node)}`{priority}{overdue}"
+        also = "".join(f", `{printable(one)}`" for one in shown.others)
+        yield f"every {span(shown.every_s)} on `{printable(status.node)}`{also}{priority}{overdue}"
+        if shown.missing_on:
+            nodes = ", ".join(f"`{printable(one)}`" for one in shown.missing_on)
+            yield f"not on {nodes}; `scratchflow autobackup on` starts it there"
         last = f"at {at(shown.last_time)}" if shown.last_time else "not yet"
         following = f"at {at(shown.next_time)}" if shown.next_time else "unknown"
         yield printable(f"last {last}, next {following}")

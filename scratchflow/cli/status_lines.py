@@ -114,6 +114,8 @@ def _copy(copy: CopyShown) -> str:
     unread = f"; {counted(copy.unsaved, 'path')} cannot be read" if copy.unsaved else ""
     if copy.changed:
         return f"differs: {counted(copy.changed, 'file')}{base}{unread}"
+    if copy.fork:
+        return f"differs, saved as a fork, snapshot {copy.base}{unread}"
     return (f"unchanged{base}" if base else "the same") + unread
 
 
@@ -252,7 +254,8 @@ def _autobackup(autobackup: AutobackupShown, held: AllocationShown | None) -> st
         following += AND_AT_THE_END
     of = f", with `{autobackup.of_workspace}`" if autobackup.of_workspace else ""
     if held is not None and len(held.nodes) > 1:
-        of += f", of {held.node} alone"
+        missing = ", ".join(autobackup.missing_on)
+        of += f", not on {missing}" if missing else ", on every node"
     return f"every {span(autobackup.every_s)}{of}{following}"
 
 

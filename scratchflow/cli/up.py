@@ -16,7 +16,7 @@ from scratchflow.model.ages import named, span
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results import UpAndRunning
+from scratchflow.model.results import AutobackupSwitched, UpAndRunning
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import terminal_width
@@ -93,7 +93,7 @@ def shown(now: UpAndRunning) -> Iterator[str]:
         yield f"workspace `{printable(now.workspace.path)}`{snapshot}"
         yield from on_the_others(now.workspace, "also on")
     if now.autobackup:
-        yield autobackup_line(now.autobackup.every_s, now.job_id, now.nodes)
+        yield autobackup_line(now.autobackup, now.job_id, now.nodes)
     if not now.editor.opened:
         yield from editor_lines(now.editor.command, now.editor.link)
     yield from other_ways(now)
@@ -101,11 +101,16 @@ def shown(now: UpAndRunning) -> Iterator[str]:
     yield from problem_lines(now.problems, terminal_width())
 
 
-def autobackup_line(every_s: float, job_id: int | None, nodes: Sequence[str] = ()) -> str:
-    """How often; a job also promises a last one. Of several nodes only the first has it."""
+def autobackup_line(
+    switched: AutobackupSwitched, job_id: int | None, nodes: Sequence[str] = ()
+) -> str:
+    """How often; a job also promises a last one. Of several nodes, whether all of them have it."""
     last = ", and a last snapshot when the job ends" if job_id is not None else ""
-    alone = printable(f", of `{nodes[0]}` alone") if len(nodes) > 1 else ""
-    return f"auto-backup every {span(every_s)}{last}{alone}"
+    missing = [f"`{node}`" for node in nodes[1:] if node not in switched.others]
+    where = f", not on {', '.join(missing)}" if missing else ", on every node"
+    return (
+        f"auto-backup every {span(switched.every_s)}{last}{printable(where) if nodes[1:] else ''}"
+    )
 
 
 def other_ways(now: UpAndRunning) -> Iterator[str]:

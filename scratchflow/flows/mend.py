@@ -8,7 +8,12 @@ from scratchflow.model.events import Log
 from scratchflow.model.requests import Hold, Session, SwitchOn
 from scratchflow.model.results import AutobackupSwitched, NodeHeld, SessionReady
 
-_RESTARTED = {"autobackup.overdue", "autobackup.unknown", "autobackup.other_settings"}
+_RESTARTED = {
+    "autobackup.overdue",
+    "autobackup.unknown",
+    "autobackup.other_settings",
+    "autobackup.missing",
+}
 
 
 def mend(cluster: Cluster, problems: set[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""`autobackup on|off|status`, on the login host: the loop on the node started, ended, looked at."""
+"""`autobackup on|off|status`, on the login host: the loop on each node started, ended, looked at."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,6 +34,7 @@ from scratchflow.model.allocation import HELD, RunningAllocation, ThisMachine
 from scratchflow.model.errors import (
     AllocationMissing,
     AutobackupFailed,
+    OtherNodeFailed,
     ScratchflowError,
     TmuxFailed,
 )
@@ -67,10 +70,20 @@ HeldNode = RunningAllocation | ThisMachine
 
 
 def switch_on(login: LoginHost, arguments: SwitchOn) -> AutobackupSwitched:
-    """Makes sure that the loop runs on the node, with the interval of the profile."""
+    """Makes sure that the loop runs on every node of the job, with the interval of the profile."""
     held = held_node(login, arguments.job_id)
     if isinstance(held, RunningAllocation) and not arguments.dry_run:
         note_current_job(login, held.job_id)  # `up` and `hop` end here: from now on this is the job
+
+    def do(on: LoginHost, there: HeldNode) -> AutobackupSwitched:
+        return _switch_on(on, there, arguments, beside=there.node != held.node)
+
+    return _on_every_node(login, held, do)
+
+
+def _switch_on(
+    login: LoginHost, held: HeldNode, arguments: SwitchOn, *, beside: bool
+) -> AutobackupSwitched:
     place = find_place(_store(login), login.profile.workspace)
     life = _running_on(login, place, held)
     every_s = login.profile.backup.every.seconds
@@ -82,22 +95,33 @@ def switch_on(login: LoginHost, arguments: SwitchOn) -> AutobackupSwitched:
         )
     if life is not None:
         _stop(login, place, held, life)
-    life = _start(login, held)
-    _show_log(login, place, held)
+    life = _start(login, held, beside=beside)
+    if not beside:
+        _show_log(login, place, held)
     return _switched(life, held, changed=True)
 
 
 def is_on(login: LoginHost, held: HeldNode) -> AutobackupSwitched | None:
-    """What `switch_on` says when there is nothing to do; None when the loop has to be started, or started again."""
-    life = _running_on(login, find_place(_store(login), login.profile.workspace), held)
-    if life is None or not _is_as_wanted(login, life):
+    """What `switch_on` says when there is nothing to do; None when a loop has to be started, or started again."""
+    place = find_place(_store(login), login.profile.workspace)
+    further = map(held.on, held.nodes[1:]) if isinstance(held, RunningAllocation) else ()
+    lives = [_running_on(login, place, there) for there in (held, *further)]
+    if lives[0] is None or any(life is None or not _is_as_wanted(login, life) for life in lives):
         return None
-    return _switched(life, held, changed=False)
+    switched = _switched(lives[0], held, changed=False)
+    return msgspec.structs.replace(switched, others=list(held.nodes[1:]))
 
 
 def switch_off(login: LoginHost, arguments: DryRun) -> AutobackupSwitched:
-    """Ends the loop; a backup that is under way is finished first."""
-    held = held_node(login)
+    """Ends the loop on every node; a backup that is under way is finished first."""
+
+    def do(on: LoginHost, there: HeldNode) -> AutobackupSwitched:
+        return _switch_off(on, there, arguments)
+
+    return _on_every_node(login, held_node(login), do)
+
+
+def _switch_off(login: LoginHost, held: HeldNode, arguments: DryRun) -> AutobackupSwitched:
     place = find_place(_store(login), login.profile.workspace)
     life = _running_on(login, place, held)
     every_s = login.profile.backup.every.seconds
@@ -110,6 +134,61 @@ def switch_off(login: LoginHost, arguments: DryRun) -> AutobackupSwitched:
         every_s=every_s,
         dry_run=arguments.dry_run,
     )
+
+
+def _on_every_node(
+    login: LoginHost, held: HeldNode, do: Callable[[LoginHost, HeldNode], AutobackupSwitched]
+) -> AutobackupSwitched:
+    """The first node's result, with the others that have done it too. What fails on one of those is a warning."""
+    further = _FurtherNodes(login, held, do)
+    try:
+        first = do(login, held)
+    finally:
+        further.wait()
+    for node, error in further.failed.items():
+        login.caution(OtherNodeFailed.code, f"`{node}`: {error}")
+    changed = first.changed or any(one.changed for one in further.done.values())
+    others = [node for node in held.nodes[1:] if node in further.done]
+    return msgspec.structs.replace(first, changed=changed, others=others)
+
+
+class _FurtherNodes:
+    """The further nodes of a job, each in a thread of its own. Interrupted, the process ends, and they end with it."""
+
+    def __init__(
+        self,
+        login: LoginHost,
+        held: HeldNode,
+        do: Callable[[LoginHost, HeldNode], AutobackupSwitched],
+    ) -> None:
+        self.done: dict[str, AutobackupSwitched] = {}
+        self.failed: dict[str, ScratchflowError] = {}
+        self._bugs: list[BaseException] = []
+        # Only the first node speaks: two threads would mix their lines.
+        self._login = msgspec.structs.replace(login, emit=lambda _: None)
+        self._do = do
+        places = map(held.on, held.nodes[1:]) if isinstance(held, RunningAllocation) else ()
+        self._threads = [
+            threading.Thread(target=self._run, args=(there,), name=there.node, daemon=True)
+            for there in places
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def wait(self) -> None:
+        """Returns when all are through."""
+        for thread in self._threads:
+            thread.join()
+        if self._bugs:
+            raise self._bugs[0]
+
+    def _run(self, there: RunningAllocation) -> None:
+        try:
+            self.done[there.node] = self._do(self._login, there)
+        except ScratchflowError as error:
+            self.failed[there.node] = error
+        except BaseException as bug:  # noqa: BLE001 - raised again where somebody reports it
+            self._bugs.append(bug)
 
 
 def show(login: LoginHost, _: Nothing) -> AutobackupStatus:
@@ -191,19 +270,20 @@ def tell_job_ends(login: LoginHost, held: RunningAllocation) -> None:
 
     Done before the job is cancelled: afterwards ssh may be refused. A loop that misses it asks Slurm.
     """
-    with suppress(ScratchflowError):
-        life = _heartbeat_on(find_place(_store(login), login.profile.workspace), held)
-        if life is not None and life.step_id is None:
-            _signal_over_ssh(login, held, life, "TERM")
+    for there in map(held.on, held.nodes):
+        with suppress(ScratchflowError):
+            life = _heartbeat_on(find_place(_store(login), login.profile.workspace), there)
+            if life is not None and life.step_id is None:
+                _signal_over_ssh(login, there, life, "TERM")
 
 
-def _start(login: LoginHost, held: HeldNode) -> Heartbeat:
+def _start(login: LoginHost, held: HeldNode, *, beside: bool) -> Heartbeat:
     if held.job_id is None:
         _require_store_of_workspace(login)
     place = open_place(_store(login), login.profile.workspace)
     prepare(place)
     token = os.urandom(8).hex()
-    arguments = Autobackup(token=token, job_name=held.name, end_time=held.end_time)
+    arguments = Autobackup(token=token, job_name=held.name, end_time=held.end_time, beside=beside)
     asked = asking(
         "autobackup run",
         msgspec.to_builtins(arguments),

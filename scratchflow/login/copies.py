@@ -61,6 +61,7 @@ def _shown(look: _Look, first: str | None, catalogue: Catalogue) -> CopyShown:
         base=seen.base,
         changed=seen.changed,
         other_snapshot=is_behind,
+        fork=any(one.beside for one in catalogue.snapshots if one.id == seen.base),
         unsaved=seen.unsaved,
         unsaved_paths=seen.unsaved_paths,
     )

@@ -309,7 +309,7 @@ class Watch(Arguments, frozen=True):
 
 
 class SwitchOn(DryRun, frozen=True):
-    """`autobackup on`: on the node of this job, or of the newest one. For a while there may be two."""
+    """`autobackup on`: on all nodes of this job, or of the newest one. For a while there may be two."""
 
     job_id: int | None = None
 
@@ -320,6 +320,8 @@ class Autobackup(Arguments, frozen=True, kw_only=True):
     token: str
     job_name: str = ""
     end_time: float | None = None
+    # A further node of the allocation: what only it has becomes a fork, and never the newest snapshot.
+    beside: bool = False
 
 
 ServerKind = Literal["command", "tensorboard", "jupyter"]

@@ -194,6 +194,8 @@ class CopyShown(msgspec.Struct, frozen=True, kw_only=True):
     changed: int | None = None
     other_snapshot: bool = False
     """It came from another snapshot than the first node's copy."""
+    fork: bool = False
+    """It differs from the first node's copy, and `base` is the fork that holds what it had of its own."""
     reason: str = ""
     unsaved: int = 0
     """Paths there that cannot be read, so that no snapshot holds them."""
@@ -229,10 +231,10 @@ class BackupTaken(Result, frozen=True):
     # Files of the parent that are gone; `shrunk` when that is most of them and nobody was asked.
     removed_files: int = 0
     shrunk: bool = False
-    # Old snapshots that the rules no longer keep, removed after this one was committed.
-    pruned: list[str] = []
     # It is a fork, and does not become the newest: another copy is the present work.
     beside: bool = False
+    # Old snapshots that the rules no longer keep, removed after this one was committed.
+    pruned: list[str] = []
     # The copies on the further nodes of the allocation, which this snapshot does not hold.
     copies: list[CopyShown] = []
 
@@ -671,6 +673,12 @@ class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):
     unsaved_paths: list[str] = []
     of_workspace: str = ""
     """The workspace whose auto-backup saves this one too; empty when it is this one's own."""
+    others: list[str] = []
+    """The further nodes of the allocation on which one runs too."""
+    missing_on: list[str] = []
+    """The further nodes of the allocation on which none runs, or gives no sign of life."""
+    failed_on: dict[str, str] = {}
+    """The further nodes whose last automatic backup failed, with the reason."""
 
 
 class OtherShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -848,6 +856,8 @@ class AutobackupSwitched(Result, frozen=True):
     every_s: float
     next_time: str | None = None
     dry_run: bool = False
+    others: list[str] = []
+    """The further nodes of the allocation that it runs on now, or ran on."""
 
 
 class AutobackupStatus(Result, frozen=True):

@@ -201,3 +201,24 @@ def test_setup_proposes_what_the_site_gives_each_job(
     by_slurm = proposed(tmp_path / "other")
     assert by_slurm["value"] == "$SLURM_TMPDIR"
     assert "`/etc/slurm/task_prolog`" in by_slurm["reason"]
+
+
+def test_what_only_a_second_node_has_is_saved_before_its_directory_goes(
+    per_job: Laptop, minicluster: Minicluster
+) -> None:
+    up = per_job.data("up", "--set", "slurm.nodes=2")
+    place = place_of(up["job_id"])
+    for node in up["nodes"]:
+        minicluster.exec("-u", "alice", node, "sh", "-c", f"echo {node} > {place}/file")
+    minicluster.login("scancel", str(up["job_id"]))
+    retry_until(lambda: minicluster.jobs() == [], "the job has ended")
+
+    def messages() -> set[str]:
+        return {one["message"] for one in per_job.data("snapshots", "list")["snapshots"]}
+
+    wanted = {"the job ends", f"the job ends, of {up['nodes'][1]}"}
+    retry_until(lambda: wanted <= messages(), "both nodes are saved")
+    again = per_job.data("up")
+    assert per_job.ssh(f"cat {place_of(again['job_id'])}/file").stdout == f"{up['nodes'][0]}\n"
+    per_job.data("restore", f'@"the job ends, of {up["nodes"][1]}"')
+    assert per_job.ssh(f"cat {place_of(again['job_id'])}/file").stdout == f"{up['nodes'][1]}\n"

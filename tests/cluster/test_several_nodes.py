@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 
 import pytest
 
 from tests.cluster.laptop import Laptop
-from tests.cluster.minicluster import KNOWN_STORES, Minicluster
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 
 WORK = "/scratch/alice/work"
 NODES = ["node-1", "node-2", "node-3"]
@@ -161,3 +162,63 @@ def test_a_command_runs_on_every_node_and_ends_on_all(
         assert found.stdout == ""
     refused = laptop.run("run", "--all", "--cwd", "none", "--", "true")
     assert refused.returncode == 30
+
+
+def forks(laptop: Laptop) -> dict[str, str]:
+    """The snapshots that are marked as forks, by their messages."""
+    listed = laptop.data("snapshots", "list")["snapshots"]
+    return {one["message"]: one["id"] for one in listed if one["beside"]}
+
+
+def test_a_job_that_is_cancelled_leaves_a_last_snapshot_of_every_node(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    job_id = laptop.data("up", *THREE)["job_id"]
+    shown = laptop.data("status")
+    assert shown["autobackup"]["others"] == NODES[1:]
+    assert shown["problems"] == []
+    for node in NODES[:2]:
+        on_node(minicluster, node, f"echo {node} > file")
+    minicluster.login("scancel", str(job_id))
+    wanted = {"the job ends, of node-2"}
+    retry_until(lambda: set(forks(laptop)) == wanted, "node-2 is saved, and node-3 has nothing")
+    retry_until(lambda: minicluster.jobs() == [], "the job has ended")
+    laptop.data("up")
+    assert laptop.ssh(f"cat {WORK}/file").stdout == "node-1\n"
+    laptop.data("restore", forks(laptop)["the job ends, of node-2"])
+    assert laptop.ssh(f"cat {WORK}/file").stdout == "node-2\n"
+
+
+@pytest.mark.slow
+def test_the_last_backup_before_the_time_limit_is_taken_on_every_node(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    """It is due when half of a short job is over."""
+    laptop.data("up", *THREE, "--time", "2m")
+    on_node(minicluster, "node-3", "echo third > file")
+    wanted = "the last before the time limit, of node-3"
+    retry_until(lambda: wanted in forks(laptop), "node-3 is saved", deadline_s=120)
+    problems = [problem["detail"] for problem in laptop.data("status")["problems"]]
+    assert [detail.split(":")[0] for detail in problems] == ["`node-3` differs"]
+    taken = laptop.data("backup", "--from-node", "3")
+    assert taken["changed_files"] == 0
+    assert laptop.data("snapshots", "show", "latest")["manifest"]["id"] == taken["snapshot"]
+
+
+def test_an_auto_backup_that_died_on_a_further_node_is_told_and_started_again(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", *THREE)
+    heartbeat = minicluster.shared("/fsx/alice/store/work/heartbeats/node-2.json")
+    life = json.loads(heartbeat.read_text())
+    minicluster.exec("node-2", "kill", "-9", str(life["pid"]))
+    heartbeat.write_text(json.dumps({**life, "time": "2020-01-01T00:00:00Z"}))
+    (problem,) = laptop.data("status")["problems"]
+    assert (problem["name"], "`node-2`" in problem["detail"]) == ("autobackup.missing", True)
+    assert laptop.data("status", "--fix")["problems"] == []
+    assert json.loads(heartbeat.read_text())["token"] != life["token"]
+    off = laptop.data("autobackup", "off")
+    assert (off["changed"], off["others"]) == (True, NODES[1:])
+    for node in NODES:
+        found = minicluster.exec(node, "pgrep", "-u", "alice", "-f", "run.py agent", check=False)
+        assert found.stdout == ""

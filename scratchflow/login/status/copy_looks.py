@@ -25,17 +25,20 @@ def copies_differ(copies: Sequence[CopyShown]) -> Iterator[Problem]:
                 detail=f"`{copy.node}`: no snapshot holds {counted(copy.unsaved, 'path')} ({named}{more})",
                 fix="make them readable there (`chmod`, `chown`), or delete them",
             )
-        if copy.changed:
+        if copy.changed or copy.fork:
+            makes = "saves that copy" if copy.changed else "makes that copy the newest"
             yield Problem(
                 name="nodes.differ",
                 detail=differs(copy),
-                fix=f"`scratchflow backup --from-node {copy.node}` saves that copy;"
+                fix=f"`scratchflow backup --from-node {copy.node}` {makes};"
                 " `scratchflow restore` brings all nodes to one snapshot, and saves first what only one has",
             )
 
 
 def differs(copy: CopyShown) -> str:
     """In words, for a copy that was changed."""
+    if not copy.changed:
+        return f"`{copy.node}` differs: what it has of its own is saved as a fork, snapshot {copy.base}"
     since = f" since snapshot {copy.base}" if copy.base and copy.other_snapshot else ""
     return f"`{copy.node}` differs: {counted(copy.changed or 0, 'file')}{since}"
 

@@ -176,6 +176,24 @@ def job_problems(
             detail=f"the last automatic backup failed: {autobackup.last_error}",
             fix="`scratchflow backup` shows why",
         )
+    yield from _on_further_nodes(autobackup)
+
+
+def _on_further_nodes(autobackup: AutobackupShown) -> Iterator[Problem]:
+    """What is wrong with the auto-backup of another node than the first, which has one."""
+    if autobackup.missing_on:
+        nodes = ", ".join(f"`{node}`" for node in autobackup.missing_on)
+        yield Problem(
+            name="autobackup.missing",
+            detail=f"no auto-backup runs on {nodes}: what is changed there alone is not saved by itself",
+            fix="`scratchflow autobackup on` starts it there",
+        )
+    for node, reason in autobackup.failed_on.items():
+        yield Problem(
+            name="autobackup.failed",
+            detail=f"the last automatic backup of `{node}` failed: {reason}",
+            fix=f"`scratchflow backup --from-node {node}` shows why",
+        )
 
 
 def unsaved_others(others: list[OtherShown]) -> Iterator[Problem]:
@@ -200,6 +218,7 @@ def forgotten_jobs(
     known |= {job.job_id for job in our_jobs(login.slurm, ended=True)}
     for heartbeat in living:
         if heartbeat.job_id not in known:
+            known.add(heartbeat.job_id)  # each of its nodes may have one
             detail = f"job {heartbeat.job_id} ran on `{heartbeat.node}` until {heartbeat.time}, and Slurm has lost it"
             fix = "what was saved is safe; `scratchflow up` takes a node"
             yield Problem(name="allocation.forgotten", detail=detail, fix=fix)

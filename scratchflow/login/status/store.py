@@ -211,7 +211,33 @@ def autobackup_shown(
     held: Allocation | None,
     now: Now,
 ) -> AutobackupShown:
-    """The auto-backup of the node that is held, by its last sign of life."""
+    """The auto-backup of the node that is held, by its last sign of life, and on which further nodes one runs."""
+    shown = _autobackup_of_node(settings, place, files, held, now)
+    running = held.granted() if held else None
+    if running is None or not shown.enabled:
+        return shown
+    further = {
+        there.node: _autobackup_of_node(settings, place, files, there, now)
+        for there in map(running.on, running.nodes[1:])
+    }
+    others = [node for node, one in further.items() if one.enabled and not one.overdue]
+    return msgspec.structs.replace(
+        shown,
+        others=others,
+        missing_on=[node for node in further if node not in others],
+        failed_on={
+            node: further[node].last_error or "" for node in others if further[node].last_error
+        },
+    )
+
+
+def _autobackup_of_node(
+    settings: Settings,
+    place: StoreDirectory,
+    files: NodeFiles,
+    held: Allocation | None,
+    now: Now,
+) -> AutobackupShown:
     every_s = settings.profile.backup.every.seconds
     heartbeat = files.heartbeat_of(held)
     if heartbeat and held and not heartbeat.is_of(held.job_id, held.name):

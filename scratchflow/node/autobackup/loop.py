@@ -93,10 +93,10 @@ class _Loop:
         self._asked_at = time.monotonic()
         self._timetable = self._begin_timetable()
         self._backups = 0
-        self._backup = LoopBackup(context, place, _say)
+        self._backup = LoopBackup(context, place, _say, beside=request.beside)
         self._scrub = Scrub(context, place, _say)
         self._signals = LoopSignals()
-        self._others = OtherBackups(context, _say, self._signals.stop.is_set)
+        self._others = OtherBackups(context, _say, self._signals.stop.is_set, beside=request.beside)
         self._guard = self._guard_of_no_step()
         self._life = Heartbeat(
             node=context.node,
@@ -167,7 +167,8 @@ class _Loop:
                 self._take_due(now)
             else:
                 self._signals.stop.wait(min(wait_s, BEAT_S))
-                self._scrub.tend()
+                if not self._request.beside:  # of several nodes the first reads the store back
+                    self._scrub.tend()
                 self._beat()
 
     def _take_due(self, now: Moment) -> None:
@@ -197,8 +198,13 @@ class _Loop:
         return Timetable(schedule, now, age_s, _chance())
 
     def _taken_before(self) -> str | None:
-        """When a loop before this one took its last snapshot of the workspace."""
+        """When a loop before this one took its last snapshot of the workspace, or of this node's copy."""
         taken = [one for one in read_catalogue(self._place).snapshots if one.purpose in _AUTOMATIC]
+        node = self._context.node
+        if self._request.beside:
+            taken = [one for one in taken if one.beside and one.node == node]
+        else:
+            taken = [one for one in taken if not one.beside]
         return taken[-1].time if taken else None
 
     def _wait_s(self, now: Moment) -> float:
@@ -210,6 +216,8 @@ class _Loop:
 
     def _back_up(self, message: str, purpose: Purpose, *, job_ends: bool = False) -> bool:
         """Takes one snapshot; returns whether it was the last one."""
+        if self._request.beside:
+            message = f"{message}, of {self._context.node}"
         self._life = msgspec.structs.replace(self._life, phase="backing up")
         self._beat()
         began = time.monotonic()

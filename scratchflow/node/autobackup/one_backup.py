@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -11,7 +12,7 @@ from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import Purpose
 from scratchflow.model.text import counted, removed_in_words, shown_path
 from scratchflow.model.units import format_took
-from scratchflow.node.backup import backup
+from scratchflow.node.backup import backup, foretell_backup
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.options import SnapshotOptions
@@ -22,6 +23,8 @@ from scratchflow.workspace.notes import read_base
 
 # A log that grows by thousands of lines every half hour fills the store.
 _LOGGED_WARNINGS = 20
+# At the job's end the first node, whose copy is the newest work, gets the store's lock before the others.
+_HEAD_START_S = 0.5
 # Snapshots that are taken with the settings of whoever asks for them.
 _SETTINGS_OF_NOW = {"asked", "final", "created", "safety", "restored"}
 
@@ -30,9 +33,16 @@ class LoopBackup:
     """Takes the snapshots of one loop. The settings are those that the loop was started with."""
 
     def __init__(
-        self, context: NodeContext, place: StoreDirectory, say: Callable[[str], None]
+        self,
+        context: NodeContext,
+        place: StoreDirectory,
+        say: Callable[[str], None],
+        *,
+        beside: bool = False,
     ) -> None:
         self._context = context
+        # Of a further node: forks, and only what no snapshot has.
+        self._beside = beside
         self._place = place
         self._say = say
         self._logged = 0
@@ -51,14 +61,33 @@ class LoopBackup:
             purpose=purpose,
             roots=self._roots(),
             scratch_goes=job_ends and self._context.scratch_goes_with_job,
+            beside=self._beside,
         )
-        taken = backup(self._with_excludes(), notify, wanted)
+        context = self._with_excludes()
+        taken = self._found_unchanged(context, notify, wanted) if self._beside else None
+        if taken is None:
+            if self._beside and job_ends:
+                time.sleep(_HEAD_START_S)
+            self._logged = self.warnings = 0
+            taken = backup(context, Notifier(self._hear), wanted)
         self._known_base = taken.snapshot
         took = format_took(taken.duration_s)
         self._say(f"{message}: snapshot {taken.snapshot}, {taken.kind}, in {took}{_news(taken)}")
         if taken.pruned:
             self._say(removed_in_words(taken.pruned))
         return taken
+
+    def _found_unchanged(
+        self, context: NodeContext, notify: Notifier, wanted: SnapshotOptions
+    ) -> BackupTaken | None:
+        """What a look at the workspace says when nothing is to be saved.
+
+        Most copies of further nodes never change. They do not wait for the store's lock, which the first node
+        needs: when the job ends, all have the same few seconds.
+        """
+        with context.alone(notify.remark):
+            seen = foretell_backup(context, notify, wanted)
+        return seen if seen.kind == "unchanged" else None
 
     def _follow_newer_settings(self) -> None:
         """Saves what the newest snapshot that is not ours saved, when the workspace came from it.

@@ -35,9 +35,15 @@ class OtherBackups:
     """Saves them, and remembers for the heartbeat what became of each."""
 
     def __init__(
-        self, context: NodeContext, say: Callable[[str], None], is_ending: Callable[[], bool]
+        self,
+        context: NodeContext,
+        say: Callable[[str], None],
+        is_ending: Callable[[], bool],
+        *,
+        beside: bool = False,
     ) -> None:
         self._context = context
+        self._beside = beside
         self._say = say
         self._is_ending = is_ending
         self._last: dict[str, OtherWorkspace] = {}
@@ -100,7 +106,7 @@ class OtherBackups:
             message=message,
             purpose=purpose,
             prune=is_ours,
-            beside=is_old_copy(there),
+            beside=self._beside or is_old_copy(there),
             scratch_goes=job_ends and self._context.scratch_goes_with_job,
         )
         taken = backup(there, Notifier(lambda _: None), options)

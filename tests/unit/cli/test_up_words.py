@@ -18,6 +18,7 @@ from scratchflow.model.results import (
 SHELL = (
     "for a shell:  `scratchflow shell`, in the workspace; `ssh compile_machine` starts in your home"
 )
+ON = AutobackupSwitched(enabled=True, changed=True, node="node-1", every_s=1800)
 BRING = "bring files:  `scratchflow create --from laptop:DIR`"
 
 
@@ -28,18 +29,24 @@ def now(action: str = "nothing", job_id: int | None = 7) -> UpAndRunning:
         end_time=None,
         alias="compile_machine" if job_id else None,
         workspace=Settled(action=action, path="/w", snapshot=None),  # type: ignore[arg-type]  # as given
-        autobackup=AutobackupSwitched(enabled=True, changed=True, node="node-1", every_s=1800),
+        autobackup=ON,
         editor=EditorOpened(path="/w", command=["code"], link="vscode://w", opened=False),
         changed=True,
     )
 
 
 def test_a_job_is_promised_a_last_snapshot() -> None:
-    assert autobackup_line(1800, 7) == (
+    assert autobackup_line(ON, 7) == (
         "auto-backup every 30 min, and a last snapshot when the job ends"
     )
-    assert autobackup_line(1800, None) == "auto-backup every 30 min"
-    assert autobackup_line(1800, 7, ["node-1", "node-2"]).endswith("ends, of `node-1` alone")
+    assert autobackup_line(ON, None) == "auto-backup every 30 min"
+
+
+def test_of_several_nodes_it_is_said_which_has_no_auto_backup() -> None:
+    pair = ["node-1", "node-2"]
+    assert autobackup_line(ON, 7, pair).endswith("when the job ends, not on `node-2`")
+    both = msgspec.structs.replace(ON, others=["node-2"])
+    assert autobackup_line(both, 7, pair).endswith("when the job ends, on every node")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +65,7 @@ def test_the_ways_that_help_are_named(seen: UpAndRunning, lines: list[str]) -> N
 def test_they_are_what_up_prints() -> None:
     lines = list(parse(["up"]).show(now("created")))
     assert lines[-2:] == [SHELL, BRING]
-    assert autobackup_line(1800, 7) in lines
+    assert autobackup_line(ON, 7) in lines
 
 
 def test_all_is_well_is_said_only_when_nothing_is_wrong() -> None:

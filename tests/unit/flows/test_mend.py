@@ -60,7 +60,13 @@ def test_an_alias_that_is_behind_follows_a_node_that_is_held_and_takes_none(
 
 @pytest.mark.parametrize(
     "problems",
-    [{"overdue"}, {"unknown"}, {"other_settings"}, {"overdue", "unknown", "other_settings"}],
+    [
+        {"overdue"},
+        {"unknown"},
+        {"other_settings"},
+        {"missing"},
+        {"overdue", "unknown", "other_settings"},
+    ],
     ids=len,
 )
 def test_the_auto_backup_is_started_once_whatever_is_wrong_with_it(

@@ -134,3 +134,24 @@ def test_no_answer_of_slurm_is_a_reason_and_no_error(
     monkeypatch.setattr(module, "scratch_of_job", away)
     seen = look(desk, monkeypatch)
     assert all("no answer" in copy.reason for copy in seen)
+
+
+def test_a_copy_whose_own_changes_are_saved_as_a_fork_still_differs(
+    desk: Desk, base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write("work/README", "node-2's")
+    fork = desk.backup(beside=True, purpose="auto").snapshot or ""
+    seen = look(
+        desk,
+        monkeypatch,
+        node_2=CopyState(base=fork, changed=0),
+        node_3=CopyState(base=base, changed=0),
+    )
+    assert [copy.fork for copy in seen] == [True, False]
+    (problem,) = copies_differ(seen)
+    assert problem.name == "nodes.differ"
+    assert problem.detail.endswith(f"is saved as a fork, snapshot {fork}")
+    assert "backup --from-node node-2` makes that copy the newest" in problem.fix
+    more = msgspec.structs.replace(seen[0], changed=2)
+    (problem,) = copies_differ([more])
+    assert problem.detail == f"`node-2` differs: 2 files since snapshot {fork}"

@@ -205,6 +205,9 @@ export interface AutobackupShown {
   unsaved?: number;
   unsaved_paths?: Array<string>;
   of_workspace?: string;
+  others?: Array<string>;
+  missing_on?: Array<string>;
+  failed_on?: Record<string, string>;
 }
 
 /** `autobackup status`. */
@@ -222,6 +225,7 @@ export interface AutobackupSwitched {
   every_s: number;
   next_time?: string | null;
   dry_run?: boolean;
+  others?: Array<string>;
 }
 
 /** `backup`: the snapshot that holds the workspace now; `unchanged` names the one before. */
@@ -240,8 +244,8 @@ export interface BackupTaken {
   unsaved_paths?: Array<string>;
   removed_files?: number;
   shrunk?: boolean;
-  pruned?: Array<string>;
   beside?: boolean;
+  pruned?: Array<string>;
   copies?: Array<CopyShown>;
 }
 
@@ -370,6 +374,7 @@ export interface CopyShown {
   base?: string | null;
   changed?: number | null;
   other_snapshot?: boolean;
+  fork?: boolean;
   reason?: string;
   unsaved?: number;
   unsaved_paths?: Array<string>;

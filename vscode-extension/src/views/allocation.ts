@@ -99,7 +99,7 @@ function otherNodeRows(nodes: string[], copies: CopyShown[]): Row[] {
       label: `Node ${index + 2}`,
       description: text ? `${plain(node)}: ${text}` : plain(node),
       icon: 'server',
-      ...(copy?.changed ? { tint: 'warning' as const } : {}),
+      ...(copy?.changed || copy?.fork ? { tint: 'warning' as const } : {}),
     };
   });
 }
@@ -108,6 +108,7 @@ function copyText(copy: CopyShown): string {
   if (copy.exists === false) return 'no workspace there';
   if (typeof copy.changed !== 'number') return 'not looked at';
   if (copy.changed > 0) return `differs: ${copy.changed} ${copy.changed === 1 ? 'file' : 'files'}`;
+  if (copy.fork === true) return 'differs, saved as a fork';
   return copy.other_snapshot ? 'another snapshot' : 'the same';
 }
 

@@ -106,3 +106,19 @@ def test_every_problem_says_what_to_run() -> None:
     assert ["`scratchflow attach`" in problem.fix for problem in lost_session(lost)] == [True]
     elsewhere = SessionShown(name="s", host="login2", alive=None)
     assert list(lost_session(elsewhere)) == []
+
+
+def test_a_further_node_without_an_auto_backup_or_with_one_that_fails_is_named() -> None:
+    shown = AutobackupShown(
+        enabled=True,
+        every_s=1,
+        alive=True,
+        missing_on=["node-2"],
+        failed_on={"node-3": "full"},
+    )
+    missing, failed = job_problems([job(1)], job(1), shown)
+    assert (missing.name, failed.name) == ("autobackup.missing", "autobackup.failed")
+    assert "on `node-2`" in missing.detail
+    assert "`scratchflow autobackup on`" in missing.fix
+    assert "of `node-3` failed: full" in failed.detail
+    assert "`scratchflow backup --from-node node-3`" in failed.fix

@@ -34,11 +34,12 @@ class Login:
         self.settings = desk.context.settings
         self.place = open_place(desk.context.store, "work")
 
-    def hold(self) -> None:
-        """From here on there is a job on `node-1`, and the workspace is there."""
+    def hold(self, *others: str) -> None:
+        """From here on there is a job on `node-1` and these others, and the workspace is there."""
         profile = msgspec.structs.replace(self.settings.profile, scheduler="slurm", login="local")
         self.settings = msgspec.structs.replace(self.settings, profile=profile)
-        self._patch.setattr(looking, "jobs_seen", lambda _: ([JOB], []))
+        job = msgspec.structs.replace(JOB, nodes=(NODE, *others))
+        self._patch.setattr(looking, "jobs_seen", lambda _: ([job], []))
 
     def look(self, pulses: Pulses | None = None) -> StatusShown:
         return looking.look(

@@ -153,3 +153,21 @@ def test_with_set_workspace_the_auto_backup_that_saves_it_too_is_shown(held: Log
     assert not held.look().autobackup.enabled, "its own one has ended, and nobody saves it now"
     held.beat(others=[other(held, store="/another/store")], job_name="job")
     assert not held.look().autobackup.enabled
+
+
+def test_of_several_nodes_each_has_an_auto_backup_or_is_said_to_have_none(held: Login) -> None:
+    held.hold("node-2", "node-3", "node-4")
+    held.beat(workspace_exists=True)
+    held.beat(node="node-2")
+    held.beat(node="node-3", last_error="no space")
+    seen = held.look().autobackup
+    assert (seen.others, seen.missing_on) == (["node-2", "node-3"], ["node-4"])
+    assert seen.failed_on == {"node-3": "no space"}
+    held.beat(node="node-4", seconds_ago=1000)
+    assert held.look().autobackup.missing_on == ["node-4"]
+    text = " ".join("\n".join(shown(held.look())).split())
+    assert "every 30 min, not on node-4" in text
+    held.beat(node="node-4")
+    assert "every 30 min, on every node" in " ".join("\n".join(shown(held.look())).split())
+    held.beat(phase="ended")
+    assert held.look().autobackup.missing_on == []  # somebody has switched it off

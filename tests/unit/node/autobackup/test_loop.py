@@ -333,3 +333,27 @@ def test_while_its_store_is_away_it_says_so_in_the_home(
     away.rename(desk.context.store)
     loop._beat()
     assert cut_off(home, place, life) is None
+
+
+def test_on_a_further_node_the_job_ends_with_forks_that_name_the_node(
+    quick: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = quick.desk.backup().snapshot
+    other = second(quick.desk)
+    other.write("p2/file")
+    other.backup()
+    for desk, path in ((quick.desk, "work/unsaved"), (other, "p2/unsaved")):
+        desk.write(path)
+
+    def told_to_end(_: object, life: Heartbeat) -> None:
+        if life.beats == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(autobackup_loop, "beat", told_to_end)
+    request = Autobackup(token="t", beside=True)  # noqa: S106 - no secret
+    run_autobackup(quick.desk.context, quick.desk.notify, request, {})
+    for desk in (quick.desk, other):
+        last = read_catalogue(desk.place).snapshots[-1]
+        assert (last.beside, last.purpose) == (True, "final")
+        assert last.message == f"the job ends, of {quick.desk.context.node}"
+    assert read_catalogue(quick.desk.place).newest_id == base

@@ -10,16 +10,17 @@ import pytest
 
 from scratchflow.model.events import Warned
 from scratchflow.node.autobackup.one_backup import LoopBackup, after_backup
+from scratchflow.node.context import NodeContext
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat
 from tests.unit.conftest import Desk, make_desk
 
 
-def _loop(desk: Desk) -> tuple[LoopBackup, list[str]]:
+def _loop(desk: Desk, *, beside: bool = False) -> tuple[LoopBackup, list[str]]:
     said: list[str] = []
     place = open_place(desk.context.store, desk.context.workspace.name)
-    return LoopBackup(desk.context, place, said.append), said
+    return LoopBackup(desk.context, place, said.append, beside=beside), said
 
 
 def test_it_says_what_it_saved(desk: Desk) -> None:
@@ -143,3 +144,34 @@ def test_what_a_person_removed_before_the_job_ends_stays_removed_on_a_scratch_th
         (desk.work / str(number)).unlink()
     taken = loop.take("the job ends", "final", job_ends=True)
     assert read_catalogue(desk.place).snapshots[-1].id == taken.snapshot
+
+
+def test_a_further_node_saves_what_only_it_has_as_a_fork(desk: Desk) -> None:
+    base = desk.backup().snapshot
+    loop, _ = _loop(desk, beside=True)
+    desk.write("work/closed").chmod(0)
+    desk.write("work/README", "of node-2")
+    fork = loop.take("automatic, of node-2", "auto")
+    catalogue = read_catalogue(desk.place)
+    assert catalogue.newest_id == base
+    saved = catalogue.by_id(fork.snapshot or "")
+    assert (saved.beside, saved.message, saved.parent) == (True, "automatic, of node-2", base)
+    assert (saved.unsaved, saved.warnings, loop.warnings) == (1, 1, 1)
+    again = loop.take("automatic, of node-2", "auto")
+    assert (again.kind, again.snapshot, again.unsaved) == ("unchanged", fork.snapshot, 1)
+
+
+def test_a_further_node_with_nothing_of_its_own_does_not_wait_for_the_stores_lock(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = desk.backup().snapshot
+    loop, _ = _loop(desk, beside=True)
+
+    def locked(*_: object, **__: object) -> None:
+        raise AssertionError("it asks for the lock")
+
+    monkeypatch.setattr(NodeContext, "lock", locked)
+    assert loop.take("the job ends", "final", job_ends=True).snapshot == base
+    desk.write("work/README", "of node-2")
+    with pytest.raises(AssertionError, match="lock"):
+        loop.take("the job ends", "final", job_ends=True)
