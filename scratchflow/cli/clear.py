@@ -64,10 +64,10 @@ def _shown(cleared: Cleared) -> Iterator[str]:
             f"the node held an older copy of the workspace, which is in snapshot {shown_id(cleared.snapshot)}"
             f"{_read_back(cleared)}; the newest snapshot is {shown_id(cleared.newer)}"
         )
-    elif cleared.snapshot and not cleared.unsaved:
+    elif cleared.snapshot and cleared.unsaved == cleared.unsaved_beside:
         yield f"the workspace is saved in snapshot {shown_id(cleared.snapshot)}{_read_back(cleared)}"
     elif cleared.snapshot:
-        missing = counted(cleared.unsaved, "path")
+        missing = counted(cleared.unsaved - cleared.unsaved_beside, "path")
         yield f"snapshot {shown_id(cleared.snapshot)} holds the workspace without {missing}{_read_back(cleared)}"
     for name, snapshot in cleared.others.items():
         command = f"scratchflow --set workspace={quote(name)} restore"

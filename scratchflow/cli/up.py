@@ -81,7 +81,8 @@ def shown(now: UpAndRunning) -> Iterator[str]:
             yield f"would set up `{host}` with these values, after one question"
         runs = f"would run: {printable(now.command)}"
         yield Whole(runs) if now.command else "there is a node already"
-        yield "then restore or create the workspace and switch the auto-backup on, where missing"
+        where = " on every node" if len(now.nodes) > 1 else ""
+        yield f"then restore or create the workspace and switch the auto-backup on{where}, where missing"
         return
     job = f", job {now.job_id}" if now.job_id is not None else ""
     until = f", {until_words(now.end_time)}" if now.end_time else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -11,7 +11,14 @@ import msgspec
 from scratchflow.model.errors import OtherNodeFailed, ScratchflowError
 from scratchflow.model.events import Emit, Event, Log, Warned
 from scratchflow.model.requests import Arguments, Restore, Settle
-from scratchflow.model.results import NodeFailure, OnNodes, Restored, Result, RunPlace
+from scratchflow.model.results import (
+    NodeFailure,
+    OnNodes,
+    Restored,
+    Result,
+    RunPlace,
+    Settled,
+)
 
 # Does the operation on this node, with these arguments.
 Ask = Callable[[str, Arguments, Emit], Result]
@@ -39,7 +46,10 @@ def on_every_node(
             rest.wait()
             raise
     rest.wait()
-    return _joined(done, first, rest)
+    forks = _forks(rest.done)
+    for node, fork in forks.items():
+        in_turn(fork_told(node, fork))
+    return _joined(done, first, rest, forks)
 
 
 def _beside(arguments: Arguments, done: Result | None) -> Arguments:
@@ -54,12 +64,32 @@ def _beside(arguments: Arguments, done: Result | None) -> Arguments:
     return arguments
 
 
-def _joined(done: Result, first: str, rest: _Together) -> Result:
+def fork_told(node: str, fork: str) -> Warned:
+    """Says where the changes are that only a further node had."""
+    message = (
+        f"`{node}` held changes of its own: they are saved as a fork, snapshot {fork};"
+        f" `scratchflow snapshots diff {fork} latest` compares them"
+    )
+    return Warned(code="nodes.fork", message=message)
+
+
+def _forks(done: Mapping[str, Result]) -> dict[str, str]:
+    """What each of them saved before it was replaced."""
+    forks = {}
+    for node, one in done.items():
+        restored = one.restored if isinstance(one, Settled) else one
+        if isinstance(restored, Restored) and restored.safety_snapshot:
+            forks[node] = restored.safety_snapshot
+    return forks
+
+
+def _joined(done: Result, first: str, rest: _Together, forks: dict[str, str]) -> Result:
     if isinstance(done, RunPlace):
         places = {node: one for node, one in rest.done.items() if isinstance(one, RunPlace)}
         return msgspec.structs.replace(done, others=places, failed=rest.failures)
     if isinstance(done, OnNodes):
-        return msgspec.structs.replace(done, nodes=[first, *rest.done], failed=rest.failures)
+        nodes = [first, *rest.done]
+        return msgspec.structs.replace(done, nodes=nodes, failed=rest.failures, forks=forks)
     return done
 
 
@@ -109,7 +139,7 @@ class _Together:
 
     def _run(self, node: str) -> None:
         try:
-            self._results[node] = self._ask(node, self._arguments, _of_node(node, self._emit))
+            self._results[node] = self._ask(node, self._arguments, _speaks_for(node, self._emit))
         except ScratchflowError as error:
             self._errors[node] = error
         except BaseException as bug:  # noqa: BLE001 - raised again where somebody reports it
@@ -127,11 +157,23 @@ def _one_at_a_time(emit: Emit) -> Emit:
     return tell
 
 
-def _of_node(node: str, emit: Emit) -> Emit:
+def _speaks_for(node: str, emit: Emit) -> Emit:
     """Remarks and warnings with the node's name; progress and single paths only the first node tells."""
+    named = naming_node(node, emit)
 
     def tell(event: Event) -> None:
         if isinstance(event, (Log, Warned)):
-            emit(msgspec.structs.replace(event, message=f"{node}: {event.message}"))
+            named(event)
+
+    return tell
+
+
+def naming_node(node: str, emit: Emit) -> Emit:
+    """Everything as it comes, remarks and warnings with the node's name."""
+
+    def tell(event: Event) -> None:
+        if isinstance(event, (Log, Warned)):
+            event = msgspec.structs.replace(event, message=f"{node}: {event.message}")
+        emit(event)
 
     return tell

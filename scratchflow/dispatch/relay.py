@@ -13,13 +13,13 @@ from scratchflow.cluster.slurm.client import Slurm, this_slurm
 from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
-from scratchflow.dispatch.every_node import on_every_node
+from scratchflow.dispatch.every_node import naming_node, on_every_node
 from scratchflow.dispatch.located import with_store_found
 from scratchflow.dispatch.operations import do_here
 from scratchflow.login.status.copy_looks import copies_differ
 from scratchflow.model.allocation import RunningAllocation, with_node
 from scratchflow.model.errors import HopUnderWay, WorkspaceMissing
-from scratchflow.model.events import Emit, Warned
+from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import (
     EVERY_NODE,
@@ -28,6 +28,7 @@ from scratchflow.model.requests import (
     Backup,
     DryRun,
     KnownJob,
+    Restore,
     StoreSeen,
     Where,
 )
@@ -68,11 +69,14 @@ def relay(
     if where.node == EVERY_NODE and len(held.nodes) > 1:
         return passing.to_all(held, arguments, emit)
     if where.node and where.node != EVERY_NODE:
+        several = len(held.nodes) > 1
         held = held.on(require_node_of(held, where.node))
+        emit = naming_node(held.node, emit) if several else emit
+    _tell_of_the_others(arguments, held, emit)
     with _telling_of_a_move(slurm, settings.name, held):
         done = passing.to(held, arguments, emit)
     is_asked = isinstance(arguments, Backup) and arguments.purpose == "asked"
-    if not isinstance(done, BackupTaken) or not is_asked or done.dry_run or len(held.nodes) < 2:
+    if not isinstance(done, BackupTaken) or not is_asked or len(held.nodes) < 2:
         return done
     return _with_copies(done, settings, held, environment, emit)
 
@@ -103,6 +107,17 @@ def _telling_of_a_move(slurm: Slurm, profile: str, held: RunningAllocation) -> I
             raise
         moving = HopUnderWay(old_node=older[-1].node, node=held.node, job_id=held.job_id)
         raise moving from error
+
+
+def _tell_of_the_others(arguments: Arguments, held: RunningAllocation, emit: Emit) -> None:
+    """A dry run of a restore looks at the first node alone, and the restore itself goes to all."""
+    others = held.nodes[1:]
+    if not others or not isinstance(arguments, Restore) or not arguments.dry_run:
+        return
+    if not (arguments.to or arguments.source or arguments.abandon):
+        names = ", ".join(f"`{node}`" for node in others)
+        message = f"what follows is of `{held.node}` alone; {names} would get the same snapshot"
+        emit(Log(level="info", message=message))
 
 
 def _with_copies(

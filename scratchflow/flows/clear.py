@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
+from scratchflow.dispatch.every_node import fork_told
 from scratchflow.flows.alias import has_alias, park
 from scratchflow.flows.current_work import has_present_work
 from scratchflow.flows.serve.serve import end_all
@@ -104,6 +105,7 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         commands=_commands(cluster, saved, released) if options.dry_run else [],
         dry_run=options.dry_run,
         unsaved=sum(copy.saved.unsaved for copy in taken),
+        unsaved_beside=sum(copy.saved.unsaved for copy in taken if copy.beside),
         unsaved_paths=[path for copy in taken for path in copy.saved.unsaved_paths],
         goes_with_job=any(copy.saved.goes_with_job for copy in taken),
     )
@@ -148,12 +150,15 @@ def _commands(
     cluster: Cluster, saved: Sequence[AllocationShown], released: NodeReleased
 ) -> list[str]:
     backups = [
-        f"scratchflow backup (job {job.job_id} on {node})"
-        for job in saved
-        for node in [*job.nodes[1:], job.node]
+        command for job in saved for command in backup_commands(job.job_id, job.node, job.nodes[1:])
     ]
     parks = [f"park `{cluster.settings.profile.alias}`"] if has_alias(cluster.settings) else []
     return [*backups, *released.commands, *parks]
+
+
+def backup_commands(job_id: int | None, node: str | None, others: Sequence[str]) -> list[str]:
+    """The backups of a job's nodes, for a dry run: in the order in which they are taken."""
+    return [f"scratchflow backup (job {job_id} on {one})" for one in [*others, node]]
 
 
 def _back_up_all(cluster: Cluster, jobs: Sequence[AllocationShown]) -> list[SavedCopy]:
@@ -199,12 +204,33 @@ def save_copies(
     What only another node has becomes a fork. Nothing of the copies is merged.
     """
     first, *others = nodes
-    copies = [_save_beside(cluster, job_id, node, message) for node in others]
-    request = SaveNode(message=message)
-    saved = cluster.at_workspace("save node", request, NodeSaved, job_id=job_id)
+    copies: list[SavedCopy] = []
+    try:
+        for node in others:
+            copies.append(_save_beside(cluster, job_id, node, message))  # noqa: PERF401 - those before a failure are told
+        request = SaveNode(message=message)
+        saved = cluster.at_workspace("save node", request, NodeSaved, job_id=job_id)
+    except (AllocationEnded, AllocationMissing, NodeFailed):
+        _tell_forks(cluster, copies)
+        if others:
+            _tell_not_saved(cluster, [*others[len(copies) :], first])
+        raise
     copies.append(SavedCopy(first, saved))
     _tell_forks(cluster, copies)
     return copies
+
+
+def _tell_not_saved(cluster: Cluster, nodes: Sequence[str]) -> None:
+    """The job ended while its nodes were saved: what may still be on those that this command did not come to."""
+    names = ", ".join(f"`{node}`" for node in nodes)
+    fate = "stays on that node's disk, and the next `scratchflow up` that gets the node saves it"
+    if goes_with_job(cluster.settings.profile.scratch, "", None):
+        fate = "is gone with the job"
+    message = (
+        f"the job ended before this command had saved {names}. The auto-backup there takes a last snapshot when the job"
+        f" ends (`scratchflow snapshots list`); what is in none {fate}"
+    )
+    cluster.emit(Warned(code="nodes.not_saved", message=message))
 
 
 def _looked_at_again(
@@ -235,11 +261,7 @@ def _together(before: SavedCopy, again: SavedCopy) -> SavedCopy:
 
 def _tell_forks(cluster: Cluster, copies: Sequence[SavedCopy]) -> None:
     for node, fork in forks_of(copies).items():
-        remark = (
-            f"`{node}` held changes of its own: they are saved as a fork, snapshot {fork};"
-            f" `scratchflow snapshots diff {fork} latest` compares them"
-        )
-        cluster.emit(Warned(code="nodes.fork", message=remark))
+        cluster.emit(fork_told(node, fork))
 
 
 def _save_beside(cluster: Cluster, job_id: int | None, node: str, message: str) -> SavedCopy:

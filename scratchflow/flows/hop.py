@@ -12,6 +12,8 @@ from scratchflow.cluster.this_host import role
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.alias import has_alias, point_at, verify
 from scratchflow.flows.clear import (
+    SavedCopy,
+    backup_commands,
     forks_of,
     require_saved,
     save_copies,
@@ -50,7 +52,6 @@ from scratchflow.model.results import (
     JobsShown,
     NodeHeld,
     NodeReleased,
-    NodeSaved,
     SessionReady,
     Settled,
 )
@@ -93,7 +94,7 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
         # A copy that an earlier job left here, `allocate` without `up`: it is saved, but not what goes over.
         newer = newer_than(cluster, move.old_job)
         # Before anything else is asked for: whoever has to mend something does so on one node.
-        saved = _save_node(move)
+        saved = _save_nodes(move)[-1].saved
         held = _next_node(move, request)
         with _says_what_is_held(move, held):
             if newer:
@@ -114,8 +115,8 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
         left_behind=left_behind,
         fork=_forked(saved.snapshot, newer),
         forks=move.forks,
-        unsaved=gone.unsaved,
-        unsaved_paths=gone.unsaved_paths,
+        unsaved=sum(copy.saved.unsaved for copy in gone),
+        unsaved_paths=[path for copy in gone for path in copy.saved.unsaved_paths],
         servers=servers,
     )
 
@@ -178,14 +179,14 @@ def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:
     return _Move(held[0].job_id, held[0].node, cluster, leave_behind, others)
 
 
-def _save_node(move: _Move) -> NodeSaved:
-    """Everything of ours on the old job's nodes; refused while some of it is in no snapshot."""
+def _save_nodes(move: _Move) -> list[SavedCopy]:
+    """Everything of ours on the old job's nodes, the first one last; refused while some of it is in no snapshot."""
     nodes = [move.old_node, *move.other_nodes]
     copies = save_copies(move.cluster, move.old_job, nodes, "before hop")
     for copy in copies:
         require_saved(copy.node, copy.saved, verb="hop", leave_behind=move.leave_behind)
     move.forks.update(forks_of(copies))
-    return copies[-1].saved
+    return copies
 
 
 def _back_up(move: _Move) -> BackupTaken | None:
@@ -249,7 +250,7 @@ def _settle(move: _Move, held: NodeHeld, wanted: str | None) -> str | None:
 
 def _require_equal(move: _Move, held: NodeHeld, snapshot: str | None) -> None:
     """The old node is given back only when the new one holds what it had."""
-    request = Backup(dry_run=True)
+    request = Backup(dry_run=True, purpose="final")
     seen = move.cluster.at_workspace("backup", request, BackupTaken, job_id=held.job_id)
     if seen.kind != "unchanged" or seen.snapshot != snapshot:
         reason = f"`{held.node}` does not equal snapshot {snapshot}"
@@ -265,16 +266,18 @@ def _switch(move: _Move, held: NodeHeld) -> None:
         verify(cluster.settings, held.node, cluster.emit, may_ask=cluster.caller.may_ask)
 
 
-def _leave(move: _Move, snapshot: str | None) -> tuple[NodeSaved, str | None]:
+def _leave(move: _Move, snapshot: str | None) -> tuple[list[SavedCopy], str | None]:
     """Gives the old node back, after one more look at it.
 
     Returns what that saved, and the snapshot of what was still changed there.
     """
     cluster = move.cluster
     move.say("giving the old node back")
-    saved = _save_node(move)
-    warn_of_loss(cluster.emit, move.old_node, saved)
-    _say_what_stays(move, saved)
+    copies = _save_nodes(move)
+    for copy in copies:
+        warn_of_loss(cluster.emit, copy.node, copy.saved)
+        _say_what_stays(move, copy)
+    saved = copies[-1].saved
     left = saved.snapshot if saved.snapshot != snapshot else None
     if left:
         message = f"`{move.old_node}` was still worked on: what changed is in snapshot {left}"
@@ -282,14 +285,18 @@ def _leave(move: _Move, snapshot: str | None) -> tuple[NodeSaved, str | None]:
     request = Release(job_ids=(move.old_job,), end_session=False)
     cluster.on_login("release", request, NodeReleased)
     _show_session(cluster)
-    return saved, left
+    return copies, left
 
 
-def _say_what_stays(move: _Move, saved: NodeSaved) -> None:
+def _say_what_stays(move: _Move, copy: SavedCopy) -> None:
     """Only the profile's own workspace moves: of the others it is said where they are."""
-    for name, snapshot in saved.others.items():
+    for name, snapshot in copy.saved.others.items():
         command = f"scratchflow --set workspace={quote(name)} restore"
-        message = f"workspace `{name}` of `{move.old_node}` is in snapshot {snapshot}; `{command}` brings it"
+        if copy.beside:
+            command += f" {snapshot}"
+        message = (
+            f"workspace `{name}` of `{copy.node}` is in snapshot {snapshot}; `{command}` brings it"
+        )
         move.cluster.emit(Log(level="info", message=message))
 
 
@@ -318,7 +325,7 @@ def _foretold(move: _Move, request: Hold) -> Hopped:
         end_time=None,
         snapshot=None,
         commands=[
-            "scratchflow backup",
+            *backup_commands(move.old_job, move.old_node, move.other_nodes),
             got.command,
             "scratchflow restore",
             f"point `{move.cluster.settings.profile.alias}` at the new node",

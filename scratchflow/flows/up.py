@@ -22,6 +22,7 @@ from scratchflow.model.errors import (
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Event, Log, Progress, Warned
 from scratchflow.model.requests import EVERY_NODE, Hold, MakeReady, Settle, SwitchOn
 from scratchflow.model.results import (
+    FEWER_NODES,
     Allocated,
     AutobackupSwitched,
     ClusterSetUp,
@@ -34,7 +35,7 @@ from scratchflow.model.results import (
 from scratchflow.process.interrupted import Interrupted
 
 # Nothing that `up` does mends these; of others, what was seen before it may be over.
-_STAYS = frozenset({NoSpace.code, StoreUnusable.code})
+_STAYS = frozenset({NoSpace.code, StoreUnusable.code, FEWER_NODES})
 
 
 def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndRunning:
@@ -171,6 +172,10 @@ def _say(settled: Settled, emit: Emit) -> None:
         "nothing": f"the workspace `{settled.path}` is there",
     }
     emit(Log(level="info", message=texts[settled.action]))
+    saved = settled.restored.safety_snapshot if settled.restored else None
+    if saved:
+        message = f"what was there of an earlier job, in no snapshot yet, is saved as a fork, snapshot {saved}"
+        emit(Log(level="info", message=message))
     if settled.newer:
         message = (
             f"the workspace does not continue the newest snapshot, {settled.newer}, which was saved"
@@ -208,4 +213,5 @@ def _foretold(cluster: Cluster, seen: StatusShown, allocated: Allocated | None) 
         changed=allocated is not None,
         command=allocated.command if allocated else "",
         dry_run=True,
+        nodes=_nodes(seen, allocated),
     )

@@ -43,7 +43,7 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     state: AllocationState
     cause: EndCause | None = None
-    """Why it ended; None unless it did."""
+    """Why it ended, or ends; None unless it does, or while nobody says."""
     reason: str = ""
     """Slurm's own word, like `Priority`; foreign text."""
     reason_text: str = ""

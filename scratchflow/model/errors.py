@@ -1172,6 +1172,8 @@ class FinalBackupFailed(ScratchflowError):
     def because_of(cls, error: ScratchflowError) -> FinalBackupFailed:
         """With the reason, its hint and its exit code."""
         failed = cls(reason=error, next_step=error.shown_hint)
+        if "clear --no-backup" in error.shown_hint:
+            failed._agent_hint = error.shown_hint  # it says so itself, and when
         failed.exit_code = error.exit_code
         failed.retryable = error.retryable
         return failed

@@ -40,6 +40,8 @@ class OnNodes(Result, frozen=True, kw_only=True):
 
     nodes: list[str] = []
     failed: list[NodeFailure] = []
+    forks: dict[str, str] = {}
+    """What only a further node had, by node: the snapshot that it was saved in before it was replaced."""
 
     def exit_code(self) -> int:
         """That of the first failure."""
@@ -582,6 +584,8 @@ class Cleared(Result, frozen=True):
     # With `--leave-behind`: what went with the node; the first few paths, and how many.
     unsaved: int = 0
     unsaved_paths: list[str] = []
+    unsaved_beside: int = 0
+    """How many of them were on further nodes, whose copies `snapshot` does not hold."""
     # Scratch is removed with the job: the snapshots are the only copy.
     goes_with_job: bool = False
     pending: bool = False
@@ -651,6 +655,10 @@ class SnapshotsShown(msgspec.Struct, frozen=True, kw_only=True):
     recent: list[RecentSnapshot] = []
     oldest_check_s: int | None = None
     """How long ago the snapshot was read back that waits longest; null when one never was."""
+
+
+FEWER_NODES = "allocation.fewer_nodes"
+"""The problem of a job that has fewer nodes than the profile asks for."""
 
 
 class AutobackupShown(msgspec.Struct, frozen=True, kw_only=True):

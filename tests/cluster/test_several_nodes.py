@@ -14,6 +14,7 @@ from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until
 WORK = "/scratch/alice/work"
 NODES = ["node-1", "node-2", "node-3"]
 THREE = ("--set", "slurm.nodes=3")
+TWO = ("--set", "slurm.nodes=2")
 
 
 @pytest.fixture(autouse=True)
@@ -222,3 +223,33 @@ def test_an_auto_backup_that_died_on_a_further_node_is_told_and_started_again(
     for node in NODES:
         found = minicluster.exec(node, "pgrep", "-u", "alice", "-f", "run.py agent", check=False)
         assert found.stdout == ""
+
+
+def test_hop_leaves_several_nodes_and_comes_to_several(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", "--node", "1")
+    on_node(minicluster, "node-1", "echo first > file")
+    planned = laptop.data("hop", *TWO, "--dry-run")["commands"]
+    assert "scratchflow backup" in planned[0]
+    there = laptop.data("hop", *TWO)
+    assert there["node"] == "node-2"
+    pair = laptop.data("status")
+    assert pair["allocation"]["nodes"] == NODES[1:]
+    assert (pair["autobackup"]["others"], pair["alias"]["others"]) == (["node-3"], ["node-3"])
+    assert [on_node(minicluster, node, "cat file") for node in NODES[1:]] == ["first\n"] * 2
+    on_node(minicluster, "node-2", "echo second > file")
+    on_node(minicluster, "node-3", "echo third > file; echo own > own")
+    planned = laptop.data("hop", "--node", "1", "--dry-run")["commands"]
+    assert [line.split()[-1] for line in planned[:2]] == ["node-3)", "node-2)"]
+    back = laptop.data("hop", "--node", "1")
+    assert (back["from_node"], back["node"], list(back["forks"])) == (
+        "node-2",
+        "node-1",
+        ["node-3"],
+    )
+    assert minicluster.jobs() == [str(back["job_id"])]
+    assert on_node(minicluster, "node-1", "cat file; ls") == "second\nfile\n"
+    assert laptop.data("status")["problems"] == []
+    laptop.data("restore", back["forks"]["node-3"])
+    assert on_node(minicluster, "node-1", "cat file own") == "third\nown\n"

@@ -22,6 +22,8 @@ _SACCT_FIELDS = "JobIDRaw,State,User,Partition,NodeList,Start,End,Timelimit,Reas
 SACCT_FORMAT = f"--format={_SACCT_FIELDS}"
 
 _ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", re.ASCII)
+# Why a job ends whose node is gone; its state says so only after the other nodes are cleaned.
+_NODE_DOWN = "NodeDown"
 _NO_NODES = {"", "(null)", "None assigned", "None"}
 
 
@@ -65,6 +67,8 @@ def _allocation(row: list[str]) -> Allocation:
     waits = state == "pending"
     unlimited = limit.strip().upper() in {"UNLIMITED", "INFINITE"} and state != "ended"
     word = reason.strip()
+    if state == "completing" and word == _NODE_DOWN:
+        cause = "node_fail"
     return Allocation(
         job_id=int(number),
         name=name,

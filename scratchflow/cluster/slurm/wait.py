@@ -176,6 +176,9 @@ class Wait:
 
 def ended_error(seen: Allocation) -> AllocationEnded | NodeFailed:
     """The error for a job that is over, with its cause."""
+    if seen.cause == "node_fail" and len(seen.nodes) > 1:
+        nodes = ", ".join(f"`{node}`" for node in seen.nodes)
+        return AllocationEnded(job_id=seen.job_id, reason=f"one of its nodes failed ({nodes})")
     if seen.cause in {"node_fail", "boot_fail"}:
         reason = "Slurm has given it up" if seen.cause == "node_fail" else CAUSE_TEXTS[seen.cause]
         return NodeFailed(node=seen.node or "?", reason=reason)

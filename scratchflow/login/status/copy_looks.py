@@ -14,9 +14,18 @@ AGAIN_AFTER_S = 60.0
 _NAMED = 3
 
 
-def copies_differ(copies: Sequence[CopyShown]) -> Iterator[Problem]:
-    """What was changed on a further node alone, and what no snapshot can hold there."""
+def copies_differ(copies: Sequence[CopyShown], *, is_first_there: bool = True) -> Iterator[Problem]:
+    """What was changed on a further node alone, what no snapshot can hold there, and where the workspace is missing.
+
+    Missing only beside a first node that has it: otherwise it was not brought yet.
+    """
     for copy in copies:
+        if not copy.exists and is_first_there:
+            yield Problem(
+                name="nodes.missing",
+                detail=f"there is no workspace on `{copy.node}`",
+                fix="`scratchflow up` brings it there, and leaves the other nodes as they are",
+            )
         if copy.unsaved:
             named = ", ".join(f"`{path}`" for path in copy.unsaved_paths[:_NAMED])
             more = ", …" if copy.unsaved > min(_NAMED, len(copy.unsaved_paths)) else ""

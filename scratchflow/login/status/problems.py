@@ -13,12 +13,14 @@ from scratchflow.login.status.store import is_here
 from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors import LatestUnreadable
 from scratchflow.model.results import (
+    FEWER_NODES,
     AutobackupShown,
     OtherShown,
     Problem,
     SessionShown,
     WorkspaceShown,
 )
+from scratchflow.model.text import counted
 from scratchflow.model.times import iso_time
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, newer_elsewhere
@@ -177,6 +179,19 @@ def job_problems(
             fix="`scratchflow backup` shows why",
         )
     yield from _on_further_nodes(autobackup)
+
+
+def fewer_nodes(held: Allocation | None, wanted: int) -> Iterator[Problem]:
+    """A job that was asked for before `slurm.nodes` was raised."""
+    if held is not None and held.job_id is not None and held.state == "running":
+        has = len(held.nodes)
+        if 0 < has < wanted:
+            yield Problem(
+                name=FEWER_NODES,
+                detail=f"job {held.job_id} has {counted(has, 'node')}, and the profile asks for {wanted}",
+                fix=f"`scratchflow hop` moves to a job of {wanted} nodes;"
+                f" `--set slurm.nodes={has}` is content with this one",
+            )
 
 
 def _on_further_nodes(autobackup: AutobackupShown) -> Iterator[Problem]:

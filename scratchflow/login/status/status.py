@@ -17,6 +17,7 @@ from scratchflow.login.status.jobs import (
     newest_of,
 )
 from scratchflow.login.status.problems import (
+    fewer_nodes,
     forgotten_jobs,
     half_restored,
     job_problems,
@@ -89,8 +90,9 @@ def look(
     on_nodes = _copies(login, held, copies or CopyLooks())
     session = tmux.result()
     problems = [
-        *copies_differ(on_nodes),
+        *copies_differ(on_nodes, is_first_there=stored.workspace.exists is True),
         *job_problems(jobs, held, stored.autobackup),
+        *fewer_nodes(held, login.profile.slurm.nodes),
         *(lost_session(session) if _wants_session(login, held) else ()),
         *forgotten_jobs(login, jobs, stored.living),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from scratchflow.cli.clear import _shown
@@ -55,3 +56,11 @@ def test_an_older_copy_on_the_node_is_not_told_as_the_newest_work() -> None:
 def test_a_snapshot_that_is_the_only_copy_is_told_as_that() -> None:
     saved = Cleared(job_id=7, snapshot="last", released=True, job_ids=[7], goes_with_job=True)
     assert "that is the only copy" in " ".join(_shown(saved))
+
+
+def test_paths_that_were_left_on_another_node_are_not_missing_in_the_first_nodes_snapshot() -> None:
+    saved = make_id(1, "aaaaaa")
+    cleared = Cleared(job_id=7, snapshot=saved, released=True, unsaved=2, unsaved_beside=2)
+    assert next(_shown(cleared)).startswith("the workspace is saved in snapshot aaaaaa")
+    own = msgspec.structs.replace(cleared, unsaved_beside=1)
+    assert "aaaaaa holds the workspace without 1 path" in next(_shown(own))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.dispatch.every_node import on_every_node
@@ -106,3 +107,22 @@ def test_where_a_command_starts_is_told_for_each() -> None:
         "node-2": "/w",
         "node-3": "/other",
     }
+
+
+@pytest.mark.parametrize("is_settled", [True, False])
+def test_what_a_further_node_saved_before_it_was_replaced_is_named(*, is_settled: bool) -> None:
+    fields: Any = {"mode": "delta", "target": "/w", "files": 1, "bytes": 1}
+    written: Any = {"written_files": 1, "written_bytes": 1, "duration_s": 0.1}
+    plain = Restored(snapshot="new", **fields, **written)
+    saved = Restored(snapshot="new", safety_snapshot="fork", **fields, **written)
+    answers: list[Any] = [plain, saved]
+    if is_settled:
+        answers = [msgspec.structs.replace(SETTLED, restored=one) for one in answers]
+    # Of the first node it is no fork: the verb itself tells where that is.
+    nodes = Nodes(answers[0], node_1=answers[1], node_3=answers[1])
+    done = nodes.run(Settle() if is_settled else Restore())
+    assert done.forks == {"node-3": "fork"}
+    (told,) = [one for one in nodes.told if isinstance(one, Warned)]
+    assert told.code == "nodes.fork"
+    assert "`node-3` held changes of its own" in told.message
+    assert "snapshot fork" in told.message

@@ -13,6 +13,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.dispatch import relay as module
 from scratchflow.dispatch.relay import relay
+from scratchflow.login import copies
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationMissing,
@@ -21,8 +22,9 @@ from scratchflow.model.errors import (
     StoreLost,
     WorkspaceMissing,
 )
-from scratchflow.model.requests import NOTHING, Backup, Restore, Settle, Where
-from scratchflow.model.results import BackupTaken, ChecksDone
+from scratchflow.model.events import Emit, Event, Log, Warned
+from scratchflow.model.requests import NOTHING, Backup, Restore, SaveNode, Settle, Where
+from scratchflow.model.results import BackupTaken, ChecksDone, CopyShown
 from scratchflow.store.identity import read_store_id
 from scratchflow.testing.slurm import FakeSlurm
 from tests.unit.conftest import Desk
@@ -39,6 +41,8 @@ class Node:
         self.hosts: list[str] = []
         self.grew: list[bool] = []
         self.answer: Any = {}
+        self.says: Event | None = None
+        self.told: list[Event] = []
         monkeypatch.setattr(module, "this_slurm", lambda _: Slurm(self.fake, "alice", "login"))
         monkeypatch.setattr(module, "node_transport", self._transport)
         monkeypatch.setattr(module, "ask_node", self._ask)
@@ -47,8 +51,10 @@ class Node:
         self.jobs.append(held.job_id)
         self.hosts.append(held.node)
 
-    def _ask(self, _: object, request: Request, *__: object) -> dict[str, Any]:
+    def _ask(self, _: object, request: Request, emit: Emit, *__: object) -> dict[str, Any]:
         self.asked.append(request)
+        if self.says is not None:
+            emit(self.says)
         seen = request.store_seen
         place = self.desk.place.directory
         self.grew.append(bool(seen and seen.grows and (place / seen.grows).exists()))
@@ -60,7 +66,7 @@ class Node:
         environment = {"USER": "u", "HOME": str(self.desk.scratch.parent), "PATH": ""}
         settings = self.desk.context.settings
         options = {"verbose": False, **options}
-        return relay(settings, do, arguments, environment, lambda _: None, **options)
+        return relay(settings, do, arguments, environment, self.told.append, **options)
 
 
 @pytest.fixture
@@ -159,3 +165,30 @@ def test_an_empty_place_where_the_store_was_is_refused_untouched(node: Node) -> 
         node.relay("settle", Settle())
     assert len(node.asked) == 1
     assert not store.exists()
+
+
+def test_what_another_node_says_has_its_name_before_it(node: Node) -> None:
+    job = node.fake.add(job_name("test", "abc123"), nodes="node-[1-2]")
+    node.says = Warned(code="files.unreadable", message="it may not be read")
+    for named in ("", "2"):
+        node.relay("save node", SaveNode(), where=Where(job, named))
+    assert [one.message for one in node.told if isinstance(one, Warned)] == [
+        "it may not be read",
+        "node-2: it may not be read",
+    ]
+
+
+def test_a_dry_run_tells_of_the_other_nodes_too(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node.fake.add(job_name("test", "abc123"), nodes="node-[1-2]")
+    copy = CopyShown(node="node-2", changed=1)
+    monkeypatch.setattr(copies, "look_at_copies", lambda *_: [copy])
+    assert node.relay("backup", Backup(dry_run=True)).copies == [copy]
+    assert [one.code for one in node.told if isinstance(one, Warned)] == ["nodes.differ"]
+    node.answer = msgspec.to_builtins(node.desk.restore(dry_run=True))
+    node.relay("restore", Restore(dry_run=True))
+    assert (
+        "of `node-1` alone; `node-2` would get"
+        in [one.message for one in node.told if isinstance(one, Log)].pop()
+    )

@@ -14,6 +14,7 @@ from scratchflow.model.errors import (
     AllocationEnded,
     FinalBackupFailed,
     NodeNotSaved,
+    NodeSilent,
     NoSpace,
     ScratchflowError,
 )
@@ -155,6 +156,33 @@ def test_a_node_whose_own_changes_cannot_be_saved_keeps_them_all(
     with pytest.raises((FinalBackupFailed, NodeNotSaved), match="`node-2`"):
         clear_on(cluster, ClearOptions())
     assert "release" not in cluster.done
+
+
+def test_a_job_that_ends_in_the_middle_tells_which_nodes_were_not_saved(tmp_path: Path) -> None:
+    ended = AllocationEnded(job_id=1, reason="one of its nodes failed")
+    fork = NodeSaved(snapshot="fork", stored=True)
+    three = job(1, nodes=["node-1", "node-2", "node-3"])
+    cluster = cluster_with(tmp_path, three, **{"save node": [fork, ended]})
+    with pytest.raises(AllocationEnded):
+        clear_on(cluster, ClearOptions())
+    saved, not_saved = (one for one in cluster.told if isinstance(one, Warned))
+    assert (saved.code, not_saved.code) == ("nodes.fork", "nodes.not_saved")
+    assert "had saved `node-3`, `node-1`." in not_saved.message
+    assert "the next `scratchflow up` that gets the node saves it" in not_saved.message
+    alone = cluster_with(tmp_path, job(1), **{"save node": ended})
+    with pytest.raises(AllocationEnded):
+        clear_on(alone, ClearOptions())
+    assert not [one for one in alone.told if isinstance(one, Warned)]
+
+
+def test_a_hint_that_names_the_way_without_a_backup_is_not_told_twice(tmp_path: Path) -> None:
+    silent = NodeSilent(node="node-2", job_id=1, reason="it was killed")
+    pair = job(1, nodes=["node-1", "node-2"])
+    for error, node in ((silent, pair), (silent, job(1)), (FULL, pair)):
+        cluster = cluster_with(tmp_path, node, **{"save node": error})
+        with pytest.raises(FinalBackupFailed) as caught:
+            clear_on(cluster, ClearOptions())
+        assert caught.value.shown_hint.count("clear --no-backup") == 1
 
 
 def test_only_the_jobs_that_were_looked_at_are_released(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from scratchflow.flows import hop as flow
+from scratchflow.flows.clear import SavedCopy
 from scratchflow.model.errors import (
     AllocationEnded,
     HopCutShort,
@@ -148,7 +149,8 @@ def test_a_copy_with_changes_that_does_not_move_is_told_as_a_fork(
 def test_it_says_where_the_other_workspaces_of_the_old_node_are() -> None:
     said: list[Any] = []
     move = flow._Move(OLD, "node-2", SimpleNamespace(emit=said.append))  # type: ignore[arg-type]  # only told
-    flow._say_what_stays(move, NodeSaved(snapshot="a", others={"p2": "b"}))
+    saved = NodeSaved(snapshot="a", others={"p2": "b"})
+    flow._say_what_stays(move, SavedCopy("node-2", saved))
     assert [event.message for event in said] == [
         "workspace `p2` of `node-2` is in snapshot b; `scratchflow --set workspace=p2 restore` brings it"
     ]

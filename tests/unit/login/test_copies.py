@@ -155,3 +155,11 @@ def test_a_copy_whose_own_changes_are_saved_as_a_fork_still_differs(
     more = msgspec.structs.replace(seen[0], changed=2)
     (problem,) = copies_differ([more])
     assert problem.detail == f"`node-2` differs: 2 files since snapshot {fork}"
+
+
+def test_a_further_node_without_a_workspace_is_a_problem_where_the_first_has_one() -> None:
+    copies = [CopyShown(node="node-4", exists=False)]
+    (problem,) = copies_differ(copies)
+    assert (problem.name, "`node-4`" in problem.detail) == ("nodes.missing", True)
+    assert "`scratchflow up`" in problem.fix
+    assert list(copies_differ(copies, is_first_there=False)) == []

@@ -45,6 +45,11 @@ def test_the_node_of_the_profile_is_told(held: Login, slurm: FakeSlurm) -> None:
     assert show_nodes(here(held), NOTHING).held == ["node-2"]
 
 
+def test_every_node_of_a_job_of_several_is_told(held: Login, slurm: FakeSlurm) -> None:
+    slurm.add(job_name("test", "abc123"), nodes="node-[2-3]")
+    assert show_nodes(here(held), NOTHING).held == ["node-2", "node-3"]
+
+
 def test_a_store_that_is_out_of_order_hides_no_node(held: Login, slurm: FakeSlurm) -> None:
     profile = msgspec.structs.replace(held.settings.profile, store="/dev/null/store")
     held.settings = msgspec.structs.replace(held.settings, profile=profile)

@@ -298,6 +298,7 @@ export interface Cleared {
   dry_run?: boolean;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+  unsaved_beside?: number;
   goes_with_job?: boolean;
   pending?: boolean;
 }
@@ -937,6 +938,7 @@ export interface RecentSnapshot {
 export interface Restored {
   nodes?: Array<string>;
   failed?: Array<NodeFailure>;
+  forks?: Record<string, string>;
   snapshot: string;
   mode: "delta" | "full" | "nothing";
   target: string;
@@ -1077,6 +1079,7 @@ export interface SessionShown {
 export interface Settled {
   nodes?: Array<string>;
   failed?: Array<NodeFailure>;
+  forks?: Record<string, string>;
   action: "created" | "nothing" | "restored";
   path: string;
   snapshot: string | null;

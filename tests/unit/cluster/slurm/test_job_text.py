@@ -155,3 +155,14 @@ def test_sacct_knows_what_slurmctld_forgot() -> None:
     assert (got.start_time, got.end_time) == (None, 1794715875)
     assert accounted_job(f"{line}\n", 7, "bob") is None
     assert accounted_job("", 7, "alice") is None
+
+
+def test_a_job_that_ends_because_its_node_is_gone_says_so_while_the_others_are_cleaned() -> None:
+    (found,) = jobs_in(squeue_line(state="COMPLETING", reason="NodeDown"), "alice")
+    assert (found.state, found.cause, found.reason_text) == (
+        "completing",
+        "node_fail",
+        "its node failed",
+    )
+    (found,) = jobs_in(squeue_line(state="COMPLETING", reason="None"), "alice")
+    assert found.cause is None

@@ -106,6 +106,8 @@ def test_a_task_that_was_requeued_waits_without_the_node_and_time_of_its_earlier
     (task,) = show_job(cluster.login, OneJob(wanted="last")).job.tasks
     assert (task.state, task.node, task.start, task.end) == ("PENDING", "", None, None)
     assert (task.restarts, task.collected_files) == (1, 2)
+
+
 def test_one_that_waits_for_its_next_run_does_not_run_meanwhile(cluster: Cluster) -> None:
     job = run(cluster, "a", "PENDING")
     start = "2026-11-15T09:30:00Z"

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from scratchflow.login.status.problems import half_restored, job_problems, lost_session
+from scratchflow.login.status.problems import (
+    fewer_nodes,
+    half_restored,
+    job_problems,
+    lost_session,
+)
 from scratchflow.model.allocation import Allocation
 from scratchflow.model.results import AutobackupShown, SessionShown
 from scratchflow.store.heartbeats import Pulses
@@ -122,3 +128,15 @@ def test_a_further_node_without_an_auto_backup_or_with_one_that_fails_is_named()
     assert "`scratchflow autobackup on`" in missing.fix
     assert "of `node-3` failed: full" in failed.detail
     assert "`scratchflow backup --from-node node-3`" in failed.fix
+
+
+@pytest.mark.parametrize(("wanted", "told"), [(1, False), (2, False), (3, True)])
+def test_fewer_nodes_than_the_profile_asks_for_are_told(wanted: int, *, told: bool) -> None:
+    pair = msgspec.structs.replace(job(5), nodes=("node-1", "node-2"))
+    problems = list(fewer_nodes(pair, wanted))
+    assert bool(problems) is told
+    for problem in problems:
+        assert problem.name == "allocation.fewer_nodes"
+        assert problem.detail == "job 5 has 2 nodes, and the profile asks for 3"
+        assert "`scratchflow hop`" in problem.fix
+    assert not list(fewer_nodes(None, wanted))
