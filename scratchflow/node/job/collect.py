@@ -10,7 +10,7 @@ import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -94,8 +94,12 @@ class Collector:
         Call it before the command runs. What it puts there counts as saved already.
         """
         if present is not None:
-            for path in [path for path, _, _ in self._found() if path not in present]:
-                (self._top / path).unlink()
+            # A link that something was made behind is not among them itself.
+            above = {str(parent) for path in present for parent in PurePosixPath(path).parents}
+            gone = [path for path, _, _ in self._found() if path not in present]
+            for path in gone:
+                if path not in above:
+                    (self._top / path).unlink()
         for file in sorted(_files(str(self._target))) if self._target.is_dir() else ():
             path = os.path.relpath(file, self._target)
             is_half = os.path.basename(path).startswith(TEMP_PREFIX)  # a killed run has left it
@@ -202,11 +206,12 @@ def _stamp(found: os.stat_result) -> Stamp:
 
 
 def _make_way(top: Path, path: str) -> None:
-    """What is no directory where one is needed goes: a link would lead out of the copy."""
-    at = top
+    """What is no directory where one is needed goes, also a link that leads out of the copy."""
+    at, real_top = top, os.path.realpath(top)
     for part in Path(path).parts[:-1]:
         at /= part
-        if at.is_symlink() or (at.exists() and not at.is_dir()):
+        leads_out = at.is_symlink() and not _is_beneath(os.path.realpath(at), [real_top])
+        if leads_out or (os.path.lexists(at) and not at.is_dir()):
             at.unlink()
     last = top / path
     if last.is_dir() and not last.is_symlink():

@@ -125,6 +125,27 @@ def test_the_next_run_begins_with_what_the_last_one_had(top: Path, target: Path)
     assert (target / "outputs/new").stat().st_mtime_ns == 1
 
 
+def test_what_was_made_behind_a_link_is_put_back_behind_it(top: Path, target: Path) -> None:
+    def with_link(copy: Path) -> Path:
+        (copy / "outputs").mkdir(parents=True, exist_ok=True)
+        (copy / "big").mkdir()
+        (copy / "big/old").write_text("from the snapshot")
+        os.utime(copy / "big/old", ns=(1, 1))
+        (copy / "outputs/best").symlink_to("../big")
+        return copy
+
+    first = Collector(with_link(top), target, [])
+    (top / "big/new").write_text("made")
+    first.collect()
+    assert "outputs/best/new" in first.present
+    again = with_link(top.parent / "again")
+    second = Collector(again, target, [])
+    second.put_back(first.present)
+    assert os.readlink(again / "outputs/best") == "../big"
+    assert (again / "big/new").read_text() == "made"
+    assert (again / "outputs/best/old").read_text() == "from the snapshot"
+
+
 def test_what_is_put_back_replaces_what_is_in_its_way_and_follows_no_link(
     top: Path, target: Path
 ) -> None:
