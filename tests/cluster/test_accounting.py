@@ -20,7 +20,9 @@ PreemptMode=REQUEUE
 PartitionName=urgent Nodes=ALL PriorityTier=9 DefaultTime=00:05:00 MaxTime=00:10:00 State=UP
 """
 EATS = "import time; eaten = b'x' * (600 << 20); time.sleep(200)"
-BURNS = "mkdir outputs; timeout 3 sh -c 'while :; do :; done'; touch {mark}; sleep 200"
+# A fixed amount, however busy the machine is.
+BURN = "import time\nwhile time.process_time() < 2: pass"
+BURNS = f"python3 -c '{BURN}'; touch {{mark}}; sleep 200"
 # Its first run never ends by itself; the second does.
 TWICE = (
     "mkdir -p outputs; if [ -e {mark} ]; then echo two | tee outputs/second; exit 0; fi; "
