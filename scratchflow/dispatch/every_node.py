@@ -48,7 +48,7 @@ def on_every_node(
     rest.wait()
     forks = _forks(rest.done)
     for node, fork in forks.items():
-        in_turn(fork_told(node, fork))
+        in_turn(fork_warning(node, fork))
     return _joined(done, first, rest, forks)
 
 
@@ -64,7 +64,7 @@ def _beside(arguments: Arguments, done: Result | None) -> Arguments:
     return arguments
 
 
-def fork_told(node: str, fork: str) -> Warned:
+def fork_warning(node: str, fork: str) -> Warned:
     """Says where the changes are that only a further node had."""
     message = (
         f"`{node}` held changes of its own: they are saved as a fork, snapshot {fork};"

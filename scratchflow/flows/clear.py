@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.dispatch.every_node import fork_told
+from scratchflow.dispatch.every_node import fork_warning
 from scratchflow.flows.alias import has_alias, park
 from scratchflow.flows.current_work import has_present_work
 from scratchflow.flows.serve.serve import end_all
@@ -261,7 +261,7 @@ def _together(before: SavedCopy, again: SavedCopy) -> SavedCopy:
 
 def _tell_forks(cluster: Cluster, copies: Sequence[SavedCopy]) -> None:
     for node, fork in forks_of(copies).items():
-        cluster.emit(fork_told(node, fork))
+        cluster.emit(fork_warning(node, fork))
 
 
 def _save_beside(cluster: Cluster, job_id: int | None, node: str, message: str) -> SavedCopy:

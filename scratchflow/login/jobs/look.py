@@ -82,7 +82,7 @@ def is_settled(one: Looked, now_s: float) -> bool:
     return (
         is_known
         and one.is_over
-        and not any(_is_to_be_asked(one, task, now_s) for task in one.record.task_numbers)
+        and not any(_needs_an_end(one, task, now_s) for task in one.record.task_numbers)
     )
 
 
