@@ -27,6 +27,8 @@ from scratchflow.model.profile import Profile, to_plain
 from scratchflow.model.text import closest
 
 LOCAL = "local"
+FLAG = "--set"
+"""The origin of a value that was given on the command line, by `--set` or by a flag of its own."""
 PROFILE_VARIABLE = "SCRATCHFLOW_PROFILE"
 
 _Table = dict[str, Any]
@@ -138,7 +140,7 @@ def _layer(name: str, table: _Table, asked: Asked, path: str) -> tuple[Profile, 
     for override in asked.overrides:
         key, value = _parse_override(override)
         merged = _merge(merged, _nested(key, value))
-        origins[key] = "--set"
+        origins[key] = FLAG
     profile = check_profile(merged, {**origins, "": path})
     return profile, origins
 

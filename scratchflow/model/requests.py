@@ -370,6 +370,8 @@ class Submit(DryRun, frozen=True):
     tags: tuple[str, ...] = ()
     collect: tuple[str, ...] = ()
     sbatch: tuple[str, ...] = ()
+    # The keys of `[slurm]` that were given on the command line: they win over a script's own lines.
+    given: tuple[str, ...] = ()
     # The parameters of each task of an array; none for a plain job.
     tasks: tuple[dict[str, Any], ...] = ()
     append: bool = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from scratchflow.config.settings import FLAG
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.model.errors import AllocationMissing, SchedulerMissing, WorkspaceMissing
 from scratchflow.model.events import Emit, Log
@@ -16,6 +17,9 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
     settings = caller.settings()
     if settings.profile.scheduler != "slurm":
         raise SchedulerMissing(profile=settings.name)
+    given = [key for key, origin in settings.origins.items() if origin == FLAG]
+    keys = tuple(key.removeprefix("slurm.") for key in given if key.startswith("slurm."))
+    asked = msgspec.structs.replace(asked, given=keys)
     with cluster_of(settings, caller, emit) as cluster:
         frozen = _frozen(cluster, asked)
         if frozen is not None:

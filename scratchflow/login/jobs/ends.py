@@ -20,7 +20,7 @@ def why(
     if state == "OUT_OF_MEMORY":
         return f"it ran out of memory{_memory(record, said, rerun)}"
     if state == "TIMEOUT":
-        return f"its time limit was reached{_longer(record, rerun)}"
+        return _timeout(record, own, rerun)
     if state == "CANCELLED":
         by = f" by {said.cancelled_by}" if said and said.cancelled_by else ""
         return f"it was cancelled{by}; {rerun} runs it again from the same snapshot"
@@ -54,6 +54,15 @@ def _own_words(own: TaskRecord) -> str:
     if own.not_continued:
         return f"its time limit was near, and it did not go on in another run: {own.not_continued}"
     return ""
+
+
+def _timeout(record: JobRecord, own: TaskRecord | None, rerun: str) -> str:
+    if own is None or own.code is None or own.phase == "ended":
+        return f"its time limit was reached{_longer(record, rerun)}"
+    return (
+        f"the command ended with {own.code}; its time limit was reached while what it made was saved,"
+        f" and the rest is on `{own.node}`: the next job there saves it"
+    )
 
 
 def _code(own: TaskRecord | None, said: SlurmTask | None) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from glob import escape
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -32,6 +34,7 @@ from scratchflow.cluster.slurm.batch.script import (
     batch_script,
     interpreter,
     job_name_in,
+    resources_in,
     sbatch_lines,
     unusable_option,
     words_of,
@@ -86,7 +89,7 @@ def submit(login: LoginHost, asked: Submit) -> Submitted:
     lines, command = _command(place, manifest, asked)
     _require_usable([*login.profile.slurm.extra, *asked.sbatch, *words_of(lines)])
     parts = _parts(login, asked)
-    records = [_record(login, part, manifest, command, job_name_in(lines)) for part in parts]
+    records = [_record(login, part, manifest, command, lines) for part in parts]
     first, *others = _submit_all(login, place, records, lines, dry_run=asked.dry_run)
     numbers = [other.number for other in others if other.number is not None]
     tasks = first.tasks + sum(other.tasks for other in others)
@@ -275,13 +278,13 @@ def _command(
 
 
 def _record(
-    login: LoginHost, asked: Submit, manifest: Manifest, command: list[str], in_script: str
+    login: LoginHost, asked: Submit, manifest: Manifest, command: list[str], lines: list[str]
 ) -> JobRecord:
     program = Path(asked.script or (command[0] if command else "job")).name
     return JobRecord(
         id=new_job_id(),
         time=iso_time(time.time()) or "",
-        name=fitting_name(asked.name or in_script or program),
+        name=fitting_name(asked.name or job_name_in(lines) or program),
         profile=login.settings.name,
         workspace=login.profile.workspace,
         snapshot=manifest.id,
@@ -292,7 +295,7 @@ def _record(
         tags=list(asked.tags),
         collect=_collected(asked),
         git=asked.git,
-        slurm=to_plain(login.profile.slurm),
+        slurm=_with_script(to_plain(login.profile.slurm), lines, asked.given),
         sbatch=list(asked.sbatch),
         max_parallel=asked.max_parallel,
         continues=asked.continues,
@@ -303,6 +306,18 @@ def _record(
         host=login.host,
         tool_version=__version__,
     )
+
+
+def _with_script(table: dict[str, Any], lines: list[str], given: Sequence[str]) -> dict[str, Any]:
+    """The profile's resources without those that the script asks for itself; what was typed wins over both."""
+    own = {key: value for key, value in resources_in(words_of(lines)).items() if key not in given}
+    nothing = {"nodes": 1, "ntasks": 1, "gpus": 0, "cpus_per_task": None}
+    for key, value in own.items():
+        # How many nodes and tasks there are is known to the job, too.
+        least = value.partition("-")[0]
+        is_count = key in {"nodes", "ntasks"} and least.isdecimal()
+        table[key] = int(least) if is_count else nothing.get(key, "")
+    return table
 
 
 def _collected(asked: Submit) -> list[str]:

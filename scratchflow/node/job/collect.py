@@ -9,6 +9,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
@@ -22,6 +23,7 @@ from scratchflow.model.text import printable
 DEFAULT_PATTERN = "outputs"
 _NAMED = 1000
 _COPY_BYTES = 1 << 20
+_AT_ONCE = 8
 
 Stamp = tuple[int, int, int, int, int]
 # A file that was written to so shortly before may be written to again without another time.
@@ -66,18 +68,7 @@ class Collector:
 
     def collect(self) -> Collected:
         """Copies what is new or changed since the last time."""
-        failed: list[str] = []
-        self.present = []
-        for path, stamp, source in self._found():
-            self.present.append(path)
-            if stamp in {self._before.get(path), self._saved.get(path)}:
-                continue
-            if self._only_newer and not _is_newer(stamp, self._target / path):
-                continue
-            try:
-                self._saved[path] = _copy(source, self._target / path)
-            except OSError as error:
-                failed.append(f"{printable(path)}: {error.strerror}")
+        failed = self._copy_all(self._changed())
         failed += [
             f"{printable(path)}: {reason}"
             for path, reason in sorted(self._closed.items())
@@ -87,6 +78,43 @@ class Collector:
         size = sum(self._saved[path][0] for path in paths)
         shown = tuple(printable(path) for path in paths[:_NAMED])
         return Collected(len(paths), size, shown, tuple(failed[:_NAMED]))
+
+    def _changed(self) -> dict[str, Path]:
+        """What is to be copied, and where it is read."""
+        self.present = []
+        changed = {}
+        for path, stamp, source in self._found():
+            self.present.append(path)
+            if stamp in {self._before.get(path), self._saved.get(path)}:
+                continue
+            if not self._only_newer or _is_newer(stamp, self._target / path):
+                changed[path] = source
+        return changed
+
+    def _copy_all(self, changed: dict[str, Path]) -> list[str]:
+        """Copies many at once: each waits for the store's disk until it is safe there. What failed, and why."""
+        failed: list[str] = []
+        parents = {(self._target / path).parent for path in changed}
+        for parent in sorted(parents):
+            with suppress(OSError):  # whoever copies something into it meets it again
+                make_private_directories(parent)
+
+        def copy(path: str) -> Stamp | OSError:
+            try:
+                return _copy(changed[path], self._target / path)
+            except OSError as error:
+                return error
+
+        with ThreadPoolExecutor(_AT_ONCE, "collect") as pool:
+            for path, done in zip(changed, pool.map(copy, changed), strict=True):
+                if isinstance(done, OSError):
+                    failed.append(f"{printable(path)}: {done.strerror}")
+                else:
+                    self._saved[path] = done
+        for parent in sorted(parents):
+            with suppress(FileNotFoundError):  # nothing could be made in it
+                fsync_directory(parent)
+        return failed
 
     def put_back(self, present: Collection[str] | None) -> None:
         """Makes what the patterns match what it was at the last look of an earlier run; None: add all that was saved.
@@ -219,7 +247,7 @@ def _make_way(top: Path, path: str) -> None:
 
 
 def _copy(source: Path, target: Path, *, durable: bool = True) -> Stamp:
-    """Puts it there, whole; the stamp of what was copied."""
+    """Puts it there, whole; the stamp of what was copied. Its name is safe when the directory is written out, too."""
     make_private_directories(target.parent)
     temp = target.with_name(f"{TEMP_PREFIX}{os.urandom(6).hex()}")
     try:
@@ -228,8 +256,6 @@ def _copy(source: Path, target: Path, *, durable: bool = True) -> Stamp:
     except BaseException:
         temp.unlink(missing_ok=True)
         raise
-    if durable:
-        fsync_directory(target.parent)
     return stamp
 
 

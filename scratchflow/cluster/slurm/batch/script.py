@@ -9,6 +9,32 @@ MARK = "#SBATCH"
 # An array of its own, a call that lasts as long as the job, and one that makes no job.
 _UNUSABLE = {"array", "wait", "test-only"}
 _UNUSABLE_SHORT = {"-a", "-W"}
+_RESOURCES = {
+    "--partition": "partition",
+    "-p": "partition",
+    "--account": "account",
+    "-A": "account",
+    "--time": "time",
+    "-t": "time",
+    "--nodes": "nodes",
+    "-N": "nodes",
+    "--ntasks": "ntasks",
+    "-n": "ntasks",
+    "--cpus-per-task": "cpus_per_task",
+    "-c": "cpus_per_task",
+    "--mem": "mem",
+    "--gpus": "gpus",
+    "-G": "gpus",
+    "--gres": "gres",
+    "--qos": "qos",
+    "-q": "qos",
+    "--constraint": "constraint",
+    "-C": "constraint",
+    "--nodelist": "nodelist",
+    "-w": "nodelist",
+    "--exclude": "exclude",
+    "-x": "exclude",
+}
 OUTPUT_FD, ERROR_FD = 8, 9
 """Where the job's own output and errors go; what the agent says is kept apart. Its start uses 3 for itself."""
 
@@ -57,6 +83,20 @@ def unusable_option(words: Sequence[str]) -> str:
         elif word[:2] in _UNUSABLE_SHORT:
             return word
     return ""
+
+
+def resources_in(words: Sequence[str]) -> dict[str, str]:
+    """The keys of `[slurm]` that these options of a script set, with their values."""
+    found: dict[str, str] = {}
+    for index, word in enumerate(words):
+        name, has_value, value = word.partition("=")
+        key = _RESOURCES.get(name)
+        if key is None and not word.startswith("--") and word[:2] in _RESOURCES:
+            key, has_value, value = _RESOURCES[word[:2]], "=", word[2:]
+        if key is not None:
+            following = words[index + 1] if index + 1 < len(words) else ""
+            found[key] = value if has_value else following
+    return found
 
 
 def words_of(lines: Sequence[str]) -> list[str]:

@@ -87,6 +87,13 @@ def test_one_that_did_not_go_on_says_why() -> None:
     assert why(RECORD, 0, "COMPLETED", own, None) == told
 
 
+def test_a_limit_that_came_while_outputs_were_saved_is_told_as_that() -> None:
+    own = msgspec.structs.replace(OWN, phase="running", code=0)
+    words = why(RECORD, 0, "TIMEOUT", own, None)
+    assert words.startswith("the command ended with 0; ")
+    assert "the rest is on `n1`" in words
+
+
 def test_a_task_is_named_as_slurm_names_it() -> None:
     assert name_of(RECORD, 0) == "41"
     assert name_of(msgspec.structs.replace(RECORD, tasks=[{}, {}]), 1) == "41_1"

@@ -213,3 +213,16 @@ def test_a_job_may_have_several_nodes_unless_it_goes_on(cluster: Cluster) -> Non
     assert "--nodes=2" in submit(cluster.login, CMD).command
     with pytest.raises(UsageInvalid, match="jobs with one node"):
         submit(cluster.login, msgspec.structs.replace(CMD, continues=1))
+
+
+def test_a_scripts_own_resources_win_over_the_profile_and_flags_over_both(cluster: Cluster) -> None:
+    text = "#!/bin/sh\n#SBATCH --time=3 -p debug\n#SBATCH -c2\n#SBATCH --mem 300M\ntrue\n"
+    cluster.desk.write("work/res.sh", text)
+    cluster.desk.backup()
+    asked = Submit(script="res.sh", given=("mem",))
+    record = read_job(cluster.desk.place, submit(cluster.login, asked).job)
+    assert record is not None
+    assert (record.slurm["time"], record.slurm["partition"]) == ("", "")
+    assert record.slurm["mem"] == cluster.profile.slurm.mem
+    (argv,) = asked_of_slurm(cluster)
+    assert not [word for word in argv if word.startswith(("--time", "--partition", "--cpus"))]

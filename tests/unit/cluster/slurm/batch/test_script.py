@@ -11,6 +11,7 @@ from scratchflow.cluster.slurm.batch.script import (
     batch_script,
     interpreter,
     job_name_in,
+    resources_in,
     sbatch_lines,
     unusable_option,
     words_of,
@@ -85,3 +86,17 @@ def test_a_signal_that_comes_before_anybody_listens_ends_nothing(tmp_path: Path)
     script = batch_script(agent, f"{tmp_path}/request", f"{tmp_path}/log")
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "alive\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("--time=3 -p debug", {"time": "3", "partition": "debug"}),
+        ("-c2 --mem 4G", {"cpus_per_task": "2", "mem": "4G"}),
+        ("-N 2-4", {"nodes": "2-4"}),
+        ("--export=NONE --licenses=x -J name", {}),
+        ("--mem", {"mem": ""}),
+    ],
+)
+def test_resources_of_a_script_are_known_by_key(line: str, found: dict[str, str]) -> None:
+    assert resources_in(words_of([f"#SBATCH {line}"])) == found
