@@ -176,9 +176,10 @@ class Wait:
 
 def ended_error(seen: Allocation) -> AllocationEnded | NodeFailed:
     """The error for a job that is over, with its cause."""
-    if seen.cause == "node_fail" and len(seen.nodes) > 1:
-        nodes = ", ".join(f"`{node}`" for node in seen.nodes)
-        return AllocationEnded(job_id=seen.job_id, reason=f"one of its nodes failed ({nodes})")
+    # Which of several it was, nobody says: while a job is cleaned up, Slurm lists the nodes that did not fail.
+    if seen.cause == "node_fail" and (len(seen.nodes) > 1 or seen.state == "completing"):
+        reason = "one of its nodes failed" if seen.nodes else CAUSE_TEXTS[seen.cause]
+        return AllocationEnded(job_id=seen.job_id, reason=reason)
     if seen.cause in {"node_fail", "boot_fail"}:
         reason = "Slurm has given it up" if seen.cause == "node_fail" else CAUSE_TEXTS[seen.cause]
         return NodeFailed(node=seen.node or "?", reason=reason)

@@ -150,6 +150,10 @@ def job_problems(
     if held is None and jobs and jobs[-1].cause not in {None, "cancelled", "completed"}:
         last = jobs[-1]
         reason = CAUSE_TEXTS[last.cause] if last.cause else ""
+        # Of a job that is being cleaned up Slurm lists the nodes that did not fail.
+        is_several = len(last.nodes) > (0 if last.state == "completing" else 1)
+        if last.cause == "node_fail" and is_several:
+            reason = "one of its nodes failed"
         detail = f"job {last.job_id} on `{last.node or '?'}` has ended: {reason}"
         fix = "`scratchflow up` takes another node"
         yield Problem(name="allocation.ended", detail=detail, fix=fix)

@@ -7,7 +7,8 @@ import itertools
 import pytest
 
 from scratchflow.cluster.slurm.submit import allocate
-from scratchflow.cluster.slurm.wait import CONFIGURE_S, OUT_OF_REACH_S
+from scratchflow.cluster.slurm.wait import CONFIGURE_S, OUT_OF_REACH_S, ended_error
+from scratchflow.model.allocation import Allocation
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationPending,
@@ -185,3 +186,20 @@ def test_a_request_that_slurm_ends_because_no_node_can_meet_it_is_refused(cluste
     cluster.meanwhile(end)
     with pytest.raises(AllocationRefused, match="no node can meet its constraints"):
         allocate(REQUEST, cluster.submission())
+
+
+@pytest.mark.parametrize(
+    ("state", "nodes", "words"),
+    [
+        ("ended", ("node-1",), "node `node-1` failed"),
+        ("ended", ("node-1", "node-2"), "job 7 has ended: one of its nodes failed"),
+        # What Slurm lists while it cleans up did not fail.
+        ("completing", ("node-1",), "job 7 has ended: one of its nodes failed"),
+        ("completing", (), "job 7 has ended: its node failed"),
+    ],
+)
+def test_a_node_is_blamed_only_when_it_is_known_to_have_failed(
+    state: str, nodes: tuple[str, ...], words: str
+) -> None:
+    seen = Allocation(job_id=7, name="j", state=state, cause="node_fail", nodes=nodes)  # type: ignore[arg-type]  # as given
+    assert str(ended_error(seen)).startswith(words)
