@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from scratchflow.reach.tunnel import multiplexer
-from scratchflow.reach.tunnel.frames import DATA, HEAD
+from scratchflow.reach.tunnel.frames import DATA, HEAD, WINDOW_BYTES
 from scratchflow.reach.tunnel.multiplexer import Multiplexer
 
 LARGE = os.urandom(1 << 20) * 8
@@ -61,7 +61,7 @@ class Tunnel:
         self.address = self._listener.getsockname()
         self.reasons: list[str] = []
         self._ends = threading.Event()
-        near = Multiplexer(down[0], up[1], listener=self._listener)
+        self.near = near = Multiplexer(down[0], up[1], listener=self._listener)
         far = Multiplexer(up[0], down[1], connect=connect, is_there=lambda: not self._ends.is_set())
         self._threads = [
             threading.Thread(target=self._run, args=(near, down[0], up[1])),
@@ -152,6 +152,11 @@ def test_one_whose_reader_stands_still_stops_no_other() -> None:
             with tunnel.open() as other:
                 other.sendall(b"s")
                 assert exchanged(other, b"") == b"short"
+        waits = sum(
+            len(piece) for one in tunnel.near._connections.values() for piece in one.pending
+        )
+        assert waits <= WINDOW_BYTES
+        assert 1 + len(exchanged(still, b"")) == 4 * len(LARGE)
 
 
 def test_a_server_that_is_not_there_closes_the_connection_only() -> None:
