@@ -83,8 +83,16 @@ def test_a_profile_that_holds_a_node_is_not_removed(machine: Machine, state: str
     assert machine.data("profiles", "remove", "uni", "--yes")["profile"] == "uni"
 
 
+def with_snapshot(store: Path) -> Path:
+    """A store of the workspace `work_b`, with the manifest of one snapshot."""
+    (store / "work_b").mkdir(parents=True)
+    (store / "work_b/20261115T195140Z-570643.json").touch()
+    return store
+
+
 def test_remove_takes_the_profile_out_and_says_what_stays(machine: Machine) -> None:
-    machine.data("profiles", "copy", "uni", "b")
+    store = with_snapshot(machine.home / "s")
+    machine.data("profiles", "copy", "uni", "b", "--set", f"store={store}")
     with_both = machine.file.read_text()
     alias = machine.home / ".ssh/scratchflow.d/compile_machine_b.conf"
     alias.parent.mkdir(parents=True)
@@ -95,7 +103,7 @@ def test_remove_takes_the_profile_out_and_says_what_stays(machine: Machine) -> N
     removed = machine.data("profiles", "remove", "b", "--yes")
     there = "/scratch/$USER/work_b"
     assert removed["stays"] == [
-        "its snapshots, in /fsx/s/work_b; `rm -r /fsx/s/work_b` removes them for good",
+        f"1 snapshot in {store}/work_b; `rm -r {store}/work_b` removes it for good",
         f"the workspace, in {there} of the nodes that held it; `rm -r {there}` in a job there removes it",
         f"{alias}, which scratchflow did not write; `rm {alias}` removes it",
     ]
@@ -111,7 +119,7 @@ def test_an_alias_that_is_the_profiles_alone_goes_with_it(machine: Machine) -> N
     places = SshPaths.of(str(machine.home / ".ssh/config"))
     park_alias(places, "compile_machine_b")
     shared = machine.data("profiles", "remove", "c", "--yes")
-    assert (shared["alias"], len(shared["stays"])) == (None, 2)
+    assert (shared["alias"], shared["stays"]) == (None, [])
     foretold = machine.run("profiles", "remove", "b", "--dry-run")
     assert "would remove the ssh alias `compile_machine_b`" in foretold.stdout
     assert read_alias(places, "compile_machine_b") is not None
@@ -122,9 +130,10 @@ def test_an_alias_that_is_the_profiles_alone_goes_with_it(machine: Machine) -> N
 
 def test_what_to_type_to_remove_the_rest_names_just_that(machine: Machine) -> None:
     """A path with a space, typed as it is shown, is still one path."""
-    machine.data("profiles", "copy", "uni", "b", "--set", "store=/fsx/my data")
+    store = with_snapshot(machine.home / "my data")
+    machine.data("profiles", "copy", "uni", "b", "--set", f"store={store}")
     snapshots, *_ = machine.data("profiles", "remove", "b", "--yes")["stays"]
-    assert shlex.split(snapshots.split("`")[1]) == ["rm", "-r", "/fsx/my data/work_b"]
+    assert shlex.split(snapshots.split("`")[1]) == ["rm", "-r", f"{store}/work_b"]
 
 
 def test_a_copy_says_how_to_start_working_with_it(machine: Machine) -> None:
