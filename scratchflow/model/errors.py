@@ -1419,6 +1419,18 @@ class EndedBySignal(ScratchflowError):
         self.is_cancelled = signum == signal.SIGINT
 
 
+class SubmitCutShort(EndedBySignal):
+    """A signal ended `submit` when the login host had been asked already: Slurm may have the job."""
+
+    code = "job.signal_ended"
+    hint = "`scratchflow jobs` shows whether Slurm has it; submit again only when it does not, or there may be two"
+    retryable = False
+
+    def __init__(self, signum: int) -> None:
+        """With the same words for Ctrl-C, which shows no hint."""
+        super().__init__(signum, "Slurm may have the job: `scratchflow jobs` shows it")
+
+
 class FarError(ScratchflowError):
     """An agent failed in a way that only its own, newer scratchflow has a code for."""
 

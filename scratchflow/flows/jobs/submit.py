@@ -6,10 +6,16 @@ import msgspec
 
 from scratchflow.config.settings import FLAG
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.model.errors import AllocationMissing, SchedulerMissing, WorkspaceMissing
+from scratchflow.model.errors import (
+    AllocationMissing,
+    SchedulerMissing,
+    SubmitCutShort,
+    WorkspaceMissing,
+)
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import DryRun, Submit
 from scratchflow.model.results import Frozen, Submitted
+from scratchflow.process.interrupted import Interrupted
 
 
 def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
@@ -24,7 +30,12 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
         frozen = _frozen(cluster, asked)
         if frozen is not None:
             asked = msgspec.structs.replace(asked, snapshot=frozen.snapshot or "", git=frozen.git)
-        done = cluster.on_login("submit", asked, Submitted)
+        try:
+            done = cluster.on_login("submit", asked, Submitted)
+        except Interrupted as interrupted:
+            if asked.dry_run:
+                raise
+            raise SubmitCutShort(interrupted.signum) from interrupted
     return msgspec.structs.replace(done, is_current=frozen is not None)
 
 

@@ -65,7 +65,7 @@ class ToldCluster(Cluster):
             answer = answer.pop(0)
         elif callable(answer):
             answer = answer(job_id)
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         assert isinstance(answer, kind)
         return answer

@@ -29,7 +29,7 @@ def test_no_two_errors_share_a_code() -> None:
 
 
 def test_every_exit_code_of_the_contract_has_an_error_and_no_other_does() -> None:
-    used = {error.exit_code for error in all_errors() if error is not EndedBySignal}
+    used = {error.exit_code for error in all_errors() if not issubclass(error, EndedBySignal)}
     assert used == CONTRACT_EXIT_CODES
 
 
@@ -49,8 +49,8 @@ def test_every_error_says_what_happened_and_what_to_do(error: type[ScratchflowEr
 
 @ERRORS
 def test_filling_in_all_fields_leaves_no_braces(error: type[ScratchflowError]) -> None:
-    if error is EndedBySignal:
-        shown: ScratchflowError = EndedBySignal(15)
+    if issubclass(error, EndedBySignal):
+        shown: ScratchflowError = error(15)
     else:
         shown = error(**dict.fromkeys(error.field_names(), "x"))
     assert "{" not in f"{shown}{shown.shown_hint}"

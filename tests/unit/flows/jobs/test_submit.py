@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from scratchflow.flows.jobs import submit as module
 from scratchflow.flows.jobs.submit import submit
-from scratchflow.model.errors import AllocationMissing, SchedulerMissing
+from scratchflow.model.errors import AllocationMissing, SchedulerMissing, SubmitCutShort
 from scratchflow.model.events import Log
 from scratchflow.model.job import GitState
 from scratchflow.model.requests import Submit
 from scratchflow.model.results import Frozen, Submitted
+from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.told import ToldCluster, give
 
 GIT = GitState(commit="c0ffee", branch="main", dirty=True)
@@ -47,3 +49,15 @@ def test_without_a_scheduler_it_is_refused(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(SchedulerMissing):
         submit(cluster.caller, cluster.emit, Submit(command=("x",)))
     assert cluster.asked == []
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_cut_short_while_slurm_is_asked_it_does_not_call_itself_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signum: int
+) -> None:
+    answers = {"freeze": FROZEN, "submit": Interrupted(signum)}
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
+    with pytest.raises(SubmitCutShort, match="Slurm may have the job") as caught:
+        submit(cluster.caller, cluster.emit, Submit(command=("x",)))
+    assert (caught.value.exit_code, caught.value.retryable) == (128 + signum, False)
+    assert "there may be two" in caught.value.shown_hint
