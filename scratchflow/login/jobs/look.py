@@ -116,9 +116,12 @@ def look_at(
     except SlurmUnreachable as error:
         login.caution("slurm.unreachable", f"{error}; what is shown is from the records alone")
         queued, answered = [], False
+    numbers = {record.id: record.number for record in wanted}
     by_job: dict[str, dict[int, QueuedTask]] = {}
     for task in queued:
-        by_job.setdefault(task.job, {})[task.task] = task
+        # Another job may have been given the same name by hand.
+        if numbers.get(task.job) in {None, task.number}:
+            by_job.setdefault(task.job, {})[task.task] = task
     looked = [
         _looked(place, record, by_job.get(record.id, {}), answered=answered) for record in wanted
     ]

@@ -45,6 +45,17 @@ def test_an_end_that_slurm_told_once_stays_known(cluster: Cluster) -> None:
     assert look(cluster).state(0) == "NODE_FAIL"
 
 
+def test_another_job_of_the_same_name_changes_nothing(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    number = done.number or 0
+    cluster.fake.jobs[number].state = "COMPLETED"
+    assert look(cluster).state(0) == "COMPLETED"
+    namesake = cluster.fake.jobs.pop(number)
+    namesake.state = "PENDING"
+    cluster.fake.jobs[number + 100] = msgspec.structs.replace(namesake, job_id=number + 100)
+    assert look(cluster).state(0) == "COMPLETED"
+
+
 def test_what_a_job_was_asked_stays_as_long_as_slurm_can_requeue_it(cluster: Cluster) -> None:
     done = submit(cluster.login, CMD)
     request = job_directory(cluster.desk.place, done.job).request
