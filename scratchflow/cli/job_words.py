@@ -144,6 +144,8 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
         yield f"             collected {counted(one.collected_files, 'file')} ({size})"
     for line in one.not_collected[:_LISTED]:
         yield f"             NOT collected: {printable(line)}"
+    if one.not_collected and one.node:
+        yield f"             it is still on `{one.node}`; the next job there tries again"
     if used := list(_used(one)):
         yield f"             {', '.join(used)}"
 

@@ -19,11 +19,13 @@ from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.text import printable
+from scratchflow.workspace.workspace import STATE_NAME
 
 DEFAULT_PATTERN = "outputs"
 _NAMED = 1000
 _COPY_BYTES = 1 << 20
 _AT_ONCE = 8
+_NOTE = "collected"
 
 Stamp = tuple[int, int, int, int, int]
 # A file that was written to so shortly before may be written to again without another time.
@@ -63,6 +65,10 @@ class Collector:
         self._before = {} if all_of_it else {path: stamp for path, stamp, _ in self._found()}
         self._closed_before = frozenset(() if all_of_it else self._closed)
         self._saved: dict[str, Stamp] = dict(_already_in(target))
+        self._note = top.parent / STATE_NAME / _NOTE
+        if all_of_it:
+            noted = _read_note(self._note, target)
+            self._saved |= {path: noted[path] for path in noted.keys() & self._saved.keys()}
         self.present: list[str] = []
         """All that the patterns matched at the last look, whoever made it."""
 
@@ -74,6 +80,8 @@ class Collector:
             for path, reason in sorted(self._closed.items())
             if path not in self._closed_before
         ]
+        if failed:  # the copy stays: whoever looks again copies only the rest
+            _write_note(self._note, self._target, self._saved)
         paths = sorted(self._saved)
         size = sum(self._saved[path][0] for path in paths)
         shown = tuple(printable(path) for path in paths[:_NAMED])
@@ -222,6 +230,30 @@ def _already_in(target: Path) -> Iterator[tuple[str, Stamp]]:
             continue
         with suppress(OSError):
             yield os.path.relpath(path, target), (_content_bytes(os.lstat(path)), 0, 0, 0, 0)
+
+
+class _Saved(msgspec.Struct, frozen=True):
+    """What of a copy lies in the store, with the stamps that its files had."""
+
+    target: bytes
+    stamps: dict[bytes, Stamp]
+
+
+def _read_note(note: Path, target: Path) -> dict[str, Stamp]:
+    try:
+        saved = msgspec.msgpack.decode(note.read_bytes(), type=_Saved)
+    except (OSError, msgspec.DecodeError):
+        return {}
+    if saved.target != os.fsencode(target):
+        return {}
+    return {os.fsdecode(path): stamp for path, stamp in saved.stamps.items()}
+
+
+def _write_note(note: Path, target: Path, stamps: dict[str, Stamp]) -> None:
+    by_name = {os.fsencode(path): stamp for path, stamp in stamps.items()}
+    with suppress(OSError):  # without it, all is copied again
+        make_private_directories(note.parent)
+        note.write_bytes(msgspec.msgpack.encode(_Saved(os.fsencode(target), by_name)))
 
 
 def _content_bytes(found: os.stat_result) -> int:

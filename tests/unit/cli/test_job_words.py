@@ -80,3 +80,10 @@ def test_two_jobs_stand_side_by_side() -> None:
     assert lines[1].split() == ["snapshot", "a", "b"]
     assert lines[-1] == "`scratchflow snapshots diff a b` shows which files"
     assert list(differences("1", "2", [])) == ["they are the same"]
+
+
+def test_where_something_is_that_could_not_be_saved_is_told() -> None:
+    task = msgspec.structs.replace(TASK, not_collected=["outputs/u: Permission denied"])
+    lines = list(details(msgspec.structs.replace(ONE, tasks=[task]), None))
+    assert "             NOT collected: outputs/u: Permission denied" in lines
+    assert "             it is still on `n1`; the next job there tries again" in lines

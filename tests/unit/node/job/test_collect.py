@@ -204,9 +204,12 @@ def test_what_a_link_leads_to_in_the_copy_is_collected_when_it_is_new(
 ) -> None:
     (top / "data").mkdir()
     (top / "data/set").write_text("from the snapshot")
-    os.utime(top / "data/set")
-    time.sleep(0.02)  # a change time has steps of some milliseconds
-    collector = Collector(top, target, ["runs.link"])
+    begun_ns = (top / "data/set").stat().st_ctime_ns + 1
+    collector = Collector(top, target, ["runs.link"], since_ns=begun_ns)
+    while time.time_ns() < begun_ns + 10**8:  # until a new file has a later change time
+        (top / "clock").write_text("")
+        if (top / "clock").stat().st_ctime_ns >= begun_ns:
+            break
     (top / "runs/7").mkdir(parents=True)
     (top / "runs/7/model.pt").write_text("model")
     (top / "runs.link").symlink_to("runs/7")
@@ -225,3 +228,32 @@ def test_what_a_link_leads_to_in_the_copy_is_collected_when_it_is_new(
     assert links == {"data": "../data", "inside": "grows", "out": "/etc/passwd"}
     assert found.bytes == len("model") * 2 + len("12")
     assert collector.collect() == found
+
+
+def test_what_a_copy_has_saved_already_is_not_copied_again(
+    top: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root reads every file")
+    # As if everything had been written a while ago.
+    monkeypatch.setattr("scratchflow.node.job.collect._RACY_NS", -(10**12))
+    collector = Collector(top, target, [])
+    (top / "outputs/big").write_text("x" * 1000)
+    (top / "outputs/changed").write_text("one")
+    (top / "outputs/closed").write_text("result")
+    (top / "outputs/closed").chmod(0)
+    os.utime(top / "outputs/changed", ns=(1, 10**18))
+    assert len(collector.collect().failed) == 1
+    inode = (target / "outputs/big").stat().st_ino
+    (top / "outputs/changed").write_text("two")
+    os.utime(top / "outputs/changed", ns=(1, 10**18))
+    later = Collector(top, target, [], all_of_it=True).collect()
+    assert len(later.failed) == 1
+    assert (target / "outputs/big").stat().st_ino == inode
+    assert (target / "outputs/changed").read_text() == "two"
+    (target / "outputs/big").unlink()
+    Collector(top, target, [], all_of_it=True).collect()
+    assert (target / "outputs/big").stat().st_size == 1000
+    (top / "outputs/closed").chmod(0o600)
+    assert Collector(top, target, [], all_of_it=True).collect().failed == ()
+    assert (target / "outputs/closed").read_text() == "result"
