@@ -123,4 +123,4 @@ def test_a_signal_goes_to_the_one_step_of_the_user() -> None:
     with pytest.raises(SlurmUnreachable):
         signal_step(asking(1, "", "scancel: error: Access denied")[0], 12, 3, "TERM")
     with pytest.raises(ValueError, match="not a signal"):
-        signal_step(slurm, 12, 3, "KILL")
+        signal_step(slurm, 12, 3, "HUP")
