@@ -56,9 +56,11 @@ host_init() { # HOST
 }
 
 boot_host() { # HOST
-    local h=$1 fresh=
+    local h=$1 fresh= asked=$EPOCHSECONDS
     if ! init_pid "$h" >/dev/null; then
         fresh=1
+        # slurmctld tells when a slurmd started in whole seconds: the one before must not seem to be this one.
+        while ((EPOCHSECONDS == asked)); do sleep 0.05; done
         power_off "$h" # what a killed `up` left of it
         make_host_etc "$h"
         make_host_var "$h"
