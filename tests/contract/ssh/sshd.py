@@ -64,9 +64,12 @@ class Sshd:
         if self.process is None:
             return
         self.process.send_signal(signal.SIGSTOP)  # no new child while we look for them
-        for pid in [*_descendants(self.process.pid), self.process.pid]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        everybody = [*_descendants(self.process.pid), self.process.pid]
+        # All stand still first: one that sees its command die would tell of it.
+        for signum in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in everybody:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signum)
         self.process.wait()
         self.process = None
 
