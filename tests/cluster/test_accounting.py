@@ -29,6 +29,9 @@ TWICE = (
     "echo one | tee outputs/first; touch {mark}; sleep 200"
 )
 
+# A cluster of its own with a database.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def minicluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minicluster]:
@@ -148,7 +151,6 @@ def test_a_preempted_job_is_told_as_such_and_one_that_may_be_requeued_goes_on(
     assert (gone_on["restarts"], gone_on["collected_files"]) == (1, 2)
 
 
-@pytest.mark.slow
 def test_a_time_limit_and_a_lost_node_are_told_as_such(
     saved: Laptop, minicluster: Minicluster
 ) -> None:
@@ -163,7 +165,6 @@ def test_a_time_limit_and_a_lost_node_are_told_as_such(
     assert f"`scratchflow jobs rerun {limited.number} --time " in told["why"]
 
 
-@pytest.mark.slow
 def test_what_only_a_crashed_node_has_is_saved_though_the_job_went_on_elsewhere(
     saved: Laptop, minicluster: Minicluster
 ) -> None:

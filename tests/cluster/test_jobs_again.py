@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cluster.laptop import Laptop
 from tests.cluster.minicluster import retry_until
 from tests.cluster.test_jobs import shown
@@ -55,6 +57,7 @@ def test_a_record_goes_when_that_is_agreed_to_and_what_was_made_only_with_its_ow
     assert job.id not in [one["job"] for one in held.data("jobs", "list", "--all")["jobs"]]
 
 
+@pytest.mark.slow
 def test_every_node_of_a_job_with_several_has_the_files_and_what_each_makes_is_saved(
     held: Laptop,
 ) -> None:

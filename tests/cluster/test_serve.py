@@ -101,6 +101,7 @@ def test_only_its_user_reaches_it_and_the_address_stays_after_a_hop(
     assert left == ""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("job_steps")
 def test_whatever_is_killed_nothing_stays_and_the_list_is_true(
     working: Laptop, minicluster: Minicluster

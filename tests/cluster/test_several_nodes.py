@@ -69,6 +69,7 @@ def test_the_workspace_comes_to_all_nodes_at_once(laptop: Laptop, minicluster: M
     assert [on_node(minicluster, node, "cat file") for node in NODES] == ["one\n"] * 3
 
 
+@pytest.mark.slow
 def test_a_node_that_fails_is_named_and_the_others_have_it(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
@@ -105,6 +106,7 @@ def test_what_only_another_node_has_survives_clear_as_a_fork(
     assert laptop.ssh(f"cat {WORK}/file").stdout == "second\n"
 
 
+@pytest.mark.slow
 def test_another_nodes_copy_is_saved_when_it_is_named(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
@@ -206,6 +208,7 @@ def test_the_last_backup_before_the_time_limit_is_taken_on_every_node(
     assert laptop.data("snapshots", "show", "latest")["manifest"]["id"] == taken["snapshot"]
 
 
+@pytest.mark.slow
 def test_an_auto_backup_that_died_on_a_further_node_is_told_and_started_again(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

@@ -75,6 +75,7 @@ def duration_s(laptop: Laptop) -> float:
     return time.monotonic() - started
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_a_submit_is_one_job_with_a_record_or_none(
     saved: Laptop, minicluster: Minicluster
 ) -> None:
