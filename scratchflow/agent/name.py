@@ -92,7 +92,7 @@ def _note_path() -> str:
     from scratchflow.model.errors import ConfigBadValue
 
     try:
-        return str(users_directory("state") / "agent-name")
+        return str(users_directory("cache") / "agent-name")
     except ConfigBadValue as error:
         raise ValueError(str(error)) from error
 

@@ -18,7 +18,7 @@ from scratchflow.model.errors import (
 )
 from scratchflow.model.text import printable
 
-UsersDirectory = Literal["config", "data", "state"]
+UsersDirectory = Literal["cache", "config", "data", "state"]
 
 PATH_VARIABLE = "SCRATCHFLOW_CONFIG"
 # Far beyond any real file; keeps an endless pipe from eating the memory.
@@ -50,7 +50,12 @@ def _plain_directory(kind: UsersDirectory) -> Path | None:
         return None
     if asked and not os.path.isabs(asked):
         return None
-    default = {"config": ".config", "data": ".local/share", "state": ".local/state"}[kind]
+    default = {
+        "cache": ".cache",
+        "config": ".config",
+        "data": ".local/share",
+        "state": ".local/state",
+    }[kind]
     return Path(asked or f"{home.rstrip('/')}/{default}", "scratchflow")
 
 
@@ -58,6 +63,7 @@ def _platform_directory(kind: UsersDirectory) -> Path:
     import platformdirs
 
     find = {
+        "cache": platformdirs.user_cache_path,
         "config": platformdirs.user_config_path,
         "data": platformdirs.user_data_path,
         "state": platformdirs.user_state_path,

@@ -55,7 +55,7 @@ def test_backup_needs_no_ssh_and_no_tmux(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_status_alone_needs_no_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"):
+    for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     spared = {*HEAVY, "typer", "rich", "typing_extensions", "inspect"}
     assert imported("status") & spared == set()

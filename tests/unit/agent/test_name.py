@@ -46,7 +46,7 @@ class Package:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Package:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "state"))
     return Package(tmp_path / "site", monkeypatch)
 
 
@@ -107,7 +107,7 @@ def test_without_a_place_for_the_note_the_name_is_found_all_the_same(
 
 
 def test_an_agent_is_told_by_its_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "state"))
     home = tmp_path / "agent"
     package = Package(home / OTHER / "cp311-x86_64/lib", monkeypatch)
     assert (package.next_command(), package.computed) == (OTHER, 0)
@@ -123,7 +123,7 @@ def test_an_agent_is_told_by_its_directory(tmp_path: Path, monkeypatch: pytest.M
 def test_other_directories_tell_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inner: str
 ) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "state"))
     assert Package(tmp_path / inner, monkeypatch).next_command() == CONTENT
 
 

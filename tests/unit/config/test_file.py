@@ -141,7 +141,7 @@ def test_an_odd_home_is_a_clear_error(
         load(file, "")
 
 
-@pytest.mark.parametrize("kind", ["config", "data", "state"])
+@pytest.mark.parametrize("kind", ["cache", "config", "data", "state"])
 @pytest.mark.parametrize(
     "asked", [None, "", " ", "/elsewhere", "/elsewhere ", "/with space/é", "/twice//", "relative"]
 )
