@@ -56,7 +56,7 @@ host_init() { # HOST
 }
 
 boot_host() { # HOST
-    local h=$1 fresh= asked=$EPOCHSECONDS
+    local h=$1 fresh='' asked=$EPOCHSECONDS
     if ! init_pid "$h" >/dev/null; then
         fresh=1
         # slurmctld tells when a slurmd started in whole seconds: the one before must not seem to be this one.
