@@ -49,8 +49,10 @@ def name_of(record: JobRecord, task: int) -> str:
 
 def _own_words(own: TaskRecord) -> str:
     """What only the task itself knows."""
-    if own.error:
+    if own.error and own.code is None:
         return f"the command was not run: {own.error}"
+    if own.error:
+        return f"the command ended with {own.code}, and then: {own.error}"
     if own.not_continued:
         return f"its time limit was near, and it did not go on in another run: {own.not_continued}"
     return ""
@@ -61,7 +63,7 @@ def _timeout(record: JobRecord, own: TaskRecord | None, rerun: str) -> str:
         return f"its time limit was reached{_longer(record, rerun)}"
     return (
         f"the command ended with {own.code}; its time limit was reached while what it made was saved,"
-        f" and the rest is on `{own.node}`: the next job there saves it"
+        f" and what was not saved by then is on `{own.node}`: the next job there saves it"
     )
 
 

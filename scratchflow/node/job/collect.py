@@ -26,6 +26,7 @@ _NAMED = 1000
 _COPY_BYTES = 1 << 20
 _AT_ONCE = 8
 _NOTE = "collected"
+_HALF_S = 86400
 
 Stamp = tuple[int, int, int, int, int]
 # A file that was written to so shortly before may be written to again without another time.
@@ -215,6 +216,13 @@ def _files(match: str, onerror: Callable[[OSError], None] | None = None) -> Iter
             yield os.path.join(directory, name)
 
 
+def _remove_if_old(half: str) -> None:
+    """Removes what a killed run had begun to copy. One of today may be somebody's who is at work."""
+    with suppress(OSError):
+        if time.time() - os.lstat(half).st_ctime > _HALF_S:
+            os.unlink(half)
+
+
 def _is_newer(stamp: Stamp, saved: Path) -> bool:
     """Than what lies in the store; what is not there is older than everything."""
     try:
@@ -227,6 +235,7 @@ def _already_in(target: Path) -> Iterator[tuple[str, Stamp]]:
     """The files there; their stamps equal none that is found in a workspace, where no file has the number 0."""
     for path in _files(str(target)) if target.is_dir() else ():
         if os.path.basename(path).startswith(TEMP_PREFIX):
+            _remove_if_old(path)
             continue
         with suppress(OSError):
             yield os.path.relpath(path, target), (_content_bytes(os.lstat(path)), 0, 0, 0, 0)

@@ -33,7 +33,7 @@ from scratchflow.model.results import FurtherEnded
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.command import JobSignals
-from scratchflow.node.job.leftovers import CopyMark, in_use, mark_copy
+from scratchflow.node.job.leftovers import CopyMark, begun_ns, in_use, mark_copy
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import find_place
@@ -166,7 +166,13 @@ def _collect_until_the_end(collector: Collector, signals: JobSignals, every_s: f
 
 
 def _save_what_was_left(copy: OwnCopy, outputs: Path) -> None:
-    left = Collector(copy.work, outputs, copy.record.collect, all_of_it=True).collect()
+    left = Collector(
+        copy.work,
+        outputs,
+        copy.record.collect,
+        all_of_it=True,
+        since_ns=begun_ns(copy.target),
+    ).collect()
     if left.failed:
         reason = f"what an earlier run of it has left in `{copy.target}` cannot be saved: {left.failed[0]}"
         raise JobNotStarted(job=copy.record.id, reason=reason)

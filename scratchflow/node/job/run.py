@@ -154,8 +154,9 @@ class _Task:
                     every_s,
                     before_limit(self._record, self._said.continued),
                 )
-                # Saving may take longer than the job has left.
-                self._tell(code=code)
+                # Saving may take longer than the job has left; a store that takes no word may still take files.
+                with suppress(ScratchflowError, OSError):
+                    self._tell(code=code)
                 # Whatever comes now: what was made is saved first.
                 self._collect(collector)
                 self._is_saved = not self._said.not_collected

@@ -87,11 +87,17 @@ def test_one_that_did_not_go_on_says_why() -> None:
     assert why(RECORD, 0, "COMPLETED", own, None) == told
 
 
+def test_a_command_that_ended_before_the_failure_is_not_called_unrun() -> None:
+    own = msgspec.structs.replace(OWN, error="the store is full")
+    words = why(RECORD, 0, "FAILED", own, None)
+    assert words == "the command ended with 3, and then: the store is full"
+
+
 def test_a_limit_that_came_while_outputs_were_saved_is_told_as_that() -> None:
     own = msgspec.structs.replace(OWN, phase="running", code=0)
     words = why(RECORD, 0, "TIMEOUT", own, None)
     assert words.startswith("the command ended with 0; ")
-    assert "the rest is on `n1`" in words
+    assert "what was not saved by then is on `n1`" in words
 
 
 def test_a_task_is_named_as_slurm_names_it() -> None:

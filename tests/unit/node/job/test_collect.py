@@ -257,3 +257,16 @@ def test_what_a_copy_has_saved_already_is_not_copied_again(
     (top / "outputs/closed").chmod(0o600)
     assert Collector(top, target, [], all_of_it=True).collect().failed == ()
     assert (target / "outputs/closed").read_text() == "result"
+
+
+def test_half_a_copy_of_a_killed_run_goes_after_a_day(
+    top: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = target / "outputs/.tmp-0123"
+    half.parent.mkdir(parents=True)
+    half.write_text("half")
+    Collector(top, target, [])
+    assert half.exists(), "somebody may be writing it"
+    monkeypatch.setattr("scratchflow.node.job.collect._HALF_S", -60)
+    Collector(top, target, [])
+    assert not half.exists()
