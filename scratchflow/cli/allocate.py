@@ -1,6 +1,6 @@
 """`scratchflow allocate`: take a compute node, and point the ssh alias at it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -8,6 +8,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, caller
+from scratchflow.cli.remote_call import other_nodes
 from scratchflow.model.ages import named
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
@@ -55,10 +56,3 @@ def shown(got: Allocated) -> Iterator[str]:
     if got.alias:
         yield f"`ssh {got.alias}` leads there"
     yield from other_nodes(got.nodes, got.alias)
-
-
-def other_nodes(nodes: Sequence[str], alias: str | None) -> Iterator[str]:
-    """The further nodes of the job, with the alias of each."""
-    for number, node in enumerate(nodes[1:], start=2):
-        leads = f"; `ssh {alias}-{number}` leads there" if alias else ""
-        yield printable(f"node {number}: `{node}`{leads}")

@@ -97,12 +97,6 @@ def _parse(arguments: Sequence[str], flags: Flags) -> Call[Any]:
     plain = plain_call(arguments)
     if plain is not None:
         return plain
-    if "jobs" in arguments:
-        from scratchflow.cli.plain_jobs import plain_jobs
-
-        call = plain_jobs(arguments)
-        if call is not None:
-            return call
     from scratchflow.cli.verbs import parse
 
     return parse(arguments)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup
+from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.remote_call import on_login
 from scratchflow.model.ages import at, span
 from scratchflow.model.requests import DryRun, Nothing, SwitchOn
@@ -26,7 +26,7 @@ def switch_on(
     context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
 ) -> Call[AutobackupSwitched]:
     """Start it on the node, or again when its settings changed; `backup.every` says how often."""
-    return on_login(context, "autobackup on", SwitchOn(dry_run=dry_run), _switched)
+    return on_login(caller(context), "autobackup on", SwitchOn(dry_run=dry_run), _switched)
 
 
 @app.command("off", cls=VerbCommand)
@@ -34,13 +34,13 @@ def switch_off(
     context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
 ) -> Call[AutobackupSwitched]:
     """End it; a backup that is under way is finished first."""
-    return on_login(context, "autobackup off", DryRun(dry_run=dry_run), _switched)
+    return on_login(caller(context), "autobackup off", DryRun(dry_run=dry_run), _switched)
 
 
 @app.command("status", cls=VerbCommand)
 def status(context: typer.Context) -> Call[AutobackupStatus]:
     """Show when it last saved, when it will next, and what went wrong."""
-    return on_login(context, "autobackup status", Nothing(), _shown)
+    return on_login(caller(context), "autobackup status", Nothing(), _shown)
 
 
 def _switched(switched: AutobackupSwitched) -> Iterator[str]:

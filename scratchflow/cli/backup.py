@@ -1,29 +1,16 @@
 """`scratchflow backup`: take a snapshot of the workspace."""
 
-import sys
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
+from scratchflow.cli.backup_call import backup_call
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, may_ask
-from scratchflow.cli.questions import confirmed
-from scratchflow.cli.remote_call import at_workspace
-from scratchflow.model.ages import for_people, named, shown_id
-from scratchflow.model.errors import ShrinkGuard
-from scratchflow.model.events import Emit
+from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.model.requests import Backup
 from scratchflow.model.results import BackupTaken
-from scratchflow.model.text import counted, removed_in_words
-from scratchflow.model.units import format_size, format_took
-from scratchflow.report.question import question_open
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
-
-_QUESTION = (
-    "Save what is left? The larger snapshot then stays only as long as the usual rules keep it"
-)
 
 
 @app.command(cls=VerbCommand)
@@ -66,42 +53,4 @@ def backup(
     most of the files are gone, it asks first; without a terminal it saves nothing and exits with 36.
     """
     request = Backup(full=full, allow_shrink=allow_shrink, message=message, dry_run=dry_run)
-    call: Call[BackupTaken] = at_workspace(context, "backup", request, _shown, node=from_node)
-    if dry_run or not may_ask(context) or not sys.stdin.isatty():
-        return call
-    agreed = Backup(full=full, allow_shrink=True, message=message)
-    again: Call[BackupTaken] = at_workspace(context, "backup", agreed, _shown, node=from_node)
-
-    def run(emit: Emit) -> BackupTaken:
-        try:
-            return call.flow(emit)
-        except ShrinkGuard as refused:
-            with question_open(emit):
-                if not _agrees(emit, refused):
-                    raise
-        return again.flow(emit)
-
-    return Call(call.op, run, call.show)
-
-
-def _agrees(emit: Emit, refused: ShrinkGuard) -> bool:
-    # The hint, not the fields: an error that an agent reported has none.
-    sys.stderr.write(for_people(f"{refused}\n{refused.shown_hint}\n"))
-    return confirmed(emit, _QUESTION)
-
-
-def _shown(taken: BackupTaken) -> Iterator[str]:
-    if taken.kind == "unchanged":
-        yield f"nothing changed since snapshot {named(taken.snapshot or '')}"
-        return
-    changed = f"{counted(taken.changed_files, 'file')} ({format_size(taken.changed_bytes)}) changed"
-    if taken.removed_files:
-        changed += f", {counted(taken.removed_files, 'file')} removed"
-    total = f"{counted(taken.files, 'file')}, {format_size(taken.bytes)}"
-    if taken.dry_run:
-        yield f"would take a snapshot: {taken.kind}, {changed}, {total} in all"
-    else:
-        stored = f"{format_size(taken.stored_bytes)} stored in {format_took(taken.duration_s)}"
-        yield f"snapshot {shown_id(taken.snapshot or '')}: {taken.kind}, {changed}, {total} in all, {stored}"
-    if taken.pruned:
-        yield removed_in_words(taken.pruned)
+    return backup_call(caller(context), request, from_node)

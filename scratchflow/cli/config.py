@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, asked, may_ask
-from scratchflow.cli.questions import YES, TerminalAsker
+from scratchflow.cli.options import DRY_RUN, YES, VerbCommand, VerbGroup, asked, may_ask
+from scratchflow.cli.questions import TerminalAsker
 from scratchflow.flows import config as flow
 from scratchflow.model.events import Emit
 from scratchflow.model.results import (

@@ -113,7 +113,7 @@ def create(
         dry_run=dry_run,
     )
     if here is None:
-        return at_workspace(context, "create", request, _shown)
+        return at_workspace(caller(context), "create", request, _shown)
     who = caller(context)
 
     def run(emit: Emit) -> WorkspaceCreated:

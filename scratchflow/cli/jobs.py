@@ -12,7 +12,7 @@ from scratchflow.cli.node_request import KEYS, ResourceCommand, resource_flags
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cli.remote_call import on_host, on_login
-from scratchflow.cli.restore import restored_code
+from scratchflow.cli.restore_call import restored_code
 from scratchflow.cli.submit import shown_submitted
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
@@ -82,7 +82,7 @@ def list_jobs(
     """List what is queued, running and done, oldest first. `jobs` alone does the same."""
     since_s = clock.time() - _seconds(since, context) if since else 0.0
     request = ListJobs(every=every, state=state, tag=tag, since_s=since_s)
-    return on_login(context, "jobs", request, listed)
+    return on_login(caller(context), "jobs", request, listed)
 
 
 def _seconds(text: str, context: typer.Context) -> int:
@@ -96,7 +96,7 @@ def _seconds(text: str, context: typer.Context) -> int:
 @app.command(cls=VerbCommand)
 def show(context: typer.Context, job: Annotated[str, JOB]) -> Call[JobInspected]:
     """Show one job: what was asked for, how it ended and why, what was collected."""
-    return on_login(context, "jobs show", OneJob(wanted=job), _shown)
+    return on_login(caller(context), "jobs show", OneJob(wanted=job), _shown)
 
 
 def _shown(found: JobInspected) -> Iterator[str]:
@@ -121,7 +121,7 @@ def rerun(
         for flag, value in resource_flags(context).items()
     }
     request = RerunJob(wanted=job, failed=failed, slurm=slurm, dry_run=dry_run)
-    return on_login(context, "jobs rerun", request, _shown_again)
+    return on_login(caller(context), "jobs rerun", request, _shown_again)
 
 
 def _shown_again(done: Submitted) -> Iterator[str]:
@@ -136,7 +136,7 @@ def diff(
 ) -> Call[JobsCompared]:
     """Show what differs between two jobs: snapshot, commit, command, parameters, resources, outcome."""
     request = CompareJobs(first=first, second=second)
-    return on_login(context, "jobs diff", request, _compared)
+    return on_login(caller(context), "jobs diff", request, _compared)
 
 
 def _compared(found: JobsCompared) -> Iterator[str]:
@@ -232,4 +232,4 @@ def code(
     """
     here = on_laptop(to) if to is not None else None
     request = Restore(paths=tuple(paths or ()), to=to if here is None else None, dry_run=dry_run)
-    return restored_code(context, "jobs code", job, request, here)
+    return restored_code(caller(context), "jobs code", job, request, here)

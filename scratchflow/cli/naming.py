@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-import typer
-
 from scratchflow.model.requests import Offsets
 from scratchflow.model.zone import local_zone
 
@@ -16,8 +14,6 @@ NAMED = (
     '`latest`, `latest~2`, a part of an id like `570643`, a time like `yesterday`, `"2 hours ago"`,'
     ' `14:30` or `2026-11-15`, or `@"MESSAGE"`.'
 )
-SNAPSHOT = typer.Argument(metavar="SNAPSHOT", help=f"Which one: {NAMED}")
-SNAPSHOTS = typer.Argument(metavar="SNAPSHOT...", help=f"Which ones: {NAMED}")
 
 
 # Why a snapshot stays, where the word of the JSON does not say it by itself.

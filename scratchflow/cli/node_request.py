@@ -6,61 +6,15 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
-import msgspec
 import typer
 
+from scratchflow.cli.node_wanted import NodeRequest
 from scratchflow.cli.options import VerbCommand, asked
-from scratchflow.config.settings import Settings, load_settings
-from scratchflow.model.errors import SchedulerMissing, ScratchflowError, UsageInvalid
-from scratchflow.model.events import Emit, Log
-from scratchflow.model.requests import Hold
+from scratchflow.config.settings import load_settings
+from scratchflow.model.errors import ScratchflowError, UsageInvalid
 from scratchflow.model.text import printable
 from scratchflow.model.time_limit import FORMS, as_slurm_takes_it, time_limit_s
 from scratchflow.model.units import Duration, parse_size
-
-
-class NodeRequest(msgspec.Struct, frozen=True):
-    """What the flags of the request say; those of resources are part of the settings by now."""
-
-    node: str
-    warm: bool
-    wait_s: int | None
-    keep_waiting: bool
-    flags: tuple[str, ...]
-    """The resource flags that were given, as typed: `--gpus 2`."""
-    typed: dict[str, str] = {}
-    """The same by key, with what `--set` says."""
-
-    def hold(self, settings: Settings, *, dry_run: bool) -> Hold:
-        """The request as the login host gets it."""
-        if self.flags and settings.profile.scheduler == "none":
-            raise SchedulerMissing(profile=settings.name)
-        wait_s: float | None = self.wait_s
-        if wait_s is None and not self.keep_waiting:
-            wait_s = settings.profile.wait.seconds
-        return Hold(
-            node=self.node,
-            warm=self.warm,
-            wait_s=wait_s,
-            keep_waiting=self.keep_waiting,
-            dry_run=dry_run,
-            typed=self.typed,
-        )
-
-    def foretold(self) -> Hold:
-        """The request of a dry run, for which no profile needs to be there."""
-        return Hold(node=self.node, warm=self.warm, dry_run=True)
-
-    def say_if_unused(self, emit: Emit, node: str | None, job_id: int | None) -> None:
-        """A node that is held already has the resources it was granted with."""
-        if not self.flags:
-            return
-        flags = " ".join(self.flags)
-        message = (
-            f"`{flags}` was not used: `{node}` is held already, as job {job_id};"
-            f" `scratchflow hop {flags}` moves to a node like that"
-        )
-        emit(Log(level="info", message=message))
 
 
 def _resources(

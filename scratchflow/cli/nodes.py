@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import VerbCommand
+from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.cli.remote_call import on_login
 from scratchflow.cli.tables import aligned
 from scratchflow.model.ages import shown_id
@@ -24,7 +24,7 @@ def nodes(context: typer.Context) -> Call[NodesShown]:
 
     `*` marks those of the partition that the profile asks for.
     """
-    return on_login(context, "nodes", Nothing(), _shown)
+    return on_login(caller(context), "nodes", Nothing(), _shown)
 
 
 _HEADER = ["node", "state", "CPUs free", "memory free", "GPUs free", "warm"]

@@ -7,7 +7,7 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
-from scratchflow.cli.up import editor_lines
+from scratchflow.cli.up_call import editor_lines
 from scratchflow.model.events import Emit
 from scratchflow.model.results import EditorOpened
 

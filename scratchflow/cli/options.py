@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from scratchflow.config.settings import Asked
-from scratchflow.model.errors import ScratchflowError, UsageInvalid
+from scratchflow.cli.naming import NAMED
+from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.text import closest, printable
 
 DRY_RUN = typer.Option("--dry-run", help="Say what would happen, change nothing.")
+YES = typer.Option("--yes", "-y", help="Take what is proposed, without asking.")
+SNAPSHOT = typer.Argument(metavar="SNAPSHOT", help=f"Which one: {NAMED}")
+SNAPSHOTS = typer.Argument(metavar="SNAPSHOT...", help=f"Which ones: {NAMED}")
 
 if TYPE_CHECKING:
+    from scratchflow.config.settings import Asked
     from scratchflow.dispatch.cluster import Caller
 
     # The mix-in always comes before a command.
@@ -169,20 +173,6 @@ def caller(context: typer.Context) -> Caller:
     )
 
 
-def name_in_hints(who: Caller) -> None:
-    """Makes hints name the profile of this caller, unless commands without `-p` mean the same one."""
-    from scratchflow.config.settings import load_settings
-    from scratchflow.model.ages import Wording
-
-    name = who.settings().name
-    try:
-        usual = load_settings(Asked(config=who.asked.config), who.environment).name
-    except ScratchflowError:  # several, and none of them is the default
-        usual = ""
-    if name != usual:
-        Wording.profile = name
-
-
 def _global(context: Any) -> list[Any]:
     """The options of the top, without those that set up the shell's completion."""
     top = context.find_root().command
@@ -191,6 +181,8 @@ def _global(context: Any) -> list[Any]:
 
 def asked(context: typer.Context) -> Asked:
     """What the command line says about settings."""
+    from scratchflow.config.settings import Asked
+
     kept: dict[str, Any] = context.find_root().ensure_object(dict)
     return Asked(
         config=kept.get("config"),

@@ -6,16 +6,12 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 
-import typer
-
 from scratchflow.model.errors import Declined
 from scratchflow.model.events import Emit
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import broken
 from scratchflow.report.output import Remarks
 from scratchflow.report.question import question_open
-
-YES = typer.Option("--yes", "-y", help="Take what is proposed, without asking.")
 
 
 def confirmed(emit: Emit, question: str) -> bool:

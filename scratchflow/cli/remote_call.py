@@ -1,26 +1,24 @@
 """Calls of verbs that are done in one place, wherever they are typed."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
-import typer
-
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import caller
 from scratchflow.model.ages import for_people
 from scratchflow.model.events import Emit
 from scratchflow.model.results import OnNodes, Result
 from scratchflow.model.text import printable
 
 if TYPE_CHECKING:
+    from scratchflow.dispatch.cluster import Caller
     from scratchflow.model.requests import Arguments
 
 R = TypeVar("R", bound=Result)
 
 
 def at_workspace(
-    context: typer.Context,
+    who: "Caller",
     op: str,
     request: "Arguments",
     show: Callable[[R], Iterable[str]],
@@ -32,7 +30,6 @@ def at_workspace(
 
     `node` is another one of the allocation's nodes than the first.
     """
-    who = caller(context)
 
     def run(emit: Emit) -> R:
         from scratchflow.dispatch import cluster as anywhere
@@ -58,10 +55,9 @@ def on_the_others(done: OnNodes, have: str = "the same on") -> Iterator[str]:
 
 
 def on_login(
-    context: typer.Context, op: str, request: "Arguments", show: Callable[[R], Iterable[str]]
+    who: "Caller", op: str, request: "Arguments", show: Callable[[R], Iterable[str]]
 ) -> Call[R]:
     """A verb of the cluster."""
-    who = caller(context)
 
     def run(emit: Emit) -> R:
         from scratchflow.dispatch import cluster as anywhere
@@ -69,3 +65,25 @@ def on_login(
         return cast("R", anywhere.on_login(op, request, who, emit))
 
     return Call(op, run, show)
+
+
+def other_nodes(nodes: Sequence[str], alias: str | None) -> Iterator[str]:
+    """The further nodes of the job, with the alias of each."""
+    for number, node in enumerate(nodes[1:], start=2):
+        leads = f"; `ssh {alias}-{number}` leads there" if alias else ""
+        yield printable(f"node {number}: `{node}`{leads}")
+
+
+def name_in_hints(who: "Caller") -> None:
+    """Makes hints name the profile of this caller, unless commands without `-p` mean the same one."""
+    from scratchflow.config.settings import Asked, load_settings
+    from scratchflow.model.ages import Wording
+    from scratchflow.model.errors import ScratchflowError
+
+    name = who.settings().name
+    try:
+        usual = load_settings(Asked(config=who.asked.config), who.environment).name
+    except ScratchflowError:  # several, and none of them is the default
+        usual = ""
+    if name != usual:
+        Wording.profile = name

@@ -1,28 +1,17 @@
 """`scratchflow restore`: bring the workspace, or a part of it, back."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.naming import LATEST, SNAPSHOT, zone_for
-from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
-from scratchflow.cli.remote_call import at_workspace, on_host, on_the_others
-from scratchflow.model.ages import named, shown_id
-from scratchflow.model.errors import EndedBySignal, UsageInvalid
-from scratchflow.model.events import Emit
-from scratchflow.model.requests import EVERY_NODE, Restore
+from scratchflow.cli.naming import LATEST, zone_for
+from scratchflow.cli.options import DRY_RUN, SNAPSHOT, VerbCommand, caller
+from scratchflow.cli.restore_call import restore_call, restored_code
+from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.requests import Restore
 from scratchflow.model.results import Restored
 from scratchflow.model.source import on_laptop
-from scratchflow.model.text import counted, printable
-from scratchflow.model.units import format_size, format_took
-from scratchflow.process.interrupted import Interrupted
-
-_CUT_SHORT = (
-    "If files were written already, the workspace is half of two states: `scratchflow restore` finishes it,"
-    " `scratchflow restore --abandon` leaves it as it is."
-)
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -115,49 +104,8 @@ def restore(
         zone=zone_for(snapshot),
     )
     if from_job:
-        return restored_code(context, "restore", from_job, request, here)
-    if here is None:
-        # A file, a directory of the node and a restore that was begun there are the first node's alone.
-        is_everywhere = not (dry_run or to or source or abandon)
-        node = EVERY_NODE if is_everywhere else ""
-        call = at_workspace(context, "restore", request, shown_restored, node=node)
-        return call if dry_run or to is not None else _telling_what_an_end_means(call)
-    who = caller(context)
-
-    def run(emit: Emit) -> Restored:
-        from scratchflow.flows.take_home import restore_here
-
-        return restore_here(who, request, here, emit)
-
-    return Call("restore", run, shown_restored)
-
-
-def restored_code(
-    context: typer.Context, op: str, job: str, request: Restore, here: str | None
-) -> Call[Restored]:
-    """The files of a job; `here` is a directory of this machine."""
-    who = caller(context)
-
-    def run(emit: Emit) -> Restored:
-        from scratchflow.flows.jobs.code import bring_code
-
-        return bring_code(who, emit, job, request, here)
-
-    call = Call(op, run, shown_restored)
-    is_elsewhere = request.dry_run or here is not None or request.to is not None
-    return call if is_elsewhere else _telling_what_an_end_means(call)
-
-
-def _telling_what_an_end_means(call: Call[Restored]) -> Call[Restored]:
-    """The same, with a word about the workspace when a signal ends it."""
-
-    def run(emit: Emit) -> Restored:
-        try:
-            return call.flow(emit)
-        except Interrupted as interrupted:
-            raise EndedBySignal(interrupted.signum, _CUT_SHORT) from interrupted
-
-    return Call(call.op, run, call.show)
+        return restored_code(caller(context), "restore", from_job, request, here)
+    return restore_call(caller(context), request, here)
 
 
 def _check_taken_home(here: str, command: str, *, source: str | None) -> None:
@@ -168,42 +116,3 @@ def _check_taken_home(here: str, command: str, *, source: str | None) -> None:
         problem = "`--to laptop:DIR` and `--from` exclude each other"
     if problem:
         raise UsageInvalid(problem=problem, command=command)
-
-
-def shown_restored(restored: Restored) -> Iterator[str]:
-    """What people read after a restore."""
-    if restored.abandoned:
-        yield from _shown_abandoned(restored)
-        return
-    for path in restored.moved_aside:
-        yield f"what no snapshot holds was kept as `{printable(path)}`"
-    if restored.safety_snapshot:
-        what = "everything else that" if restored.moved_aside else "whatever"
-        yield f"{what} was replaced or removed is in snapshot {shown_id(restored.safety_snapshot)}"
-    target, where = printable(restored.place or restored.target), on_host(restored.host)
-    if restored.mode == "nothing":
-        yield f"`{target}`{where} equals snapshot {named(restored.snapshot)} already"
-        yield from on_the_others(restored)
-        return
-    gone = f", {counted(restored.removed, 'path')} removed" if restored.removed else ""
-    written = f"{counted(restored.written_files, 'file')} ({format_size(restored.written_bytes)})"
-    if restored.dry_run:
-        yield f"would write {written}{gone}, to `{target}`{where} from snapshot {named(restored.snapshot)}"
-    else:
-        took = format_took(restored.duration_s)
-        source = named(restored.snapshot)
-        yield f"`{target}`{where} from snapshot {source}: {written} written{gone}, in {took}"
-    if restored.committed_as:
-        yield f"it is the newest again, as snapshot {shown_id(restored.committed_as)}"
-    yield from on_the_others(restored)
-
-
-def _shown_abandoned(restored: Restored) -> Iterator[str]:
-    target = printable(restored.target)
-    if restored.dry_run:
-        yield f"would save `{target}` as it is, and give up the restore of {named(restored.abandoned or '')}"
-    elif restored.safety_snapshot:
-        yield f"the restore of {named(restored.abandoned or '')} is given up; `{target}` stays as it is"
-        yield f"what is there is in snapshot {shown_id(restored.safety_snapshot)}"
-    else:
-        yield f"the restore of {named(restored.abandoned or '')} is given up; nothing is at `{target}`"

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.options import DRY_RUN, VerbCommand, caller, may_ask
-from scratchflow.cli.questions import YES, TerminalAsker
-from scratchflow.cli.up import shown as up_shown
+from scratchflow.cli.options import DRY_RUN, YES, VerbCommand, caller, may_ask
+from scratchflow.cli.questions import TerminalAsker
+from scratchflow.cli.up_call import shown as up_shown
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import ClusterSetUp, SetupRemoved

@@ -8,8 +8,17 @@ import typer
 
 from scratchflow.cli import snapshot_words as words
 from scratchflow.cli.call import Call
-from scratchflow.cli.naming import NAMED, SNAPSHOT, SNAPSHOTS, zone_for
-from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller, is_verbose, may_ask
+from scratchflow.cli.naming import NAMED, zone_for
+from scratchflow.cli.options import (
+    DRY_RUN,
+    SNAPSHOT,
+    SNAPSHOTS,
+    VerbCommand,
+    VerbGroup,
+    caller,
+    is_verbose,
+    may_ask,
+)
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.cli.removal import confirm_removal
 from scratchflow.model import requests
@@ -39,7 +48,7 @@ app = typer.Typer(
 def list_snapshots(context: typer.Context) -> Call[SnapshotsListed]:
     """List the snapshots, newest last; `-v` adds whole ids, UTC, sizes and nodes."""
     say = words.listed_in_full if is_verbose(context) else words.listed
-    return at_workspace(context, "snapshots list", requests.Nothing(), say)
+    return at_workspace(caller(context), "snapshots list", requests.Nothing(), say)
 
 
 @app.command("show", cls=VerbCommand)
@@ -58,7 +67,7 @@ def show(
     """Show one snapshot, and what lies at a path inside it."""
     request = requests.Show(snapshot=snapshot, path=path, zone=zone_for(snapshot))
     say = words.shown if path is None else words.listed_inside
-    return at_workspace(context, "snapshots show", request, say)
+    return at_workspace(caller(context), "snapshots show", request, say)
 
 
 @app.command("diff", cls=VerbCommand)
@@ -88,10 +97,10 @@ def diff(
     op = "snapshots diff"
     if older is not None and newer is not None:
         between = requests.Diff(older=older, newer=newer, zone=zone_for(older, newer))
-        return at_workspace(context, op, between, words.diffed)
+        return at_workspace(caller(context), op, between, words.diffed)
     zone = zone_for(older) if older is not None else ()
     live = requests.DiffWorkspace(older=older, zone=zone)
-    return at_workspace(context, op, live, words.diffed, do="snapshots diff workspace")
+    return at_workspace(caller(context), op, live, words.diffed, do="snapshots diff workspace")
 
 
 @app.command("verify", cls=VerbCommand)
@@ -104,7 +113,7 @@ def verify(
 ) -> Call[SnapshotsVerified]:
     """Read snapshots back from the store, every byte; exit 31 when one is damaged."""
     request = requests.Verify(snapshots=tuple(snapshots or ()), zone=zone_for(*(snapshots or ())))
-    return at_workspace(context, "snapshots verify", request, words.verified)
+    return at_workspace(caller(context), "snapshots verify", request, words.verified)
 
 
 @app.command("prune", cls=VerbCommand)
@@ -145,7 +154,7 @@ def _confirmed(context: typer.Context, snapshots: list[str]) -> Callable[[Emit],
         if planned.blocked:
             return msgspec.structs.replace(planned, dry_run=False)
         listing: Call[SnapshotsListed] = at_workspace(
-            context, "snapshots list", requests.Nothing(), words.listed
+            caller(context), "snapshots list", requests.Nothing(), words.listed
         )
         rows = [one for one in listing.flow(emit).snapshots if one.id in planned.removed]
         confirm_removal(rows, emit, may_ask=may_ask(context))
@@ -172,7 +181,7 @@ def _prune_call(
     context: typer.Context, snapshots: list[str], *, dry_run: bool = False
 ) -> Call[SnapshotsPruned]:
     request = requests.Prune(snapshots=tuple(snapshots), dry_run=dry_run, zone=zone_for(*snapshots))
-    return at_workspace(context, "snapshots prune", request, words.pruned)
+    return at_workspace(caller(context), "snapshots prune", request, words.pruned)
 
 
 @app.command("keep", cls=VerbCommand)
@@ -183,7 +192,7 @@ def keep(
 ) -> Call[SnapshotsMarked]:
     """Mark snapshots, so that they stay until `snapshots unkeep` or until you prune them by id."""
     request = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run, zone=zone_for(*snapshots))
-    return at_workspace(context, "snapshots keep", request, words.marked)
+    return at_workspace(caller(context), "snapshots keep", request, words.marked)
 
 
 @app.command("unkeep", cls=VerbCommand)
@@ -198,7 +207,7 @@ def unkeep(
     the smaller one is right.
     """
     request = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run, zone=zone_for(*snapshots))
-    return at_workspace(context, "snapshots unkeep", request, words.marked)
+    return at_workspace(caller(context), "snapshots unkeep", request, words.marked)
 
 
 @app.command("export", cls=VerbCommand)
@@ -225,7 +234,7 @@ def export(
     request = requests.Export(
         file=file, snapshot=snapshot, dry_run=dry_run, zone=zone_for(snapshot)
     )
-    return at_workspace(context, "snapshots export", request, words.exported)
+    return at_workspace(caller(context), "snapshots export", request, words.exported)
 
 
 def _export_here(
@@ -263,4 +272,4 @@ def import_file(
     another node, bring it. `scratchflow restore ID` with the id of the one before goes back.
     """
     request = requests.Import(file=file, dry_run=dry_run)
-    return at_workspace(context, "snapshots import", request, words.imported)
+    return at_workspace(caller(context), "snapshots import", request, words.imported)

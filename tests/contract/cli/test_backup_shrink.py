@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.cli import backup as cli
+from scratchflow.cli import backup_call as cli
+from scratchflow.cli import questions
 from scratchflow.model.errors import ShrinkGuard, error_from_agent
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -107,6 +108,6 @@ def test_the_question_is_asked_also_about_what_an_agent_reported(
         "backup.shrink_guard", "it shrank", "go on so", retryable=False, exit_code=36
     )
     assert isinstance(result, ShrinkGuard)
-    monkeypatch.setattr(cli, "confirmed", lambda *_: True)
+    monkeypatch.setattr(questions, "confirmed", lambda *_: True)
     assert cli._agrees(lambda _: None, result)
     assert "it shrank\ngo on so\n" in capsys.readouterr().err

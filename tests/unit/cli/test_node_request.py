@@ -10,7 +10,8 @@ import typer
 
 from scratchflow.cli import node_request as module
 from scratchflow.cli.call import Call
-from scratchflow.cli.node_request import NodeRequest, node_request
+from scratchflow.cli.node_request import node_request
+from scratchflow.cli.node_wanted import NodeRequest
 from scratchflow.cli.options import asked
 from scratchflow.cli.verbs import parse
 from scratchflow.config.remembered import recall, remember

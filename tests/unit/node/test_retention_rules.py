@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.cli.backup import _shown
+from scratchflow.cli.backup_call import shown as _shown
 from scratchflow.model.errors import SnapshotOfJob
 from scratchflow.model.events import Log
 from scratchflow.model.job import JobRecord

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.restore import _telling_what_an_end_means, shown_restored
+from scratchflow.cli.restore_call import _telling_what_an_end_means, shown_restored
 from scratchflow.model.errors import EndedBySignal
 from scratchflow.model.events import Emit
 from scratchflow.model.results import Restored

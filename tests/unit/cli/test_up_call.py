@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scratchflow.cli.up import autobackup_line, other_ways, shown
+from scratchflow.cli.up_call import autobackup_line, other_ways, shown
 from scratchflow.cli.verbs import parse
 from scratchflow.model.results import (
     AutobackupSwitched,

@@ -1,0 +1,74 @@
+"""What `scratchflow backup` does once it is parsed, and its words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.remote_call import at_workspace
+from scratchflow.model.ages import for_people, named, shown_id
+from scratchflow.model.errors import ShrinkGuard
+from scratchflow.model.events import Emit
+from scratchflow.model.requests import Backup
+from scratchflow.model.results import BackupTaken
+from scratchflow.model.text import counted, removed_in_words
+from scratchflow.model.units import format_size, format_took
+
+if TYPE_CHECKING:
+    from scratchflow.dispatch.cluster import Caller
+
+_QUESTION = (
+    "Save what is left? The larger snapshot then stays only as long as the usual rules keep it"
+)
+
+
+def backup_call(who: Caller, request: Backup, from_node: str = "") -> Call[BackupTaken]:
+    """The call; a person at a terminal is asked before a workspace that lost most of its files is saved."""
+    call: Call[BackupTaken] = at_workspace(who, "backup", request, shown, node=from_node)
+    if request.dry_run or not who.may_ask or not sys.stdin.isatty():
+        return call
+    agreed = msgspec.structs.replace(request, allow_shrink=True)
+    again: Call[BackupTaken] = at_workspace(who, "backup", agreed, shown, node=from_node)
+
+    def run(emit: Emit) -> BackupTaken:
+        from scratchflow.report.question import question_open
+
+        try:
+            return call.flow(emit)
+        except ShrinkGuard as refused:
+            with question_open(emit):
+                if not _agrees(emit, refused):
+                    raise
+        return again.flow(emit)
+
+    return Call(call.op, run, call.show)
+
+
+def _agrees(emit: Emit, refused: ShrinkGuard) -> bool:
+    from scratchflow.cli.questions import confirmed
+
+    # The hint, not the fields: an error that an agent reported has none.
+    sys.stderr.write(for_people(f"{refused}\n{refused.shown_hint}\n"))
+    return confirmed(emit, _QUESTION)
+
+
+def shown(taken: BackupTaken) -> Iterator[str]:
+    """What was saved."""
+    if taken.kind == "unchanged":
+        yield f"nothing changed since snapshot {named(taken.snapshot or '')}"
+        return
+    changed = f"{counted(taken.changed_files, 'file')} ({format_size(taken.changed_bytes)}) changed"
+    if taken.removed_files:
+        changed += f", {counted(taken.removed_files, 'file')} removed"
+    total = f"{counted(taken.files, 'file')}, {format_size(taken.bytes)}"
+    if taken.dry_run:
+        yield f"would take a snapshot: {taken.kind}, {changed}, {total} in all"
+    else:
+        stored = f"{format_size(taken.stored_bytes)} stored in {format_took(taken.duration_s)}"
+        yield f"snapshot {shown_id(taken.snapshot or '')}: {taken.kind}, {changed}, {total} in all, {stored}"
+    if taken.pruned:
+        yield removed_in_words(taken.pruned)

@@ -1,0 +1,109 @@
+"""What `scratchflow restore` does once it is parsed, and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.remote_call import at_workspace, on_host, on_the_others
+from scratchflow.model.ages import named, shown_id
+from scratchflow.model.errors import EndedBySignal
+from scratchflow.model.events import Emit
+from scratchflow.model.requests import EVERY_NODE, Restore
+from scratchflow.model.results import Restored
+from scratchflow.model.text import counted, printable
+from scratchflow.model.units import format_size, format_took
+from scratchflow.process.interrupted import Interrupted
+
+if TYPE_CHECKING:
+    from scratchflow.dispatch.cluster import Caller
+
+_CUT_SHORT = (
+    "If files were written already, the workspace is half of two states: `scratchflow restore` finishes it,"
+    " `scratchflow restore --abandon` leaves it as it is."
+)
+
+
+def restore_call(who: Caller, request: Restore, here: str | None = None) -> Call[Restored]:
+    """The call; `here` is a directory of this machine."""
+    if here is None:
+        # A file, a directory of the node and a restore that was begun there are the first node's alone.
+        is_of_one = request.dry_run or request.to or request.source or request.abandon
+        node = "" if is_of_one else EVERY_NODE
+        call = at_workspace(who, "restore", request, shown_restored, node=node)
+        is_elsewhere = request.dry_run or request.to is not None
+        return call if is_elsewhere else _telling_what_an_end_means(call)
+
+    def run(emit: Emit) -> Restored:
+        from scratchflow.flows.take_home import restore_here
+
+        return restore_here(who, request, here, emit)
+
+    return Call("restore", run, shown_restored)
+
+
+def restored_code(
+    who: Caller, op: str, job: str, request: Restore, here: str | None
+) -> Call[Restored]:
+    """The files of a job; `here` is a directory of this machine."""
+
+    def run(emit: Emit) -> Restored:
+        from scratchflow.flows.jobs.code import bring_code
+
+        return bring_code(who, emit, job, request, here)
+
+    call = Call(op, run, shown_restored)
+    is_elsewhere = request.dry_run or here is not None or request.to is not None
+    return call if is_elsewhere else _telling_what_an_end_means(call)
+
+
+def _telling_what_an_end_means(call: Call[Restored]) -> Call[Restored]:
+    """The same, with a word about the workspace when a signal ends it."""
+
+    def run(emit: Emit) -> Restored:
+        try:
+            return call.flow(emit)
+        except Interrupted as interrupted:
+            raise EndedBySignal(interrupted.signum, _CUT_SHORT) from interrupted
+
+    return Call(call.op, run, call.show)
+
+
+def shown_restored(restored: Restored) -> Iterator[str]:
+    """What people read after a restore."""
+    if restored.abandoned:
+        yield from _shown_abandoned(restored)
+        return
+    for path in restored.moved_aside:
+        yield f"what no snapshot holds was kept as `{printable(path)}`"
+    if restored.safety_snapshot:
+        what = "everything else that" if restored.moved_aside else "whatever"
+        yield f"{what} was replaced or removed is in snapshot {shown_id(restored.safety_snapshot)}"
+    target, where = printable(restored.place or restored.target), on_host(restored.host)
+    if restored.mode == "nothing":
+        yield f"`{target}`{where} equals snapshot {named(restored.snapshot)} already"
+        yield from on_the_others(restored)
+        return
+    gone = f", {counted(restored.removed, 'path')} removed" if restored.removed else ""
+    written = f"{counted(restored.written_files, 'file')} ({format_size(restored.written_bytes)})"
+    if restored.dry_run:
+        yield f"would write {written}{gone}, to `{target}`{where} from snapshot {named(restored.snapshot)}"
+    else:
+        took = format_took(restored.duration_s)
+        source = named(restored.snapshot)
+        yield f"`{target}`{where} from snapshot {source}: {written} written{gone}, in {took}"
+    if restored.committed_as:
+        yield f"it is the newest again, as snapshot {shown_id(restored.committed_as)}"
+    yield from on_the_others(restored)
+
+
+def _shown_abandoned(restored: Restored) -> Iterator[str]:
+    target = printable(restored.target)
+    if restored.dry_run:
+        yield f"would save `{target}` as it is, and give up the restore of {named(restored.abandoned or '')}"
+    elif restored.safety_snapshot:
+        yield f"the restore of {named(restored.abandoned or '')} is given up; `{target}` stays as it is"
+        yield f"what is there is in snapshot {shown_id(restored.safety_snapshot)}"
+    else:
+        yield f"the restore of {named(restored.abandoned or '')} is given up; nothing is at `{target}`"
