@@ -91,7 +91,8 @@ class _Known:
             return False
         if base.size[base_entry] != wanted.size[wanted_entry]:
             return False
-        if base.place(base_entry) == wanted.place(wanted_entry):
+        same_holes = base.sparse.get(base_entry) == wanted.sparse.get(wanted_entry)
+        if same_holes and base.place(base_entry) == wanted.place(wanted_entry):
             return True
         same_seed = base.seed == wanted.seed
         return same_seed and base.digest_of(base_entry) == wanted.digest_of(wanted_entry)

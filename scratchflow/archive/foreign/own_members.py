@@ -110,9 +110,8 @@ class OwnMembers:
             raise damaged_content(index, entry)
 
     def _pieces(self, entry: int) -> Iterator[memoryview]:
-        number = self._index.archive[entry]
-        for frame in self._archives.frames_of(entry):
-            yield self._archives.cut(entry, frame, self._frame(number, frame))
+        for number, frame, start, length in self._archives.spans_of(entry):
+            yield memoryview(self._frame(number, frame))[start : start + length]
 
     def _frame(self, number: int, frame: int) -> bytes:
         content = self._frames.pop((number, frame), None)

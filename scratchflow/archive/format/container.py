@@ -18,6 +18,8 @@ INDEX_MAGIC = 0x184D2A53
 FOOTER_MAGIC = 0x184D2A5F
 FOOTER_WORD = b"SCRFLOW1"
 FORMAT_VERSION = 1
+# The index has files whose bytes lie in several places, which a reader of version 1 does not know.
+CHUNKED_VERSION = 2
 
 _SKIPPABLE = struct.Struct("<II")
 # word, version, index offset, index length, sha256 of the index, sha256 of all bytes before
@@ -55,6 +57,7 @@ class Footer(msgspec.Struct, frozen=True):
     index_bytes: int
     index_sha256: bytes
     content_sha256: bytes
+    version: int = FORMAT_VERSION
 
 
 def compress_frame(raw: memoryview, level: int, out: memoryview) -> int:
@@ -221,7 +224,7 @@ def pack_footer(footer: Footer) -> bytes:
     """The last frame of an archive; its size is fixed, so it is found from the end."""
     body = _FOOTER.pack(
         FOOTER_WORD,
-        FORMAT_VERSION,
+        footer.version,
         footer.index_offset,
         footer.index_bytes,
         footer.index_sha256,
@@ -241,8 +244,10 @@ def unpack_footer(tail: bytes, archive_bytes: int) -> Footer:
     if _CHECK.unpack(tail[-_CHECK.size :])[0] != zlib.crc32(body):
         raise Malformed("its last bytes are damaged")
     _, version, offset, index_bytes, index_sha256, content_sha256 = _FOOTER.unpack(body)
-    if version != FORMAT_VERSION:
-        raise Malformed(f"it has format version {version}; this scratchflow reads {FORMAT_VERSION}")
+    if not FORMAT_VERSION <= version <= CHUNKED_VERSION:
+        raise Malformed(
+            f"it has format version {version}; this scratchflow reads up to {CHUNKED_VERSION}"
+        )
     if offset + index_bytes != archive_bytes - FOOTER_BYTES:
         raise Malformed("index and footer do not meet")
-    return Footer(offset, index_bytes, index_sha256, content_sha256)
+    return Footer(offset, index_bytes, index_sha256, content_sha256, version)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from itertools import compress
+from itertools import compress, pairwise
 from operator import add, ge, le, lt
 
 from scratchflow.archive.files.holes import MAX_HOLE_BYTES
 from scratchflow.archive.format.container import MAX_FRAME_BYTES
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.tree.index import NOWHERE, ArchiveFrames, Index
+from scratchflow.archive.tree.chunks import Chunks
+from scratchflow.archive.tree.index import DIGEST_BYTES, NOWHERE, ArchiveFrames, Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 
 MAX_FILE_BYTES = (1 << 63) - 1
+MAX_CHUNK_BYTES = MAX_FRAME_BYTES
 MAX_NAME_BYTES = 255
 MAX_TARGET_BYTES = 4096
 _NAMES_AT_ONCE = 50_000
@@ -131,17 +133,58 @@ def _check_places(index: Index) -> None:
         number: archive.raw_ends[-1] if archive.raw_ends else 0
         for number, archive in enumerate(index.archives)
     }
+    _check_chunks(index, ends)
     if not set(index.archive) <= {*ends, NOWHERE}:
         raise Malformed("the index reads from an archive it does not name")
     ends[NOWHERE] = 0
     sizes = index.size
-    if index.sparse:
+    if index.sparse or index.chunks:
         sizes = sizes[:]
         for entry in index.sparse:
             sizes[entry] = index.stored_size(entry)
+        for entry in filter(index.is_scattered, index.chunks):
+            sizes[entry] = 0  # its bytes lie where its chunks do
     limits = map(ends.__getitem__, index.archive)
     if not all(map(le, map(add, index.position, sizes), limits)):
         raise Malformed("the index has content beyond the end of an archive, or in none")
     not_files = index.kinds().translate(_NOT_A_FILE)
     if not set(compress(index.archive, not_files)) <= {NOWHERE}:
         raise Malformed("the index has content for something that is no file")
+
+
+def _check_chunks(index: Index, ends: dict[int, int]) -> None:
+    """Chunks make up exactly the file they belong to, and lie inside the frames of their archives."""
+    for entry, chunks in index.chunks.items():
+        if not 0 <= entry < len(index) or index.mode[entry] & KIND_MASK != REGULAR:
+            raise Malformed("the index has chunks of something that is no file")
+        _check_lengths(chunks, index.stored_size(entry))
+        if not set(chunks.archive) <= ends.keys():
+            raise Malformed("the index reads a chunk from an archive it does not name")
+        limits = map(ends.__getitem__, chunks.archive)
+        if not all(map(le, map(add, chunks.position, chunks.lengths), limits)):
+            raise Malformed("the index has a chunk beyond the end of an archive")
+        place = index.archive[entry], index.position[entry]
+        if place[0] != NOWHERE and chunks.place() != place:
+            raise Malformed("the index has chunks elsewhere than the file they belong to")
+    if any(map(index.is_scattered, index.chunks)):
+        _check_apart(index)
+
+
+def _check_lengths(chunks: Chunks, stored: int) -> None:
+    columns = (chunks.archive, chunks.position)
+    if any(len(column) != len(chunks) for column in columns) or not len(chunks):
+        raise Malformed("the index has a wrong number of values for a chunk")
+    if len(chunks.digests) != DIGEST_BYTES * len(chunks):
+        raise Malformed("the index has a wrong number of values for a chunk")
+    if not 0 < min(chunks.lengths) <= max(chunks.lengths) <= MAX_CHUNK_BYTES:
+        raise Malformed("the index has a chunk of impossible length")
+    if sum(chunks.lengths) != stored:
+        raise Malformed("the index has chunks that do not make up their file")
+
+
+def _check_apart(index: Index) -> None:
+    """Two chunks lie at the same place or do not touch: no honest writer cuts a content twice."""
+    places = sorted({part for chunks in index.chunks.values() for part in chunks.each()})
+    for (number, position, length), (after, following, _) in pairwise(places):
+        if number == after and position + length > following:
+            raise Malformed("the index has chunks that overlap")

@@ -19,6 +19,7 @@ from scratchflow.archive.format.container import (
 )
 from scratchflow.archive.format.index_check import MAX_NAME_BYTES, check_index
 from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.tree.chunks import Chunks
 from scratchflow.archive.tree.index import DIGEST_BYTES, ArchiveFrames, Index
 from scratchflow.archive.tree.names import PackedNames
 
@@ -42,6 +43,8 @@ class Header(msgspec.Struct, frozen=True):
     pieces: list[tuple[str, Count]]  # column and raw length of each following frame
     digest: str = "xxh3-128"
     roots: list[str] = []  # the workspace and what was saved with it; empty when not known
+    chunked: Count = 0  # files whose chunks are listed
+    chunks: Count = 0  # of all of them
 
 
 def dump_index(index: Index) -> Iterator[bytes]:
@@ -64,6 +67,8 @@ def dump_index(index: Index) -> Iterator[bytes]:
         archives=[(archive.id, len(archive.raw_ends)) for archive in index.archives],
         pieces=pieces,
         roots=index.roots,
+        chunked=len(index.chunks),
+        chunks=sum(map(len, index.chunks.values())),
     )
     yield skippable_frame(INDEX_MAGIC, msgspec.msgpack.encode(header))
     for content in packed:
@@ -107,6 +112,24 @@ def _columns(index: Index) -> Iterator[tuple[str, int, Any]]:
     extras = (sorted(index.sparse.items()), sorted(index.xattrs.items()))
     if index.sparse or index.xattrs:
         yield "extras", 1, msgspec.msgpack.encode(extras)
+    yield from _chunk_columns(index)
+
+
+def _chunk_columns(index: Index) -> Iterator[tuple[str, int, Any]]:
+    """All chunks, file by file; nothing when no file has any."""
+    pairs, lengths, archive, position = array("I"), array("I"), array("H"), array("Q")
+    digests = bytearray()
+    for entry, chunks in sorted(index.chunks.items()):
+        pairs.extend((entry, len(chunks)))
+        lengths.extend(chunks.lengths)
+        archive.extend(chunks.archive)
+        position.extend(chunks.position)
+        digests += chunks.digests
+    yield "chunked", 4, _little_endian(pairs)
+    yield "chunk_lengths", 4, _little_endian(lengths)
+    yield "chunk_archives", 2, _little_endian(archive)
+    yield "chunk_positions", 8, _little_endian(position)
+    yield "chunk_digests", 1, digests
 
 
 def _little_endian(column: array[int]) -> array[int]:
@@ -151,7 +174,9 @@ def _read_columns(header: Header, contents: list[memoryview]) -> Callable[[str, 
     """A function that takes the next column: (name, bytes an element, elements or -1 for any)."""
     if len(contents) != len(header.pieces):
         raise Malformed("the index lacks pieces, or has too many")
-    if header.entries > MAX_ENTRIES or not 0 < header.groups <= header.entries + 1:
+    if max(header.entries, header.chunks) > MAX_ENTRIES or header.chunked > header.entries:
+        raise Malformed("the index counts more than can be")
+    if not 0 < header.groups <= header.entries + 1:
         raise Malformed("the index counts more than can be")
     remaining = list(zip(header.pieces, contents, strict=True))[::-1]
 
@@ -191,7 +216,31 @@ def _fill(header: Header, take: Callable[[str, int, int], bytes], like: Index | 
         _fill_array(archive.packed_ends, take, "packed_ends", frames)
         index.archives.append(archive)
     _fill_extras(index, take("extras", 1, -1))
+    if header.chunked or header.chunks:
+        _fill_chunks(index, take, header)
     return index
+
+
+def _fill_chunks(index: Index, take: Callable[[str, int, int], bytes], header: Header) -> None:
+    pairs, whole = array("I"), Chunks()
+    _fill_array(pairs, take, "chunked", 2 * header.chunked)
+    _fill_array(whole.lengths, take, "chunk_lengths", header.chunks)
+    _fill_array(whole.archive, take, "chunk_archives", header.chunks)
+    _fill_array(whole.position, take, "chunk_positions", header.chunks)
+    digests = take("chunk_digests", 1, header.chunks * DIGEST_BYTES)
+    entries, counts = pairs[::2], pairs[1::2]
+    if sum(counts) != header.chunks or not all(counts) or len(set(entries)) != len(entries):
+        raise Malformed("the index has chunks that belong to no file")
+    start = 0
+    for entry, count in zip(entries, counts, strict=True):
+        end = start + count
+        index.chunks[entry] = Chunks(
+            whole.lengths[start:end],
+            whole.archive[start:end],
+            whole.position[start:end],
+            digests[start * DIGEST_BYTES : end * DIGEST_BYTES],
+        )
+        start = end
 
 
 def _fill_array(

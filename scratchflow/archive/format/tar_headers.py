@@ -7,6 +7,8 @@ from zlib import adler32
 
 BLOCK = 512
 END_OF_ARCHIVE = bytes(2 * BLOCK)
+# Members beneath it hold chunks of large files; no path of a workspace begins so.
+CHUNKS_DIRECTORY = b".scratchflow-chunks/"
 
 FILE = b"0"
 HARDLINK = b"1"

@@ -38,13 +38,16 @@ def batches_of(small: list[Unit], large: list[int]) -> list[Batch]:
 
 
 def units_of(archives: Archives, entries: Iterable[int]) -> tuple[list[Unit], list[int]]:
-    """Files by the one frame that holds them, and apart from them those that span several."""
+    """Files by the one frame that holds them, and apart from them those that lie in several."""
     index = archives.index
     by_frame: dict[tuple[int, int], array[int]] = {}
     units: list[Unit] = []
     large: list[int] = []
     empty = array("I")
     for entry in entries:
+        if index.is_scattered(entry):
+            large.append(entry)
+            continue
         frames = archives.frames_of(entry)
         if len(frames) > 1:
             large.append(entry)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 
 from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.read.batches import Unit, units_of
+from scratchflow.archive.read.chunk_check import PlacedChunk, own_chunks, placed_chunks
 from scratchflow.archive.read.reader import (
     Archives,
     OpenArchive,
@@ -31,8 +32,11 @@ def verify_borrowed(
     lists the same content at the same places. Otherwise every needed byte is read and compared.
     """
     entries: dict[int, list[int]] = defaultdict(list)
+    scattered = []
     for entry in index.regular_files():
-        if index.stored_size(entry) and entry not in index.hardlinks:
+        if index.is_scattered(entry):
+            scattered.append(entry)
+        elif index.stored_size(entry) and entry not in index.hardlinks:
             entries[index.archive[entry]].append(entry)
     problems = []
     for number, wanted in sorted(entries.items()):
@@ -42,22 +46,50 @@ def verify_borrowed(
         if archive in verified and _is_listed(index, wanted, open_archive):
             continue
         problems += _read(index, wanted, open_archive)
+    if not _are_chunks_listed(index, scattered, open_archive, verified):
+        # Its own chunks as well: only the whole file has the digest that a restore compares.
+        problems += _read(index, scattered, open_archive)
     return problems
+
+
+def _are_chunks_listed(
+    index: Index, scattered: list[int], open_archive: OpenArchive, verified: Collection[str]
+) -> bool:
+    """Whether all chunks of these files lie in verified archives that list the same ones there."""
+    wanted: dict[int, set[PlacedChunk]] = defaultdict(set)
+    for entry in scattered:
+        for number, chunk in placed_chunks(index, entry):
+            wanted[number].add(chunk)
+    for number, chunks in wanted.items():
+        if index.archives[number].id not in verified:
+            return False
+        theirs = _own_index(index, number, open_archive)
+        if theirs is None or not chunks <= own_chunks(*theirs):
+            return False
+    return True
+
+
+def _own_index(index: Index, number: int, open_archive: OpenArchive) -> tuple[Index, int] | None:
+    """The index of an archive and its own number there, if it has the same frames and seed."""
+    ours = index.archives[number]
+    try:
+        theirs = open_index(open_archive(ours.id))
+    except ScratchflowError:
+        return None
+    own = next((one for one in theirs.archives if one.id == theirs.id == ours.id), None)
+    if own is None or theirs.seed != index.seed:
+        return None
+    if own.raw_ends != ours.raw_ends or own.packed_ends != ours.packed_ends:
+        return None
+    return theirs, theirs.archives.index(own)
 
 
 def _is_listed(index: Index, wanted: list[int], open_archive: OpenArchive) -> bool:
     """Whether the archive's own index has these contents in the same frames at the same positions."""
-    ours = index.archives[index.archive[wanted[0]]]
-    try:
-        theirs = open_index(open_archive(ours.id))
-    except ScratchflowError:
+    found = _own_index(index, index.archive[wanted[0]], open_archive)
+    if found is None:
         return False
-    own = next((one for one in theirs.archives if one.id == theirs.id == ours.id), None)
-    if own is None or theirs.seed != index.seed:
-        return False
-    if own.raw_ends != ours.raw_ends or own.packed_ends != ours.packed_ends:
-        return False
-    number = theirs.archives.index(own)
+    theirs, number = found
     listed = {
         (theirs.position[entry], theirs.digest_of(entry))
         for entry in theirs.regular_files()
@@ -89,13 +121,8 @@ def _read_unit(archives: Archives, unit: Unit) -> None:
 
 
 def _read_large(archives: Archives, entry: int) -> None:
-    # Whole frames with their checksums: a restore reads large files in the same way.
-    number = archives.index.archive[entry]
-    stored = (
-        archives.cut(entry, frame, archives.frame(number, frame))
-        for frame in archives.frames_of(entry)
-    )
-    _compare(archives.index, entry, stored)
+    # In the same way as a restore: whole frames with their checksums, or blocks of one.
+    _compare(archives.index, entry, map(archives.content, archives.spans_of(entry)))
 
 
 def _compare(index: Index, entry: int, stored: Iterator[memoryview]) -> None:

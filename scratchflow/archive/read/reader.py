@@ -26,6 +26,7 @@ from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
 
 OpenArchive = Callable[[str], Path]  # where the archive with this id lies
+Span = tuple[int, int, int, int]  # archive number, frame, where in the frame, length
 
 _Content = TypeVar("_Content")
 
@@ -163,7 +164,7 @@ class Archives:
         On a network mount many small requests would cost more than a large one.
         """
         raw_bytes = self._raw_bytes(number, frame)
-        if wanted_bytes > raw_bytes // _SMALL_PART:
+        if not self._is_small_part(number, frame, wanted_bytes):
             return self._whole_frame(number, frame)
         descriptor = self._descriptor(number)
         start, count = self._bounds(number, frame)
@@ -172,6 +173,9 @@ class Archives:
         return FrameBlocks(
             lambda offset, wanted: os.pread(descriptor, wanted, start + offset), count, raw_bytes
         )
+
+    def _is_small_part(self, number: int, frame: int, wanted_bytes: int) -> bool:
+        return wanted_bytes <= self._raw_bytes(number, frame) // _SMALL_PART
 
     def _whole_frame(self, number: int, frame: int) -> FrameBlocks:
         packed = self._packed(number, frame)
@@ -209,7 +213,7 @@ class Archives:
         return SnapshotDamaged(snapshot=self.index.id, reason=reason)
 
     def frames_of(self, entry: int) -> range:
-        """The frames that hold a file's bytes."""
+        """The frames that hold the bytes of a file that lies in one piece."""
         stored = self.index.stored_size(entry)
         if not stored:
             return range(0)
@@ -217,25 +221,39 @@ class Archives:
         position = self.index.position[entry]
         return range(archive.frame_at(position), archive.frame_at(position + stored - 1) + 1)
 
-    def cut(self, entry: int, frame: int, content: bytes) -> memoryview:
-        """The part of a frame's content that belongs to a file."""
-        start, length = self._part(entry, frame)
-        return memoryview(content)[start : start + length]
+    def spans_of(self, entry: int) -> Iterator[Span]:
+        """The stored bytes of a file in their order, each span inside one frame."""
+        for number, position, length in self.index.parts(entry):
+            yield from self.spans(number, position, length)
 
-    def pieces_in(self, entry: int, frame: int) -> Iterator[memoryview]:
-        """The same part a piece at a time, not checked against the frame's checksum."""
-        number = self.index.archive[entry]
-        blocks = self._guarded(number, frame, lambda: self._whole_frame(number, frame))
-        pieces = blocks.pieces(*self._part(entry, frame))
+    def spans(self, number: int, position: int, length: int) -> Iterator[Span]:
+        """A stretch of an archive's tar stream, frame by frame."""
+        archive = self.index.archives[number]
+        end = position + length
+        while position < end:
+            frame = archive.frame_at(position)
+            count = min(end, archive.raw_ends[frame]) - position
+            yield number, frame, position - archive.raw_start(frame), count
+            position += count
+
+    def content(self, span: Span) -> memoryview:
+        """What a span holds. Most of a frame is checked against the frame's checksum.
+
+        Of a small part only its blocks are read: the file that it belongs to has a digest.
+        """
+        number, frame, start, length = span
+        if self._is_small_part(number, frame, length):
+            blocks = self._guarded(number, frame, lambda: self._blocks(number, frame, length))
+            return self._guarded(number, frame, lambda: blocks.part(start, length))
+        return memoryview(self.frame(number, frame))[start : start + length]
+
+    def pieces_in(self, span: Span) -> Iterator[memoryview]:
+        """The same a piece at a time, not checked against the frame's checksum."""
+        number, frame, start, length = span
+        blocks = self._guarded(number, frame, lambda: self._blocks(number, frame, length))
+        pieces = blocks.pieces(start, length)
         while piece := self._guarded(number, frame, lambda: next(pieces, None)):
             yield piece
-
-    def _part(self, entry: int, frame: int) -> tuple[int, int]:
-        """Where in a frame the content of a file begins, and how much of it is there."""
-        number, position = self.index.archive[entry], self.index.position[entry]
-        first = position - self.index.archives[number].raw_start(frame)
-        end = min(first + self.index.stored_size(entry), self._raw_bytes(number, frame))
-        return max(first, 0), end - max(first, 0)
 
 
 def read_file(index: Index, entry: int, open_archive: OpenArchive) -> Iterator[memoryview]:
@@ -247,11 +265,7 @@ def read_file(index: Index, entry: int, open_archive: OpenArchive) -> Iterator[m
         raise ValueError("not a regular file")
     digest = StreamDigest(seed=index.seed)
     with Archives(index, open_archive) as archives:
-        number = index.archive[entry]
-        stored = (
-            archives.cut(entry, frame, archives.frame(number, frame))
-            for frame in archives.frames_of(entry)
-        )
+        stored = map(archives.content, archives.spans_of(entry))
         for piece in with_holes(stored, index.sparse.get(entry), index.size[entry]):
             digest.update(piece)
             yield piece

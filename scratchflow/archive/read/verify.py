@@ -12,11 +12,12 @@ from pathlib import Path
 from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.format.container import FOOTER_BYTES, Footer
 from scratchflow.archive.format.stream import PieceReader
-from scratchflow.archive.format.tar_headers import END_OF_ARCHIVE
+from scratchflow.archive.format.tar_headers import CHUNKS_DIRECTORY, END_OF_ARCHIVE
 from scratchflow.archive.format.tar_reader import Member, read_members
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.read.borrowed import verify_borrowed
+from scratchflow.archive.read.chunk_check import ChunkCheck
 from scratchflow.archive.read.reader import (
     Archives,
     OpenArchive,
@@ -187,6 +188,7 @@ class _MemberChecker:
         self.problems: list[str] = []
         self.members = 0
         self.seen = bytearray(len(index))
+        self.chunks = ChunkCheck(index, number)
         # Files that are wrong, unless their path is there once more further on, as in an archive
         # that was appended to.
         self.superseded: dict[int, str] = {}
@@ -195,6 +197,10 @@ class _MemberChecker:
         self.members += 1
         path = member.path.rstrip(b"/")
         entry = self.index.find(path)
+        if entry is None and member.kind == "file" and path.startswith(CHUNKS_DIRECTORY):
+            for _ in self.chunks.watch(stream.pieces(member.stored), stream.position):
+                pass
+            return
         if entry is None:
             self._problem(path, "is in the tar stream, but not in the index")
             return
@@ -243,9 +249,8 @@ class _MemberChecker:
         if (member.size, member.extents or []) != (index.size[entry], index.sparse.get(entry, [])):
             return "has different sizes in tar stream and index"
         digest = StreamDigest(seed=index.seed)
-        for piece in with_holes(
-            stream.pieces(member.stored), index.sparse.get(entry), index.size[entry]
-        ):
+        stored = self.chunks.watch(stream.pieces(member.stored), stream.position)
+        for piece in with_holes(stored, index.sparse.get(entry), index.size[entry]):
             digest.update(piece)
         return None if digest.digest() == index.digest_of(entry) else "does not match its digest"
 
@@ -259,16 +264,22 @@ class _MemberChecker:
             self._problem(self.index.path(entry), reason)
         if self.members != self.index.members:
             self.problems.append("the tar stream has more or fewer members than the index says")
+        if self.chunks.unseen:
+            count = len(self.chunks.unseen)
+            self.problems.append(f"{count} chunks of large files do not match their digests")
+        # A file whose chunks are all known needs no member of its own.
         missing = sum(
             1
             for entry, number in enumerate(self.index.archive)
-            if number == self.number and not self.seen[entry]
+            if number == self.number and not self.seen[entry] and entry not in self.index.chunks
         )
         # A further name of a stored file needs no member of its own when only the name is new.
         missing -= sum(
             1
             for entry in self.index.hardlinks
-            if self.index.archive[entry] == self.number and not self.seen[entry]
+            if self.index.archive[entry] == self.number
+            and not self.seen[entry]
+            and entry not in self.index.chunks
         )
         if missing:
             self.problems.append(f"{missing} files of the index are not in the tar stream")

@@ -18,7 +18,7 @@ import msgspec
 
 from scratchflow.archive.progress import Progress, no_progress
 from scratchflow.archive.read.batches import Batch, Unit, batches_of, spread, units_of
-from scratchflow.archive.read.reader import Archives
+from scratchflow.archive.read.reader import Archives, Span
 from scratchflow.archive.restore.helpers import Done, RestoreHelpers, Work
 from scratchflow.archive.restore.placer import Placer, Placing
 from scratchflow.archive.restore.warm_files import warm_pieces
@@ -225,27 +225,26 @@ class FileRestorer:
 
     def _pieces(self, entry: int) -> Iterator[memoryview]:
         """The stored content of a file; of a very large one some frames are decompressed ahead."""
-        frames = self._archives.frames_of(entry)
-        if len(frames) > self._frames_alone:
-            pieces = self._read_ahead(entry, frames)
+        spans = list(self._archives.spans_of(entry))
+        if len(spans) > self._frames_alone:
+            pieces = self._read_ahead(spans)
         else:
-            pieces = (piece for frame in frames for piece in self._archives.pieces_in(entry, frame))
+            pieces = (piece for span in spans for piece in self._archives.pieces_in(span))
         for piece in pieces:
             self._check()
             yield piece
             self.count(0, len(piece))
             self.meanwhile()
 
-    def _read_ahead(self, entry: int, frames: range) -> Iterator[memoryview]:
-        pool, number = self._threads_at_work(), self._index.archive[entry]
-        ahead: deque[tuple[int, Future[bytes]]] = deque()
-        for frame in frames:
-            ahead.append((frame, pool.submit(self._archives.frame, number, frame)))
+    def _read_ahead(self, spans: list[Span]) -> Iterator[memoryview]:
+        pool = self._threads_at_work()
+        ahead: deque[Future[memoryview]] = deque()
+        for span in spans:
+            ahead.append(pool.submit(self._archives.content, span))
             if len(ahead) > self._threads:
-                first, reading = ahead.popleft()
-                yield self._archives.cut(entry, first, reading.result())
-        for frame, reading in ahead:
-            yield self._archives.cut(entry, frame, reading.result())
+                yield ahead.popleft().result()
+        for reading in ahead:
+            yield reading.result()
 
 
 class _Sharing:

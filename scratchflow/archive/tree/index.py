@@ -7,6 +7,7 @@ from bisect import bisect_right
 
 import msgspec
 
+from scratchflow.archive.tree.chunks import Chunks, Part
 from scratchflow.archive.tree.tree import Tree
 
 DIGEST_BYTES = 16
@@ -57,18 +58,28 @@ class Index(Tree):
         self.archives: list[ArchiveFrames] = []
         self.sparse: dict[int, list[int]] = {}  # entry -> offset, length, offset, length, …
         self.xattrs: dict[int, dict[bytes, bytes]] = {}
+        self.chunks: dict[int, Chunks] = {}  # entry -> its stored content, cut into chunks
         self.seed = 0  # of the digests; secret, so that nobody can craft two files that match
         self.members = 0  # how many tar members the archive of this index has
 
     @property
     def needs(self) -> list[str]:
         """Ids of the other archives that this snapshot reads from."""
-        used = set(self.archive)
+        used = self.used_archives()
         return [
             archive.id
             for number, archive in enumerate(self.archives)
             if number in used and archive.id != self.id
         ]
+
+    def used_archives(self) -> set[int]:
+        """The numbers of the archives that any file's bytes lie in."""
+        used = set(self.archive) - {NOWHERE}
+        return used.union(*(chunks.archive for chunks in self.chunks.values()))
+
+    def is_scattered(self, entry: int) -> bool:
+        """Whether a file's bytes lie in several places, which only its chunks name."""
+        return entry in self.chunks and self.archive[entry] == NOWHERE
 
     def digest_of(self, entry: int) -> bytes:
         """What the content of a regular file hashes to."""
@@ -79,10 +90,16 @@ class Index(Tree):
         extents = self.sparse.get(entry)
         return self.size[entry] if extents is None else sum(extents[1::2])
 
-    def place(self, entry: int) -> tuple[str, int] | None:
-        """The archive id and position of a file's bytes; None when it has none."""
-        number = self.archive[entry]
-        return None if number == NOWHERE else (self.archives[number].id, self.position[entry])
+    def parts(self, entry: int) -> list[Part]:
+        """Where the stored bytes of a file lie, in their order; none when it has none."""
+        if self.is_scattered(entry):
+            return self.chunks[entry].parts()
+        stored = self.stored_size(entry)
+        return [(self.archive[entry], self.position[entry], stored)] if stored else []
+
+    def place(self, entry: int) -> list[tuple[str, int, int]]:
+        """The same with the ids of the archives: equal in two indexes when the bytes are the same."""
+        return [(self.archives[number].id, at, size) for number, at, size in self.parts(entry)]
 
     def uses(self) -> list[ArchiveUse]:
         """For each archive read from: live and stored bytes of its tar stream."""
@@ -90,9 +107,20 @@ class Index(Tree):
         for entry, number in enumerate(self.archive):
             if number != NOWHERE and entry not in self.hardlinks:
                 live[number] += 512 + (self.stored_size(entry) + 511) // 512 * 512
+        for number, _, length in self._scattered_chunks():
+            live[number] += length
         stored = [archive.raw_ends[-1] if archive.raw_ends else 0 for archive in self.archives]
         # Content that two paths share is counted twice above, hence the cap.
         return [
             ArchiveUse(archive.id, min(live[number], stored[number]), stored[number])
             for number, archive in enumerate(self.archives)
         ]
+
+    def _scattered_chunks(self) -> set[Part]:
+        """The places of all chunks of files that lie in several places, each place once."""
+        return {
+            part
+            for entry, chunks in self.chunks.items()
+            if self.archive[entry] == NOWHERE
+            for part in chunks.each()
+        }

@@ -20,7 +20,7 @@ _TREE = (
     "names", "mode", "size", "mtime_ns", "children", "symlinks", "targets", "hardlinks", "roots",
 )  # fmt: skip
 _TREE_TABLES = ("first", "entry_of", "dir_entries", "dir_groups")
-_PLACES = ("archive", "position", "digest", "sparse", "xattrs", "seed")
+_PLACES = ("archive", "position", "digest", "sparse", "xattrs", "chunks", "seed")
 
 
 def same_tree(index: Index, archive_id: str, flags: array[int], frames: ArchiveFrames) -> Index:
@@ -61,6 +61,7 @@ def _take_from_parent(index: Index, plan: Plan, parent: Index) -> None:
             known * DIGEST_BYTES : (known + count) * DIGEST_BYTES
         ]
     index.sparse = _moved_along(parent.sparse, plan.found.runs)
+    index.chunks = _moved_along(parent.chunks, plan.found.runs)
     index.xattrs = {**_moved_along(parent.xattrs, plan.found.runs), **plan.xattrs}
 
 
@@ -114,21 +115,22 @@ def _copy_place(index: Index, source: int, entry: int) -> None:
     index.archive[entry] = index.archive[source]
     index.position[entry] = index.position[source]
     digest[entry * DIGEST_BYTES : (entry + 1) * DIGEST_BYTES] = index.digest_of(source)
-    for extras in (index.sparse, index.xattrs):
+    for extras in (index.sparse, index.xattrs, index.chunks):
         extras.pop(entry, None)
         if source in extras:
-            extras[entry] = extras[source]  # type: ignore[assignment]  # both dicts, each of one type
+            extras[entry] = extras[source]  # type: ignore[assignment]  # dicts, each of one type
 
 
 def _forget_unused(index: Index, frames: ArchiveFrames) -> None:
     own = len(index.archives)
     index.archives.append(frames)
-    used = sorted(set(index.archive) - {NOWHERE} | {own})
+    used = sorted(index.used_archives() | {own})
     if used == list(range(own + 1)):
         return
     numbers = {old: new for new, old in enumerate(used)} | {NOWHERE: NOWHERE}
     index.archives = [index.archives[old] for old in used]
     index.archive = array("H", map(numbers.__getitem__, index.archive))
+    index.chunks = {entry: one.renumbered(numbers) for entry, one in index.chunks.items()}
 
 
 def without(index: Index, plan: Plan, dropped: set[int]) -> Index:
@@ -166,6 +168,7 @@ def without(index: Index, plan: Plan, dropped: set[int]) -> Index:
     }
     index.sparse = {numbers[k]: v for k, v in index.sparse.items() if k not in dropped}
     index.xattrs = {numbers[k]: v for k, v in index.xattrs.items() if k not in dropped}
+    index.chunks = {numbers[k]: v for k, v in index.chunks.items() if k not in dropped}
     for tree in (index, scanned):
         tree.names, tree.targets, tree.children = names, targets, children
         tree.mode, tree.size, tree.mtime_ns = index.mode, index.size, index.mtime_ns

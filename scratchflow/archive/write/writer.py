@@ -8,7 +8,12 @@ from collections.abc import Callable
 import msgspec
 
 from scratchflow.archive.compare.plan import Plan, plan
-from scratchflow.archive.format.container import Footer, pack_footer
+from scratchflow.archive.format.container import (
+    CHUNKED_VERSION,
+    FORMAT_VERSION,
+    Footer,
+    pack_footer,
+)
 from scratchflow.archive.format.index_check import check_references
 from scratchflow.archive.format.index_codec import dump_index
 from scratchflow.archive.format.tar_headers import BLOCK, END_OF_ARCHIVE
@@ -211,5 +216,12 @@ def append_index(index: Index, sink: FrameSink) -> None:
     for frame in dump_index(index):
         digest.update(frame)
         sink.append(frame)
-    footer = Footer(offset, sink.written - offset, digest.digest(), sink.sha256.digest())
+    is_scattered = any(map(index.is_scattered, index.chunks))
+    footer = Footer(
+        offset,
+        sink.written - offset,
+        digest.digest(),
+        sink.sha256.digest(),
+        CHUNKED_VERSION if is_scattered else FORMAT_VERSION,
+    )
     sink.append(pack_footer(footer))

@@ -1,4 +1,4 @@
-# scratchflow rescue, version 2
+# scratchflow rescue, version 3
 """Restores snapshots of scratchflow without scratchflow.
 
 Needs Python 3.6 or newer, nothing but its standard library, and the `lz4` program. This file lies
@@ -182,9 +182,9 @@ def read_footer(file, snapshot):
         raise Trouble("archive %s: it does not end as an archive does: it is cut short" % snapshot)
     if zlib.crc32(tail[8:-4]) & 0xFFFFFFFF != crc or offset + count != size - FOOTER.size:
         raise Trouble("archive %s: its last bytes are damaged" % snapshot)
-    if version != 1:
+    if version not in (1, 2):
         raise Trouble(
-            "archive %s: it has format version %d, and this rescue.py knows 1; a newer rescue.py comes with a newer scratchflow"
+            "archive %s: it has format version %d, and this rescue.py knows 1 and 2; a newer rescue.py comes with a newer scratchflow"
             % (snapshot, version)
         )
     return offset, index_sha, content_sha
@@ -220,6 +220,7 @@ class Index:
         extras = take("extras", 1, None)
         sparse, xattrs = unpack_message(extras) if extras else ([], [])
         self.sparse, self.xattrs = dict(sparse), dict(xattrs)
+        self.chunks = self._chunks(header, take)
         self._connect(targets)
         self._check()
 
@@ -251,6 +252,8 @@ class Index:
     def _header(self, content):
         header = unpack_message(content)
         keys = ("entries", "groups", "symlinks", "hardlinks")
+        header = dict(dict.fromkeys(("chunked", "chunks"), 0), **header)
+        keys += ("chunked", "chunks")
         if not isinstance(header, dict) or any(not is_count(header.get(key)) for key in keys):
             raise self.bad()
         shapes = [header.get("archives"), header.get("pieces")]
@@ -261,6 +264,23 @@ class Index:
                 "archive %s: it is of a kind that this rescue.py does not know" % self.snapshot
             )
         return header
+
+    def _chunks(self, header, take):
+        """Of each large file that lies in chunks: [(archive number, position, length)]."""
+        pairs = numbers("I", take("chunked", 4, 2 * header["chunked"]))
+        count = header["chunks"]
+        lengths = numbers("I", take("chunk_lengths", 4, count))
+        archives = numbers("H", take("chunk_archives", 2, count))
+        positions = numbers("Q", take("chunk_positions", 8, count))
+        take("chunk_digests", 1, count * DIGEST_BYTES)
+        found, start = {}, 0
+        for entry, many in zip(pairs[::2], pairs[1::2]):
+            part = slice(start, start + many)
+            found[entry] = list(zip(archives[part], positions[part], lengths[part]))
+            start += many
+        if start != count or 2 * len(found) != len(pairs):
+            raise self.bad("it has chunks that belong to no file")
+        return found
 
     def bad(self, why=""):
         return Trouble(
@@ -324,6 +344,11 @@ class Index:
                 raise self.bad("it has a hardlink to something that is no file")
         for entry, extents in self.sparse.items():
             self._check_extents(entry, extents)
+        self._check_contents()
+
+    def _check_contents(self):
+        for entry in self.chunks:
+            self._check_chunks(entry)
         for entry, mode in enumerate(self.mode):
             self._check_place(entry, mode)
 
@@ -348,8 +373,22 @@ class Index:
         if self.size[entry] - sum(extents[1::2]) > MAX_HOLE_BYTES:
             raise self.bad("it has a file with more holes than any can have")
 
+    def _check_chunks(self, entry):
+        if entry >= len(self.names) or not stat.S_ISREG(self.mode[entry]):
+            raise self.bad("it has chunks of something that is no file")
+        stored = 0
+        for number, position, length in self.chunks[entry]:
+            if number >= len(self.archives):
+                raise self.bad("it reads from an archive that it does not name")
+            raw = self.archives[number][1]
+            if not 0 < length <= FRAME_BYTES or position + length > (raw[-1] if raw else 0):
+                raise self.bad("it has content beyond the end of an archive")
+            stored += length
+        if stored != sum(length for _, length in self._extents(entry)):
+            raise self.bad("it has chunks that do not make up their file")
+
     def _check_place(self, entry, mode):
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(mode) or self._is_scattered(entry):
             return
         number, limit = self.archive[entry], 0
         if number != NOWHERE:
@@ -371,19 +410,33 @@ class Index:
         return b"/".join(reversed(parts))
 
     def parts(self, entry):
-        """Where the bytes of a file lie: [(archive number, position, length, offset in the file)].
-
-        Today a file lies in one archive, in one piece; a file that is stored in chunks would have
-        one item for each chunk here, and nothing else would change.
-        """
-        number, position = self.archive[entry], self.position[entry]
-        extents = self.sparse.get(entry, [0, self.size[entry]])
-        found = []
-        for offset, length in zip(extents[::2], extents[1::2]):
-            if length:
-                found.append((number, position, length, offset))
-                position += length
+        """Where the bytes of a file lie: [(archive number, position, length, offset in the file)]."""
+        extents = self._extents(entry)
+        stored = [(self.archive[entry], self.position[entry], sum(one[1] for one in extents))]
+        if self._is_scattered(entry):
+            stored = self.chunks[entry]
+        # Chunks and extents both cut the stored bytes: each common stretch is a part.
+        found, waiting = [], extents[::-1]
+        for number, position, size in stored:
+            done = 0
+            while done < size:
+                offset, length = waiting.pop()
+                count = min(size - done, length)
+                if count < length:
+                    waiting.append((offset + count, length - count))
+                if count:
+                    found.append((number, position + done, count, offset))
+                done += count
         return found
+
+    def _extents(self, entry):
+        """Where a file has data: [(offset, length)]."""
+        extents = self.sparse.get(entry, [0, self.size[entry]])
+        return list(zip(extents[::2], extents[1::2]))
+
+    def _is_scattered(self, entry):
+        """Whether the bytes of a file lie in several places, which only its chunks name."""
+        return entry in self.chunks and self.archive[entry] == NOWHERE
 
 
 class _Columns:
@@ -853,6 +906,8 @@ def whole_path(path, workspace, names):
 
 def used_archives(index):
     used = set(index.archive) - {NOWHERE}
+    for chunks in index.chunks.values():
+        used.update(number for number, _, _ in chunks)
     return sorted({index.snapshot} | {index.archives[number][0] for number in used})
 
 

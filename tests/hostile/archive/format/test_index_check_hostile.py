@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from scratchflow.archive.read import verify
+from scratchflow.archive.tree.chunks import Chunks, in_one_piece
 from scratchflow.archive.tree.index import NOWHERE, ArchiveFrames, Index
 from scratchflow.archive.tree.names import PackedNames
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
@@ -54,6 +55,47 @@ def _endless_holes(index: Index) -> None:
 def _add_empty_frame(index: Index) -> None:
     index.archives[0].raw_ends.insert(0, 0)
     index.archives[0].packed_ends.insert(0, 1)
+
+
+def _chunked(*chunks: tuple[int, int, int], entry: int = B) -> Callable[[Index], object]:
+    """The file in chunks that lie anywhere: archive, how far behind its true place, length."""
+
+    def change(index: Index) -> None:
+        at = index.position[entry] if index.archive[entry] != NOWHERE else 0
+        index.archive[entry], index.position[entry] = NOWHERE, 0
+        index.chunks[entry] = Chunks(
+            array("I", [length for _, _, length in chunks]),
+            array("H", [number for number, _, _ in chunks]),
+            array("Q", [at + behind for _, behind, _ in chunks]),
+            bytes(16 * len(chunks)),
+        )
+
+    return change
+
+
+def _chunks_of_a_large_file(index: Index) -> None:
+    _chunked((0, 0, 1000), (0, 1000, 1000))(index)
+    index.size[B] = 1 << 62
+
+
+def _chunks_elsewhere(index: Index) -> None:
+    index.chunks[B] = in_one_piece(array("I", [1000] * 2), bytes(32), 0, index.position[B] + 512)
+
+
+def _chunk_digest_missing(index: Index) -> None:
+    _chunked((0, 0, 1000), (0, 1000, 1000))(index)
+    index.chunks[B].digests = bytes(16)
+
+
+def _chunks_beside_a_place(index: Index) -> None:
+    place = index.archive[B], index.position[B]
+    _chunked((0, 1000, 1000), (0, 0, 1000))(index)
+    index.archive[B], index.position[B] = place
+
+
+def _chunks_of_no_entry(index: Index) -> None:
+    _chunked((0, 0, 1000), (0, 1000, 1000))(index)
+    index.chunks[500] = index.chunks.pop(B)
 
 
 UNSAFE_NAMES = {
@@ -122,6 +164,22 @@ FORGED: dict[str, Callable[[Index], object]] = {
     "archive-id-empty": lambda index: setattr(index.archives[0], "id", ""),
     "own-id-a-path": lambda index: setattr(index, "id", "a/b"),
     "archive-twice": lambda index: index.archives.append(ArchiveFrames("evil", array("Q", [1]), array("Q", [1]))),
+    "chunks-too-few": _chunked((0, 0, 1000)),
+    "chunks-too-many": _chunked((0, 0, 1000), (0, 1000, 1000), (0, 0, 1000)),
+    "chunk-empty": _chunked((0, 0, 2000), (0, 0, 0)),
+    "chunk-huge": _chunked((0, 0, (1 << 32) - 1)),
+    "chunk-of-another-archive": _chunked((1, 0, 2000)),
+    "chunk-nowhere": _chunked((NOWHERE, 0, 2000)),
+    "chunk-beyond": _chunked((0, 1 << 40, 2000)),
+    "chunk-wraps": _chunked((0, (1 << 63) - 1, 2000)),
+    "chunks-overlap": _chunked((0, 0, 1000), (0, 500, 1000)),
+    "chunks-of-directory": _chunked((0, 0, 1), entry=D),
+    "chunks-of-symlink": _chunked((0, 0, 1), entry=SYMLINK),
+    "chunks-of-nothing": _chunks_of_no_entry,
+    "chunks-of-2^62-bytes": _chunks_of_a_large_file,
+    "chunks-elsewhere": _chunks_elsewhere,
+    "chunks-beside-a-place": _chunks_beside_a_place,
+    "chunk-digest-missing": _chunk_digest_missing,
 }  # fmt: skip
 
 
