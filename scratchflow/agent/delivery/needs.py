@@ -22,6 +22,7 @@ NEEDS = (
     Need("msgspec", "msgspec", "requests, events, manifests and indexes"),
     Need("lz4", "lz4.frame", "archives"),
     Need("xxhash", "xxhash", "digests of files"),
+    Need("pyfastcdc", "pyfastcdc", "chunks of large files; none for newer Pythons", below=(3, 14)),
     Need("pathspec", "pathspec", "what a backup leaves out"),
     Need("platformdirs", "platformdirs", "where crash reports and the profile `local` belong"),
     Need("libtmux", "libtmux", "the tmux session on the login host"),

@@ -16,7 +16,15 @@ from scratchflow.store.rescue_files import our_files
 # These have no part in a backup: the first parse and show, the others reach other machines.
 _LEFT_OUT = ("cli", "report", "ssh", "testing", "agent.there")
 # Libraries that are imported inside functions, and by parts that `_LEFT_OUT` does not name.
-_LIBRARIES = ("pathspec", "platformdirs", "difflib", "base64", "socket", "encodings.idna")
+_LIBRARIES = (
+    "pathspec",
+    "pyfastcdc",
+    "platformdirs",
+    "difflib",
+    "base64",
+    "socket",
+    "encodings.idna",
+)
 _STILL_WANTED = ("scratchflow.report.crash",)
 
 
