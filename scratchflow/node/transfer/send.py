@@ -103,7 +103,7 @@ def _write(
     context: NodeContext, source: Source, select: Selection | None, out: Out, reached: _Reached
 ) -> None:
     manifest = source.manifest
-    if manifest is not None and not manifest.needs and select is None:
+    if manifest is not None and manifest.kind == "full" and select is None:
         _copy(source.open_archive(source.id), out, manifest, reached)
         return
     write_complete(

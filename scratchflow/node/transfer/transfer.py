@@ -76,7 +76,7 @@ def export_snapshot(
     manifest = find_snapshot(catalogue, wanted, who)
     catalogue.require_whole(manifest)
     target = free_path(file)
-    size = manifest.archive_bytes if not manifest.needs else manifest.bytes
+    size = manifest.archive_bytes if manifest.kind == "full" else manifest.bytes
     if not dry_run:
         size = _export(context, place, manifest, target, notify)
     shown = printable(target)
@@ -89,7 +89,8 @@ def _export(
     context: NodeContext, place: StoreDirectory, manifest: Manifest, target: Path, notify: Notifier
 ) -> int:
     with new_file(target, context.token(4)) as descriptor:
-        if manifest.needs:
+        # One that needs no other may still lack members: for what it took over and is no file.
+        if manifest.kind != "full":
             write_complete(
                 OwnMembers(open_index(place.archive(manifest.id)), place.archive),
                 descriptor,

@@ -133,6 +133,24 @@ def test_what_was_exported_and_imported_is_restored_as_it_was(
     assert _saved(everything(other)) == _saved(everything(desk))
 
 
+def test_an_export_is_plain_though_its_snapshot_needs_no_other_archive(
+    desk: Desk, tmp_path: Path
+) -> None:
+    """An incremental archive has no member for a symlink that did not change."""
+    desk.write("work/file", "one")
+    (desk.work / "link").symlink_to("file")
+    desk.backup()
+    for path in desk.work.rglob("*"):
+        if path.is_file() and not path.is_symlink() and path.stat().st_size:
+            path.write_bytes(path.read_bytes() + b"changed")
+    desk.backup()
+    manifest = read_catalogue(desk.place).snapshots[-1]
+    assert (manifest.kind, manifest.needs) == ("incremental", [])
+    export_snapshot(desk.context, desk.notify, "latest", tmp_path / "x.tar.lz4", dry_run=False)
+    unpack_plainly(tmp_path / "x.tar.lz4", _made(tmp_path / "plain"))
+    assert tree(tmp_path / "plain/work").keys() == tree(desk.work).keys()
+
+
 def test_a_profile_that_saves_only_the_workspace_restores_an_export_whole(
     full_desk: Desk, tmp_path: Path
 ) -> None:
