@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import random
 import shutil
 import stat
 import tarfile
@@ -16,7 +17,9 @@ from typing import NamedTuple
 NAMES = (
     b"a", b"b", b"c", b"d", b"e.o", b"skip", b"-rf", b"two\nlines", b"\xff\xfe", b".tmp-1a2b", b"n" * 255,
 )  # fmt: skip
-SIZES = (0, 1, 10, 4096, 70_000)
+SIZES = (0, 1, 10, 4096, 70_000, 150_000)
+# From here on content is varied, so that it is cut into chunks that differ.
+_LARGE_BYTES = 64 << 10
 TIMES_NS = (10**18, 10**18 + 1, 10**18 + 10**9, 1)
 MODES = (0o644, 0o600, 0o444, 0o755, 0o000, 0o200)
 DIRECTORY_MODES = (0o755, 0o700, 0o555, 0o000, 0o300, 0o400)
@@ -43,6 +46,8 @@ class Change(NamedTuple):
 
 def content(fill: int, size: int) -> bytes:
     """Content of which there are few kinds, but more than one of each size."""
+    if size >= _LARGE_BYTES:
+        return random.Random(fill).randbytes(size)  # noqa: S311 - the same for each kind
     return bytes([fill]) * size
 
 

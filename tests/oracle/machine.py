@@ -12,6 +12,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from scratchflow.archive.files import chunker
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import RestoreIncomplete
 from tests.oracle.changes import HABITS, NAMES, SIZES, Change, Tree
@@ -22,6 +23,13 @@ from tests.oracle.world import COUNTS, World
 NUMBER = st.integers(0, 40)
 FILL = st.integers(65, 70)
 SIZE = st.sampled_from(SIZES)
+# The larger ones of these files are stored in chunks, except by the real program.
+_SMALL_CHUNKS = {
+    "MIN_CHUNKED_BYTES": 64 << 10,
+    "MIN_CHUNK_BYTES": 1 << 10,
+    "CHUNK_BYTES": 4 << 10,
+    "MAX_CHUNK_BYTES": 16 << 10,
+}
 CHANGE = st.builds(
     Change,
     do=st.sampled_from(HABITS),
@@ -44,6 +52,8 @@ class Oracle(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="oracle-"))
+        self.chunk_sizes = {name: getattr(chunker, name) for name in _SMALL_CHUNKS}
+        _set_sizes(_SMALL_CHUNKS)
         self.world = World(self.directory, by_program=self.by_program)
         self.tree = Tree(self.world.scratch)
 
@@ -51,6 +61,7 @@ class Oracle(RuleBasedStateMachine):
         try:
             self.world.close()
         finally:
+            _set_sizes(self.chunk_sizes)
             self.tree.close()
             self.world.outside.clear()
             _open_all(self.directory)
@@ -257,6 +268,11 @@ class ProgramOracle(Oracle):
     """The same with the real program, which is killed at its system calls."""
 
     by_program = True
+
+
+def _set_sizes(sizes: dict[str, int]) -> None:
+    for name, value in sizes.items():
+        setattr(chunker, name, value)
 
 
 def _open_all(top: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import compress, pairwise
-from operator import add, ge, le, lt
+from itertools import compress
+from operator import add, eq, ge, le, lt
 
 from scratchflow.archive.files.holes import MAX_HOLE_BYTES
 from scratchflow.archive.format.container import MAX_FRAME_BYTES
@@ -184,7 +184,20 @@ def _check_lengths(chunks: Chunks, stored: int) -> None:
 
 def _check_apart(index: Index) -> None:
     """Two chunks lie at the same place or do not touch: no honest writer cuts a content twice."""
-    places = sorted({part for chunks in index.chunks.values() for part in chunks.each()})
-    for (number, position, length), (after, following, _) in pairwise(places):
-        if number == after and position + length > following:
+    lengths: dict[int, int] = {}
+    for chunks in index.chunks.values():
+        starts = map(_start_of, chunks.archive, chunks.position)
+        lengths.update(zip(starts, chunks.lengths, strict=True))
+    for chunks in index.chunks.values():  # no two began at the same place with different lengths
+        starts = map(_start_of, chunks.archive, chunks.position)
+        if not all(map(eq, map(lengths.__getitem__, starts), chunks.lengths)):
             raise Malformed("the index has chunks that overlap")
+    order = sorted(lengths)
+    ends = map(add, order, map(lengths.__getitem__, order))
+    if not all(map(le, ends, order[1:])):
+        raise Malformed("the index has chunks that overlap")
+
+
+def _start_of(number: int, position: int) -> int:
+    """One number for a place: archives lie so far apart that no chunk reaches into the next."""
+    return number << 64 | position

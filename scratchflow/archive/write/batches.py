@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from scratchflow.archive.files import chunker
 from scratchflow.archive.format.tar_headers import BLOCK
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
@@ -20,7 +21,10 @@ _MIN_BUNDLE_BYTES = 512 << 10
 
 
 class Bundle(msgspec.Struct, eq=False):
-    """Members that follow each other; they fit into one frame, unless it is one that needs several."""
+    """Members that follow each other; they fit into one frame, unless it is one that needs several.
+
+    A file that may be stored in chunks is alone as well: whoever writes knows the others' chunks.
+    """
 
     members: list[Member]
     fits_frame: bool = True
@@ -38,6 +42,7 @@ def bundles(
     current: list[Member] = []
     left = expected_bytes
     room = _room(left)
+    alone = min(FRAME_BYTES, chunker.MIN_CHUNKED_BYTES)
     for member in members:
         entry, _, path, _ = member
         size = sizes[entry]  # none, of what is no file
@@ -46,11 +51,11 @@ def bundles(
             needed = BLOCK + _link_bytes(scanned, entry)
         if len(path) >= _SHORT_NAME_BYTES:
             needed += _PAX_BYTES + len(path)
-        if needed > room and current:
+        if current and needed > min(room, alone):
             yield Bundle(current)
             current, room = [], _room(left)
         left -= needed
-        if needed > FRAME_BYTES:
+        if needed > alone:
             yield Bundle([member], fits_frame=False)
             room = _room(left)
         else:

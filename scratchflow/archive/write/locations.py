@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from scratchflow.archive.tree.index import DIGEST_BYTES, Index
+from scratchflow.archive.tree.chunks import Chunks
+from scratchflow.archive.tree.index import DIGEST_BYTES, NOWHERE, Index
 
 
 class MemberNotes:
@@ -19,6 +20,7 @@ class MemberNotes:
         self.digests: list[bytes] = []
         self.xattrs: dict[int, dict[bytes, bytes]] = {}
         self.sparse: dict[int, list[int]] = {}
+        self.chunks: dict[int, tuple[Chunks, bytes]] = {}  # with the digest of the whole file
 
     def add(self, entry: int, position: int, digest: bytes) -> None:
         """A member with content."""
@@ -28,7 +30,10 @@ class MemberNotes:
         self.members += 1
 
     def columns(self) -> tuple[Any, ...]:
-        """All of it in plain types, for another process; `of` makes notes of it again."""
+        """All of it in plain types, for another process; `of` makes notes of it again.
+
+        But for chunks: large files are stored by the process that writes.
+        """
         counts = (self.members, self.files, self.bytes)
         places = (self.entries, self.positions, self.digests)
         return (counts, places, self.xattrs, self.sparse)
@@ -52,5 +57,9 @@ class MemberNotes:
             archive[entry] = archive_number
             positions[entry] = base + position
             digests[entry * DIGEST_BYTES : (entry + 1) * DIGEST_BYTES] = digest
+        for entry, (chunks, digest) in self.chunks.items():
+            archive[entry], positions[entry] = chunks.place() or (NOWHERE, 0)
+            digests[entry * DIGEST_BYTES : (entry + 1) * DIGEST_BYTES] = digest
+            index.chunks[entry] = chunks
         index.xattrs.update(self.xattrs)
         index.sparse.update(self.sparse)

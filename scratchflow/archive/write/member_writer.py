@@ -12,6 +12,8 @@ from scratchflow.archive.files.holes import MAX_HOLE_BYTES, MIN_SPARSE_BYTES, da
 from scratchflow.archive.files.xattrs import read_xattrs
 from scratchflow.archive.format.tar_headers import (
     BLOCK,
+    CHUNKS_DIRECTORY,
+    FILE,
     HARDLINK,
     SYMLINK,
     member_header,
@@ -25,6 +27,7 @@ from scratchflow.archive.scan.reread import OPEN_FILE
 from scratchflow.archive.scan.scan import ScannedTree, Warn, clamped_ns
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
+from scratchflow.archive.write.large_files import LargeFiles
 from scratchflow.archive.write.locations import MemberNotes
 from scratchflow.archive.write.source_file import (
     SourceError,
@@ -70,9 +73,17 @@ class MemberWriter:
     """
 
     def __init__(
-        self, scanned: ScannedTree, seed: int, sink: Sink, warn: Warn, dropped: Iterable[int] = ()
+        self,
+        scanned: ScannedTree,
+        seed: int,
+        sink: Sink,
+        warn: Warn,
+        dropped: Iterable[int] = (),
+        large: LargeFiles | None = None,
     ) -> None:
         self._scanned = scanned
+        self._large = large
+        self._chunk_members = 0
         self._seed = seed
         self._sink = sink
         self._warn = warn
@@ -185,6 +196,8 @@ class MemberWriter:
     def _add_streamed(self, entry: int, path: bytes, descriptor: int) -> int:
         """Any file: large, sparse, with attributes, or changed since it was scanned."""
         before = stats_of_file(descriptor)
+        if self._large and self._add_chunks(entry, path, descriptor, before):
+            return before.st_size
         extents = data_extents(descriptor, before)
         _refuse_endless_holes(before.st_size, extents)
         xattrs = read_xattrs(descriptor)
@@ -203,10 +216,56 @@ class MemberWriter:
         self._notes.add(entry, position, digest)
         if extents is not None:
             self._notes.sparse[entry] = extents
+        elif self._large:
+            self._large.stored_whole(entry, position, digest)
         if xattrs:
             self._notes.xattrs[entry] = xattrs
         self._warn_if_moving(entry, path, before, descriptor, problem)
         return before.st_size
+
+    def _add_chunks(self, entry: int, path: bytes, descriptor: int, before: os.stat_result) -> bool:
+        """A large file of which archives hold a part: only its new chunks are stored.
+
+        False when it has to be stored whole.
+        """
+        new = self._large.new_chunks(entry, before) if self._large else None
+        if self._large is None or new is None:
+            return False
+        xattrs = read_xattrs(descriptor)
+        position = self._put_chunks(descriptor, new.stretches)
+        if position is None:
+            return False
+        self._refresh(entry, before)
+        self._notes.chunks[entry] = self._large.stored(new, position), new.file.digest
+        if xattrs:
+            self._notes.xattrs[entry] = xattrs
+        self._warn_if_moving(entry, path, before, descriptor, None)
+        return True
+
+    def _put_chunks(self, descriptor: int, stretches: list[tuple[int, int, bytes]]) -> int | None:
+        """A member with these stretches of a file; returns where they begin.
+
+        None when one is not what it was when it was cut: then nothing refers to the member.
+        """
+        sink = self._sink
+        if not stretches:
+            return sink.position
+        stored = sum(length for _, length, _ in stretches)
+        name = CHUNKS_DIRECTORY + b"%d" % self._chunk_members
+        owner = os.getuid(), os.getgid()
+        header = member_header(name, kind=FILE, mode=0o600, mtime_s=0, size=stored, owner=owner)
+        sink.make_room(min(len(header) + stored + padding(stored), FRAME_BYTES))
+        sink.put(header)
+        position = sink.position
+        is_right = True
+        for offset, length, expected in stretches:
+            digest = StreamDigest(seed=self._seed)
+            problem = self._copy(descriptor, offset, length, digest)
+            is_right = is_right and problem is None and digest.digest() == expected
+        sink.put(_ZEROS[: padding(stored)])
+        self._chunk_members += 1
+        self._notes.members += 1
+        return position if is_right else None
 
     def _stream(
         self, descriptor: int, size: int, extents: list[int] | None

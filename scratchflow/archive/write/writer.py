@@ -23,8 +23,10 @@ from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import Counts
 from scratchflow.archive.write.batches import Bundle, bundles
+from scratchflow.archive.write.cut_files import CutFiles
 from scratchflow.archive.write.frame_sink import FrameSink, Out
 from scratchflow.archive.write.index_builder import begin_index, finish_index, same_tree, without
+from scratchflow.archive.write.large_files import LargeFiles, large_files_of
 from scratchflow.archive.write.locations import MemberNotes
 from scratchflow.archive.write.member_writer import MemberWriter
 from scratchflow.archive.write.packer import Packing, unpacked_notes
@@ -34,6 +36,8 @@ __all__ = ["Item", "Plan", "Progress", "Written", "plan", "write", "write_again"
 
 # Beyond this many, one thread that hashes what they make is the limit.
 _MAX_PACKERS = 8
+# Each cuts about 1 GiB/s; more would only wait for the disk.
+_MAX_CUTTERS = 4
 # Less than this for each, and it is not worth starting one.
 _BYTES_EACH = 8 << 20
 
@@ -75,13 +79,18 @@ def write(
     files_total, bytes_total = plan.scanned.files_among(plan.store)
     count = _worthwhile_packers(len(plan.store) * BLOCK + bytes_total, cores)
     # Processes before threads: a fork copies only the thread that forks.
-    with Packers(lambda: Packing(plan.scanned, plan.seed, level), count) as packers:
+    with (
+        CutFiles(plan.scanned, plan.seed, large_files_of(plan), _cutters(cores)) as cuts,
+        Packers(lambda: Packing(plan.scanned, plan.seed, level), count) as packers,
+    ):
         sink = FrameSink(out, archive_id=archive_id, level=level, threads=cores)
         try:
-            members = _Members(plan, index, sink, packers, warn)
+            large = LargeFiles(cuts, None if plan.full else plan.parent, len(index.archives))
+            members = _Members(plan, index, sink, packers, large, warn)
             members.write(files_total, bytes_total, progress, item)
             packers.dismiss()
             sink.put(END_OF_ARCHIVE)
+            large.list_chunks(index)
             sink.close()
         except BaseException:
             sink.abort()
@@ -139,18 +148,29 @@ def _worthwhile_packers(stored_bytes: int, cores: int) -> int:
     return min(cores, _MAX_PACKERS, stored_bytes // _BYTES_EACH) if cores > 1 else 0
 
 
+def _cutters(cores: int) -> int:
+    """How many processes cut large files: one core is for whoever reads and writes."""
+    return min(cores - 1, _MAX_CUTTERS)
+
+
 class _Members:
     """Writes what the plan says to the sink, with the help of packers."""
 
     def __init__(
-        self, plan: Plan, index: Index, sink: FrameSink, packers: Packers, warn: Warn
+        self,
+        plan: Plan,
+        index: Index,
+        sink: FrameSink,
+        packers: Packers,
+        large: LargeFiles,
+        warn: Warn,
     ) -> None:
         self._plan = plan
         self._index = index
         self._number = len(index.archives)
         self._sink = sink
         self._packers = packers
-        self.writer = MemberWriter(plan.scanned, plan.seed, sink, warn, plan.dropped)
+        self.writer = MemberWriter(plan.scanned, plan.seed, sink, warn, plan.dropped, large)
         self.count = 0
 
     def write(

@@ -268,12 +268,14 @@ def _own_index(file: Path) -> Index | None:
 
 
 def refuse_holes(index: Index, file: Path) -> None:
-    """Refuses a file of our format whose holes would take hours to digest."""
+    """Refuses a file of our format whose holes, or chunks that repeat, would take hours to write."""
     files = [entry for entry in index.sparse if entry not in index.hardlinks]
     holes = sum(index.size[entry] - index.stored_size(entry) for entry in files)
-    if holes > hole_allowance(file.stat().st_size):
-        most = max(files, key=index.size.__getitem__)
-        reason = "its holes add up to more than an archive of this size may have"
+    scattered = [entry for entry in index.chunks if index.is_scattered(entry)]
+    repeated = sum(map(index.stored_size, scattered))
+    if holes + repeated > hole_allowance(file.stat().st_size):
+        most = max((*files, *scattered), key=index.size.__getitem__)
+        reason = "its files add up to more than an archive of this size may have"
         raise UnsafeMember(archive=file, member=os.fsdecode(index.path(most)), reason=reason)
 
 

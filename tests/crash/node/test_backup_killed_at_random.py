@@ -86,6 +86,7 @@ def program(tmp_path: Path) -> Program:
         file = program.work / f"dir-{number % 20}" / f"file-{number}"
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(randomness.randbytes(randomness.choice([100, 5_000, 200_000])))
+    (program.work / "large").write_bytes(randomness.randbytes(12 << 20))
     return program
 
 
@@ -94,18 +95,25 @@ def change(program: Program, number: int) -> None:
         path = program.work / f"dir-{name % 20}" / f"file-{name}"
         size = path.stat().st_size
         path.write_bytes((b"%d " % number * size)[:size])
+    large = program.work / "large"  # stored in chunks: a little is inserted, and some appended
+    content = large.read_bytes()
+    at = number * 400_000
+    large.write_bytes(content[:at] + b"inserted %d" % number + content[at:] + b"x" * 5000)
 
 
+@pytest.mark.parametrize("kind", ["--full", "--quiet"])  # the latter is incremental
 def test_killed_backup_leaves_previous_snapshot_restorable(
-    program: Program, tmp_path: Path
+    program: Program, tmp_path: Path, kind: str
 ) -> None:
-    whole_s = duration_s(program, "backup")
+    program.run("backup")
+    change(program, KILLS)
+    whole_s = duration_s(program, "backup", kind)
     committed = {program.ids()[-1]: state_of(program.work)}
     randomness = random.Random(1)  # noqa: S311 - data, not secrets
     kills = 0
     for number in range(KILLS):
         change(program, number)
-        kills += program.killed(randomness.uniform(0, 1.3 * whole_s), "backup", "--full")
+        kills += program.killed(randomness.uniform(0, 1.3 * whole_s), "backup", kind)
         newest = program.ids()[-1]
         committed.setdefault(newest, state_of(program.work))
         if number % 5 == 4:

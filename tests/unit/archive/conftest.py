@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.archive.files import chunker
 from scratchflow.archive.read import reader
 from scratchflow.archive.restore import apply_delta as delta
 from scratchflow.archive.restore import extract
@@ -110,6 +111,15 @@ def with_and_without_helpers(
         monkeypatch.setattr(module, "usable_cores", lambda: 2 if helped else 1)
     monkeypatch.setattr(writer, "_BYTES_EACH", 1)
     monkeypatch.setattr(contents, "_FILES_EACH", 1)
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of 64 KiB count as large, and are cut into chunks of a few KiB."""
+    monkeypatch.setattr(chunker, "MIN_CHUNKED_BYTES", 64 << 10)
+    monkeypatch.setattr(chunker, "MIN_CHUNK_BYTES", 1 << 10)
+    monkeypatch.setattr(chunker, "CHUNK_BYTES", 4 << 10)
+    monkeypatch.setattr(chunker, "MAX_CHUNK_BYTES", 16 << 10)
 
 
 State = dict[bytes, tuple[object, ...]]

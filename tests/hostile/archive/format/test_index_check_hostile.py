@@ -173,6 +173,7 @@ FORGED: dict[str, Callable[[Index], object]] = {
     "chunk-beyond": _chunked((0, 1 << 40, 2000)),
     "chunk-wraps": _chunked((0, (1 << 63) - 1, 2000)),
     "chunks-overlap": _chunked((0, 0, 1000), (0, 500, 1000)),
+    "chunks-overlap-from-one-start": _chunked((0, 0, 1500), (0, 0, 500)),
     "chunks-of-directory": _chunked((0, 0, 1), entry=D),
     "chunks-of-symlink": _chunked((0, 0, 1), entry=SYMLINK),
     "chunks-of-nothing": _chunks_of_no_entry,
@@ -192,6 +193,11 @@ def test_forged_indexes_are_refused(shooting_range: Range, name: str) -> None:
     assert time.monotonic() - started < 5
     assert list(shooting_range.target.iterdir()) == []
     shooting_range.assert_nothing_outside()
+
+
+def test_a_chunk_that_is_not_what_its_digest_says_is_found_by_verify(shooting_range: Range) -> None:
+    forge_index(shooting_range, _chunked((0, 0, 1000), (0, 1000, 1000)))
+    assert any("chunks" in p for p in verify.verify_archive(shooting_range.archive))
 
 
 def test_exchanged_content_is_noticed_by_its_digest(shooting_range: Range) -> None:

@@ -151,6 +151,22 @@ def test_an_export_is_plain_though_its_snapshot_needs_no_other_archive(
     assert tree(tmp_path / "plain/work").keys() == tree(desk.work).keys()
 
 
+def test_an_export_of_a_large_file_that_changed_is_plain(desk: Desk, tmp_path: Path) -> None:
+    content = os.urandom(9 << 20)
+    desk.write("work/large", content)
+    desk.backup()
+    desk.write("work/large", b"front" + content + content)
+    desk.backup()
+    index = open_index(desk.place.archive(desk.ids[-1]))
+    entry = index.find(b"work/large")
+    assert entry is not None
+    assert index.is_scattered(entry)
+    export_snapshot(desk.context, desk.notify, "latest", tmp_path / "x.tar.lz4", dry_run=False)
+    unpack_plainly(tmp_path / "x.tar.lz4", _made(tmp_path / "plain"))
+    assert (tmp_path / "plain/work/large").read_bytes() == b"front" + content + content
+    assert sorted(os.listdir(tmp_path / "plain")) == ["work"]
+
+
 def test_a_profile_that_saves_only_the_workspace_restores_an_export_whole(
     full_desk: Desk, tmp_path: Path
 ) -> None:

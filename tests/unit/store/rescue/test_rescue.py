@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 
 from scratchflow.agent.delivery.source import package_files
 from scratchflow.archive.read.reader import open_index
-from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.chunks import Chunks
+from scratchflow.archive.tree.index import NOWHERE, Index
 from scratchflow.archive.tree.names import PackedNames
 from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
@@ -37,7 +39,7 @@ Rescue = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def history(tmp_path: Path) -> Desk:
-    """A full snapshot, three incrementals, and one that went back."""
+    """A full snapshot, incrementals, one of a large file that changed a little, and one that went back."""
     desk = make_desk(_made(tmp_path / "here"), ALSO)
     fill(desk)
     first = desk.backup()
@@ -48,6 +50,10 @@ def history(tmp_path: Path) -> Desk:
     (desk.work / "third").hardlink_to(desk.work / "large")
     (desk.scratch / "env/lib").chmod(0o700)
     settle(desk.scratch)
+    desk.backup()
+    large = (desk.work / "large").read_bytes()
+    desk.write("work/large", b"front" + large[: 5 << 20] + b"middle" + large[5 << 20 :])
+    desk.write("work/bundle", large + b"between" + large)
     desk.backup()
     desk.restore(str(first.snapshot))
     desk.write("work/after", "x")
@@ -86,6 +92,8 @@ def test_every_snapshot_comes_back_as_from_scratchflow_itself(
 ) -> None:
     store = copied(history, tmp_path / "copy")
     assert {one.kind for one in read_catalogue(history.place).snapshots} == {"full", "incremental"}
+    indexes = [open_index(history.place.archive(snapshot)) for snapshot in history.ids]
+    assert any(index.is_scattered(entry) for index in indexes for entry in index.chunks)
     for number, snapshot in enumerate(history.ids):
         history.restore(snapshot, to=tmp_path / f"ours-{number}")
         done = run(store, "restore", snapshot, "--to", str(tmp_path / f"theirs-{number}"))
@@ -269,9 +277,34 @@ def _through_link(index: Index) -> None:
     index.mode[entry] = 0o120777
 
 
+def _chunk(archive: int, position: int, length: int) -> Callable[[Index], None]:
+    """A file that lies in one chunk, which is not there, or not as long as the file."""
+
+    def change(index: Index) -> None:
+        entry = index.find(b"work/README")
+        assert entry is not None
+        index.archive[entry], index.position[entry] = NOWHERE, 0
+        columns = array("H", [archive]), array("Q", [position])
+        index.chunks[entry] = Chunks(array("I", [length]), *columns, bytes(16))
+
+    return change
+
+
+def _chunks_of_a_directory(index: Index) -> None:
+    entry = index.find(b"work/env")
+    assert entry is not None
+    index.chunks[entry] = Chunks(array("I", [1]), array("H", [0]), array("Q", [0]), bytes(16))
+
+
 @pytest.mark.parametrize(
     "change",
     [
+        _chunk(0, 1 << 50, 5),
+        _chunk(7, 0, 5),
+        _chunk(NOWHERE, 0, 5),
+        _chunk(0, 0, 4),
+        _chunk(0, 0, 1 << 31),
+        _chunks_of_a_directory,
         _renamed(b"README", b"../../outside"),
         _renamed(b"README", b".."),
         _renamed(b"README", b"/tmp/outside"),
