@@ -8,11 +8,13 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from types import ModuleType
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from scratchflow.archive.files import chunker
+from scratchflow.archive.write import cut_files
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import RestoreIncomplete
 from tests.oracle.changes import HABITS, NAMES, SIZES, Change, Tree
@@ -25,10 +27,11 @@ FILL = st.integers(65, 70)
 SIZE = st.sampled_from(SIZES)
 # The larger ones of these files are stored in chunks, except by the real program.
 _SMALL_CHUNKS = {
-    "MIN_CHUNKED_BYTES": 64 << 10,
-    "MIN_CHUNK_BYTES": 1 << 10,
-    "CHUNK_BYTES": 4 << 10,
-    "MAX_CHUNK_BYTES": 16 << 10,
+    (chunker, "MIN_CHUNKED_BYTES"): 64 << 10,
+    (chunker, "MIN_CHUNK_BYTES"): 1 << 10,
+    (chunker, "CHUNK_BYTES"): 4 << 10,
+    (chunker, "MAX_CHUNK_BYTES"): 16 << 10,
+    (cut_files, "WINDOW_BYTES"): 40 << 10,
 }
 CHANGE = st.builds(
     Change,
@@ -52,7 +55,7 @@ class Oracle(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="oracle-"))
-        self.chunk_sizes = {name: getattr(chunker, name) for name in _SMALL_CHUNKS}
+        self.chunk_sizes = {place: getattr(*place) for place in _SMALL_CHUNKS}
         _set_sizes(_SMALL_CHUNKS)
         self.world = World(self.directory, by_program=self.by_program)
         self.tree = Tree(self.world.scratch)
@@ -270,9 +273,9 @@ class ProgramOracle(Oracle):
     by_program = True
 
 
-def _set_sizes(sizes: dict[str, int]) -> None:
-    for name, value in sizes.items():
-        setattr(chunker, name, value)
+def _set_sizes(sizes: dict[tuple[ModuleType, str], int]) -> None:
+    for (module, name), value in sizes.items():
+        setattr(module, name, value)
 
 
 def _open_all(top: Path) -> None:

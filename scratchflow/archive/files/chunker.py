@@ -7,13 +7,13 @@ process of its own.
 
 from __future__ import annotations
 
-import os
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import accumulate
 
 import msgspec
 
-from scratchflow.archive.files.digest import StreamDigest, digest_of_bytes
+from scratchflow.archive.files.digest import digest_of_bytes
 
 # Smaller chunks find more, and take more room in the index; docs/dependencies.md has figures.
 MIN_CHUNK_BYTES = 32 << 10
@@ -21,17 +21,16 @@ CHUNK_BYTES = 128 << 10
 MAX_CHUNK_BYTES = 512 << 10
 # A smaller file is stored whole: its compressed size is what a few changed chunks would take.
 MIN_CHUNKED_BYTES = 8 << 20
-_WINDOW_BYTES = 8 << 20
 
 Cutter = Callable[[memoryview], list[int]]  # the lengths of the chunks that content consists of
 
 
-class CutFile(msgspec.Struct, frozen=True):
-    """A file as it was read: the chunks in their order, and the digest of the whole."""
+class Window(msgspec.Struct, frozen=True):
+    """A stretch of a file: the chunks that it consists of, in their order."""
 
+    content: memoryview
     lengths: array[int]
     digests: bytes  # 16 bytes a chunk
-    digest: bytes
 
 
 def cutter_at_content() -> Cutter:
@@ -56,41 +55,41 @@ def best_cutter() -> Cutter:
         return cut_blocks
 
 
-def cut_file(
-    descriptor: int,
-    size: int,
+def cut_windows(
+    read: Callable[[memoryview], int],
+    total: int,
     seed: int,
-    *,
+    next_buffer: Callable[[], memoryview],
     cutter: Cutter | None = None,
-    check: Callable[[], None] = lambda: None,
-) -> CutFile | None:
-    """Cuts the first `size` bytes of an open file; None when it has fewer.
+) -> Iterator[Window]:
+    """Reads so many bytes into buffers, and yields each with the chunks that are whole in it.
 
-    `check` is called before each read: it may raise when nobody wants the result any more.
+    What is left of a buffer goes to the beginning of the next one, which may be the same. Buffers must
+    be longer than any chunk. Ends early when `read` has no more.
     """
     cut = cutter or best_cutter()
-    whole = StreamDigest(seed=seed)
-    lengths, digests = array("I"), bytearray()
-    buffer = bytearray(_WINDOW_BYTES)
-    view = memoryview(buffer)
-    fill = done = 0  # bytes that wait in the buffer; bytes that were read
-    while done < size:
-        check()
-        got = os.preadv(descriptor, [view[fill : fill + size - done]], done)
-        if not got:
-            return None
-        whole.update(view[fill : fill + got])
-        fill, done = fill + got, done + got
-        if fill < _WINDOW_BYTES and done < size:
-            continue
-        start = 0
-        for length in cut(view[:fill]):
-            # The last one ends where the window does: more content may show where it really ends.
-            if start + length == fill and done < size:
-                break
-            lengths.append(length)
-            digests += digest_of_bytes(view[start : start + length], seed)
-            start += length
-        buffer[: fill - start] = buffer[start:fill]
-        fill -= start
-    return CutFile(lengths, bytes(digests), whole.digest())
+    rest = memoryview(b"")
+    done = 0
+    while done < total:
+        buffer = next_buffer()
+        fill = len(rest)
+        buffer[:fill] = rest
+        while fill < len(buffer) and done < total:
+            got = read(buffer[fill : fill + total - done])
+            if not got:
+                return
+            fill, done = fill + got, done + got
+        lengths = array("I", cut(buffer[:fill]))
+        if done < total:
+            lengths.pop()  # it ends where the buffer does: more content may show where it really ends
+        used = sum(lengths)
+        yield Window(buffer[:used], lengths, _digests(buffer, lengths, seed))
+        rest = buffer[used:fill]
+
+
+def _digests(content: memoryview, lengths: array[int], seed: int) -> bytes:
+    ends = accumulate(lengths)
+    return b"".join(
+        digest_of_bytes(content[end - length : end], seed)
+        for end, length in zip(ends, lengths, strict=True)
+    )

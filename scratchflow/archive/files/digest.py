@@ -13,6 +13,7 @@ import os
 import xxhash
 
 _READ_BYTES = 1 << 20
+_ZEROS = bytes(1 << 16)
 
 digest_of_bytes = xxhash.xxh3_128_digest  # (content, seed)
 StreamDigest = xxhash.xxh3_128  # (seed=…): update(), digest()
@@ -30,3 +31,10 @@ def digest_of_file(descriptor: int, seed: int, buffer: bytearray) -> bytes:
 def read_buffer() -> bytearray:
     """A buffer for `digest_of_file`, for use again and again."""
     return bytearray(_READ_BYTES)
+
+
+def update_with_zeros(digest: StreamDigest, count: int) -> None:
+    """As if a hole of so many bytes were content."""
+    while count > 0:
+        digest.update(_ZEROS[: min(count, len(_ZEROS))])
+        count -= len(_ZEROS)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import os
-from array import array
 from itertools import accumulate
-
-import msgspec
 
 from scratchflow.archive.compare.plan import Plan
 from scratchflow.archive.files import chunker
-from scratchflow.archive.files.chunker import CutFile
+from scratchflow.archive.files.chunker import Window
 from scratchflow.archive.format.tar_headers import CHUNKS_DIRECTORY
 from scratchflow.archive.tree.chunks import Chunks, Part, in_one_piece
 from scratchflow.archive.tree.index import DIGEST_BYTES, Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
-from scratchflow.archive.write.cut_files import CutFiles, stamps_of
+from scratchflow.archive.write.cut_files import CutFiles, CutStream
 
 
 def large_files_of(plan: Plan) -> list[int]:
-    """The files to be stored that are worth cutting into chunks."""
+    """The files to be stored that are worth cutting into chunks, in the order of their members."""
     scanned = plan.scanned
     # The members that hold chunks must not have the name of a file.
     if any(os.fsencode(root + "/").startswith(CHUNKS_DIRECTORY) for root in scanned.roots):
@@ -33,99 +30,105 @@ def large_files_of(plan: Plan) -> list[int]:
     ]
 
 
-class NewChunks(msgspec.Struct, frozen=True):
-    """A file of which some chunks are known, and the others are to be stored one after the other."""
+class KnownChunks:
+    """Where chunks lie that may be referred to: in the parent's archives, and in the one that is written."""
 
-    file: CutFile
-    known: list[Part | None]  # a chunk each; None: it has to be stored
-    stretches: list[tuple[int, int, bytes]]  # of those: offset in the file, length, digest
+    def __init__(self, parent: Index | None) -> None:
+        self._places: dict[bytes, Part] = {}
+        if parent is not None:
+            for chunks in parent.chunks.values():
+                self.note(chunks)
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
+    def note(self, chunks: Chunks) -> None:
+        """These can be referred to as well."""
+        for digest, part in zip(chunks.each_digest(DIGEST_BYTES), chunks.each(), strict=True):
+            self._places.setdefault(digest, part)
+
+    def find(self, digest: bytes, length: int) -> Part | None:
+        """Where this chunk lies."""
+        part = self._places.get(digest)
+        return part if part is not None and part[2] == length else None
+
+    def has(self, digest: bytes, length: int) -> bool:
+        """Whether this chunk lies anywhere."""
+        return self.find(digest, length) is not None
+
+
+class NewFile:
+    """A file whose chunks are stored, or referred to, window by window."""
+
+    def __init__(self, known: KnownChunks, own: int) -> None:
+        self.chunks = Chunks(digests=bytearray())
+        self._known = known
+        self._own = own
+        self._stored: dict[bytes, Part] = {}  # chunks of this very file
+
+    def new_in(self, window: Window) -> list[tuple[int, int, bytes]]:
+        """What has to be stored of a window: where in it, length and digest, each chunk once."""
+        found: dict[bytes, tuple[int, int, bytes]] = {}
+        starts = accumulate(window.lengths, initial=0)
+        for start, length, digest in zip(starts, window.lengths, _each(window), strict=False):
+            if self._find(digest, length) is None:
+                found.setdefault(digest, (start, length, digest))
+        return list(found.values())
+
+    def add(self, window: Window, new: list[tuple[int, int, bytes]], position: int) -> None:
+        """The window's new chunks lie one after the other from this position on."""
+        for _, length, digest in new:
+            self._stored[digest] = (self._own, position, length)
+            position += length
+        parts = [self._found(*one) for one in zip(_each(window), window.lengths, strict=True)]
+        numbers, positions, _ = zip(*parts, strict=True)
+        self.chunks.archive.extend(numbers)
+        self.chunks.position.extend(positions)
+        self.chunks.lengths.extend(window.lengths)
+        self.chunks.digests += window.digests
+
+    def _find(self, digest: bytes, length: int) -> Part | None:
+        part = self._stored.get(digest)
+        if part is not None and part[2] == length:
+            return part
+        return self._known.find(digest, length)
+
+    def _found(self, digest: bytes, length: int) -> Part:
+        part = self._find(digest, length)
+        assert part is not None  # noqa: S101 - it was known, or has just been stored
+        return part
 
 
 class LargeFiles:
-    """The chunks that the parent's archives hold, and those that this archive has so far.
+    """The large files of a backup, as they are cut, and what is known of their chunks."""
 
-    A full archive refers to nothing: its files are stored whole, and only get their chunks listed.
-    """
-
-    def __init__(self, cuts: CutFiles, parent: Index | None, own: int) -> None:
-        """`parent` is the index whose archives may be referred to, by the same numbers."""
+    def __init__(self, cuts: CutFiles, known: KnownChunks, own: int, *, refers: bool) -> None:
+        """An archive that `refers` to nothing has its files whole, and only lists their chunks."""
         self._cuts = cuts
+        self._known = known
         self._own = own
-        self._refers = parent is not None
-        self._known: dict[bytes, Part] = {}
-        if parent is not None and cuts.entries:
-            for chunks in parent.chunks.values():
-                self._note(chunks)
+        self._refers = refers
 
-    def _note(self, chunks: Chunks) -> None:
-        for digest, part in zip(chunks.each_digest(DIGEST_BYTES), chunks.each(), strict=True):
-            self._known.setdefault(digest, part)
+    def open(self, entry: int, stats: os.stat_result) -> CutStream | None:
+        """A file that is like this, while it is cut; None when it is not."""
+        return self._cuts.open(entry, stats)
 
-    def new_chunks(self, entry: int, stats: os.stat_result) -> NewChunks | None:
-        """What has to be stored of a file that is like this; None when all of it has to be."""
-        if not self._refers or entry not in self._cuts.entries:
-            return None
-        cut = self._cuts.get(entry)
-        if cut is None or cut.stamps != stamps_of(stats):
-            return None
-        found = self._compared(cut.file)
-        return found if len(found.stretches) < len(found.known) else None
+    def new_file(self) -> NewFile | None:
+        """For the next file, if it may refer to any chunks."""
+        return NewFile(self._known, self._own) if self._refers and self._known else None
 
-    def _compared(self, file: CutFile) -> NewChunks:
-        known: list[Part | None] = []
-        stretches = []
-        seen: set[bytes] = set()
-        offset = 0
-        for number, length in enumerate(file.lengths):
-            digest = file.digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
-            part = self._known.get(digest)
-            if part is not None and part[2] != length:
-                part = None
-            known.append(part)
-            if part is None and digest not in seen:
-                stretches.append((offset, length, digest))
-                seen.add(digest)
-            offset += length
-        return NewChunks(file, known, stretches)
+    def note(self, chunks: Chunks) -> None:
+        """Later files may refer to these chunks of one that was stored."""
+        if self._refers:
+            self._known.note(chunks)
 
-    def stored(self, new: NewChunks, position: int) -> Chunks:
-        """The file's chunks, now that the new ones lie from this position on."""
-        ends = accumulate((length for _, length, _ in new.stretches), initial=position)
-        here = {
-            digest: (self._own, start, length)
-            for (_, length, digest), start in zip(new.stretches, ends, strict=False)
-        }
-        digests = new.file.digests
-        parts = [
-            part or here[digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]]
-            for number, part in enumerate(new.known)
-        ]
-        numbers, positions, _ = zip(*parts, strict=True)
-        chunks = Chunks(
-            new.file.lengths, array("H", numbers), array("Q", positions), new.file.digests
-        )
-        self._note(chunks)
+    def in_one_piece(self, stream: CutStream, position: int) -> Chunks:
+        """The chunks of a file that was stored whole, as it was read, from this position on."""
+        chunks = in_one_piece(stream.lengths, stream.digests, self._own, position)
+        self.note(chunks)
         return chunks
 
-    def stored_whole(self, entry: int, position: int, digest: bytes) -> None:
-        """A file lies there in one piece: later files of this archive may refer to its chunks."""
-        if self._refers and entry in self._cuts.entries:
-            chunks = self._in_one_piece(entry, position, digest)
-            if chunks:
-                self._note(chunks)
 
-    def list_chunks(self, index: Index) -> None:
-        """Enters the chunks of all files that were stored whole."""
-        for entry in sorted(self._cuts.entries):
-            if index.archive[entry] != self._own or entry in index.chunks or entry in index.sparse:
-                continue
-            chunks = self._in_one_piece(entry, index.position[entry], index.digest_of(entry))
-            if chunks and sum(chunks.lengths) == index.size[entry]:
-                index.chunks[entry] = chunks
-
-    def _in_one_piece(self, entry: int, position: int, digest: bytes) -> Chunks | None:
-        """The chunks of a file that was stored whole, if it was cut with the very same content."""
-        cut = self._cuts.get(entry)
-        if cut is None or cut.file.digest != digest:
-            return None
-        return in_one_piece(cut.file.lengths, cut.file.digests, self._own, position)
+def _each(window: Window) -> list[bytes]:
+    digests = window.digests
+    return [digests[at : at + DIGEST_BYTES] for at in range(0, len(digests), DIGEST_BYTES)]

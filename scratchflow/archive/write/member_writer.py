@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from scratchflow.archive.files.digest import StreamDigest, digest_of_bytes
+from scratchflow.archive.files.chunker import Window
+from scratchflow.archive.files.digest import StreamDigest, digest_of_bytes, update_with_zeros
 from scratchflow.archive.files.holes import MAX_HOLE_BYTES, MIN_SPARSE_BYTES, data_extents
 from scratchflow.archive.files.xattrs import read_xattrs
 from scratchflow.archive.format.tar_headers import (
@@ -26,8 +27,9 @@ from scratchflow.archive.format.tar_headers import DIRECTORY as DIRECTORY_MEMBER
 from scratchflow.archive.scan.reread import OPEN_FILE
 from scratchflow.archive.scan.scan import ScannedTree, Warn, clamped_ns
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR
+from scratchflow.archive.write.cut_files import CutStream
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
-from scratchflow.archive.write.large_files import LargeFiles
+from scratchflow.archive.write.large_files import LargeFiles, NewFile
 from scratchflow.archive.write.locations import MemberNotes
 from scratchflow.archive.write.source_file import (
     SourceError,
@@ -38,6 +40,7 @@ from scratchflow.archive.write.source_file import (
 
 _SECOND_NS = 1_000_000_000
 _ZEROS = bytes(1 << 16)
+_NO_ROOM = memoryview(bytearray())
 
 
 Member = tuple[int, int, bytes, bytes]  # entry, group of the directory it is in, path, name
@@ -53,7 +56,7 @@ class Sink(Protocol):
     def position(self) -> int:
         """Where in the tar stream the next byte goes."""
 
-    def put(self, content: bytes) -> None:
+    def put(self, content: bytes | memoryview) -> None:
         """Appends bytes."""
 
     def make_room(self, count: int) -> None:
@@ -196,9 +199,28 @@ class MemberWriter:
     def _add_streamed(self, entry: int, path: bytes, descriptor: int) -> int:
         """Any file: large, sparse, with attributes, or changed since it was scanned."""
         before = stats_of_file(descriptor)
-        if self._large and self._add_chunks(entry, path, descriptor, before):
-            return before.st_size
-        extents = data_extents(descriptor, before)
+        stream = self._large.open(entry, before) if self._large else None
+        try:
+            if stream and self._add_chunks(entry, path, descriptor, before, stream):
+                return before.st_size
+            if not self._add_whole(entry, path, descriptor, before, stream):
+                # What was shared was not what was read: once more, and the last member counts.
+                self._add_whole(entry, path, descriptor, before, None)
+        finally:
+            if stream:
+                stream.close()
+        return before.st_size
+
+    def _add_whole(
+        self,
+        entry: int,
+        path: bytes,
+        descriptor: int,
+        before: os.stat_result,
+        stream: CutStream | None,
+    ) -> bool:
+        """A member with all of the content, which another process may read; whether it is what that one read."""
+        extents = stream.extents if stream else data_extents(descriptor, before)
         _refuse_endless_holes(before.st_size, extents)
         xattrs = read_xattrs(descriptor)
         self._refresh(entry, before)
@@ -211,64 +233,82 @@ class MemberWriter:
         sink.put(header)
         sink.put(sparse_prefix)
         position = sink.position
-        digest, problem = self._stream(descriptor, before.st_size, extents)
+        digest, problem = self._stream(descriptor, before.st_size, extents, stream)
         sink.put(_ZEROS[: padding(stored)])
         self._notes.add(entry, position, digest)
         if extents is not None:
             self._notes.sparse[entry] = extents
-        elif self._large:
-            self._large.stored_whole(entry, position, digest)
+        if self._large and stream and stream.digest is not None:
+            if stream.digest != digest:
+                return False
+            chunks = self._large.in_one_piece(stream, position)
+            self._notes.chunks[entry] = chunks, digest
         if xattrs:
             self._notes.xattrs[entry] = xattrs
         self._warn_if_moving(entry, path, before, descriptor, problem)
-        return before.st_size
+        return True
 
-    def _add_chunks(self, entry: int, path: bytes, descriptor: int, before: os.stat_result) -> bool:
-        """A large file of which archives hold a part: only its new chunks are stored.
+    def _add_chunks(
+        self,
+        entry: int,
+        path: bytes,
+        descriptor: int,
+        before: os.stat_result,
+        stream: CutStream,
+    ) -> bool:
+        """A large file of which archives may hold a part: only its new chunks are stored.
 
-        False when it has to be stored whole.
+        False when it has to be stored whole; then nothing refers to chunks of it that were stored.
         """
-        new = self._large.new_chunks(entry, before) if self._large else None
+        new = self._large.new_file() if self._large else None
         if self._large is None or new is None:
             return False
         xattrs = read_xattrs(descriptor)
-        position = self._put_chunks(descriptor, new.stretches)
-        if position is None:
+        for window in stream.windows():
+            if not self._put_chunks(window, new):
+                stream.close()
+        if stream.digest is None:
             return False
         self._refresh(entry, before)
-        self._notes.chunks[entry] = self._large.stored(new, position), new.file.digest
+        self._large.note(new.chunks)
+        self._notes.chunks[entry] = new.chunks, stream.digest
+        if stream.extents is not None:
+            self._notes.sparse[entry] = stream.extents
         if xattrs:
             self._notes.xattrs[entry] = xattrs
         self._warn_if_moving(entry, path, before, descriptor, None)
         return True
 
-    def _put_chunks(self, descriptor: int, stretches: list[tuple[int, int, bytes]]) -> int | None:
-        """A member with these stretches of a file; returns where they begin.
-
-        None when one is not what it was when it was cut: then nothing refers to the member.
-        """
+    def _put_chunks(self, window: Window, new: NewFile) -> bool:
+        """A member with those chunks of a window that have to be stored; whether they are what they should be."""
         sink = self._sink
-        if not stretches:
-            return sink.position
-        stored = sum(length for _, length, _ in stretches)
-        name = CHUNKS_DIRECTORY + b"%d" % self._chunk_members
-        owner = os.getuid(), os.getgid()
-        header = member_header(name, kind=FILE, mode=0o600, mtime_s=0, size=stored, owner=owner)
-        sink.make_room(min(len(header) + stored + padding(stored), FRAME_BYTES))
-        sink.put(header)
-        position = sink.position
+        chunks = new.new_in(window)
         is_right = True
-        for offset, length, expected in stretches:
-            digest = StreamDigest(seed=self._seed)
-            problem = self._copy(descriptor, offset, length, digest)
-            is_right = is_right and problem is None and digest.digest() == expected
-        sink.put(_ZEROS[: padding(stored)])
-        self._chunk_members += 1
-        self._notes.members += 1
-        return position if is_right else None
+        if chunks:
+            stored = sum(length for _, length, _ in chunks)
+            name = CHUNKS_DIRECTORY + b"%d" % self._chunk_members
+            owner = os.getuid(), os.getgid()
+            header = member_header(name, kind=FILE, mode=0o600, mtime_s=0, size=stored, owner=owner)
+            sink.make_room(min(len(header) + stored + padding(stored), FRAME_BYTES))
+            sink.put(header)
+            position = sink.position
+            for start, length, digest in chunks:
+                content = window.content[start : start + length]
+                sink.put(content)
+                # Afterwards: what another process put there must not have changed meanwhile.
+                is_right = is_right and digest_of_bytes(content, self._seed) == digest
+            sink.put(_ZEROS[: padding(stored)])
+            self._chunk_members += 1
+            self._notes.members += 1
+        new.add(window, chunks, position if chunks else 0)
+        return is_right
 
     def _stream(
-        self, descriptor: int, size: int, extents: list[int] | None
+        self,
+        descriptor: int,
+        size: int,
+        extents: list[int] | None,
+        stream: CutStream | None,
     ) -> tuple[bytes, OSError | None]:
         """Copies the content into frames; returns its digest and what went wrong, if anything."""
         digest = StreamDigest(seed=self._seed)
@@ -278,14 +318,21 @@ class MemberWriter:
         if extents is None:
             pairs = [0, size]
         for offset, length in zip(pairs[::2], pairs[1::2], strict=True):
-            _update_with_zeros(digest, offset - end)
+            update_with_zeros(digest, offset - end)
             end = offset + length
-            problem = self._copy(descriptor, offset, length, digest) or problem
-        _update_with_zeros(digest, size - end)
+            problem = self._copy(descriptor, offset, length, digest, stream) or problem
+        update_with_zeros(digest, size - end)
+        if stream:
+            stream.read_into(_NO_ROOM)  # it says how the file ended
         return digest.digest(), problem
 
     def _copy(
-        self, descriptor: int, offset: int, length: int, digest: StreamDigest
+        self,
+        descriptor: int,
+        offset: int,
+        length: int,
+        digest: StreamDigest,
+        stream: CutStream | None,
     ) -> OSError | None:
         sink = self._sink
         problem: OSError | None = None
@@ -294,8 +341,8 @@ class MemberWriter:
             if sink.fill == FRAME_BYTES:
                 sink.flush()
             room = sink.view[sink.fill : sink.fill + min(left, FRAME_BYTES - sink.fill)]
-            got = 0
-            if problem is None:
+            got = stream.read_into(room) if stream else 0
+            if got == 0 and problem is None:
                 try:
                     got = os.preadv(descriptor, [room], offset)
                 except OSError as error:
@@ -381,12 +428,6 @@ class MemberWriter:
             self._warn("files.vanished", path, "vanished before it was read")
         else:
             self._warn("files.unreadable", path, f"cannot be read: {error.strerror}")
-
-
-def _update_with_zeros(digest: StreamDigest, count: int) -> None:
-    while count > 0:
-        digest.update(_ZEROS[: min(count, len(_ZEROS))])
-        count -= len(_ZEROS)
 
 
 def _refuse_endless_holes(size: int, extents: list[int] | None) -> None:

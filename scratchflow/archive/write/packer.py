@@ -28,7 +28,7 @@ class OneFrame:
         """Where in the frame the next byte goes."""
         return self.fill
 
-    def put(self, content: bytes) -> None:
+    def put(self, content: bytes | memoryview) -> None:
         """Appends bytes."""
         self.make_room(len(content))
         self.view[self.fill : self.fill + len(content)] = content

@@ -26,7 +26,7 @@ from scratchflow.archive.write.batches import Bundle, bundles
 from scratchflow.archive.write.cut_files import CutFiles
 from scratchflow.archive.write.frame_sink import FrameSink, Out
 from scratchflow.archive.write.index_builder import begin_index, finish_index, same_tree, without
-from scratchflow.archive.write.large_files import LargeFiles, large_files_of
+from scratchflow.archive.write.large_files import KnownChunks, LargeFiles, large_files_of
 from scratchflow.archive.write.locations import MemberNotes
 from scratchflow.archive.write.member_writer import MemberWriter
 from scratchflow.archive.write.packer import Packing, unpacked_notes
@@ -36,7 +36,7 @@ __all__ = ["Item", "Plan", "Progress", "Written", "plan", "write", "write_again"
 
 # Beyond this many, one thread that hashes what they make is the limit.
 _MAX_PACKERS = 8
-# Each cuts about 1 GiB/s; more would only wait for the disk.
+# Each reads and cuts about 1 GiB/s; more would only wait for the disk.
 _MAX_CUTTERS = 4
 # Less than this for each, and it is not worth starting one.
 _BYTES_EACH = 8 << 20
@@ -79,18 +79,19 @@ def write(
     files_total, bytes_total = plan.scanned.files_among(plan.store)
     count = _worthwhile_packers(len(plan.store) * BLOCK + bytes_total, cores)
     # Processes before threads: a fork copies only the thread that forks.
+    large_files = large_files_of(plan)
+    known = KnownChunks(plan.parent if large_files and not plan.full else None)
     with (
-        CutFiles(plan.scanned, plan.seed, large_files_of(plan), _cutters(cores)) as cuts,
+        CutFiles(plan.scanned, plan.seed, large_files, _cutters(cores), known.has) as cuts,
         Packers(lambda: Packing(plan.scanned, plan.seed, level), count) as packers,
     ):
         sink = FrameSink(out, archive_id=archive_id, level=level, threads=cores)
         try:
-            large = LargeFiles(cuts, None if plan.full else plan.parent, len(index.archives))
+            large = LargeFiles(cuts, known, len(index.archives), refers=not plan.full)
             members = _Members(plan, index, sink, packers, large, warn)
             members.write(files_total, bytes_total, progress, item)
             packers.dismiss()
             sink.put(END_OF_ARCHIVE)
-            large.list_chunks(index)
             sink.close()
         except BaseException:
             sink.abort()
@@ -149,8 +150,8 @@ def _worthwhile_packers(stored_bytes: int, cores: int) -> int:
 
 
 def _cutters(cores: int) -> int:
-    """How many processes cut large files: one core is for whoever reads and writes."""
-    return min(cores - 1, _MAX_CUTTERS)
+    """How many processes cut large files: one core is for whoever compresses and writes."""
+    return max(1, min(cores - 1, _MAX_CUTTERS))
 
 
 class _Members:

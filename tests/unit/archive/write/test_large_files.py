@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from array import array
 
 import pytest
 
+from scratchflow.archive.files.chunker import Window
+from scratchflow.archive.tree.chunks import in_one_piece
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write.cut_files import CutFiles
-from scratchflow.archive.write.large_files import LargeFiles, large_files_of
+from scratchflow.archive.write.large_files import KnownChunks, NewFile, large_files_of
 from tests.unit.archive.conftest import Bench
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
+
+OWN = 1
 
 
 @pytest.fixture
@@ -30,51 +34,56 @@ def test_only_large_files_that_are_to_be_stored_are_cut(bench: Bench, first: Ind
     assert names == [b"further-name"]
 
 
-def _cuts(bench: Bench, parent: Index) -> tuple[CutFiles, int, os.stat_result]:
-    planned = bench.plan(parent)
-    (entry,) = large_files_of(planned)
-    cuts = CutFiles(planned.scanned, planned.seed, [entry], 0)
-    path = bench.scratch / os.fsdecode(planned.scanned.path(entry))
-    return cuts, entry, path.stat()
+def _digest(letter: str) -> bytes:
+    return letter.encode() * 16
 
 
-def test_a_chunk_that_repeats_is_stored_once(bench: Bench, first: Index) -> None:
-    known = (bench.work / "large").read_bytes()
-    (bench.work / "large").write_bytes(b"\7" * 160_000 + known)
-    cuts, entry, stats = _cuts(bench, first)
-    with cuts:
-        large = LargeFiles(cuts, first, 1)
-        new = large.new_chunks(entry, stats)
-        assert new
-        digests = [digest for _, _, digest in new.stretches]
-        assert len(set(digests)) == len(digests) < new.known.count(None)
-        chunks = large.stored(new, 5000)
-    assert sum(chunks.lengths) == stats.st_size
-    assert min(at for number, at, _ in chunks.each() if number == 1) == 5000
+def _window(chunks: str, length: int = 10) -> Window:
+    """A window with a chunk for each letter."""
+    digests = b"".join(map(_digest, chunks))
+    return Window(memoryview(b""), array("I", [length] * len(chunks)), digests)
 
 
-def test_a_file_that_is_not_what_was_cut_is_stored_whole(bench: Bench, first: Index) -> None:
-    (bench.work / "large").write_bytes((bench.work / "large").read_bytes() + b"more")
-    cuts, entry, stats = _cuts(bench, first)
-    with cuts:
-        large = LargeFiles(cuts, first, 1)
-        assert large.new_chunks(entry, stats)
-        os.utime(bench.work / "large", ns=(1, 1))
-        assert large.new_chunks(entry, (bench.work / "large").stat()) is None
+def _known(chunks: str, length: int = 10) -> KnownChunks:
+    """Chunks of an archive with number 0, from position 500 on."""
+    known = KnownChunks(None)
+    window = _window(chunks, length)
+    known.note(in_one_piece(window.lengths, window.digests, 0, 500))
+    return known
 
 
-def test_a_full_archive_refers_to_nothing(bench: Bench, first: Index) -> None:
-    (bench.work / "large").write_bytes((bench.work / "large").read_bytes() + b"more")
-    cuts, entry, stats = _cuts(bench, first)
-    with cuts:
-        assert LargeFiles(cuts, None, 0).new_chunks(entry, stats) is None
+def test_known_chunks_are_referred_to_and_others_stored_once() -> None:
+    new = NewFile(_known("ab"), OWN)
+    for chunks, expected, position in (("xaxyb", "xy", 5000), ("yzb", "z", 7000)):
+        window = _window(chunks)
+        stretches = new.new_in(window)
+        assert [digest for _, _, digest in stretches] == list(map(_digest, expected))
+        assert [start for start, _, _ in stretches] == [10 * chunks.index(one) for one in expected]
+        new.add(window, stretches, position)
+    x, y, z, a, b = (OWN, 5000), (OWN, 5010), (OWN, 7000), (0, 500), (0, 510)
+    assert [part[:2] for part in new.chunks.each()] == [x, a, x, y, b, y, z, b]
+    assert set(new.chunks.lengths) == {10}
+    assert list(new.chunks.each_digest(16)) == list(map(_digest, "xaxybyzb"))
 
 
-def test_a_known_digest_of_another_length_is_not_the_same_chunk(bench: Bench, first: Index) -> None:
+def test_chunks_of_a_file_are_known_to_the_next_when_they_were_noted() -> None:
+    known = _known("a")
+    new = NewFile(known, OWN)
+    window = _window("x")
+    new.add(window, new.new_in(window), 9)
+    assert not known.has(_digest("x"), 10)
+    known.note(new.chunks)
+    assert known.find(_digest("x"), 10) == (OWN, 9, 10)
+
+
+def test_a_known_digest_of_another_length_is_not_the_same_chunk() -> None:
+    known = _known("a", length=9)
+    assert not known.has(_digest("a"), 10)
+    assert len(NewFile(known, OWN).new_in(_window("a"))) == 1
+
+
+def test_the_chunks_that_a_parent_lists_are_known(first: Index) -> None:
+    known = KnownChunks(first)
     (chunks,) = first.chunks.values()
-    for number, length in enumerate(chunks.lengths):
-        chunks.lengths[number] = length - 1
-    (bench.work / "large").write_bytes((bench.work / "large").read_bytes() + b"more")
-    cuts, entry, stats = _cuts(bench, first)
-    with cuts:
-        assert LargeFiles(cuts, first, 1).new_chunks(entry, stats) is None
+    for digest, part in zip(chunks.each_digest(16), chunks.each(), strict=True):
+        assert known.find(digest, part[2]) == part

@@ -37,7 +37,8 @@ def _write(bench: Bench, planned: writer.Plan, when_busy: object = None) -> Inde
 
 
 def _large(path: Path) -> None:
-    path.write_bytes(os.urandom(1 << 16) * (4 * FRAME_BYTES >> 16))
+    """Longer than what is read ahead."""
+    path.write_bytes(os.urandom(1 << 16) * (10 * FRAME_BYTES >> 16))
 
 
 def test_shrinking_file_is_filled_up_and_flagged(bench: Bench) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +21,9 @@ from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.restore import extract
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write import writer
-from scratchflow.archive.write.large_files import LargeFiles, NewChunks
+from scratchflow.archive.write import cut_files, writer
+from scratchflow.archive.write.cut_files import CutStream
+from scratchflow.archive.write.large_files import LargeFiles
 from scratchflow.model.errors import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, tree_state
 
@@ -188,18 +190,55 @@ def test_archives_that_nothing_refers_to_any_more_are_not_needed(bench: Bench) -
     _check(bench, index, "again")
 
 
-def test_a_file_with_holes_is_stored_whole(bench: Bench) -> None:
-    with (bench.work / "sparse").open("wb") as file:
-        file.write(os.urandom(100_000))
-        file.seek(SIZE)
-        file.write(os.urandom(100_000))
+def _write_sparse(file: Path, parts: dict[int, bytes], size: int) -> None:
+    with file.open("wb") as out:
+        for offset, part in parts.items():
+            out.seek(offset)
+            out.write(part)
+        out.truncate(size)
+
+
+def test_of_a_file_with_holes_only_what_changed_is_stored(bench: Bench) -> None:
+    parts = {1 << 20: os.urandom(200_000), 4 << 20: os.urandom(500_000)}
+    _write_sparse(bench.work / "sparse", parts, 6 << 20)
     index = bench.backup("A")
-    assert index.sparse
-    assert not index.chunks
+    entry = _entry(index, b"work/sparse")
+    assert index.sparse[entry]
+    assert index.chunks[entry].place() == (index.archive[entry], index.position[entry])
     _check(bench, index, "again")
+    parts = {1 << 20: parts[1 << 20], 2 << 20: b"new", 4 << 20: parts[4 << 20][:-5] + b"other"}
+    _write_sparse(bench.work / "sparse", parts, 7 << 20)
+    index = bench.backup("B", index)
+    assert index.is_scattered(_entry(index, b"work/sparse"))
+    assert index.archives[-1].raw_ends[-1] < 60_000
+    _check(bench, index, "once-more")
+    _export(bench, index)
 
 
-def test_a_file_that_changes_between_cutting_and_storing_is_stored_whole(
+def test_a_new_file_that_shares_nothing_is_stored_in_frames_of_its_own_chunks(bench: Bench) -> None:
+    (bench.work / "large").write_bytes(os.urandom(SIZE))
+    first = bench.backup("A")
+    (bench.work / "new").write_bytes(os.urandom(SIZE))
+    second = bench.backup("B", first)
+    assert SIZE < second.archives[-1].raw_ends[-1] < SIZE + 60_000
+    assert {number for number, _, _ in second.parts(_entry(second, b"work/new"))} == {1}
+    _check(bench, second, "again")
+
+
+def _change_when_opened(monkeypatch: pytest.MonkeyPatch, change: Callable[[], None]) -> None:
+    """Does something to a large file when a process has begun to read it."""
+    found = LargeFiles.open
+
+    def open_then_change(self: LargeFiles, entry: int, stats: os.stat_result) -> CutStream | None:
+        stream = found(self, entry, stats)
+        assert stream
+        change()
+        return stream
+
+    monkeypatch.setattr(LargeFiles, "open", open_then_change)
+
+
+def test_a_file_that_changes_while_it_is_cut_is_told_and_read_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = bytearray(os.urandom(SIZE))
@@ -207,22 +246,81 @@ def test_a_file_that_changes_between_cutting_and_storing_is_stored_whole(
     first = bench.backup("A")
     content[100:110] = b"0123456789"
     (bench.work / "large").write_bytes(content)
-    found = LargeFiles.new_chunks
 
-    def change_then(self: LargeFiles, entry: int, stats: os.stat_result) -> NewChunks | None:
-        new = found(self, entry, stats)
-        assert new
-        content[100:110] = b"9876543210"  # in the very chunk that is to be stored
-        (bench.work / "large").write_bytes(content)
-        return new
+    def overwrite() -> None:
+        content[-10:] = b"9876543210"
+        with (bench.work / "large").open("r+b") as file:
+            file.write(content)
 
-    monkeypatch.setattr(LargeFiles, "new_chunks", change_then)
+    _change_when_opened(monkeypatch, overwrite)
     second = bench.backup("B", first)
     assert [code for code, _, _ in bench.warnings] == ["files.changed"]
-    assert second.needs == []
+    assert second.flags[_entry(second, b"work/large")]
     assert verify_archive(bench.path("B"), open_archive=bench.path) == []
-    restored = bench.restore(second)
+    monkeypatch.undo()
+    third = bench.backup("C", second)
+    (restored := bench.restore(third)).exists()
     assert (restored / "work" / "large").read_bytes() == content
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_file_that_is_cut_short_while_it_is_cut_is_stored_whole(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, is_first: bool
+) -> None:
+    content = os.urandom(SIZE)
+    (bench.work / "large").write_bytes(content)
+    first = None if is_first else bench.backup("A")
+    (bench.work / "large").write_bytes(content[::-1])
+    _change_when_opened(monkeypatch, lambda: os.truncate(bench.work / "large", 1000))
+    second = bench.backup("B", first)
+    entry = _entry(second, b"work/large")
+    assert not second.chunks
+    assert second.size[entry] == SIZE
+    assert [code for code, _, _ in bench.warnings] == ["files.changed"]
+    assert verify_archive(bench.path("B"), open_archive=bench.path) == []
+    found = b"".join(map(bytes, read_file(second, entry, bench.path)))
+    assert found[:1000] == content[::-1][:1000]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_process_that_is_killed_costs_chunks_and_no_byte(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, is_first: bool
+) -> None:
+    content = os.urandom(SIZE)
+    (bench.work / "large").write_bytes(content)
+    first = None if is_first else bench.backup("A")
+    (bench.work / "large").write_bytes(content[::-1])
+    found = CutStream.__init__
+
+    def kill_then(self: CutStream, cutter: cut_files._Cutter, *rest: object) -> None:
+        os.kill(cutter.process, signal.SIGKILL)
+        found(self, cutter, *rest)  # type: ignore[arg-type]  # whatever they are
+
+    monkeypatch.setattr(CutStream, "__init__", kill_then)
+    second = bench.backup("B", first)
+    assert not second.chunks
+    _check(bench, second, "again")
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_window_that_is_not_what_was_digested_is_not_believed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, is_first: bool
+) -> None:
+    content = os.urandom(SIZE)
+    (bench.work / "large").write_bytes(content)
+    first = None if is_first else bench.backup("A")
+    (bench.work / "large").write_bytes(content[::-1])
+    found = cut_files._Cutter.content
+
+    def scribbled(self: cut_files._Cutter, slot: int, lengths: bytes) -> memoryview:
+        window = found(self, slot, lengths)
+        window[5:8] = b"bad"
+        return window
+
+    monkeypatch.setattr(cut_files._Cutter, "content", scribbled)
+    second = bench.backup("B", first)
+    assert not second.chunks
+    _check(bench, second, "again")
 
 
 def test_a_root_with_the_name_of_the_chunk_members_is_stored_whole(bench: Bench) -> None:
