@@ -17,10 +17,12 @@ STORE = ["tests/unit/store/lock/test_lock.py", "tests/unit/store/commit/test_com
 CRASH = ["tests/crash/store/commit/test_commit_dies_at_each_call.py"]
 COMMIT = "test_killed_commit_leaves_previous_snapshot_listed_and_readable"
 KILLED = ["tests/crash/store/commit/test_commit_killed_at_random.py"]
+# These two share blocks between files.
+SHARING = ["tests/unit/archive/restore/test_patch.py"]
 # pytest itself cannot keep its temporary directories on sshfs: it cannot read its own links there.
 SUITES = {
-    "xfs": [TWO_MOUNTS, *STORE, *CRASH, *KILLED],
-    "btrfs": [TWO_MOUNTS, *STORE, *CRASH, *KILLED],
+    "xfs": [TWO_MOUNTS, *STORE, *CRASH, *KILLED, *SHARING],
+    "btrfs": [TWO_MOUNTS, *STORE, *CRASH, *KILLED, *SHARING],
     "gluster": [TWO_MOUNTS, *STORE, f"{CRASH[0]}::{COMMIT}"],
     "sshfs": [TWO_MOUNTS],
 }

@@ -12,6 +12,7 @@ from scratchflow.archive.compare.match import Comparison, symlinks_within
 from scratchflow.archive.compare.plan import Plan, plan
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.scan import ScannedTree, Warn
+from scratchflow.archive.tree.chunks import Chunks, OlderFile
 from scratchflow.archive.tree.index import DIGEST_BYTES, Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, Tree
 
@@ -39,6 +40,8 @@ class Delta(msgspec.Struct):
     absent: array[int] = msgspec.field(default_factory=_entries)
     # (wanted entry, scanned entry, how many): the same paths and kinds on both sides.
     pairs: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
+    # Of those `files` that lie on disk in an older version, cut into chunks like the wanted one.
+    older: dict[int, OlderFile] = msgspec.field(default_factory=dict)
 
     def __bool__(self) -> bool:
         parts = (self.files, self.metadata, self.directories, self.symlinks, self.hardlinks)
@@ -96,6 +99,14 @@ class _Known:
             return True
         same_seed = base.seed == wanted.seed
         return same_seed and base.digest_of(base_entry) == wanted.digest_of(wanted_entry)
+
+    def chunks_of(self, entry: int) -> Chunks | None:
+        """The chunks of a file on disk, if they can be compared with wanted ones. None of a file with holes."""
+        base = self.base
+        base_entry = self.found.known_entry(entry) if self.found else None
+        if base is None or base_entry is None or base.seed != self.wanted.seed:
+            return None
+        return None if base_entry in base.sparse else base.chunks.get(base_entry)
 
 
 class _Finder:
@@ -231,8 +242,18 @@ class _Finder:
         relink = linked and not _same_link(scanned, wanted, entry, wanted_entry)
         if relink or not self.known.holds(entry, wanted_entry):
             self._replace(entry, wanted_entry)
+            self._note_older(entry, wanted_entry)
         elif not same_metadata and wanted_entry not in wanted.hardlinks:
             self.delta.metadata.append(wanted_entry)
+
+    def _note_older(self, entry: int, wanted_entry: int) -> None:
+        scanned, wanted = self.scanned, self.wanted
+        if wanted_entry not in wanted.chunks or wanted_entry in wanted.sparse:
+            return
+        chunks = self.known.chunks_of(entry)
+        if chunks and wanted_entry not in wanted.hardlinks:
+            older = OlderFile(chunks, scanned.inode[entry], scanned.ctime_ns[entry])
+            self.delta.older[wanted_entry] = older
 
 
 def _differences(

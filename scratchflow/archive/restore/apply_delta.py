@@ -210,7 +210,9 @@ class _Application:
         delta, wanted = self.delta, self.wanted
         placing = Placing(wanted, self.scratch, self.warn, self.displacing)
         placer = placing.placer()
-        restorer = FileRestorer(self.archives, placing, threads=threads, progress=progress)
+        restorer = FileRestorer(
+            self.archives, placing, threads=threads, progress=progress, older=delta.older
+        )
         try:
             with DirectoryHandles(self.scanned, self.scratch) as on_disk:
                 self._open_up(on_disk)

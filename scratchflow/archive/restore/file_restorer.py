@@ -7,11 +7,12 @@ files are there: that moment is told as phase `usable`.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,6 +23,7 @@ from scratchflow.archive.read.reader import Archives, Span
 from scratchflow.archive.restore.helpers import Done, RestoreHelpers, Work
 from scratchflow.archive.restore.placer import Placer, Placing
 from scratchflow.archive.restore.warm_files import warm_pieces
+from scratchflow.archive.tree.chunks import OlderFile, Part
 from scratchflow.archive.tree.index import NOWHERE
 from scratchflow.model.errors import SnapshotDamaged
 
@@ -60,8 +62,11 @@ class FileRestorer:
         threads: int,
         progress: Progress,
         helped: bool = False,
+        older: Mapping[int, OlderFile] | None = None,
     ) -> None:
+        """`older` are files that lie at the place of wanted ones, and may have most of their bytes."""
         self._archives = archives
+        self._older = older or {}
         self._index = archives.index
         self._placing = placing
         self._progress = progress
@@ -198,7 +203,7 @@ class FileRestorer:
         return len(entries), sum(index.size[entry] for entry in entries)
 
     def _restore_large(self, entry: int) -> None:
-        if not self._is_taken_from_warm(entry):
+        if not self._patch(entry) and not self._is_taken_from_warm(entry):
             self._placer().large_file(entry, self._pieces(entry))
         self._placed += 1
         self.count(1, 0)
@@ -223,6 +228,40 @@ class FileRestorer:
             yield piece
             self.meanwhile()
 
+    def _patch(self, entry: int) -> bool:
+        """Makes a file from the one that lies in its place; False when that is not possible, or does not pay."""
+        older = self._older.get(entry)
+        if older is None:
+            return False
+        from scratchflow.archive.restore.patch import Patch, is_worthwhile, open_older, stretches
+
+        found = stretches(self._index.chunks[entry], older.chunks)
+        if not is_worthwhile(found):
+            return False
+        placer = self._placer()
+        descriptor = open_older(self._index.names[entry], placer.directory_of(entry), older)
+        if descriptor is None:
+            return False
+        done = self.bytes
+        patch = Patch(descriptor, found, self._part)
+        try:
+            pieces = lambda target: map(self._counted, patch.apply(target))  # noqa: E731 - short
+            is_patched = placer.patched_file(entry, pieces)
+        finally:
+            os.close(descriptor)
+        if not is_patched:  # from archives alone it works, or fails for a reason that can be told
+            self.bytes = done
+        return is_patched
+
+    def _part(self, part: Part) -> Iterator[memoryview]:
+        return map(self._archives.content, self._archives.spans(*part))
+
+    def _counted(self, piece: memoryview) -> memoryview:
+        self._check()
+        self.count(0, len(piece))
+        self.meanwhile()
+        return piece
+
     def _pieces(self, entry: int) -> Iterator[memoryview]:
         """The stored content of a file; of a very large one some frames are decompressed ahead."""
         spans = list(self._archives.spans_of(entry))
@@ -230,11 +269,7 @@ class FileRestorer:
             pieces = self._read_ahead(spans)
         else:
             pieces = (piece for span in spans for piece in self._archives.pieces_in(span))
-        for piece in pieces:
-            self._check()
-            yield piece
-            self.count(0, len(piece))
-            self.meanwhile()
+        return map(self._counted, pieces)
 
     def _read_ahead(self, spans: list[Span]) -> Iterator[memoryview]:
         pool = self._threads_at_work()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -24,12 +24,17 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.disk.umask import current_umask
 from scratchflow.model.errors import ScratchflowError, TargetFull, TargetNotEmpty
 
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_EXCLUSIVE = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | _EXCLUSIVE
 # To a file of somebody else that we may not write to (`fs.protected_hardlinks`), to one that has too many
 # names, and on file systems that know no hard links, or none across directories.
 _LINK_REFUSALS = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EXDEV, errno.ENOTSUP, errno.ENOSYS}
 _PERMISSIONS = 0o777  # of a file: set-uid and set-gid are never given back
 _DIRECTORY_PERMISSIONS = 0o3777  # of a directory: set-gid and sticky only say who shares it
+
+
+class _NotPatched(Exception):
+    """An older file and chunks did not make the wanted one."""
 
 
 class Placing(msgspec.Struct, frozen=True):
@@ -109,10 +114,36 @@ class Placer:
         directory, name = self.directory_of(entry), index.names[entry]
         if not self._displacer and _exists(name, directory):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        temporary = temporary_name()
-        descriptor = os.open(temporary, _CREATE, 0o600, dir_fd=directory)
+        self._place_large(entry, lambda descriptor: self._fill(entry, descriptor, stored))
+
+    def patched_file(self, entry: int, patch: Callable[[int], Iterator[memoryview]]) -> bool:
+        """A file that is made from an older version: `patch` writes it, and gives all of its content.
+
+        False when that did not make the right file, for whatever reason; then nothing has changed.
+        """
+
+        def fill(descriptor: int) -> None:
+            digest = StreamDigest(seed=self.index.seed)
+            try:
+                for piece in patch(descriptor):
+                    digest.update(piece)
+            except (ScratchflowError, OSError) as error:
+                raise _NotPatched from error
+            if digest.digest() != self.index.digest_of(entry):
+                raise _NotPatched
+
         try:
-            self._fill(entry, descriptor, stored)
+            self._place_large(entry, fill)
+        except _NotPatched:
+            return False
+        return True
+
+    def _place_large(self, entry: int, fill: Callable[[int], None]) -> None:
+        directory, name = self.directory_of(entry), self.index.names[entry]
+        temporary = temporary_name()
+        descriptor = os.open(temporary, os.O_RDWR | _EXCLUSIVE, 0o600, dir_fd=directory)
+        try:
+            fill(descriptor)
             os.fchmod(descriptor, self._permissions(entry))
             self._finish(entry, descriptor)
         except BaseException:

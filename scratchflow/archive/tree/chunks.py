@@ -62,6 +62,14 @@ class Chunks(msgspec.Struct):
         return Chunks(self.lengths, archive, self.position, self.digests)
 
 
+class OlderFile(msgspec.Struct, frozen=True):
+    """A large file on disk that may have many of the wanted bytes: its chunks, and the very file."""
+
+    chunks: Chunks
+    inode: int
+    ctime_ns: int
+
+
 def in_one_piece(
     lengths: array[int], digests: bytes | bytearray, number: int, position: int
 ) -> Chunks:
