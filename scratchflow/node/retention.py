@@ -23,6 +23,7 @@ from scratchflow.store.directory import StoreDirectory, find_place, open_place
 from scratchflow.store.jobs.needed import needed_by_jobs
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.names import Asker, find_snapshot
+from scratchflow.store.retention.compact import compact
 from scratchflow.store.retention.marks import Mark, keep, read_marks, unkeep
 from scratchflow.store.retention.prune import plan_prune, plan_remove, prune, remove
 from scratchflow.store.retention.rules import Retention, find_spare, is_younger
@@ -45,6 +46,7 @@ def prune_snapshots(context: NodeContext, notify: Notifier, request: Prune) -> S
             plan = remove(lock, _removable(context, place, request.snapshots, who))
         else:
             plan = prune(lock, context.profile.backup, context.now())
+        freed_bytes += compact(lock).freed_bytes
         ensure_reserve(place)
     result = _pruned(plan, freed_bytes, dry_run=False)
     return result if request.snapshots else _with_spare(place, plan, result)

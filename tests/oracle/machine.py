@@ -17,6 +17,7 @@ from scratchflow.archive.files import chunker
 from scratchflow.archive.write import cut_files
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import RestoreIncomplete
+from scratchflow.store.retention import compact as compacting
 from tests.oracle.changes import HABITS, NAMES, SIZES, Change, Tree
 from tests.oracle.mounting import can_mount
 from tests.oracle.system_calls import SYSTEM_CALLS, SystemCall
@@ -25,13 +26,15 @@ from tests.oracle.world import COUNTS, World
 NUMBER = st.integers(0, 40)
 FILL = st.integers(65, 70)
 SIZE = st.sampled_from(SIZES)
-# The larger ones of these files are stored in chunks, except by the real program.
+# The larger ones of these files are stored in chunks, except by the real program, and archives are
+# rewritten for a few bytes.
 _SMALL_CHUNKS = {
     (chunker, "MIN_CHUNKED_BYTES"): 64 << 10,
     (chunker, "MIN_CHUNK_BYTES"): 1 << 10,
     (chunker, "CHUNK_BYTES"): 4 << 10,
     (chunker, "MAX_CHUNK_BYTES"): 16 << 10,
     (cut_files, "WINDOW_BYTES"): 40 << 10,
+    (compacting, "MIN_FREED_BYTES"): 1,
 }
 CHANGE = st.builds(
     Change,

@@ -20,6 +20,8 @@ FOOTER_WORD = b"SCRFLOW1"
 FORMAT_VERSION = 1
 # The index has files whose bytes lie in several places, which a reader of version 1 does not know.
 CHUNKED_VERSION = 2
+# Only what other snapshots need is left of it, and a list of its frames instead of an index.
+REMNANT_VERSION = 3
 
 _SKIPPABLE = struct.Struct("<II")
 # word, version, index offset, index length, sha256 of the index, sha256 of all bytes before
@@ -244,9 +246,9 @@ def unpack_footer(tail: bytes, archive_bytes: int) -> Footer:
     if _CHECK.unpack(tail[-_CHECK.size :])[0] != zlib.crc32(body):
         raise Malformed("its last bytes are damaged")
     _, version, offset, index_bytes, index_sha256, content_sha256 = _FOOTER.unpack(body)
-    if not FORMAT_VERSION <= version <= CHUNKED_VERSION:
+    if not FORMAT_VERSION <= version <= REMNANT_VERSION:
         raise Malformed(
-            f"it has format version {version}; this scratchflow reads up to {CHUNKED_VERSION}"
+            f"it has format version {version}; this scratchflow reads up to {REMNANT_VERSION}"
         )
     if offset + index_bytes != archive_bytes - FOOTER_BYTES:
         raise Malformed("index and footer do not meet")

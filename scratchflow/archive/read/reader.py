@@ -12,6 +12,7 @@ from typing import TypeVar
 from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.format.container import (
     FOOTER_BYTES,
+    REMNANT_VERSION,
     Footer,
     FrameBlocks,
     decompress_frame,
@@ -21,7 +22,7 @@ from scratchflow.archive.format.container import (
 from scratchflow.archive.format.index_check import UnsafeName
 from scratchflow.archive.format.index_codec import load_index
 from scratchflow.archive.malformed import Malformed
-from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
 
@@ -45,6 +46,8 @@ def open_index(path: Path, like: Index | None = None) -> Index:
         descriptor = open_regular(path)
         try:
             footer = read_footer(descriptor)
+            if footer.version == REMNANT_VERSION:
+                raise Malformed("only what other snapshots need is left of it")
             region = read_exactly(descriptor, footer.index_bytes, footer.index_offset)
         finally:
             os.close(descriptor)
@@ -54,6 +57,35 @@ def open_index(path: Path, like: Index | None = None) -> Index:
         raise UnsafeMember(archive=path, member=os.fsdecode(member), reason=reason) from None
     except (Malformed, OSError) as error:
         raise SnapshotDamaged(snapshot=name, reason=error) from error
+
+
+def open_frames(path: Path, listed: ArchiveFrames) -> ArchiveFrames:
+    """Where the frames of the archive at `path` lie, see `true_frames`; SnapshotDamaged when it cannot be told."""
+    try:
+        descriptor = open_regular(path)
+        try:
+            return true_frames(descriptor, listed)
+        finally:
+            os.close(descriptor)
+    except (Malformed, OSError) as error:
+        raise SnapshotDamaged(snapshot=listed.id, reason=error) from error
+
+
+def true_frames(descriptor: int, listed: ArchiveFrames) -> ArchiveFrames:
+    """Where the frames of an open archive lie: as an index lists them, unless it was rewritten since."""
+    try:
+        footer = read_footer(descriptor)
+    except Malformed:  # damage that may not concern any frame
+        return listed
+    if footer.version != REMNANT_VERSION:
+        return listed
+    from scratchflow.archive.format.remnant import load_frames  # there are few of them
+
+    region = read_exactly(descriptor, footer.index_bytes, footer.index_offset)
+    found = load_frames(region, footer.index_sha256)
+    if (found.id, found.raw_ends) != (listed.id, listed.raw_ends):
+        raise Malformed("it was rewritten, and has other frames than the index says")
+    return found
 
 
 def open_regular(path: Path) -> int:
@@ -114,6 +146,7 @@ class Archives:
         self.index = index
         self._open_archive = open_archive
         self._descriptors: dict[int, int] = {}
+        self._frames: dict[int, ArchiveFrames] = {}  # of those that are open
         self._lock = threading.Lock()
         self._buffer = _Buffer()
 
@@ -132,8 +165,15 @@ class Archives:
     def _descriptor(self, number: int) -> int:
         with self._lock:
             if number not in self._descriptors:
-                path = self._open_archive(self.index.archives[number].id)
-                self._descriptors[number] = open_regular(path)
+                listed = self.index.archives[number]
+                descriptor = open_regular(self._open_archive(listed.id))
+                try:
+                    own = listed.id == self.index.id
+                    self._frames[number] = listed if own else true_frames(descriptor, listed)
+                except BaseException:
+                    os.close(descriptor)
+                    raise
+                self._descriptors[number] = descriptor
             return self._descriptors[number]
 
     def frame(self, number: int, frame: int) -> bytes:
@@ -166,8 +206,8 @@ class Archives:
         raw_bytes = self._raw_bytes(number, frame)
         if not self._is_small_part(number, frame, wanted_bytes):
             return self._whole_frame(number, frame)
-        descriptor = self._descriptor(number)
         start, count = self._bounds(number, frame)
+        descriptor = self._descriptor(number)
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(descriptor, start, count, os.POSIX_FADV_WILLNEED)
         return FrameBlocks(
@@ -182,9 +222,13 @@ class Archives:
         return FrameBlocks(part_of(packed), len(packed), self._raw_bytes(number, frame))
 
     def _bounds(self, number: int, frame: int) -> tuple[int, int]:
-        archive = self.index.archives[number]
+        self._descriptor(number)
+        archive = self._frames[number]
         start = archive.packed_start(frame)
-        return start, archive.packed_ends[frame] - start
+        count = archive.packed_ends[frame] - start
+        if not count:
+            raise Malformed("it was given up, because no snapshot needed it")
+        return start, count
 
     def _raw_bytes(self, number: int, frame: int) -> int:
         archive = self.index.archives[number]

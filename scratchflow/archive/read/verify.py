@@ -10,7 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from scratchflow.archive.files.digest import StreamDigest
-from scratchflow.archive.format.container import FOOTER_BYTES, Footer
+from scratchflow.archive.format.container import FOOTER_BYTES, REMNANT_VERSION, Footer
+from scratchflow.archive.format.remnant import load_frames
 from scratchflow.archive.format.stream import PieceReader
 from scratchflow.archive.format.tar_headers import CHUNKS_DIRECTORY, END_OF_ARCHIVE
 from scratchflow.archive.format.tar_reader import Member, read_members
@@ -23,6 +24,7 @@ from scratchflow.archive.read.reader import (
     OpenArchive,
     open_index,
     open_regular,
+    read_exactly,
     read_footer,
     with_holes,
 )
@@ -133,8 +135,10 @@ def _verify_content(
     path: Path, descriptor: int, open_archive: OpenArchive | None, threads: int
 ) -> list[str]:
     try:
-        index = open_index(path)
         footer = read_footer(descriptor)
+        if footer.version == REMNANT_VERSION:
+            return _verify_remnant(path, descriptor, footer)
+        index = open_index(path)
     except (ScratchflowError, Malformed) as error:
         return [str(error)]
     try:
@@ -144,6 +148,21 @@ def _verify_content(
         return problems + (verify_borrowed(index, open_archive) if open_archive else [])
     except (ScratchflowError, Malformed) as error:
         return [str(error)]
+
+
+def _verify_remnant(path: Path, descriptor: int, footer: Footer) -> list[str]:
+    """Every frame that is left has its checksum; what is in it is compared for the snapshots that need it."""
+    region = read_exactly(descriptor, footer.index_bytes, footer.index_offset)
+    frames = load_frames(region, footer.index_sha256)
+    if frames.packed_ends and frames.packed_ends[-1] != footer.index_offset:
+        return ["its frames and their list do not meet"]
+    index = Index(frames.id)
+    index.archives.append(frames)
+    with Archives(index, lambda _: path) as archives:
+        for frame, end in enumerate(frames.packed_ends):
+            if end > frames.packed_start(frame):
+                archives.frame(0, frame)
+    return []
 
 
 def _verify_frames(index: Index, footer: Footer) -> list[str]:

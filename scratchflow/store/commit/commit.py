@@ -78,10 +78,11 @@ class NewSnapshot:
         stored = msgspec.structs.replace(manifest, archive_bytes=self.file.tell(), verified=True)
         self._publish_archive()
         self.file.require_read_back(self.snapshot)
+        # Asked before the lock: while it is held nobody removes or rewrites an archive.
+        needed = self._required_archives(stored)
         self._lock.assert_held()
-        self._require_archives(stored)
         self._publish_manifest(stored)
-        self._withdraw_if_swept(stored)
+        self._withdraw_if_swept(stored, needed)
         return stored
 
     def _publish_archive(self) -> None:
@@ -104,21 +105,28 @@ class NewSnapshot:
                 raise
             fsync_directory(self._place.directory)
 
-    def _require_archives(self, manifest: Manifest) -> None:
-        """Raises LockLost when an archive that this snapshot reads from is gone.
+    def _required_archives(
+        self, manifest: Manifest, before: dict[str, int] | None = None
+    ) -> dict[str, int]:
+        """How long the archives are that this snapshot reads from; LockLost when one is gone, or other than before.
 
-        While the lock is held nobody removes one, so a missing one means that it was not.
+        While the lock is held nobody removes or rewrites one, so that means that it was not.
         """
+        sizes = {}
         for needed in sorted(needed_archives(manifest)):
             with store_errors(self._place.archive(needed)):
                 if not is_there(self._place.archive(needed)):
                     reason = f"the archive `{needed}` was removed meanwhile"
                     raise LockLost(reason=reason)
+                sizes[needed] = os.stat(self._place.archive(needed)).st_size
+        if before is not None and sizes != before:
+            raise LockLost(reason="an archive was rewritten meanwhile")
+        return sizes
 
-    def _withdraw_if_swept(self, manifest: Manifest) -> None:
+    def _withdraw_if_swept(self, manifest: Manifest, needed: dict[str, int]) -> None:
         """Looks once more after the rename: this run may have slept for hours just before it."""
         try:
-            self._require_archives(manifest)
+            self._required_archives(manifest, needed)
         except LockLost:
             with store_errors(self._place.manifest(manifest.id)):
                 os.unlink(self._place.manifest(manifest.id))

@@ -1,4 +1,4 @@
-# scratchflow rescue, version 3
+# scratchflow rescue, version 4
 """Restores snapshots of scratchflow without scratchflow.
 
 Needs Python 3.6 or newer, nothing but its standard library, and the `lz4` program. This file lies
@@ -182,12 +182,42 @@ def read_footer(file, snapshot):
         raise Trouble("archive %s: it does not end as an archive does: it is cut short" % snapshot)
     if zlib.crc32(tail[8:-4]) & 0xFFFFFFFF != crc or offset + count != size - FOOTER.size:
         raise Trouble("archive %s: its last bytes are damaged" % snapshot)
-    if version not in (1, 2):
+    if version not in (1, 2, 3):
         raise Trouble(
-            "archive %s: it has format version %d, and this rescue.py knows 1 and 2; a newer rescue.py comes with a newer scratchflow"
+            "archive %s: it has format version %d, and this rescue.py knows 1 to 3; a newer rescue.py comes with a newer scratchflow"
             % (snapshot, version)
         )
-    return offset, index_sha, content_sha
+    return offset, index_sha, content_sha, version
+
+
+def true_frames(store, file, archive_id, raw_ends, packed_ends):
+    """Where the frames of an archive end in its file.
+
+    As the index of another snapshot says, unless only a part is left of the archive: such a one lists them itself.
+    """
+    try:
+        offset, sha256, _, version = read_footer(file, archive_id)
+    except Trouble:
+        # Damage that may not concern any frame. But an archive without a manifest may have been
+        # rewritten, and nothing here could tell its frames apart.
+        if os.path.lexists(os.path.join(store.directory, archive_id + ".json")):
+            return packed_ends
+        raise
+    if version != 3:
+        return packed_ends
+    file.seek(offset)
+    region = file.read(os.fstat(file.fileno()).st_size - FOOTER.size - offset)
+    if hashlib.sha256(region).digest() != sha256 or len(region) < 8:
+        raise Trouble("archive %s: the list of its frames is damaged" % archive_id)
+    found = unpack_message(region[8:])
+    try:
+        is_same = numbers("Q", found["raw_ends"]) == raw_ends and found["id"] == archive_id
+        packed = numbers("Q", found["packed_ends"])
+    except (KeyError, TypeError, ValueError):
+        raise Trouble("archive %s: the list of its frames makes no sense" % archive_id)
+    if not is_same or len(packed) != len(raw_ends) or list(packed) != sorted(packed):
+        raise Trouble("archive %s: it has other frames than the index says" % archive_id)
+    return packed
 
 
 # ---------------------------------------------------------------------------------------------
@@ -228,7 +258,11 @@ class Index:
         """The contents of the index frames, after the SHA-256 of all was compared."""
         try:
             with open_file(store.archive(snapshot)) as file:
-                offset, sha256, _ = read_footer(file, snapshot)
+                offset, sha256, _, version = read_footer(file, snapshot)
+                if version == 3:
+                    raise Trouble(
+                        "archive %s: only what other snapshots need is left of it" % snapshot
+                    )
                 file.seek(offset)
                 region = file.read(os.fstat(file.fileno()).st_size - FOOTER.size - offset)
         except OSError as error:
@@ -776,6 +810,7 @@ class Restore:
         except OSError as error:
             raise Trouble("archive %s: it cannot be read: %s" % (archive_id, error.strerror))
         with source:
+            packed_ends = true_frames(self.store, source, archive_id, raw_ends, packed_ends)
             stream = Decompressing(cut_frames(source, packed_ends, sorted(frames)))
             try:
                 self._spread(stream, sorted(frames), raw_ends, parts, archive_id)

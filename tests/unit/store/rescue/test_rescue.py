@@ -20,6 +20,8 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.chunks import Chunks
 from scratchflow.archive.tree.index import NOWHERE, Index
 from scratchflow.archive.tree.names import PackedNames
+from scratchflow.model.requests import Prune
+from scratchflow.node.retention import prune_snapshots
 from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
 from tests.unit.conftest import Desk, make_desk, unpack_plainly
@@ -387,3 +389,48 @@ def test_latest_is_never_a_fork_beside_the_newest_one(history: Desk, tmp_path: P
     done = run(store, "restore", "latest", "--to", str(tmp_path / "only"))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "only/work/README").read_text() == "another node's"
+
+
+@pytest.fixture
+def remnant(tmp_path: Path) -> tuple[Desk, Path]:
+    """A store whose one snapshot needs a little of an archive that `prune` has rewritten, and that archive."""
+    desk = make_desk(_made(tmp_path / "here"))
+    content = os.urandom(20 << 20)
+    desk.write("work/large", content)
+    first = str(desk.backup().snapshot)
+    desk.write(
+        "work/large", content[9 << 20 : 11 << 20] + content[18 << 20 :] + os.urandom(9 << 20)
+    )
+    desk.backup(allow_shrink=True)
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(first,)))
+    archive = desk.place.archive(first)
+    assert archive.stat().st_size < 7 << 20
+    return desk, archive
+
+
+def test_what_is_left_of_an_archive_is_read(remnant: tuple[Desk, Path], tmp_path: Path) -> None:
+    desk, _ = remnant
+    store = copied(desk, tmp_path / "copy")
+    assert run(store, "verify").returncode == 0
+    done = run(store, "restore", "latest", "--to", str(tmp_path / "restored"))
+    assert done.returncode == 0, done.stderr
+    assert desk.content(tmp_path / "restored/work") == desk.content()
+
+
+@pytest.mark.parametrize("at", [-1, -110, 5000])
+def test_damage_of_what_is_left_is_told(
+    remnant: tuple[Desk, Path], tmp_path: Path, at: int
+) -> None:
+    desk, archive = remnant
+    content = bytearray(archive.read_bytes())
+    content[at] ^= 1
+    archive.write_bytes(content)
+    store = copied(desk, tmp_path / "copy")
+    assert run(store, "verify").returncode == 1
+    for more in ([], ["--no-check"]):
+        target = tmp_path / f"restored{len(more)}"
+        done = run(store, "restore", "latest", "--to", str(target), *more)
+        assert done.returncode == 1
+        assert "archive" in done.stderr
+        assert not target.exists()
+        shutil.rmtree(f"{target}.unfinished", ignore_errors=True)

@@ -1,0 +1,214 @@
+"""Of an archive without a manifest only what is needed takes room after `prune`."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from scratchflow.archive.files import chunker
+from scratchflow.model.errors import LockLost, NoSpace
+from scratchflow.model.requests import Prune
+from scratchflow.node.history import verify_snapshots
+from scratchflow.node.retention import prune_snapshots
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.commit.archive_file import ArchiveFile
+from scratchflow.store.commit.commit import NewSnapshot
+from scratchflow.store.retention import compact as compacting
+from scratchflow.store.retention.compact import compact
+from scratchflow.store.retention.prune import remove
+from scratchflow.store.retention.readers import reading
+from scratchflow.testing.store import make_lock, make_manifest
+from tests.unit.conftest import Desk
+
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def small_files_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunker, "MIN_CHUNKED_BYTES", MIB)
+
+
+class Chain:
+    """Snapshots of a file that is replaced bit by bit, of which the last one stays."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        pieces = [os.urandom(MIB) for _ in range(4)]
+        self.ids = []
+        for number in range(4):
+            pieces[number] = os.urandom(MIB)
+            desk.write("work/large", b"".join(pieces))
+            self.ids.append(desk.backup().snapshot or "")
+        # Of the first archive a quarter of the file is needed, of the others all but a little.
+        self.content = desk.content()
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        place = self.desk.place.directory
+        return {path.name: path.stat().st_size for path in place.glob("*.tar.lz4")}
+
+    def remove_older(self) -> None:
+        with make_lock(self.desk.place).acquired() as lock:
+            remove(lock, self.ids[:-1])
+
+    def compact(self) -> compacting.Compacted:
+        with make_lock(self.desk.place).acquired() as lock:
+            return compact(lock)
+
+    def check(self) -> None:
+        desk = self.desk
+        assert read_catalogue(desk.place).damaged == {}
+        assert verify_snapshots(desk.context, desk.notify, []).bad == []
+        target = desk.scratch / "out"
+        desk.restore(self.ids[-1], to=target)
+        assert desk.content(target / "work") == self.content
+        for path in sorted(target.rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        target.rmdir()
+
+
+@pytest.fixture
+def chain(desk: Desk) -> Chain:
+    return Chain(desk)
+
+
+def test_prune_leaves_no_more_than_twice_what_is_needed(chain: Chain) -> None:
+    desk = chain.desk
+    before = sum(chain.sizes.values())
+    result = prune_snapshots(desk.context, desk.notify, Prune(snapshots=tuple(chain.ids[:-1])))
+    after = chain.sizes
+    assert desk.ids == chain.ids[-1:]
+    assert f"{chain.ids[0]}.tar.lz4" in after
+    assert sum(after.values()) < 2 * sum(map(len, chain.content.values()))
+    assert before - sum(after.values()) == result.freed_bytes >= 2 * MIB
+    chain.check()
+
+
+def test_what_is_mostly_needed_stays_as_it_is_and_nothing_is_done_twice(chain: Chain) -> None:
+    chain.remove_older()
+    sizes = chain.sizes
+    done = chain.compact()
+    assert done.archives == (chain.ids[0],)
+    assert done.freed_bytes == sum(sizes.values()) - sum(chain.sizes.values())
+    assert {name for name in sizes if sizes[name] != chain.sizes[name]} == {
+        f"{chain.ids[0]}.tar.lz4"
+    }
+    assert chain.compact() == compacting.Compacted()
+    chain.check()
+
+
+def test_an_archive_with_a_manifest_is_never_touched(chain: Chain) -> None:
+    sizes = chain.sizes
+    assert chain.compact() == compacting.Compacted()
+    assert chain.sizes == sizes
+
+
+def test_the_next_backups_and_a_delta_go_on_from_there(chain: Chain) -> None:
+    desk = chain.desk
+    chain.remove_older()
+    assert chain.compact().archives
+    desk.write("work/large", chain.content["large"][: 3 * MIB] + b"more")
+    desk.write("work/copy", chain.content["large"])
+    taken = desk.backup(never_full=True)
+    assert chain.ids[0] in read_catalogue(desk.place).snapshots[-1].needs
+    assert chain.sizes[f"{taken.snapshot}.tar.lz4"] < MIB
+    assert verify_snapshots(desk.context, desk.notify, []).bad == []
+    desk.restore(chain.ids[-1])
+    assert desk.content() == chain.content
+    chain.check()
+
+
+def test_what_a_restore_reads_stays_as_it_is(chain: Chain) -> None:
+    chain.remove_older()
+    sizes = chain.sizes
+    with reading(chain.desk.place, chain.ids[-1], chain.ids, token="0" * 8):
+        assert chain.compact() == compacting.Compacted()
+    assert chain.sizes == sizes
+    assert chain.compact().archives
+
+
+def test_an_index_that_cannot_be_read_keeps_what_it_may_need(chain: Chain) -> None:
+    chain.remove_older()
+    desk = chain.desk
+    path = desk.place.archive(chain.ids[-1])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-200] + bytes([whole[-200] ^ 1]) + whole[-199:])
+    assert chain.compact() == compacting.Compacted()
+    path.write_bytes(whole)
+    chain.check()
+
+
+def test_a_manifest_that_cannot_be_read_keeps_everything(chain: Chain) -> None:
+    chain.remove_older()
+    unreadable = chain.desk.place.manifest(chain.ids[1])
+    unreadable.write_bytes(b"half")
+    assert chain.compact() == compacting.Compacted()
+
+
+def test_a_damaged_archive_stays_as_it_is(chain: Chain) -> None:
+    chain.remove_older()
+    path = chain.desk.place.archive(chain.ids[0])
+    content = bytearray(path.read_bytes())
+    for at in range(1000, len(content) - 10_000, 10_000):  # somewhere in what is needed
+        content[at] ^= 1
+    path.write_bytes(content)
+    assert chain.compact() == compacting.Compacted()
+    assert path.read_bytes() == content
+
+
+def test_a_full_disk_costs_nothing(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
+    chain.remove_older()
+    sizes = chain.sizes
+
+    def full(_self: ArchiveFile, _data: object) -> int:
+        raise NoSpace(path="store", reason="full")
+
+    monkeypatch.setattr(ArchiveFile, "write", full)
+    assert chain.compact() == compacting.Compacted()
+    assert chain.sizes == sizes
+    monkeypatch.undo()
+    chain.check()
+
+
+def test_a_commit_that_slept_while_an_archive_was_rewritten_is_withdrawn(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.remove_older()
+    place = chain.desk.place
+    new = "20991231T000000Z-abcdef"
+    needs = [chain.ids[0]]
+    publish = NewSnapshot._publish_manifest
+
+    def sleep_then_publish(self: NewSnapshot, manifest: object) -> None:
+        lock = place.directory / "lock.d"
+        aside = place.directory / "lock.aside"
+        os.rename(lock, aside)  # taken over by somebody who thinks that we are dead
+        assert chain.compact().archives
+        os.rename(aside, lock)
+        publish(self, manifest)  # type: ignore[arg-type]  # a manifest
+
+    monkeypatch.setattr(NewSnapshot, "_publish_manifest", sleep_then_publish)
+    with make_lock(place).acquired() as lock, NewSnapshot(lock, new) as one:
+        one.file.write(b"bytes")
+        with pytest.raises(LockLost):
+            one.commit(make_manifest(new, kind="incremental", needs=needs))
+    assert chain.desk.ids == chain.ids[-1:]
+    chain.check()
+
+
+def test_nothing_is_left_of_a_rewriting_that_failed(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain.remove_older()
+    names = set(os.listdir(chain.desk.place.directory))
+
+    def fail(_place: object) -> set[str]:
+        raise InterruptedError("right before the end")
+
+    monkeypatch.setattr(compacting, "held_archives", fail)
+    with pytest.raises(InterruptedError):
+        chain.compact()
+    monkeypatch.undo()
+    assert set(os.listdir(chain.desk.place.directory)) == names
+    chain.check()
