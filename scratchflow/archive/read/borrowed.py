@@ -19,6 +19,7 @@ from scratchflow.archive.read.reader import (
     open_index,
     with_holes,
 )
+from scratchflow.archive.read.spans import SpanReader
 from scratchflow.archive.tree.index import Index
 from scratchflow.model.errors import ScratchflowError, SnapshotDamaged
 
@@ -122,7 +123,8 @@ def _read_unit(archives: Archives, unit: Unit) -> None:
 
 def _read_large(archives: Archives, entry: int) -> None:
     # In the same way as a restore: whole frames with their checksums, or blocks of one.
-    _compare(archives.index, entry, map(archives.content, archives.spans_of(entry)))
+    spans = list(archives.spans_of(entry))
+    _compare(archives.index, entry, map(SpanReader(archives, spans).content, spans))
 
 
 def _compare(index: Index, entry: int, stored: Iterator[memoryview]) -> None:

@@ -204,7 +204,7 @@ class Archives:
         On a network mount many small requests would cost more than a large one.
         """
         raw_bytes = self._raw_bytes(number, frame)
-        if not self._is_small_part(number, frame, wanted_bytes):
+        if not self.is_small_part(number, frame, wanted_bytes):
             return self._whole_frame(number, frame)
         start, count = self._bounds(number, frame)
         descriptor = self._descriptor(number)
@@ -214,7 +214,8 @@ class Archives:
             lambda offset, wanted: os.pread(descriptor, wanted, start + offset), count, raw_bytes
         )
 
-    def _is_small_part(self, number: int, frame: int, wanted_bytes: int) -> bool:
+    def is_small_part(self, number: int, frame: int, wanted_bytes: int) -> bool:
+        """Whether so few bytes of a frame are wanted that the rest of it is not read."""
         return wanted_bytes <= self._raw_bytes(number, frame) // _SMALL_PART
 
     def _whole_frame(self, number: int, frame: int) -> FrameBlocks:
@@ -286,7 +287,7 @@ class Archives:
         Of a small part only its blocks are read: the file that it belongs to has a digest.
         """
         number, frame, start, length = span
-        if self._is_small_part(number, frame, length):
+        if self.is_small_part(number, frame, length):
             blocks = self._guarded(number, frame, lambda: self._blocks(number, frame, length))
             return self._guarded(number, frame, lambda: blocks.part(start, length))
         return memoryview(self.frame(number, frame))[start : start + length]

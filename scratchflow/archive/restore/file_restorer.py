@@ -273,9 +273,12 @@ class FileRestorer:
 
     def _read_ahead(self, spans: list[Span]) -> Iterator[memoryview]:
         pool = self._threads_at_work()
+        from scratchflow.archive.read.spans import SpanReader
+
+        reader = SpanReader(self._archives, spans)
         ahead: deque[Future[memoryview]] = deque()
         for span in spans:
-            ahead.append(pool.submit(self._archives.content, span))
+            ahead.append(pool.submit(reader.content, span))
             if len(ahead) > self._threads:
                 yield ahead.popleft().result()
         for reading in ahead:

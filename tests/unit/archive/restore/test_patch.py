@@ -112,10 +112,16 @@ def read_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def noted(self: Archives, span: Span) -> memoryview:
         found.append(span[3])
-        return real(self, span)
+        return content(self, span)
 
-    real = Archives.content
+    def noted_whole(self: Archives, number: int, number_of_frame: int) -> bytes:
+        whole = frame(self, number, number_of_frame)
+        found.append(len(whole))
+        return whole
+
+    content, frame = Archives.content, Archives.frame
     monkeypatch.setattr(Archives, "content", noted)
+    monkeypatch.setattr(Archives, "frame", noted_whole)
     return found
 
 
