@@ -10,6 +10,13 @@ from typing import IO
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# What only files of 8 MiB and more need.
+LARGE_FILES = {
+    "pyfastcdc",
+    "scratchflow.archive.files.chunker",
+    "scratchflow.archive.write.cut_files",
+    "scratchflow.archive.write.large_files",
+}
 HEAVY = {"paramiko", "libtmux", "lz4", "pydantic", "cryptography", "yaml"}
 TELL_IMPORTS = (
     "import atexit, sys\n"
@@ -37,7 +44,7 @@ def imported(*arguments: str, stdin: IO[bytes] | None = None) -> set[str]:
     ids=" ".join,
 )
 def test_light_commands_import_nothing_heavy(arguments: list[str]) -> None:
-    assert imported(*arguments) & HEAVY == set()
+    assert imported(*arguments) & {*HEAVY, *LARGE_FILES} == set()
 
 
 def test_the_version_needs_no_typer_and_no_rich() -> None:
@@ -54,10 +61,26 @@ def test_backup_needs_no_ssh_and_no_tmux(tmp_path: Path, monkeypatch: pytest.Mon
     assert "lz4" in found
 
 
+def test_only_a_backup_with_a_large_file_loads_what_cuts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    work = tmp_path / "scratchflow/scratch/work"
+    work.mkdir(parents=True)
+    (work / "small").write_bytes(bytes(1 << 20))
+    assert imported("backup", "--quiet") & LARGE_FILES == set()
+    (work / "large").write_bytes(bytes(8 << 20))
+    # The library itself is loaded by the processes that cut.
+    assert imported("backup", "--quiet") & LARGE_FILES == LARGE_FILES - {"pyfastcdc"}
+    (work / "small").write_bytes(b"changed")
+    assert imported("backup", "--quiet") & LARGE_FILES == set()
+
+
 def test_status_alone_needs_no_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    spared = {*HEAVY, "typer", "rich", "typing_extensions", "inspect"}
+    spared = {*HEAVY, *LARGE_FILES, "typer", "rich", "typing_extensions", "inspect"}
     assert imported("status") & spared == set()
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from scratchflow.archive.files import chunker
+from scratchflow.archive.tree import chunks
 from scratchflow.archive.write import cut_files
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import RestoreIncomplete
@@ -29,7 +30,7 @@ SIZE = st.sampled_from(SIZES)
 # The larger ones of these files are stored in chunks, except by the real program, and archives are
 # rewritten for a few bytes.
 _SMALL_CHUNKS = {
-    (chunker, "MIN_CHUNKED_BYTES"): 64 << 10,
+    (chunks, "MIN_CHUNKED_BYTES"): 64 << 10,
     (chunker, "MIN_CHUNK_BYTES"): 1 << 10,
     (chunker, "CHUNK_BYTES"): 4 << 10,
     (chunker, "MAX_CHUNK_BYTES"): 16 << 10,

@@ -20,8 +20,6 @@ from scratchflow.archive.files.digest import digest_of_bytes
 MIN_CHUNK_BYTES = 96 << 10
 CHUNK_BYTES = 128 << 10
 MAX_CHUNK_BYTES = 512 << 10
-# A smaller file is stored whole: its compressed size is what a few changed chunks would take.
-MIN_CHUNKED_BYTES = 8 << 20
 
 Cutter = Callable[[memoryview], list[int]]  # the lengths of the chunks that content consists of
 

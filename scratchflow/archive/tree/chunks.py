@@ -8,6 +8,9 @@ from itertools import accumulate
 
 import msgspec
 
+# A smaller file is stored whole: its compressed size is what a few changed chunks would take.
+MIN_CHUNKED_BYTES = 8 << 20
+
 Part = tuple[int, int, int]  # archive number, position in its tar stream, length
 
 

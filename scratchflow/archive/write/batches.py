@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from scratchflow.archive.files import chunker
-from scratchflow.archive.format.tar_headers import BLOCK
+from scratchflow.archive.format.tar_headers import BLOCK, CHUNKS_DIRECTORY
 from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.archive.tree import chunks
+from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from scratchflow.archive.write.member_writer import Member
 
@@ -42,7 +44,7 @@ def bundles(
     current: list[Member] = []
     left = expected_bytes
     room = _room(left)
-    alone = min(FRAME_BYTES, chunker.MIN_CHUNKED_BYTES)
+    alone = min(FRAME_BYTES, chunks.MIN_CHUNKED_BYTES)
     for member in members:
         entry, _, path, _ = member
         size = sizes[entry]  # none, of what is no file
@@ -63,6 +65,20 @@ def bundles(
             room -= needed
     if current:
         yield Bundle(current)
+
+
+def large_files_of(scanned: ScannedTree, stored: Iterable[int]) -> list[int]:
+    """Those of the files to be stored that are worth cutting into chunks, in the order of their members."""
+    # The members that hold chunks must not have the name of a file.
+    if any(os.fsencode(root + "/").startswith(CHUNKS_DIRECTORY) for root in scanned.roots):
+        return []
+    return [
+        entry
+        for entry in stored
+        if scanned.size[entry] >= chunks.MIN_CHUNKED_BYTES
+        and scanned.mode[entry] & KIND_MASK == REGULAR
+        and entry not in scanned.hardlinks
+    ]
 
 
 def _room(left: int) -> int:

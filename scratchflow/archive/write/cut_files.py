@@ -21,13 +21,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from scratchflow.archive.files import chunker
 from scratchflow.archive.files.chunker import Window, cut_windows
 from scratchflow.archive.files.digest import StreamDigest, update_with_zeros
 from scratchflow.archive.files.handles import DirectoryHandles
 from scratchflow.archive.files.holes import MAX_HOLE_BYTES, data_extents
 from scratchflow.archive.scan.reread import OPEN_FILE
 from scratchflow.archive.scan.scan import ScannedTree
+from scratchflow.archive.tree import chunks
 from scratchflow.archive.tree.index import DIGEST_BYTES
 from scratchflow.archive.workers.fork import end_helper, fork_helper
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
@@ -386,7 +386,7 @@ class _Source:
     def is_worthwhile(self) -> bool:
         """Whether it has enough content for chunks, and no more holes than any reader takes."""
         holes = self._size - self.stored
-        return self.stored >= chunker.MIN_CHUNKED_BYTES and holes <= MAX_HOLE_BYTES
+        return self.stored >= chunks.MIN_CHUNKED_BYTES and holes <= MAX_HOLE_BYTES
 
     def read(self, room: memoryview) -> int:
         """Some of the next bytes; none when the file is shorter than it was."""

@@ -6,28 +6,10 @@ import os
 from itertools import accumulate
 
 from scratchflow.archive.compare.plan import Plan
-from scratchflow.archive.files import chunker
 from scratchflow.archive.files.chunker import Window
-from scratchflow.archive.format.tar_headers import CHUNKS_DIRECTORY
 from scratchflow.archive.tree.chunks import Chunks, Part, in_one_piece
 from scratchflow.archive.tree.index import DIGEST_BYTES, Index
-from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 from scratchflow.archive.write.cut_files import CutFiles, CutStream
-
-
-def large_files_of(plan: Plan) -> list[int]:
-    """The files to be stored that are worth cutting into chunks, in the order of their members."""
-    scanned = plan.scanned
-    # The members that hold chunks must not have the name of a file.
-    if any(os.fsencode(root + "/").startswith(CHUNKS_DIRECTORY) for root in scanned.roots):
-        return []
-    return [
-        entry
-        for entry in plan.store
-        if scanned.size[entry] >= chunker.MIN_CHUNKED_BYTES
-        and scanned.mode[entry] & KIND_MASK == REGULAR
-        and entry not in scanned.hardlinks
-    ]
 
 
 class KnownChunks:
@@ -100,14 +82,23 @@ class NewFile:
 
 
 class LargeFiles:
-    """The large files of a backup, as they are cut, and what is known of their chunks."""
+    """The large files of a backup, as they are cut, and what is known of their chunks.
 
-    def __init__(self, cuts: CutFiles, known: KnownChunks, own: int, *, refers: bool) -> None:
-        """An archive that `refers` to nothing has its files whole, and only lists their chunks."""
-        self._cuts = cuts
-        self._known = known
+    A full archive refers to nothing: it has its files whole, and only lists their chunks.
+    """
+
+    def __init__(self, plan: Plan, entries: list[int], own: int, processes: int) -> None:
+        """`own` is the number of the archive that is written."""
+        self._refers = not plan.full
+        self._known = KnownChunks(plan.parent if self._refers else None)
         self._own = own
-        self._refers = refers
+        self._cuts = CutFiles(plan.scanned, plan.seed, entries, processes, self._known.has)
+
+    def __enter__(self) -> LargeFiles:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cuts.close()
 
     def open(self, entry: int, stats: os.stat_result) -> CutStream | None:
         """A file that is like this, while it is cut; None when it is not."""

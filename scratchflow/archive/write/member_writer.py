@@ -5,9 +5,8 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from scratchflow.archive.files.chunker import Window
 from scratchflow.archive.files.digest import StreamDigest, digest_of_bytes, update_with_zeros
 from scratchflow.archive.files.holes import MAX_HOLE_BYTES, MIN_SPARSE_BYTES, data_extents
 from scratchflow.archive.files.xattrs import read_xattrs
@@ -27,9 +26,7 @@ from scratchflow.archive.format.tar_headers import DIRECTORY as DIRECTORY_MEMBER
 from scratchflow.archive.scan.reread import OPEN_FILE
 from scratchflow.archive.scan.scan import ScannedTree, Warn, clamped_ns
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR
-from scratchflow.archive.write.cut_files import CutStream
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
-from scratchflow.archive.write.large_files import LargeFiles, NewFile
 from scratchflow.archive.write.locations import MemberNotes
 from scratchflow.archive.write.source_file import (
     SourceError,
@@ -37,6 +34,11 @@ from scratchflow.archive.write.source_file import (
     stats_of_file,
     still_the_same,
 )
+
+if TYPE_CHECKING:
+    from scratchflow.archive.files.chunker import Window
+    from scratchflow.archive.write.cut_files import CutStream
+    from scratchflow.archive.write.large_files import LargeFiles, NewFile
 
 _SECOND_NS = 1_000_000_000
 _ZEROS = bytes(1 << 16)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,15 +24,16 @@ from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import Counts
-from scratchflow.archive.write.batches import Bundle, bundles
-from scratchflow.archive.write.cut_files import CutFiles
+from scratchflow.archive.write.batches import Bundle, bundles, large_files_of
 from scratchflow.archive.write.frame_sink import FrameSink, Out
 from scratchflow.archive.write.index_builder import begin_index, finish_index, same_tree, without
-from scratchflow.archive.write.large_files import KnownChunks, LargeFiles, large_files_of
 from scratchflow.archive.write.locations import MemberNotes
 from scratchflow.archive.write.member_writer import MemberWriter
 from scratchflow.archive.write.packer import Packing, unpacked_notes
 from scratchflow.archive.write.packer_pool import Frame, Packers
+
+if TYPE_CHECKING:
+    from scratchflow.archive.write.large_files import LargeFiles
 
 __all__ = ["Item", "Plan", "Progress", "Written", "plan", "write", "write_again"]
 
@@ -79,15 +82,12 @@ def write(
     files_total, bytes_total = plan.scanned.files_among(plan.store)
     count = _worthwhile_packers(len(plan.store) * BLOCK + bytes_total, cores)
     # Processes before threads: a fork copies only the thread that forks.
-    large_files = large_files_of(plan)
-    known = KnownChunks(plan.parent if large_files and not plan.full else None)
     with (
-        CutFiles(plan.scanned, plan.seed, large_files, _cutters(cores), known.has) as cuts,
+        _large_files(plan, len(index.archives), cores) as large,
         Packers(lambda: Packing(plan.scanned, plan.seed, level), count) as packers,
     ):
         sink = FrameSink(out, archive_id=archive_id, level=level, threads=cores)
         try:
-            large = LargeFiles(cuts, known, len(index.archives), refers=not plan.full)
             members = _Members(plan, index, sink, packers, large, warn)
             members.write(files_total, bytes_total, progress, item)
             packers.dismiss()
@@ -149,9 +149,15 @@ def _worthwhile_packers(stored_bytes: int, cores: int) -> int:
     return min(cores, _MAX_PACKERS, stored_bytes // _BYTES_EACH) if cores > 1 else 0
 
 
-def _cutters(cores: int) -> int:
-    """How many processes cut large files: one core is for whoever compresses and writes."""
-    return max(1, min(cores - 1, _MAX_CUTTERS))
+def _large_files(plan: Plan, own: int, cores: int) -> AbstractContextManager[LargeFiles | None]:
+    """What cuts large files; none, and nothing of it loaded, where there are none."""
+    entries = large_files_of(plan.scanned, plan.store)
+    if not entries:
+        return nullcontext()
+    from scratchflow.archive.write.large_files import LargeFiles
+
+    # One core is for whoever compresses and writes.
+    return LargeFiles(plan, entries, own, max(1, min(cores - 1, _MAX_CUTTERS)))
 
 
 class _Members:
@@ -163,7 +169,7 @@ class _Members:
         index: Index,
         sink: FrameSink,
         packers: Packers,
-        large: LargeFiles,
+        large: LargeFiles | None,
         warn: Warn,
     ) -> None:
         self._plan = plan

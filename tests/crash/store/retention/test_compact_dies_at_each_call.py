@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.archive.files import chunker
+from scratchflow.archive.tree import chunks
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.compact import compact
@@ -28,7 +28,7 @@ MOMENTS: list[Moment] = ["before", "torn", "after"]
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """A store with one snapshot, which needs a little of an archive whose snapshot is gone."""
-    monkeypatch.setattr(chunker, "MIN_CHUNKED_BYTES", MIB)
+    monkeypatch.setattr(chunks, "MIN_CHUNKED_BYTES", MIB)
     desk = make_desk(tmp_path)
     content = os.urandom(3 * MIB)
     desk.write("work/large", content)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-from scratchflow.archive.write.batches import bundles
+import pytest
+
+from scratchflow.archive.write.batches import bundles, large_files_of
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from tests.unit.archive.conftest import Bench, fill
 
@@ -51,3 +53,17 @@ def test_what_comes_after_a_large_file_is_shared_out_too(bench: Bench) -> None:
     found = list(bundles(scanned, members, sum(scanned.size)))
     after = [bundle for bundle in found if len(bundle.members) > 1]
     assert len(after) > 4
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_only_large_files_that_are_to_be_stored_are_cut(bench: Bench) -> None:
+    (bench.work / "large").write_bytes(os.urandom(300_000))
+    first = bench.backup("A")
+    (bench.work / "small").write_bytes(os.urandom(60_000))
+    (bench.work / "new").write_bytes(os.urandom(70_000))
+    (bench.work / "further-name").hardlink_to(bench.work / "new")
+    (bench.work / "directory").mkdir()
+    planned = bench.plan(first)
+    scanned = planned.scanned
+    names = [scanned.names[entry] for entry in large_files_of(scanned, planned.store)]
+    assert names == [b"further-name"]

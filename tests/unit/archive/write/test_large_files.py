@@ -10,7 +10,7 @@ import pytest
 from scratchflow.archive.files.chunker import Window
 from scratchflow.archive.tree.chunks import in_one_piece
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write.large_files import KnownChunks, NewFile, large_files_of
+from scratchflow.archive.write.large_files import KnownChunks, NewFile
 from tests.unit.archive.conftest import Bench
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
@@ -22,16 +22,6 @@ OWN = 1
 def first(bench: Bench) -> Index:
     (bench.work / "large").write_bytes(os.urandom(300_000))
     return bench.backup("A")
-
-
-def test_only_large_files_that_are_to_be_stored_are_cut(bench: Bench, first: Index) -> None:
-    (bench.work / "small").write_bytes(os.urandom(60_000))
-    (bench.work / "new").write_bytes(os.urandom(70_000))
-    (bench.work / "further-name").hardlink_to(bench.work / "new")
-    (bench.work / "directory").mkdir()
-    planned = bench.plan(first)
-    names = [planned.scanned.names[entry] for entry in large_files_of(planned)]
-    assert names == [b"further-name"]
 
 
 def _digest(letter: str) -> bytes:

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scratchflow.archive.files import chunker
+from scratchflow.archive.tree import chunks
 from scratchflow.model.errors import LockLost, NoSpace
 from scratchflow.model.requests import Prune
 from scratchflow.node.history import verify_snapshots
@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 @pytest.fixture(autouse=True)
 def small_files_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunker, "MIN_CHUNKED_BYTES", MIB)
+    monkeypatch.setattr(chunks, "MIN_CHUNKED_BYTES", MIB)
 
 
 class Chain:
