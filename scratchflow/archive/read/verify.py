@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 from scratchflow.archive.files.digest import StreamDigest
-from scratchflow.archive.format.container import FOOTER_BYTES, REMNANT_VERSION, Footer
+from scratchflow.archive.format.container import (
+    REMNANT_VERSION,
+    Footer,
+    decompress_frame,
+)
 from scratchflow.archive.format.remnant import load_frames
 from scratchflow.archive.format.stream import PieceReader
 from scratchflow.archive.format.tar_headers import CHUNKS_DIRECTORY, END_OF_ARCHIVE
@@ -19,8 +23,8 @@ from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.read.borrowed import verify_borrowed
 from scratchflow.archive.read.chunk_check import ChunkCheck
+from scratchflow.archive.read.hashed import HashedFile, ReadSoFar
 from scratchflow.archive.read.reader import (
-    Archives,
     OpenArchive,
     open_index,
     open_regular,
@@ -28,17 +32,16 @@ from scratchflow.archive.read.reader import (
     read_footer,
     with_holes,
 )
-from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors import ScratchflowError, SnapshotDamaged
 
-_READ_BYTES = 1 << 20
 _SECOND_NS = 1_000_000_000
 _KIND_WORDS = {DIRECTORY: "directory", SYMLINK: "symlink", REGULAR: "file"}
 _MAX_PROBLEMS = 20
-_REPORT_EVERY_BYTES = 64 << 20
 
-ReadSoFar = Callable[[int], None]  # so many bytes of the file
+# Memory for packed frames, used again: fresh memory costs as much as reading.
+Rooms = SimpleQueue[bytearray]
 
 
 def verify_archive(
@@ -50,7 +53,7 @@ def verify_archive(
 ) -> list[str]:
     """What is wrong with the archive at `path`; an empty list when nothing is.
 
-    Reads every byte: the SHA-256 of the file (against `sha256`, which the manifest holds, and
+    Reads every byte once: the SHA-256 of the file (against `sha256`, which the manifest holds, and
     against the footer), every frame's checksum, and the tar stream against the index, file by
     file. With `open_archive` also what the snapshot reads from other archives, see `borrowed`.
     """
@@ -61,10 +64,10 @@ def verify_archive(
     except OSError as error:
         return [f"it cannot be opened: {error.strerror}"]
     try:
-        with ThreadPoolExecutor(1, "hash") as hasher:
-            hashing = hasher.submit(_hash_file, descriptor)
-            problems = _verify_content(path, descriptor, open_archive, threads or usable_cores())
-            problems += _compare_hashes(descriptor, hashing.result(), sha256)
+        source = HashedFile(descriptor)
+        check = _Check(path, descriptor, source, threads or usable_cores())
+        problems = check.run(open_archive)
+        problems += _compare_hashes(descriptor, source.finish(), sha256)
     except OSError as error:  # the disk gives no answer where its bytes should be
         return [f"it cannot be read: {error.strerror}"]
     finally:
@@ -89,34 +92,11 @@ def verify_bytes(
             os, "posix_fadvise"
         ):  # the store's bytes, not what this machine remembers of them
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        return _compare_hashes(descriptor, _hash_file(descriptor, progress), sha256)
+        return _compare_hashes(descriptor, HashedFile(descriptor).finish(progress), sha256)
     except OSError as error:
         return [f"it cannot be read: {error.strerror}"]
     finally:
         os.close(descriptor)
-
-
-def _hash_file(descriptor: int, progress: ReadSoFar = lambda _: None) -> tuple[bytes, str]:
-    """The SHA-256 of all bytes before the footer, and of the whole file."""
-    size = os.fstat(descriptor).st_size
-    digest = hashlib.sha256()
-    buffer = bytearray(_READ_BYTES)
-    view = memoryview(buffer)
-    position = 0
-    before_footer = max(0, size - FOOTER_BYTES)
-    partial = digest.digest()
-    while position < size:
-        limit = before_footer if position < before_footer else size
-        count = os.preadv(descriptor, [view[: min(limit - position, _READ_BYTES)]], position)
-        if not count:
-            break
-        digest.update(view[:count])
-        if (position + count) // _REPORT_EVERY_BYTES > position // _REPORT_EVERY_BYTES:
-            progress(position + count)
-        position += count
-        if position == before_footer:
-            partial = digest.digest()
-    return partial, digest.hexdigest()
 
 
 def _compare_hashes(descriptor: int, found: tuple[bytes, str], expected: str | None) -> list[str]:
@@ -131,38 +111,103 @@ def _compare_hashes(descriptor: int, found: tuple[bytes, str], expected: str | N
     return problems
 
 
-def _verify_content(
-    path: Path, descriptor: int, open_archive: OpenArchive | None, threads: int
-) -> list[str]:
-    try:
-        footer = read_footer(descriptor)
-        if footer.version == REMNANT_VERSION:
-            return _verify_remnant(path, descriptor, footer)
-        index = open_index(path)
-    except (ScratchflowError, Malformed) as error:
-        return [str(error)]
-    try:
-        problems = _verify_frames(index, footer)
-        if not problems:
-            problems = _verify_stream(path, index, threads)
-        return problems + (verify_borrowed(index, open_archive) if open_archive else [])
-    except (ScratchflowError, Malformed) as error:
-        return [str(error)]
+class _Check:
+    """Compares what is in an archive with what its index says, while its bytes are hashed on their way."""
+
+    def __init__(self, path: Path, descriptor: int, source: HashedFile, threads: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._source = source
+        self._threads = threads
+
+    def run(self, open_archive: OpenArchive | None) -> list[str]:
+        """What is wrong with it."""
+        try:
+            footer = read_footer(self._descriptor)
+            if footer.version == REMNANT_VERSION:
+                return self._verify_remnant(footer)
+            index = open_index(self._path)
+        except (ScratchflowError, Malformed) as error:
+            return [str(error)]
+        try:
+            problems = _verify_frames(index, footer)
+            if not problems:
+                problems = self._verify_stream(index)
+            return problems + (verify_borrowed(index, open_archive) if open_archive else [])
+        except (ScratchflowError, Malformed) as error:
+            return [str(error)]
+
+    def _verify_remnant(self, footer: Footer) -> list[str]:
+        """Every frame that is left has its checksum; what is in it is compared for the snapshots that need it."""
+        region = read_exactly(self._descriptor, footer.index_bytes, footer.index_offset)
+        frames = load_frames(region, footer.index_sha256)
+        if frames.packed_ends and frames.packed_ends[-1] != footer.index_offset:
+            return ["its frames and their list do not meet"]
+        for _ in self._frames(frames):
+            pass
+        return []
+
+    def _verify_stream(self, index: Index) -> list[str]:
+        """Walks the tar stream beside the index."""
+        number = next(n for n, archive in enumerate(index.archives) if archive.id == index.id)
+        checker = _MemberChecker(index, number)
+        frames = self._frames(index.archives[number])
+        try:
+            stream = PieceReader(frames)
+            for member in read_members(stream):
+                checker.check(member, stream)
+            rest = stream.read(len(END_OF_ARCHIVE) // 2)  # the first block ended the loop
+            if any(rest) or not stream.at_end():
+                checker.problems.append("something follows the end of the tar stream")
+        finally:
+            frames.close()
+        return checker.result()
+
+    def _frames(self, frames: ArchiveFrames) -> Generator[bytes, None, None]:
+        """The content of all frames that have any. One thread reads them in order; others decompress."""
+        rooms: Rooms = SimpleQueue()
+        for _ in range(self._threads + 2):
+            rooms.put(bytearray())
+        with ThreadPoolExecutor(1, "read") as reader, ThreadPoolExecutor(self._threads) as pool:
+            waiting: deque[Future[bytes]] = deque()
+            for frame, end in enumerate(frames.packed_ends):
+                count = end - frames.packed_start(frame)
+                if not count:
+                    continue
+                reading = reader.submit(self._read, rooms, count)
+                waiting.append(pool.submit(_decompressed, reading, rooms, frames, frame))
+                if len(waiting) > self._threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+
+    def _read(self, rooms: Rooms, count: int) -> tuple[bytearray, int]:
+        """The next bytes of the file, in a room that is given back when they are not needed any more."""
+        room = rooms.get()
+        try:
+            if len(room) < count:
+                room = bytearray(count)
+            self._source.fill(memoryview(room)[:count])
+        except BaseException:
+            rooms.put(room)
+            raise
+        return room, count
 
 
-def _verify_remnant(path: Path, descriptor: int, footer: Footer) -> list[str]:
-    """Every frame that is left has its checksum; what is in it is compared for the snapshots that need it."""
-    region = read_exactly(descriptor, footer.index_bytes, footer.index_offset)
-    frames = load_frames(region, footer.index_sha256)
-    if frames.packed_ends and frames.packed_ends[-1] != footer.index_offset:
-        return ["its frames and their list do not meet"]
-    index = Index(frames.id)
-    index.archives.append(frames)
-    with Archives(index, lambda _: path) as archives:
-        for frame, end in enumerate(frames.packed_ends):
-            if end > frames.packed_start(frame):
-                archives.frame(0, frame)
-    return []
+def _decompressed(
+    reading: Future[tuple[bytearray, int]], rooms: Rooms, frames: ArchiveFrames, frame: int
+) -> bytes:
+    """A frame, checked against its checksum."""
+    try:
+        room, count = reading.result()
+        try:
+            raw_bytes = frames.raw_ends[frame] - frames.raw_start(frame)
+            return decompress_frame(memoryview(room)[:count], raw_bytes)
+        finally:
+            rooms.put(room)
+    except (Malformed, OSError) as error:
+        reason = f"{frames.id}.tar.lz4, frame {frame}: {error}"
+        raise SnapshotDamaged(snapshot=frames.id, reason=reason) from error
 
 
 def _verify_frames(index: Index, footer: Footer) -> list[str]:
@@ -172,32 +217,6 @@ def _verify_frames(index: Index, footer: Footer) -> list[str]:
     if not own[0].packed_ends or own[0].packed_ends[-1] != footer.index_offset:
         return ["frames and index do not meet"]
     return []
-
-
-def _verify_stream(path: Path, index: Index, threads: int) -> list[str]:
-    """Walks the tar stream beside the index."""
-    number = next(n for n, archive in enumerate(index.archives) if archive.id == index.id)
-    with Archives(index, lambda _: path) as archives, ThreadPoolExecutor(threads) as pool:
-        stream = PieceReader(_frames(archives, number, pool, threads))
-        checker = _MemberChecker(index, number)
-        for member in read_members(stream):
-            checker.check(member, stream)
-        rest = stream.read(len(END_OF_ARCHIVE) // 2)  # the first block ended the loop
-        if any(rest) or not stream.at_end():
-            checker.problems.append("something follows the end of the tar stream")
-    return checker.result()
-
-
-def _frames(
-    archives: Archives, number: int, pool: ThreadPoolExecutor, ahead: int
-) -> Iterator[bytes]:
-    waiting: deque[Future[bytes]] = deque()
-    for frame in range(len(archives.index.archives[number].raw_ends)):
-        waiting.append(pool.submit(archives.frame, number, frame))
-        if len(waiting) > ahead:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
 
 
 class _MemberChecker:

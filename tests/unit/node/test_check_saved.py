@@ -128,8 +128,8 @@ def test_what_would_take_too_long_is_not_read_and_that_is_said(
 ) -> None:
     desk.backup()
     read_long_ago(desk)
-    monkeypatch.setattr("scratchflow.archive.read.verify._REPORT_EVERY_BYTES", 1 << 10)
-    monkeypatch.setattr("scratchflow.archive.read.verify._READ_BYTES", 1 << 12)
+    monkeypatch.setattr("scratchflow.archive.read.hashed._REPORT_EVERY_BYTES", 1 << 10)
+    monkeypatch.setattr("scratchflow.archive.read.hashed._READ_BYTES", 1 << 12)
     seconds = itertools.count(step=1000)
     slow = Desk(msgspec.structs.replace(desk.context, monotonic=lambda: float(next(seconds))))
     assert (save(slow).read_back_age_s or 0) // 86400 == 3

@@ -7,6 +7,7 @@ import hashlib
 import os
 import random
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,33 @@ def test_bytes_that_the_disk_does_not_give_are_damage(
 
     monkeypatch.setattr(os, "preadv", broken)
     assert "Input/output error" in verify.verify_archive(path)[0]
+
+
+def test_every_byte_is_read_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bench.work / "large").write_bytes(os.urandom(5 * FRAME_BYTES))
+    bench.backup("A")
+    read: list[int] = []
+    real = os.preadv
+
+    def counted(descriptor: int, buffers: list[memoryview], offset: int) -> int:
+        read.append(real(descriptor, buffers, offset))
+        return read[-1]
+
+    monkeypatch.setattr(os, "preadv", counted)
+    assert verify.verify_archive(bench.path("A")) == []
+    assert sum(read) == bench.path("A").stat().st_size
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_damage_in_any_frame_is_named_and_ends_the_threads(bench: Bench, threads: int) -> None:
+    (bench.work / "large").write_bytes(os.urandom(20 * FRAME_BYTES))
+    bench.backup("A")
+    path = bench.path("A")
+    content = bytearray(path.read_bytes())
+    content[3 * FRAME_BYTES] ^= 1
+    path.write_bytes(content)
+    before = threading.active_count()
+    problems = verify.verify_archive(path, threads=threads)
+    assert "frame 2" in problems[0] or "frame 3" in problems[0]
+    assert "SHA-256 in its footer" in problems[1]
+    assert threading.active_count() == before
