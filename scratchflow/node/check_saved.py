@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from scratchflow.archive.read.proven import Proven
 from scratchflow.archive.read.verify import verify_bytes
 from scratchflow.model.results import BackupTaken
 from scratchflow.model.snapshot import Manifest
@@ -126,7 +127,8 @@ def _problem_of(
         return ""
     if manifest.id in reasons:
         return reasons[manifest.id]
-    return next(iter(borrowed_problems(place, manifest, archives - reasons.keys())), "")
+    proven = Proven(place.archive, archives - reasons.keys())
+    return next(iter(borrowed_problems(place, manifest, proven)), "")
 
 
 def _record(place: StoreDirectory, catalogue: Catalogue, problems: dict[str, str]) -> None:

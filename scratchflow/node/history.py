@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 
 import msgspec
 
 from scratchflow.archive.compare.diff import difference
 from scratchflow.archive.read.borrowed import verify_borrowed
+from scratchflow.archive.read.proven import Proven, is_left
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.tree.index import Index
@@ -138,14 +141,15 @@ def verify_snapshots(
     who = asker(context, notify, zone)
     chosen = [find_snapshot(catalogue, one, who) for one in wanted] or list(catalogue.snapshots)
     archives = sorted({archive for one in chosen for archive in needed_archives(one)})
-    reasons = _verify_archives(place, archives, catalogue, notify)
+    proven = Proven(place.archive)
+    _expect_what_is_left(place, archives, chosen, proven)
+    reasons = _verify_archives(place, archives, catalogue, notify, proven)
     bad = [
         BadSnapshot(id=one.snapshot, reason=one.reason) for one in catalogue.skipped if not wanted
     ]
-    sound = set(archives) - reasons.keys()
     for one in chosen:
         known = catalogue.damaged.get(one.id) or reasons.get(one.id)
-        problems = [known] if known else borrowed_problems(place, one, sound)
+        problems = [known] if known else borrowed_problems(place, one, proven)
         bad += [BadSnapshot(id=one.id, reason=problem) for problem in problems[:1]]
     _record(place, chosen, {one.id: one.reason for one in bad})
     return SnapshotsVerified(checked=len(chosen), bad=bad)
@@ -241,10 +245,25 @@ def _time_in_words(seconds: int) -> str:
         return f"@{seconds}"
 
 
+def _expect_what_is_left(
+    place: StoreDirectory, archives: list[str], chosen: Sequence[Manifest], proven: Proven
+) -> None:
+    """Tells what snapshots read from archives without an index, so that it is compared when those are read."""
+    left = {one for one in archives if is_left(one, place.archive)}
+    for manifest in chosen:
+        if not left.isdisjoint(manifest.needs):
+            with suppress(ScratchflowError):  # it will be told as damaged
+                proven.expect(open_index(place.archive(manifest.id)), left)
+
+
 def _verify_archives(
-    place: StoreDirectory, archives: list[str], catalogue: Catalogue, notify: Notifier
+    place: StoreDirectory,
+    archives: list[str],
+    catalogue: Catalogue,
+    notify: Notifier,
+    proven: Proven,
 ) -> dict[str, str]:
-    """Why archives are not what was written, by id."""
+    """Why archives are not what was written, by id; the others are proven to hold what they list."""
     manifests = {one.id: one for one in catalogue.snapshots}
     reasons: dict[str, str] = {}
     total = sum(_archive_bytes(place, one) for one in archives)
@@ -255,21 +274,24 @@ def _verify_archives(
         problems = verify_archive(
             place.archive(archive),
             sha256=known.archive_sha256 if known else None,
+            left=proven.left(archive),
         )
         if problems:
             reasons[archive] = problems[0]
+        else:
+            proven.add(archive)
         done += _archive_bytes(place, archive)
     notify.progress("verify", len(archives), len(archives), total, total)
     return reasons
 
 
-def borrowed_problems(place: StoreDirectory, manifest: Manifest, sound: set[str]) -> list[str]:
+def borrowed_problems(place: StoreDirectory, manifest: Manifest, proven: Proven) -> list[str]:
     """What is wrong with the bytes that a snapshot reads from other archives."""
     try:
         index = open_index(place.archive(manifest.id))
     except ScratchflowError as error:
         return [str(error)]
-    return verify_borrowed(index, place.archive, verified=sound)
+    return verify_borrowed(index, place.archive, proven)
 
 
 def _archive_bytes(place: StoreDirectory, archive: str) -> int:

@@ -7,96 +7,44 @@ needed and no snapshot needs any more: those may be damaged or gone, and every r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.read.batches import Unit, units_of
-from scratchflow.archive.read.chunk_check import PlacedChunk, own_chunks, placed_chunks
+from scratchflow.archive.read.proven import Proven
 from scratchflow.archive.read.reader import (
     Archives,
     OpenArchive,
     damaged_content,
-    open_index,
     with_holes,
 )
 from scratchflow.archive.read.spans import SpanReader
-from scratchflow.archive.tree.index import Index
-from scratchflow.model.errors import ScratchflowError, SnapshotDamaged
+from scratchflow.archive.tree.index import NOWHERE, Index
+from scratchflow.model.errors import SnapshotDamaged
 
 
 def verify_borrowed(
-    index: Index, open_archive: OpenArchive, *, verified: Collection[str] = ()
+    index: Index, open_archive: OpenArchive, proven: Proven | None = None
 ) -> list[str]:
     """Why a restore could not read what this snapshot needs from other archives; one reason for each.
 
-    An archive in `verified` was read and matches its own index. It is not read again if that index
-    lists the same content at the same places. Otherwise every needed byte is read and compared.
+    What is `proven` to be there is not read again. Of everything else every needed byte is read and compared. Of a file
+    in several places that means its own chunks as well: only the whole file has the digest that a restore compares.
     """
-    entries: dict[int, list[int]] = defaultdict(list)
-    scattered = []
+    is_seen = (proven or Proven(open_archive)).checker(index)
+    wanted: dict[int, list[int]] = defaultdict(list)
     for entry in index.regular_files():
-        if index.is_scattered(entry):
-            scattered.append(entry)
-        elif index.stored_size(entry) and entry not in index.hardlinks:
-            entries[index.archive[entry]].append(entry)
-    problems = []
-    for number, wanted in sorted(entries.items()):
-        archive = index.archives[number].id
-        if archive == index.id:
+        number = index.archive[entry]
+        is_own = number != NOWHERE and index.archives[number].id == index.id
+        if is_own or entry in index.hardlinks or not index.stored_size(entry):
             continue
-        if archive in verified and _is_listed(index, wanted, open_archive):
-            continue
-        problems += _read(index, wanted, open_archive)
-    if not _are_chunks_listed(index, scattered, open_archive, verified):
-        # Its own chunks as well: only the whole file has the digest that a restore compares.
-        problems += _read(index, scattered, open_archive)
-    return problems
-
-
-def _are_chunks_listed(
-    index: Index, scattered: list[int], open_archive: OpenArchive, verified: Collection[str]
-) -> bool:
-    """Whether all chunks of these files lie in verified archives that list the same ones there."""
-    wanted: dict[int, set[PlacedChunk]] = defaultdict(set)
-    for entry in scattered:
-        for number, chunk in placed_chunks(index, entry):
-            wanted[number].add(chunk)
-    for number, chunks in wanted.items():
-        if index.archives[number].id not in verified:
-            return False
-        theirs = _own_index(index, number, open_archive)
-        if theirs is None or not chunks <= own_chunks(*theirs):
-            return False
-    return True
-
-
-def _own_index(index: Index, number: int, open_archive: OpenArchive) -> tuple[Index, int] | None:
-    """The index of an archive and its own number there, if it has the same frames and seed."""
-    ours = index.archives[number]
-    try:
-        theirs = open_index(open_archive(ours.id))
-    except ScratchflowError:
-        return None
-    own = next((one for one in theirs.archives if one.id == theirs.id == ours.id), None)
-    if own is None or theirs.seed != index.seed:
-        return None
-    if own.raw_ends != ours.raw_ends or own.packed_ends != ours.packed_ends:
-        return None
-    return theirs, theirs.archives.index(own)
-
-
-def _is_listed(index: Index, wanted: list[int], open_archive: OpenArchive) -> bool:
-    """Whether the archive's own index has these contents in the same frames at the same positions."""
-    found = _own_index(index, index.archive[wanted[0]], open_archive)
-    if found is None:
-        return False
-    theirs, number = found
-    listed = {
-        (theirs.position[entry], theirs.digest_of(entry))
-        for entry in theirs.regular_files()
-        if theirs.archive[entry] == number
-    }
-    return all((index.position[entry], index.digest_of(entry)) in listed for entry in wanted)
+        if not is_seen(entry):
+            wanted[number].append(entry)
+    return [
+        reason
+        for _, entries in sorted(wanted.items())
+        for reason in _read(index, entries, open_archive)
+    ]
 
 
 def _read(index: Index, wanted: list[int], open_archive: OpenArchive) -> list[str]:

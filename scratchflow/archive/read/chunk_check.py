@@ -1,9 +1,9 @@
-"""Compares the chunks that an archive holds with their digests, while its tar stream passes by."""
+"""Compares chunks, and other contents of an archive, with their digests while its tar stream passes by."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.tree.index import DIGEST_BYTES, Index
@@ -30,28 +30,43 @@ def own_chunks(index: Index, own: int) -> set[PlacedChunk]:
 
 
 class ChunkCheck:
-    """The chunks of one archive; `unseen` are those whose right bytes have not passed by."""
+    """Contents that an archive should hold; `unseen` are those whose right bytes have not passed by."""
 
-    def __init__(self, index: Index, own: int) -> None:
-        self._seed = index.seed
-        self._chunks = sorted(own_chunks(index, own))
-        self.unseen = set(self._chunks)
+    def __init__(self, seed: int, chunks: Iterable[PlacedChunk] = ()) -> None:
+        self.seed = seed
+        self.unseen = set(chunks)
+        self._chunks: list[PlacedChunk] | None = None
+
+    def add(self, chunks: Iterable[PlacedChunk]) -> None:
+        """These should be there as well. They may overlap others."""
+        self.unseen.update(chunks)
+
+    def seen(self) -> Iterator[PlacedChunk]:
+        """Those whose right bytes have passed by."""
+        return (chunk for chunk in self._in_order() if chunk not in self.unseen)
 
     def watch(self, pieces: Iterator[memoryview], position: int) -> Iterator[memoryview]:
         """The same pieces, which begin at this position, while their chunks are compared."""
-        coming = iter(self._chunks[bisect_left(self._chunks, (position, 0, b"")) :])
-        chunk = next(coming, None)
-        digest = StreamDigest(seed=self._seed)
+        chunks = self._in_order()
+        coming = bisect_left(chunks, (position, 0, b""))
+        begun: list[tuple[PlacedChunk, StreamDigest]] = []
         for piece in pieces:
             end = position + len(piece)
-            while chunk and chunk[0] < end:
-                first, last = max(chunk[0], position), min(chunk[0] + chunk[1], end)
-                digest.update(piece[first - position : last - position])
-                if last < chunk[0] + chunk[1]:
-                    break  # the rest of it is in the next piece
-                if digest.digest() == chunk[2]:
+            while coming < len(chunks) and chunks[coming][0] < end:
+                begun.append((chunks[coming], StreamDigest(seed=self.seed)))
+                coming += 1
+            unfinished = []
+            for chunk, digest in begun:
+                start, length, expected = chunk
+                digest.update(piece[max(start - position, 0) : start + length - position])
+                if start + length > end:
+                    unfinished.append((chunk, digest))
+                elif digest.digest() == expected:
                     self.unseen.discard(chunk)
-                chunk = next(coming, None)
-                digest.reset()
-            position = end
+            begun, position = unfinished, end
             yield piece
+
+    def _in_order(self) -> list[PlacedChunk]:
+        if self._chunks is None:  # all of them, before the first passes by
+            self._chunks = sorted(self.unseen)
+        return self._chunks

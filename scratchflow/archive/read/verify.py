@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import groupby, islice
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -22,7 +23,7 @@ from scratchflow.archive.format.tar_reader import Member, read_members
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.progress import usable_cores
 from scratchflow.archive.read.borrowed import verify_borrowed
-from scratchflow.archive.read.chunk_check import ChunkCheck
+from scratchflow.archive.read.chunk_check import ChunkCheck, own_chunks
 from scratchflow.archive.read.hashed import HashedFile, ReadSoFar
 from scratchflow.archive.read.reader import (
     OpenArchive,
@@ -49,6 +50,7 @@ def verify_archive(
     *,
     sha256: str | None = None,
     open_archive: OpenArchive | None = None,
+    left: ChunkCheck | None = None,
     threads: int | None = None,
 ) -> list[str]:
     """What is wrong with the archive at `path`; an empty list when nothing is.
@@ -56,6 +58,7 @@ def verify_archive(
     Reads every byte once: the SHA-256 of the file (against `sha256`, which the manifest holds, and
     against the footer), every frame's checksum, and the tar stream against the index, file by
     file. With `open_archive` also what the snapshot reads from other archives, see `borrowed`.
+    Of an archive of which only a part is left, `left` is what snapshots read from it: what is not there stays unseen.
     """
     try:
         descriptor = open_regular(path)
@@ -66,7 +69,7 @@ def verify_archive(
     try:
         source = HashedFile(descriptor)
         check = _Check(path, descriptor, source, threads or usable_cores())
-        problems = check.run(open_archive)
+        problems = check.run(open_archive, left)
         problems += _compare_hashes(descriptor, source.finish(), sha256)
     except OSError as error:  # the disk gives no answer where its bytes should be
         return [f"it cannot be read: {error.strerror}"]
@@ -120,12 +123,12 @@ class _Check:
         self._source = source
         self._threads = threads
 
-    def run(self, open_archive: OpenArchive | None) -> list[str]:
+    def run(self, open_archive: OpenArchive | None, left: ChunkCheck | None) -> list[str]:
         """What is wrong with it."""
         try:
             footer = read_footer(self._descriptor)
             if footer.version == REMNANT_VERSION:
-                return self._verify_remnant(footer)
+                return self._verify_remnant(footer, left)
             index = open_index(self._path)
         except (ScratchflowError, Malformed) as error:
             return [str(error)]
@@ -137,14 +140,17 @@ class _Check:
         except (ScratchflowError, Malformed) as error:
             return [str(error)]
 
-    def _verify_remnant(self, footer: Footer) -> list[str]:
-        """Every frame that is left has its checksum; what is in it is compared for the snapshots that need it."""
+    def _verify_remnant(self, footer: Footer, left: ChunkCheck | None) -> list[str]:
+        """Every frame that is left has its checksum; what is in it is compared with what snapshots list there."""
         region = read_exactly(self._descriptor, footer.index_bytes, footer.index_offset)
         frames = load_frames(region, footer.index_sha256)
         if frames.packed_ends and frames.packed_ends[-1] != footer.index_offset:
             return ["its frames and their list do not meet"]
-        for _ in self._frames(frames):
-            pass
+        contents = self._frames(frames)
+        for start, count in _runs(frames):
+            pieces = (memoryview(one) for one in islice(contents, count))
+            for _ in left.watch(pieces, start) if left else pieces:
+                pass
         return []
 
     def _verify_stream(self, index: Index) -> list[str]:
@@ -194,6 +200,15 @@ class _Check:
         return room, count
 
 
+def _runs(frames: ArchiveFrames) -> Iterator[tuple[int, int]]:
+    """Where in the tar stream frames follow each other that have any bytes, and how many do."""
+    packed = zip([0, *frames.packed_ends], frames.packed_ends, strict=False)
+    for is_there, run in groupby(enumerate(packed), lambda one: one[1][0] < one[1][1]):
+        if is_there:
+            numbers = [frame for frame, _ in run]
+            yield frames.raw_start(numbers[0]), len(numbers)
+
+
 def _decompressed(
     reading: Future[tuple[bytearray, int]], rooms: Rooms, frames: ArchiveFrames, frame: int
 ) -> bytes:
@@ -226,7 +241,7 @@ class _MemberChecker:
         self.problems: list[str] = []
         self.members = 0
         self.seen = bytearray(len(index))
-        self.chunks = ChunkCheck(index, number)
+        self.chunks = ChunkCheck(index.seed, own_chunks(index, number))
         # Files that are wrong, unless their path is there once more further on, as in an archive
         # that was appended to.
         self.superseded: dict[int, str] = {}

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from scratchflow.archive.read.borrowed import verify_borrowed
+from scratchflow.archive.read.proven import Proven
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from tests.unit.archive.conftest import Bench
@@ -36,7 +37,7 @@ def _damage(bench: Bench, path: bytes, offset: int = 0) -> None:
 
 def test_a_sound_history_has_no_problems(bench: Bench, incremental: Index) -> None:
     assert verify_borrowed(incremental, bench.path) == []
-    assert verify_borrowed(incremental, bench.path, verified=["A"]) == []
+    assert verify_borrowed(incremental, bench.path, Proven(bench.path, ["A"])) == []
 
 
 @pytest.mark.parametrize(("path", "offset"), [(b"work/small", 0), (b"work/needed", 5_000_000)])
@@ -61,7 +62,7 @@ def test_an_archive_that_is_gone_is_a_problem_also_when_it_was_verified_before(
 ) -> None:
     bench.path("A").unlink()
     assert len(verify_borrowed(incremental, bench.path)) == 1
-    assert len(verify_borrowed(incremental, bench.path, verified=["A"])) == 1
+    assert len(verify_borrowed(incremental, bench.path, Proven(bench.path, ["A"]))) == 1
 
 
 def test_another_archive_in_its_place_is_read_though_its_name_was_verified(
@@ -71,4 +72,4 @@ def test_another_archive_in_its_place_is_read_though_its_name_was_verified(
     other = bench.backup("C")
     assert other.seed != incremental.seed
     bench.path("A").write_bytes(bench.path("C").read_bytes())
-    assert verify_borrowed(incremental, bench.path, verified=["A"])
+    assert verify_borrowed(incremental, bench.path, Proven(bench.path, ["A"]))

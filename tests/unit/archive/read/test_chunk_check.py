@@ -39,7 +39,7 @@ def _pass_by(check: ChunkCheck, stream: bytes, each: int, start: int = 0) -> byt
 
 @pytest.mark.parametrize("each", [1, 7, 500, 2000, 9999, 10_000])
 def test_chunks_are_seen_whatever_the_pieces(each: int) -> None:
-    check = ChunkCheck(_index(), 0)
+    check = ChunkCheck(77, own_chunks(_index(), 0))
     assert _pass_by(check, STREAM, each) == STREAM
     assert not check.unseen
 
@@ -47,13 +47,13 @@ def test_chunks_are_seen_whatever_the_pieces(each: int) -> None:
 def test_only_the_chunk_with_a_wrong_byte_stays_unseen() -> None:
     damaged = bytearray(STREAM)
     damaged[3500] ^= 1
-    check = ChunkCheck(_index(), 0)
+    check = ChunkCheck(77, own_chunks(_index(), 0))
     _pass_by(check, bytes(damaged), 300)
     assert [chunk[:2] for chunk in check.unseen] == [(1501, 2000)]
 
 
 def test_chunks_outside_of_what_passes_stay_unseen() -> None:
-    check = ChunkCheck(_index(), 0)
+    check = ChunkCheck(77, own_chunks(_index(), 0))
     _pass_by(check, STREAM[1000:1501], 100, start=1000)
     assert {chunk[:2] for chunk in check.unseen} == {(1501, 2000), (6000, 4000)}
     _pass_by(check, STREAM[1501:], 100, start=1501)
@@ -61,10 +61,22 @@ def test_chunks_outside_of_what_passes_stay_unseen() -> None:
 
 
 def test_a_chunk_that_passes_in_part_stays_unseen() -> None:
-    check = ChunkCheck(_index(), 0)
+    check = ChunkCheck(77, own_chunks(_index(), 0))
     _pass_by(check, STREAM[1001:3000], 100, start=1001)
     assert {chunk[:2] for chunk in check.unseen} == {(1000, 500), (1501, 2000), (6000, 4000)}
 
 
 def test_chunks_of_other_archives_are_not_this_ones() -> None:
     assert own_chunks(_index(), 1) == {(3, 9, bytes(16))}
+
+
+@pytest.mark.parametrize("each", [1, 7, 500, 10_000])
+def test_contents_may_overlap(each: int) -> None:
+    places = [(0, 10_000), (10, 3000), (10, 20), (2000, 5000), (9999, 1)]
+    contents = {(at, size, digest_of_bytes(STREAM[at : at + size], 77)) for at, size in places}
+    check = ChunkCheck(77, contents)
+    wrong = (2000, 5000, bytes(16))
+    check.add([wrong])
+    assert _pass_by(check, STREAM, each) == STREAM
+    assert check.unseen == {wrong}
+    assert set(check.seen()) == contents

@@ -13,6 +13,7 @@ import pytest
 from scratchflow.archive.foreign.importer import write_complete
 from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.read.borrowed import verify_borrowed
+from scratchflow.archive.read.proven import Proven
 from scratchflow.archive.read.reader import open_frames, open_index
 from scratchflow.archive.read.verify import verify_archive, verify_bytes
 from scratchflow.archive.restore import extract
@@ -80,7 +81,7 @@ class _Left:
         for index in (self.second, self.third):
             assert verify_archive(bench.path(index.id), open_archive=bench.path) == []
             for verified in ([], ["A", "B", "C"]):
-                assert verify_borrowed(index, bench.path, verified=verified) == []
+                assert verify_borrowed(index, bench.path, Proven(bench.path, verified)) == []
         restored = bench.restore(self.second)
         assert tree_state(restored) == self.state
         shutil.rmtree(restored)

@@ -16,6 +16,7 @@ from scratchflow.archive.files import chunker
 from scratchflow.archive.foreign.importer import write_complete
 from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.read.borrowed import verify_borrowed
+from scratchflow.archive.read.proven import Proven
 from scratchflow.archive.read.reader import read_file
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.read.verify import verify_archive
@@ -41,7 +42,7 @@ def _entry(index: Index, path: bytes) -> int:
 def _check(bench: Bench, index: Index, name: str) -> None:
     """The archive is sound, and brings the workspace back as it is now."""
     assert verify_archive(bench.path(index.id), open_archive=bench.path) == []
-    assert verify_borrowed(index, bench.path, verified=[*index.needs, index.id]) == []
+    assert verify_borrowed(index, bench.path, Proven(bench.path, [*index.needs, index.id])) == []
     restored = bench.restore(index, name)
     assert tree_state(restored) == tree_state(bench.scratch)
     shutil.rmtree(restored)

@@ -212,3 +212,25 @@ def test_nothing_is_left_of_a_rewriting_that_failed(
     monkeypatch.undo()
     assert set(os.listdir(chain.desk.place.directory)) == names
     chain.check()
+
+
+def test_verify_reads_what_is_left_once_for_all_snapshots(
+    chain: Chain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = chain.desk
+    chain.remove_older()
+    assert chain.compact().archives
+    for number in range(3):
+        desk.write("work/small", b"%d" % number)
+        desk.backup(never_full=True)
+    read: list[int] = []
+    real = os.preadv
+
+    def counted(descriptor: int, buffers: list[memoryview], offset: int) -> int:
+        read.append(real(descriptor, buffers, offset))
+        return read[-1]
+
+    monkeypatch.setattr(os, "preadv", counted)
+    found = verify_snapshots(desk.context, desk.notify, [])
+    assert (found.checked, found.bad) == (4, [])
+    assert sum(read) == sum(chain.sizes.values())
