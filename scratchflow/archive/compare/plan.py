@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections import defaultdict
+from collections.abc import Container
 
 import msgspec
 
@@ -14,6 +15,7 @@ from scratchflow.archive.files.xattrs import read_xattrs
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.reread import Looker
 from scratchflow.archive.scan.scan import ScannedTree, Warn
+from scratchflow.archive.tree import chunks
 from scratchflow.archive.tree.index import RECHECK, Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
 
@@ -68,18 +70,21 @@ def plan(
     *,
     warn: Warn,
     full: bool = False,
+    will_cut: bool = False,
 ) -> Plan:
     """Compares the tree with the parent's index, and reads what cannot be told otherwise.
 
     With `full` everything is stored, but the parent still says what changed and lends its seed,
-    so that a later delta can compare snapshots across the two.
+    so that a later delta can compare snapshots across the two. With `will_cut` a file whose chunks the parent lists
+    is read once, by whoever cuts it and refers to those chunks, and not here before.
     """
     found = compare(scanned, parent, cache) if parent else _everything_is_new(scanned)
     xattrs: dict[int, dict[bytes, bytes]] = {}
     if parent:
         looker = Looker(scanned, parent.seed)
-        xattrs = _settle_suspects(found, scanned, parent, looker)
-        xattrs |= _find_moved(found, scanned, parent, looker)
+        look = _LookOnce(parent, skips_chunked=will_cut and not full)
+        xattrs = _settle_suspects(found, scanned, parent, looker, look)
+        xattrs |= _find_moved(found, scanned, parent, looker, look)
         xattrs |= _look_at_directories(found, scanned, parent)
     with scanned.handles() as handles:
         dropped = _unreadable(scanned, found.new, handles, warn)
@@ -126,16 +131,29 @@ def _all_but(dropped: set[int], count: int) -> array[int]:
     return array("I", (entry for entry in range(count) if entry not in dropped))
 
 
+class _LookOnce:
+    """Which files are not read before they are stored, though the parent may have their content."""
+
+    def __init__(self, parent: Index, *, skips_chunked: bool) -> None:
+        self._chunked: Container[int] = parent.chunks if skips_chunked else ()
+
+    def is_stored_unseen(self, size: int, known: int) -> bool:
+        """Whether a file of this size, which might be this one of the parent's, is stored without a look."""
+        return size > _MAX_LOOK_BYTES or (
+            size >= chunks.MIN_CHUNKED_BYTES and known in self._chunked
+        )
+
+
 def _settle_suspects(
-    found: Comparison, scanned: ScannedTree, parent: Index, looker: Looker
+    found: Comparison, scanned: ScannedTree, parent: Index, looker: Looker, look: _LookOnce
 ) -> dict[int, dict[bytes, bytes]]:
     """Reads every suspect; returns those attributes that differ from the parent's."""
     looker.look_at(
         [
             entry
             for entry, known in found.suspects
-            if scanned.size[entry] <= _MAX_LOOK_BYTES
-            or scanned.mtime_ns[entry] == parent.mtime_ns[known]
+            if scanned.mtime_ns[entry] == parent.mtime_ns[known]
+            or not look.is_stored_unseen(scanned.size[entry], known)
         ]
     )
     digests, seen = looker.found.digests, looker.found.xattrs
@@ -178,7 +196,7 @@ def _look_at_directories(
 
 
 def _find_moved(
-    found: Comparison, scanned: ScannedTree, parent: Index, looker: Looker
+    found: Comparison, scanned: ScannedTree, parent: Index, looker: Looker, look: _LookOnce
 ) -> dict[int, dict[bytes, bytes]]:
     """New paths whose content the parent has somewhere else refer to it from there.
 
@@ -194,7 +212,7 @@ def _find_moved(
     ]
     if not wanted:
         return {}
-    content = _KnownContent(parent, {scanned.size[entry] for entry in wanted})
+    content = _KnownContent(parent, {scanned.size[entry] for entry in wanted}, look)
     looker.look_at(
         [
             entry
@@ -222,23 +240,23 @@ def _find_moved(
 class _KnownContent:
     """The files of an index by size, and by digest once somebody asks for one of that size."""
 
-    def __init__(self, index: Index, sizes: set[int]) -> None:
+    def __init__(self, index: Index, sizes: set[int], look: _LookOnce) -> None:
         self._index = index
         self._by_size: dict[int, list[int]] = defaultdict(list)
         self._by_digest: dict[int, dict[bytes, int]] = {}
         for known, size in enumerate(index.size):
             if size in sizes:
                 self._by_size[size].append(known)
-        self._large = {
-            (size, index.mtime_ns[known])
+        # Of these sizes a file is read only if it has the mtime of one that is known.
+        self._unseen = {
+            size: {index.mtime_ns[known] for known in of_size}
             for size, of_size in self._by_size.items()
-            if size > _MAX_LOOK_BYTES
-            for known in of_size
+            if all(look.is_stored_unseen(size, known) for known in of_size)
         }
 
     def may_have(self, size: int, mtime_ns: int) -> bool:
         """Whether reading a file of this size may show that its content is known."""
-        return (size, mtime_ns) in self._large if size > _MAX_LOOK_BYTES else size in self._by_size
+        return mtime_ns in self._unseen[size] if size in self._unseen else size in self._by_size
 
     def find(self, size: int, digest: bytes) -> int | None:
         """The first entry with this content."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
@@ -10,6 +11,8 @@ import msgspec
 
 # A smaller file is stored whole: its compressed size is what a few changed chunks would take.
 MIN_CHUNKED_BYTES = 8 << 20
+# Forked processes do that, which is safe on Linux only.
+CAN_CUT = sys.platform == "linux"
 
 Part = tuple[int, int, int]  # archive number, position in its tar stream, length
 

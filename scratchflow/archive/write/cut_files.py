@@ -14,7 +14,6 @@ import mmap
 import os
 import socket
 import struct
-import sys
 from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -66,7 +65,7 @@ class CutFiles:
         self.entries = frozenset(entries)
         self._waiting = deque(entries)
         self._cutters: list[_Cutter] = []
-        if sys.platform != "linux":
+        if not chunks.CAN_CUT:
             return
         work = _Work(scanned, seed, is_known)
         try:
