@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -13,7 +14,7 @@ from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.ignore import IgnoreRules
 from scratchflow.archive.scan.scan import Scan, ScannedTree
 from scratchflow.archive.tree.chunks import CAN_CUT
-from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.index import ArchiveFrames, ArchiveUse, Index
 from scratchflow.model.errors import SnapshotDamaged
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import NodeContext
@@ -140,5 +141,17 @@ def _is_due_for_full(
     if full is None or context.now() - begun_at(full) >= full_every:
         return True
     uses = parent.index.uses()
-    stored = sum(use.stored_bytes for use in uses)
+    stored = sum(
+        _stored_bytes(place, *one) for one in zip(parent.index.archives, uses, strict=True)
+    )
     return sum(use.live_bytes for use in uses) < stored * MIN_LIVE_SHARE
+
+
+def _stored_bytes(place: StoreDirectory, frames: ArchiveFrames, use: ArchiveUse) -> int:
+    """How much of an archive is in the store: less than the index says when `prune` has rewritten it."""
+    try:
+        file_bytes = os.stat(place.archive(use.id)).st_size
+    except OSError:
+        return use.stored_bytes
+    packed_bytes = max(1, frames.packed_ends[-1] if frames.packed_ends else 0)
+    return use.stored_bytes * min(file_bytes, packed_bytes) // packed_bytes

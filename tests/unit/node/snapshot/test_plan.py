@@ -1,4 +1,4 @@
-"""What a backup reads of the workspace."""
+"""What a backup reads twice, and when it stores everything anew."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from scratchflow.archive.files.digest import digest_of_file
 from scratchflow.archive.scan import reread
 from scratchflow.archive.tree import chunks
+from scratchflow.model.requests import Prune
+from scratchflow.node.retention import prune_snapshots
 from scratchflow.store.catalogue import read_catalogue
 from tests.unit.conftest import Desk
 
@@ -45,3 +47,33 @@ def test_a_large_file_that_changed_is_not_read_before_it_is_stored(
     assert 5 in read
     assert 2 * MIB not in read
     assert _kind_of_newest(desk) == "incremental"
+
+
+def _mostly_dead(desk: Desk) -> str:
+    """A history of which little is needed any more: the dead bytes are in the archive whose id is returned."""
+    desk.write("work/large", os.urandom(2 * MIB))
+    desk.backup()
+    desk.write("work/gone", os.urandom(8 * MIB))
+    desk.write("work/kept", os.urandom(MIB))
+    dead = desk.backup().snapshot or ""
+    (desk.scratch / "work/gone").unlink()
+    desk.backup(allow_shrink=True, never_full=True)
+    return dead
+
+
+def test_everything_is_stored_anew_when_most_of_what_is_kept_is_not_needed(desk: Desk) -> None:
+    _mostly_dead(desk)
+    desk.write("work/small", b"small")
+    desk.backup()
+    assert _kind_of_newest(desk) == "full"
+
+
+def test_what_prune_has_given_up_does_not_count(desk: Desk) -> None:
+    dead = _mostly_dead(desk)
+    size = desk.place.archive(dead).stat().st_size
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(dead,)))
+    assert 0 < desk.place.archive(dead).stat().st_size < size / 4
+    desk.write("work/small", b"small")
+    desk.backup()
+    assert _kind_of_newest(desk) == "incremental"
+    assert dead in read_catalogue(desk.place).snapshots[-1].needs
