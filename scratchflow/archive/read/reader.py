@@ -59,18 +59,6 @@ def open_index(path: Path, like: Index | None = None) -> Index:
         raise SnapshotDamaged(snapshot=name, reason=error) from error
 
 
-def open_frames(path: Path, listed: ArchiveFrames) -> ArchiveFrames:
-    """Where the frames of the archive at `path` lie, see `true_frames`; SnapshotDamaged when it cannot be told."""
-    try:
-        descriptor = open_regular(path)
-        try:
-            return true_frames(descriptor, listed)
-        finally:
-            os.close(descriptor)
-    except (Malformed, OSError) as error:
-        raise SnapshotDamaged(snapshot=listed.id, reason=error) from error
-
-
 def true_frames(descriptor: int, listed: ArchiveFrames) -> ArchiveFrames:
     """Where the frames of an open archive lie: as an index lists them, unless it was rewritten since."""
     try:

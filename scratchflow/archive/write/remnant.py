@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from scratchflow.archive.format.container import (
+    MAX_EXPANSION,
     MAX_PACKED_BYTES,
     REMNANT_VERSION,
     Footer,
@@ -52,12 +53,15 @@ def merged(ranges: Iterable[Range]) -> list[Range]:
 
 
 def expected_bytes(frames: ArchiveFrames, live: list[Range]) -> int:
-    """About how long the archive would be with these ranges alone."""
+    """About how long the archive would be with these ranges alone; `frames` are those that it was written with."""
     total = 0.0
     for frame, parts in enumerate(_by_frame(frames, live)):
         raw_bytes = frames.raw_ends[frame] - frames.raw_start(frame)
         packed_bytes = frames.packed_ends[frame] - frames.packed_start(frame)
-        total += packed_bytes * sum(end - start for start, end in parts) / raw_bytes
+        live_bytes = sum(end - start for start, end in parts)
+        total += packed_bytes * live_bytes / raw_bytes
+        if parts:  # the rest of the frame is zeros, which take a little
+            total += (raw_bytes - live_bytes) / MAX_EXPANSION
     return int(total)
 
 

@@ -10,7 +10,7 @@ import os
 
 import msgspec
 
-from scratchflow.archive.read.reader import open_frames, open_index
+from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.write.remnant import (
     Range,
@@ -103,7 +103,7 @@ def _compact_one(lock: StoreLock, archive: str, need: _Need) -> int:
     path = place.archive(archive)
     with store_errors(path):
         size = os.stat(path).st_size
-    expected = expected_bytes(open_frames(path, need.frames), need.live)
+    expected = expected_bytes(need.frames, need.live)
     if size < 2 * expected or size - expected < MIN_FREED_BYTES:
         return 0
     new = ArchiveFile(place.temp_archive(archive))

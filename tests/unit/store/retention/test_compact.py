@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 
 import pytest
 
+from scratchflow.archive.read.proven import is_left
+from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree import chunks
+from scratchflow.archive.write.remnant import Range, merged, ranges_in
 from scratchflow.model.errors import LockLost, NoSpace
 from scratchflow.model.requests import Prune
 from scratchflow.node.history import verify_snapshots
@@ -234,3 +238,55 @@ def test_verify_reads_what_is_left_once_for_all_snapshots(
     found = verify_snapshots(desk.context, desk.notify, [])
     assert (found.checked, found.bad) == (4, [])
     assert sum(read) == sum(chain.sizes.values())
+
+
+def _change_at_random(desk: Desk, chance: random.Random) -> None:
+    """Content that cannot be compressed, so that as many bytes are needed as are read."""
+    for number in chance.sample(range(12), 4):
+        desk.write(f"work/small{number}", chance.randbytes(chance.randrange(1, 200_000)))
+    path = desk.work / f"large{chance.randrange(2)}"
+    content = bytearray(path.read_bytes() if path.exists() else chance.randbytes(3 * MIB))
+    at = chance.randrange(len(content))
+    content[at : at + 2 * MIB] = chance.randbytes(chance.randrange(2 * MIB))
+    desk.write(f"work/{path.name}", bytes(content) + chance.randbytes(MIB))
+
+
+def _needed_bytes(desk: Desk, archive: str) -> tuple[int, int]:
+    """How many bytes snapshots read from an archive, and how long its tar stream is."""
+    live: list[Range] = []
+    length = 0
+    for one in read_catalogue(desk.place).snapshots:
+        index = open_index(desk.place.archive(one.id))
+        for number, frames in enumerate(index.archives):
+            if frames.id == archive:
+                live += ranges_in(index, number)
+                length = frames.raw_ends[-1]
+    return sum(end - start for start, end in merged(live)), length
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_after_prune_no_archive_takes_more_than_twice_what_is_needed_of_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(compacting, "MIN_FREED_BYTES", 1)
+    chance = random.Random(seed)  # noqa: S311 - the same in every run
+    rewritten = 0
+    for _ in range(3):
+        for _ in range(4):
+            _change_at_random(desk, chance)
+            desk.backup(never_full=True)
+        content = desk.content()
+        unwanted = chance.sample(desk.ids[:-1], len(desk.ids) - 2)
+        prune_snapshots(desk.context, desk.notify, Prune(snapshots=tuple(unwanted)))
+        for path in desk.place.directory.glob("*.tar.lz4"):
+            archive = path.name.removesuffix(".tar.lz4")
+            if archive in desk.ids:
+                continue
+            needed, length = _needed_bytes(desk, archive)
+            # A needed frame is zeros where nothing is needed, and these take a 255th of their length.
+            assert path.stat().st_size <= 2 * (needed + length // 255) + 1000
+            rewritten += is_left(archive, desk.place.archive)
+        assert verify_snapshots(desk.context, desk.notify, []).bad == []
+    assert rewritten
+    desk.restore(desk.ids[-1], to=desk.scratch / "out")
+    assert desk.content(desk.scratch / "out/work") == content
