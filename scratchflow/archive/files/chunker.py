@@ -20,6 +20,7 @@ from scratchflow.archive.files.digest import digest_of_bytes
 MIN_CHUNK_BYTES = 96 << 10
 CHUNK_BYTES = 128 << 10
 MAX_CHUNK_BYTES = 512 << 10
+_PASSING_BYTES = 4 << 20  # what is looked at a time, longer than any chunk
 
 Cutter = Callable[[memoryview], list[int]]  # the lengths of the chunks that content consists of
 
@@ -84,6 +85,47 @@ def cut_windows(
         used = sum(lengths)
         yield Window(buffer[:used], lengths, _digests(buffer, lengths, seed))
         rest = buffer[used:fill]
+
+
+class ContentCutter:
+    """Cuts content that passes by in pieces of any size, in this very process.
+
+    `lengths` and `digests` are those of its chunks, once it is finished.
+    """
+
+    def __init__(self, seed: int, cutter: Cutter | None = None) -> None:
+        self.lengths = array("I")
+        self.digests = bytearray()
+        self._seed = seed
+        self._cut = cutter or best_cutter()
+        self._buffer = memoryview(bytearray(_PASSING_BYTES))
+        self._fill = 0
+
+    def update(self, content: memoryview) -> None:
+        """The next bytes."""
+        while content:
+            count = min(len(content), len(self._buffer) - self._fill)
+            self._buffer[self._fill : self._fill + count] = content[:count]
+            self._fill += count
+            content = content[count:]
+            if self._fill == len(self._buffer):
+                self._take(is_last=False)
+
+    def finish(self) -> None:
+        """There are no more."""
+        if self._fill:
+            self._take(is_last=True)
+
+    def _take(self, *, is_last: bool) -> None:
+        lengths = array("I", self._cut(self._buffer[: self._fill]))
+        if not is_last:
+            lengths.pop()  # more content may show where it really ends
+        used = sum(lengths)
+        self.lengths.extend(lengths)
+        self.digests += _digests(self._buffer, lengths, self._seed)
+        rest = bytes(self._buffer[used : self._fill])
+        self._buffer[: len(rest)] = rest
+        self._fill = len(rest)
 
 
 def _digests(content: memoryview, lengths: array[int], seed: int) -> bytes:

@@ -10,6 +10,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -26,11 +27,16 @@ from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.progress import Progress, no_progress, usable_cores
 from scratchflow.archive.read.reader import with_holes
 from scratchflow.archive.scan.scan import Warn
+from scratchflow.archive.tree import chunks
+from scratchflow.archive.tree.chunks import in_one_piece
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK, Counts
 from scratchflow.archive.write.frame_sink import FRAME_BYTES, FrameSink, Out
 from scratchflow.archive.write.writer import append_index
 from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
+
+if TYPE_CHECKING:
+    from scratchflow.archive.files.chunker import ContentCutter
 
 _SECOND_NS = 1_000_000_000
 
@@ -60,16 +66,16 @@ def import_archive(
     warn: Warn,
     where: Where = unchanged,
     level: int = 0,
-    threads: int | None = None,
+    lists_chunks: bool = False,
     progress: Progress = no_progress,
 ) -> Imported:
-    """Writes the foreign archive at `path` to `out` as a full archive of ours.
+    """Writes the foreign archive at `path` to `out` as a full archive of ours; `lists_chunks` as `write_complete` has it.
 
     `where` says what becomes of each name. A name that could lead out of a target is UnsafeMember; whatever else is wrong with the file
     is SnapshotDamaged. What a snapshot cannot hold (devices, FIFOs) is left out with a warning.
     """
-    sink = FrameSink(out, archive_id=archive_id, level=level, threads=threads or usable_cores())
-    importer = _Importer(sink, where, warn)
+    sink = FrameSink(out, archive_id=archive_id, level=level, threads=usable_cores())
+    importer = _Importer(sink, where, warn, lists_chunks=lists_chunks)
     unchecked: list[str] = []
     total = path.stat().st_size
     importer.holes_left = hole_allowance(total)
@@ -114,14 +120,16 @@ def write_complete(
     roots: list[str],
     where: Where = unchanged,
     level: int = 0,
+    lists_chunks: bool = False,
     progress: Progress = no_progress,
 ) -> Imported:
     """Writes members of ours, from whichever archives they lie in, as one full archive.
 
-    Each file's content is compared with its digest: SnapshotDamaged says which one differs.
+    Each file's content is compared with its digest: SnapshotDamaged says which one differs. An archive that a later
+    backup will refer to `lists_chunks` of large files.
     """
     sink = FrameSink(out, archive_id=archive_id, level=level, threads=usable_cores())
-    importer = _Importer(sink, where, _never_needed)
+    importer = _Importer(sink, where, _never_needed, lists_chunks=lists_chunks)
     files, size = source.files, source.size_bytes
     sink.on_frame = lambda: progress("store", importer.files, files, min(sink.position, size), size)
     try:
@@ -158,8 +166,9 @@ def member_names(path: Path) -> Iterator[tuple[bytes, bool]]:
 class _Importer:
     """Writes files as they come; directories and links when all files are there."""
 
-    def __init__(self, sink: FrameSink, where: Where, warn: Warn) -> None:
+    def __init__(self, sink: FrameSink, where: Where, warn: Warn, *, lists_chunks: bool) -> None:
         self._sink = sink
+        self._lists_chunks = lists_chunks
         self._where = where
         self._warn = warn
         self._seed = secrets.randbits(64)
@@ -210,10 +219,21 @@ class _Importer:
         sink.put(header)
         stored.position = sink.position
         digest = StreamDigest(seed=self._seed)
-        for piece in with_holes(_putting(sink, content), member.extents, member.size):
+        cutter = self._cutter(member)
+        for piece in with_holes(_putting(sink, content, cutter), member.extents, member.size):
             digest.update(piece)
         sink.put(bytes(padding(member.stored)))
         stored.digest = digest.digest()
+        if cutter:
+            cutter.finish()
+            stored.chunks = in_one_piece(cutter.lengths, cutter.digests, 0, stored.position)
+
+    def _cutter(self, member: Member) -> ContentCutter | None:
+        if not self._lists_chunks or member.stored < chunks.MIN_CHUNKED_BYTES:
+            return None
+        from scratchflow.archive.files.chunker import ContentCutter
+
+        return ContentCutter(self._seed)
 
     def _count_holes(self, member: Member) -> None:
         """Refuses, before any is digested, holes that no honest archive has."""
@@ -263,9 +283,13 @@ class _Importer:
         return index.xattrs.get(entry, {}) if is_directory else {}
 
 
-def _putting(sink: FrameSink, content: Iterator[memoryview]) -> Iterator[memoryview]:
+def _putting(
+    sink: FrameSink, content: Iterator[memoryview], cutter: ContentCutter | None
+) -> Iterator[memoryview]:
     for piece in content:
         sink.put(piece)
+        if cutter:
+            cutter.update(piece)
         yield piece
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from scratchflow.archive.format.index_check import MAX_NAME_BYTES, MAX_TARGET_BYTES
 from scratchflow.archive.malformed import Malformed
+from scratchflow.archive.tree.chunks import Chunks
 from scratchflow.archive.tree.index import NO_DIGEST, NOWHERE, Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 
@@ -31,6 +32,7 @@ class Stored(msgspec.Struct):
     extents: list[int] | None = None
     xattrs: dict[bytes, bytes] = msgspec.field(default_factory=dict)
     first: Stored | None = None  # of a hardlink: the file it is another name of
+    chunks: Chunks | None = None
     number: int = -1
 
 
@@ -158,6 +160,8 @@ def _append(index: Index, name: bytes, stored: Stored) -> None:
         index.sparse[stored.number] = stored.extents
     if stored.xattrs:
         index.xattrs[stored.number] = stored.xattrs
+    if stored.chunks is not None:
+        index.chunks[stored.number] = stored.chunks
 
 
 def _link(index: Index, stored: Stored) -> None:
@@ -172,5 +176,7 @@ def _link(index: Index, stored: Stored) -> None:
         index.sparse[entry] = first.extents
     if first.xattrs:
         index.xattrs[entry] = first.xattrs
+    if first.chunks is not None:
+        index.chunks[entry] = first.chunks
     if first.number >= 0:
         index.hardlinks[entry] = first.number

@@ -203,6 +203,7 @@ def _import(
             roots=coming.landing.roots,
             where=coming.landing.path,
             level=level,
+            lists_chunks=snapshot is not None,
             progress=notify.progress,
         )
     return import_archive(
@@ -211,6 +212,7 @@ def _import(
         archive_id=archive_id,
         where=coming.landing.path,
         level=level,
+        lists_chunks=snapshot is not None,
         warn=notify.warn,
         progress=notify.progress,
     )

@@ -49,7 +49,11 @@ class Range:
         (self.home / "foreign.tar.lz4").write_bytes(content)
         with self.archive.open("wb", buffering=0) as out:
             foreign.import_archive(
-                self.home / "foreign.tar.lz4", out, archive_id="evil", warn=self.warn
+                self.home / "foreign.tar.lz4",
+                out,
+                archive_id="evil",
+                warn=self.warn,
+                lists_chunks=True,
             )
         return self.extract()
 

@@ -15,6 +15,7 @@ from scratchflow.archive.files.chunker import (
     CHUNK_BYTES,
     MAX_CHUNK_BYTES,
     MIN_CHUNK_BYTES,
+    ContentCutter,
     Window,
     cut_blocks,
     cut_windows,
@@ -96,3 +97,19 @@ def test_content_that_ends_early_has_no_last_window() -> None:
 def test_without_the_library_blocks_serve(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyfastcdc", None)
     assert {len(one) for one in _cut(_random(10_000_000))[:-1]} == {CHUNK_BYTES}
+
+
+@pytest.mark.parametrize("size", [1, 4 << 20, (4 << 20) + 1, 15_000_000])
+@pytest.mark.parametrize("each", [70_001, 5_000_000])
+@pytest.mark.parametrize("cutter", [None, cut_blocks])
+def test_what_passes_by_is_cut_as_if_it_were_read(
+    size: int, each: int, cutter: chunker.Cutter | None
+) -> None:
+    content = _random(size)
+    passing = ContentCutter(SEED, cutter)
+    for at in range(0, size, each):
+        passing.update(memoryview(content)[at : at + each])
+    passing.finish()
+    windows = list(_windows(content, cutter))
+    assert passing.lengths.tolist() == [length for one in windows for length in one.lengths]
+    assert passing.digests == b"".join(one.digests for one in windows)

@@ -16,7 +16,9 @@ from tests.unit.archive.conftest import Bench, State, fill, tree_state
 
 def _import(bench: Bench, path: Path, where: foreign.Where = foreign.unchanged) -> Index:
     with bench.path("F").open("wb", buffering=0) as out:
-        imported = foreign.import_archive(path, out, archive_id="F", warn=bench.warn, where=where)
+        imported = foreign.import_archive(
+            path, out, archive_id="F", warn=bench.warn, where=where, lists_chunks=True
+        )
     assert verify.verify_archive(bench.path("F"), sha256=imported.sha256) == []
     return reader.open_index(bench.path("F"))
 
@@ -98,3 +100,25 @@ def test_devices_and_fifos_are_left_out(bench: Bench) -> None:
     index = _import(bench, path)
     assert index.find(b"work/fifo") is None
     assert bench.warnings == [("files.skipped", b"work/fifo", "is a FIFO, which is not saved")]
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_chunks_of_large_files_are_listed_so_that_the_next_backup_stores_little(
+    bench: Bench,
+) -> None:
+    content = os.urandom(5_000_000)
+    (bench.work / "large").write_bytes(content)
+    (bench.work / "linked").hardlink_to(bench.work / "large")
+    (bench.work / "small").write_bytes(os.urandom(60_000))
+    (bench.work / "sparse").write_bytes(os.urandom(100_000))
+    os.truncate(bench.work / "sparse", 1_000_000)
+    path = _tar_lz4(bench, ["--sparse", "-cf", "-", "work"], [])
+    index = _import(bench, path)
+    chunked = {index.names[entry] for entry in index.chunks}
+    assert chunked == {b"large", b"linked", b"sparse"}
+    (bench.work / "large").write_bytes(b"new" + content)
+    bench.cache = None
+    second = bench.backup("B", index)
+    assert bench.path("B").stat().st_size < 300_000
+    assert second.needs == ["F"]
+    assert tree_state(bench.restore(second)) == tree_state(bench.scratch)
