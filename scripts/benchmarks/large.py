@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from archive import BORG, OURS, Bench, Sample, borg_create, restic, run, step, tar_lz4
+from archive import BORG, OURS, Bench, Sample, borg_create, restic, run, shell, step, tar_lz4
 
 MIB = 1 << 20
 _PIECE_BYTES = 16 * MIB
@@ -62,6 +62,15 @@ def scatter(path: Path) -> None:
         for _ in range(200):
             file.seek(chance.randrange(path.stat().st_size - 64))
             file.write(os.urandom(64))
+
+
+def change_a_little(path: Path, seed: int) -> None:
+    """64 KiB in each of four places: what a long chain is made of."""
+    chance = random.Random(seed)  # noqa: S311 - data
+    with path.open("r+b") as file:
+        for _ in range(4):
+            file.seek(chance.randrange(path.stat().st_size - MIB))
+            file.write(chance.randbytes(64 << 10))
 
 
 CHANGES: dict[str, Callable[[Path], None]] = {
@@ -148,6 +157,27 @@ class Large:
         script = ["cp", str(self.file), str(self.file.with_name("plain-copy"))]
         self.found.setdefault(("back by 200 places", "cp"), []).append(Stored(0, run(script)))
 
+    def chain(self, size: int, count: int) -> None:
+        """So many snapshots, each with a small change; then everything into an empty place."""
+        bench, operation = self.bench, f"restore after {count}"
+        self.bench.work.mkdir(parents=True)
+        write_random(self.file, size, seed=1)
+        bench.ours("backup")
+        for number in range(count):
+            step(f"change {number + 1} of {count}")
+            change_a_little(self.file, seed=number)
+            bench.ours("backup")
+        tar_lz4(bench)
+        for _ in range(3):
+            os.sync()
+            untar = 'lz4 -dc "$1" | tar -xf - -C "$2"'
+            plain = shell(untar, bench.out("plain.tar.lz4"), bench.fresh("untar"))
+            self.found.setdefault((operation, "lz4 | tar x"), []).append(Stored(0, plain))
+            bench.put_away(bench.work)
+            os.sync()
+            ours = Stored(0, bench.ours("restore"))
+            self.found.setdefault((operation, OURS), []).append(ours)
+
     def table(self) -> None:
         """Best of all rounds; `ratio` is ours over the best of the others: below 1 is better."""
         print(
@@ -190,6 +220,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/bench large", description=__doc__)
     parser.add_argument("--mib", type=int, default=768, help="how large the file is")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--chain", type=int, help="instead: a restore after so many small changes")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="scratchflow-bench-") as directory:
         bench = Bench(Path(directory))
@@ -197,6 +228,9 @@ def main() -> None:
         bench.write_config()
         bench.scratch.mkdir()
         large = Large(bench)
+        if options.chain:
+            large.chain(options.mib * MIB, options.chain)
+            options.rounds = 0
         for number in range(options.rounds):
             step(f"round {number + 1} of {options.rounds}")
             large.round(options.mib * MIB, seed=number)
