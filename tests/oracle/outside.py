@@ -72,7 +72,15 @@ class Outside:
         """Also mounts that others hid."""
         while can_mount() and (mounts := mounts_in(self._scratch)):
             for one in mounts:
+                self._open_above(one.point)
                 unmount(one.point)
+
+    def _open_above(self, point: bytes) -> None:
+        """A change may have closed a directory that the mount lies beneath."""
+        path = os.fsencode(self._scratch)
+        for name in point.removeprefix(path + b"/").split(b"/"):
+            os.chmod(path, 0o700)
+            path = os.path.join(path, name)
 
     def _points(self, top: Path) -> set[bytes]:
         above = os.fsencode(top) + b"/"
