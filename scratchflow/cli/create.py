@@ -117,7 +117,7 @@ def create(
     who = caller(context)
 
     def run(emit: Emit) -> WorkspaceCreated:
-        from scratchflow.flows.bring import create_from_here
+        from scratchflow.flows.transfer.bring import create_from_here
 
         return create_from_here(who, request, here, emit)
 

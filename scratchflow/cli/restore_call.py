@@ -36,7 +36,7 @@ def restore_call(who: Caller, request: Restore, here: str | None = None) -> Call
         return call if is_elsewhere else _telling_what_an_end_means(call)
 
     def run(emit: Emit) -> Restored:
-        from scratchflow.flows.take_home import restore_here
+        from scratchflow.flows.transfer.take_home import restore_here
 
         return restore_here(who, request, here, emit)
 

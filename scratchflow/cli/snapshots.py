@@ -249,7 +249,7 @@ def _export_here(
     who = caller(context)
 
     def run(emit: Emit) -> SnapshotExported:
-        from scratchflow.flows.take_home import export_here
+        from scratchflow.flows.transfer.take_home import export_here
 
         return export_here(who, request, file, emit)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, cluster_of
-from scratchflow.flows.take_home import restore_here
+from scratchflow.flows.transfer.take_home import restore_here
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import EVERY_NODE, OneJob, Restore
 from scratchflow.model.results import JobInspected, Restored

@@ -18,8 +18,8 @@ from scratchflow.cli.verbs import parse
 from scratchflow.dispatch import cluster
 from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows import status as status_flow
-from scratchflow.flows import take_home
 from scratchflow.flows.setup import which
+from scratchflow.flows.transfer import take_home
 from scratchflow.model.errors import UsageInvalid
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from scratchflow.agent.upload import unframed
 from scratchflow.archive.read.reader import open_index
-from scratchflow.flows import bring as module
-from scratchflow.flows.bring import absolute, create_from_here
+from scratchflow.flows.transfer import bring as module
+from scratchflow.flows.transfer.bring import absolute, create_from_here
 from scratchflow.model.errors import FileFailed, SourceUnusable, StreamBroken, WorkspaceNotEmpty
 from scratchflow.model.events import Progress, Warned
 from scratchflow.model.requests import Arguments, Create

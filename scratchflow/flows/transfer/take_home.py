@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, at_workspace, cluster_of, is_here
-from scratchflow.flows.bring import absolute
+from scratchflow.flows.transfer.bring import absolute
 from scratchflow.model.errors import (
     FileFailed,
     FileTaken,

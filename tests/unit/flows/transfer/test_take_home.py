@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from scratchflow.dispatch.cluster import Cluster
-from scratchflow.flows import take_home
+from scratchflow.flows.transfer import take_home
 from scratchflow.model.errors import AllocationMissing, FileFailed, StreamBroken, TargetFull
 from scratchflow.model.events import Data, Event, Progress
 from scratchflow.model.requests import Restore, Send

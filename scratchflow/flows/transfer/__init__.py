@@ -1,0 +1,1 @@
+"""Files and snapshots on their way between this machine, a cluster, and another cluster."""
