@@ -97,6 +97,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("snapshots export /fsx/me/work.tar.lz4", "the newest"),
         ("snapshots export laptop:thesis.tar.lz4", "to this machine"),
     ),
+    "snapshots copy": (
+        ("snapshots copy --to mila", "the newest"),
+        ("snapshots copy --all --to mila", "what it lacks"),
+    ),
     "snapshots import": (
         ("snapshots import /fsx/me/w.tar.lz4", "as the newest"),
         ("snapshots import /fsx/me/w.tar.lz4 --dry-run", "try it"),

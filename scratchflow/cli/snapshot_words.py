@@ -27,6 +27,7 @@ from scratchflow.model.results import (
     SnapshotExported,
     SnapshotImported,
     SnapshotRow,
+    SnapshotsCopied,
     SnapshotsDiffed,
     SnapshotShown,
     SnapshotsListed,
@@ -37,7 +38,7 @@ from scratchflow.model.results import (
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import cells, counted, printable, shown_path
 from scratchflow.model.times import epoch
-from scratchflow.model.units import format_size
+from scratchflow.model.units import format_size, format_took
 from scratchflow.model.wrap import Whole, broken
 from scratchflow.model.zone import utc_text
 from scratchflow.report.output import terminal_width
@@ -262,6 +263,24 @@ def exported(exported: SnapshotExported) -> Iterator[str]:
     word = "would write" if exported.dry_run else "wrote"
     path = f"`{printable(exported.path)}`{on_host(exported.host)}"
     yield f"{word} {path} ({format_size(exported.bytes)}) from snapshot {named(exported.snapshot)}"
+
+
+def copied(done: SnapshotsCopied) -> Iterator[str]:
+    """What went over, and what is the newest there now."""
+    to = f"profile `{printable(done.to)}`"
+    for one in done.damaged:
+        yield f"not copied, because it is damaged: snapshot {named(one)}"
+    if not done.copied:
+        yield f"{to} has {'it' if len(done.already_there) == 1 else 'all of them'} already"
+        return
+    what = counted(len(done.copied), "snapshot")
+    size = format_size(done.sent_bytes)
+    if done.dry_run:
+        yield f"would copy {what} ({size}) to {to}"
+        return
+    yield f"copied {what} to {to}: {size} sent in {format_took(done.duration_s)}, every byte compared there"
+    if done.newest in done.copied:
+        yield f"the newest there is {named(done.newest)} now"
 
 
 def imported(imported: SnapshotImported) -> Iterator[str]:

@@ -27,6 +27,7 @@ from scratchflow.model.events import Emit, Event, Log
 from scratchflow.model.results import (
     SnapshotExported,
     SnapshotImported,
+    SnapshotsCopied,
     SnapshotsDiffed,
     SnapshotShown,
     SnapshotsListed,
@@ -254,6 +255,41 @@ def _export_here(
         return export_here(who, request, file, emit)
 
     return Call("snapshots export", run, words.exported)
+
+
+@app.command("copy", cls=VerbCommand)
+def copy(
+    context: typer.Context,
+    to: Annotated[
+        str, typer.Option("--to", metavar="PROFILE", help="The profile whose store gets them.")
+    ],
+    snapshots: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SNAPSHOT]...", help=f"Which ones: {NAMED}", show_default=False),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[SnapshotsCopied]:
+    """Copy snapshots into another profile's store.
+
+    Without a name it is the newest. Only what that store lacks is sent, through this machine, and compared there byte for byte with its
+    SHA-256; ids stay. Broken off, what arrived is kept: run it again, and it goes on.
+
+    A copied snapshot that is newer than all others there is `latest` there.
+    """
+    if every and snapshots:
+        problem = "`--all` means every snapshot: name none besides"
+        raise UsageInvalid(problem=problem, command=context.command_path)
+    names = () if every else tuple(snapshots or ("latest",))
+    request = requests.Offer(snapshots=names, zone=zone_for(*names) if names else ())
+    who = caller(context)
+
+    def run(emit: Emit) -> SnapshotsCopied:
+        from scratchflow.flows.transfer.copy import copy_snapshots
+
+        return copy_snapshots(who, request, to, emit, dry_run=dry_run)
+
+    return Call("snapshots copy", run, words.copied)
 
 
 @app.command("import", cls=VerbCommand)

@@ -116,7 +116,7 @@ class Cluster:
 
         With `job_id` on the node of that job: while moving there are two. With `node` on that one of
         the job's nodes, by name or number. `feed` goes there with the
-        request, see `agent/upload.py`; only for what is done on another machine.
+        request, see `agent/upload.py`.
         """
         done = self._done_at_workspace(do, request, Where(job_id, node), emit or self.emit, feed)
         note(self.settings, done)
@@ -139,7 +139,8 @@ class Cluster:
         if is_asked_here and do == "backup" and settings.profile.slurm.nodes > 1:
             return self._done_from_here(do, request, where, emit)
         if needs_no_node or is_asked_here:
-            return do_here(do, settings, request, emit, wants_items=verbose)
+            received = _unframed(feed) if feed is not None else None
+            return do_here(do, settings, request, emit, wants_items=verbose, received=received)
         from scratchflow.dispatch.far_paths import paths_there
 
         # The login host has the node's home: a path of it is the same there.
@@ -248,6 +249,12 @@ def on_login(do: str, request: Arguments, caller: Caller, emit: Emit) -> Result:
     """Runs one operation on the login host."""
     with cluster_of(caller.settings(), caller, emit, once=True) as cluster:
         return cluster.on_login(do, request, RESULTS_BY_OP[do])
+
+
+def _unframed(feed: Feed) -> Iterator[bytes]:
+    from scratchflow.agent.upload import unframed
+
+    return unframed(feed)
 
 
 def _of(kind: type[R], done: Result) -> R:

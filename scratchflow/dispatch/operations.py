@@ -108,6 +108,21 @@ ON_NODE = {
     "snapshots send": OnNode(
         requests.Send, "scratchflow.node.transfer.send:send_snapshot", needs_scratch=False
     ),
+    "snapshots offer": OnNode(
+        requests.Offer, "scratchflow.node.transfer.copy:offer", needs_scratch=False
+    ),
+    "snapshots lacking": OnNode(
+        requests.Lacking, "scratchflow.node.transfer.copy:lacking", needs_scratch=False
+    ),
+    "snapshots give": OnNode(
+        requests.GiveArchive, "scratchflow.node.transfer.copy:give", needs_scratch=False
+    ),
+    "snapshots take": OnNode(
+        requests.TakeArchive, "scratchflow.node.transfer.copy:take", needs_scratch=False
+    ),
+    "snapshots adopt": OnNode(
+        requests.Adopt, "scratchflow.node.transfer.copy:adopt", needs_scratch=False
+    ),
     "snapshots newer": OnNode(requests.Newer, "scratchflow.node.restore.unsaved:find_newer"),
     "snapshots import": OnNode(
         requests.Import, "scratchflow.node.transfer.transfer:requested_import"

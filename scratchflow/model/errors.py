@@ -356,6 +356,16 @@ class StreamBroken(ScratchflowError):
     retryable = True
 
 
+class CopyBroken(ScratchflowError):
+    """Not all of what was being copied to another store arrived; what did arrive stays there."""
+
+    code = "copy.broken"
+    exit_code = 14
+    message = "the copy to profile `{to}` broke off: {reason}"
+    hint = "what has arrived is kept for a week: run it again, and it goes on from there"
+    retryable = True
+
+
 class CommandTimedOut(ScratchflowError):
     """A command on another machine did not finish in the time it was given; it was given up."""
 
@@ -826,6 +836,29 @@ class FileIncomplete(ScratchflowError):
     hint = "`scratchflow snapshots export` makes one complete file of it"
 
 
+class WorkspaceNamedOtherwise(ScratchflowError):
+    """Snapshots can be copied only between workspaces of the same name: it is part of every path in them."""
+
+    code = "copy.other_workspace"
+    exit_code = 2
+    message = (
+        "the snapshots are of a workspace named `{name}`, and the other profile's is named `{here}`"
+    )
+    hint = (
+        "set `workspace` alike in both profiles; or `scratchflow snapshots export` there and"
+        " `snapshots import` here, which renames"
+    )
+
+
+class CopyToItself(ScratchflowError):
+    """Source and target are one store."""
+
+    code = "copy.same_store"
+    exit_code = 2
+    message = "profiles `{source}` and `{to}` have the same store: there is nothing to copy"
+    hint = "`scratchflow profiles list` shows the stores of all profiles"
+
+
 class FileTaken(ScratchflowError):
     """The file to be written exists; nothing is ever overwritten."""
 
@@ -913,6 +946,16 @@ class StoreLocked(ScratchflowError):
     hint = (
         "wait for it to finish; a lock whose owner died is taken over by itself after {stale_after}"
     )
+    retryable = True
+
+
+class CopyUnderWay(ScratchflowError):
+    """Another run is copying the same archive into the store."""
+
+    code = "copy.under_way"
+    exit_code = 34
+    message = "the archive `{archive}` is being copied there by another run"
+    hint = "wait for that one to finish; what it brought is there then"
     retryable = True
 
 

@@ -206,6 +206,60 @@ class Send(NamingDryRun, frozen=True):
     paths: tuple[str, ...] = ()
 
 
+class Offer(Naming, frozen=True, kw_only=True):
+    """`snapshots offer`: which snapshots could be copied from here; all of them when none is named."""
+
+    snapshots: tuple[str, ...] = ()
+
+
+class ArchiveOf(msgspec.Struct, frozen=True):
+    """An archive that a snapshot reads from. Without a manifest of its own nobody noted its SHA-256: empty then.
+
+    Of one that is written while it is sent, the size is not known either: 0 then.
+    """
+
+    id: str
+    bytes: int = 0
+    sha256: str = ""
+
+
+class WholeSnapshot(msgspec.Struct, frozen=True):
+    """A snapshot as it can be copied: the file that is its manifest, and every archive it reads from."""
+
+    id: str
+    workspace: str
+    manifest: str
+    archives: list[ArchiveOf]
+    kept: bool = False
+
+
+class Lacking(Arguments, frozen=True, kw_only=True):
+    """`snapshots lacking`: what this store does not have of these snapshots."""
+
+    snapshots: list[WholeSnapshot]
+
+
+class GiveArchive(Arguments, frozen=True, kw_only=True):
+    """`snapshots give`: an archive that `snapshot` reads from, byte for byte, from `offset` on."""
+
+    snapshot: str
+    archive: str
+    offset: int = 0
+
+
+class TakeArchive(Arguments, frozen=True, kw_only=True):
+    """`snapshots take`: an archive of another store, which follows the request, from `offset` on."""
+
+    archive: ArchiveOf
+    offset: int = 0
+
+
+class Adopt(Arguments, frozen=True, kw_only=True):
+    """`snapshots adopt`: the snapshot whose archives have all arrived becomes one of this store."""
+
+    snapshot: WholeSnapshot
+
+
 class Newer(Naming, frozen=True, kw_only=True):
     """`snapshots newer`: what the workspace has newer than a snapshot, of some paths."""
 

@@ -6,7 +6,7 @@ import msgspec
 
 from scratchflow.model.allocation import AllocationState, Node
 from scratchflow.model.job import GitState
-from scratchflow.model.requests import ServerKind
+from scratchflow.model.requests import ArchiveOf, ServerKind, WholeSnapshot
 from scratchflow.model.snapshot import Manifest, SnapshotKind
 
 
@@ -434,6 +434,77 @@ class SnapshotSent(Result, frozen=True):
     size_bytes: int = 0
     sha256: str = ""
     place: str = ""
+
+
+class SnapshotsOffered(Result, frozen=True):
+    """`snapshots offer`: whole snapshots, oldest first. `damaged` ones cannot be copied."""
+
+    snapshots: list[WholeSnapshot]
+    damaged: list[str] = []
+    store_id: str | None = None
+
+
+class ArchiveLacking(msgspec.Struct, frozen=True):
+    """An archive that is to be sent, and how much of it arrived earlier."""
+
+    archive: ArchiveOf
+    arrived_bytes: int = 0
+
+
+class SnapshotLacking(msgspec.Struct, frozen=True):
+    """A snapshot that a store lacks, and which archives of it.
+
+    `in_one`: an archive of that name is there and is another one, so the snapshot has to come as one full archive.
+    """
+
+    id: str
+    archives: list[ArchiveLacking]
+    in_one: bool = False
+
+
+class SnapshotsLacking(Result, frozen=True):
+    """`snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all."""
+
+    snapshots: list[SnapshotLacking]
+    newest: str | None
+    store_id: str | None = None
+
+
+class ArchiveGiven(Result, frozen=True):
+    """`snapshots give`: what went out; the SHA-256 is that of the whole archive."""
+
+    size_bytes: int
+    sha256: str
+
+
+class ArchiveTaken(Result, frozen=True):
+    """`snapshots take`: the archive arrived whole, and was read back."""
+
+    size_bytes: int
+    sha256: str
+
+
+class SnapshotAdopted(Result, frozen=True):
+    """`snapshots adopt`: whether it was new; `newest` is the store's newest snapshot now."""
+
+    snapshot: str
+    is_new: bool
+    newest: str | None
+
+
+class SnapshotsCopied(Result, frozen=True):
+    """`snapshots copy`: from one profile's store into another's."""
+
+    source: str
+    to: str
+    copied: list[str]
+    already_there: list[str]
+    sent_bytes: int
+    duration_s: float
+    # The newest snapshot of the other store now.
+    newest: str | None = None
+    damaged: list[str] = []
+    dry_run: bool = False
 
 
 class NewerFound(Result, frozen=True):
@@ -1501,6 +1572,12 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "snapshots unkeep": SnapshotsMarked,
     "snapshots export": SnapshotExported,
     "snapshots send": SnapshotSent,
+    "snapshots offer": SnapshotsOffered,
+    "snapshots lacking": SnapshotsLacking,
+    "snapshots give": ArchiveGiven,
+    "snapshots take": ArchiveTaken,
+    "snapshots adopt": SnapshotAdopted,
+    "snapshots copy": SnapshotsCopied,
     "snapshots newer": NewerFound,
     "snapshots import": SnapshotImported,
 }

@@ -191,7 +191,7 @@ def _read_manifests(place: StoreDirectory) -> tuple[dict[str, Manifest], list[Sk
 
 def _read_manifest(place: StoreDirectory, snapshot: str) -> Manifest | Skipped | None:
     try:
-        return _decoded(snapshot, _read_small_file(place, snapshot))
+        return decoded_manifest(snapshot, read_manifest_file(place, snapshot))
     except FileNotFoundError:  # pruned since the directory was listed
         return None
     except OSError as error:
@@ -209,7 +209,8 @@ def _listed_ids(place: StoreDirectory) -> list[str]:
     return [stem for stem in stems if is_snapshot_id(stem)]
 
 
-def _read_small_file(place: StoreDirectory, snapshot: str) -> bytes:
+def read_manifest_file(place: StoreDirectory, snapshot: str) -> bytes:
+    """The manifest as it lies there."""
     # Without O_NONBLOCK a FIFO of that name would hang the listing.
     descriptor = os.open(place.manifest(snapshot), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
@@ -228,7 +229,7 @@ def _read_all(descriptor: int, size: int) -> bytes:
     return content
 
 
-def _decoded(snapshot: str, content: bytes) -> Manifest:
+def decoded_manifest(snapshot: str, content: bytes) -> Manifest:
     """The manifest, or a ValueError that says why it cannot be used."""
     try:
         body = checked_manifest(content)

@@ -29,6 +29,7 @@ STORE_NAME = "store.json"
 READERS_NAME = "readers"
 VERIFIED_NAME = "verified"
 RESERVE_NAME = "reserve"
+ARRIVING_NAME = "arriving"
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 
@@ -43,6 +44,7 @@ _OWN_NAMES = {
     READERS_NAME,
     VERIFIED_NAME,
     RESERVE_NAME,
+    ARRIVING_NAME,
 }
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -77,6 +79,11 @@ class StoreDirectory(msgspec.Struct, frozen=True):
     def nodes(self) -> Path:
         """`nodes`."""
         return self.directory / NODES_NAME
+
+    @property
+    def arriving(self) -> Path:
+        """`arriving`: archives that are being copied from another store."""
+        return self.directory / ARRIVING_NAME
 
 
 def find_place(store: Path, workspace: str) -> StoreDirectory:

@@ -17,7 +17,7 @@ from scratchflow.model.errors import LockLost, ScratchflowError, SnapshotDamaged
 from scratchflow.model.snapshot import Manifest, encode_manifest
 from scratchflow.store.catalogue import needed_archives
 from scratchflow.store.commit.archive_file import ArchiveFile
-from scratchflow.store.directory import FILE_MODE
+from scratchflow.store.directory import FILE_MODE, StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.lock.lock import StoreLock
 
@@ -78,11 +78,7 @@ class NewSnapshot:
         stored = msgspec.structs.replace(manifest, archive_bytes=self.file.tell(), verified=True)
         self._publish_archive()
         self.file.require_read_back(self.snapshot)
-        # Asked before the lock: while it is held nobody removes or rewrites an archive.
-        needed = self._required_archives(stored)
-        self._lock.assert_held()
-        self._publish_manifest(stored)
-        self._withdraw_if_swept(stored, needed)
+        publish_manifest(self._lock, stored, encode_manifest(stored))
         return stored
 
     def _publish_archive(self) -> None:
@@ -92,48 +88,56 @@ class NewSnapshot:
             self._archive_is_ours = True
             fsync_directory(self._place.directory)
 
-    def _publish_manifest(self, manifest: Manifest) -> None:
-        temp, final = self._place.temp_manifest(manifest.id), self._place.manifest(manifest.id)
-        content = encode_manifest(manifest)
-        with store_errors(final):
-            try:
-                write_new(temp, content, mode=FILE_MODE)
-                publish_new(temp, final)
-            except BaseException:
-                with suppress(OSError):
-                    os.unlink(temp)
-                raise
-            fsync_directory(self._place.directory)
-
-    def _required_archives(
-        self, manifest: Manifest, before: dict[str, int] | None = None
-    ) -> dict[str, int]:
-        """How long the archives are that this snapshot reads from; LockLost when one is gone, or other than before.
-
-        While the lock is held nobody removes or rewrites one, so that means that it was not.
-        """
-        sizes = {}
-        for needed in sorted(needed_archives(manifest)):
-            with store_errors(self._place.archive(needed)):
-                if not is_there(self._place.archive(needed)):
-                    reason = f"the archive `{needed}` was removed meanwhile"
-                    raise LockLost(reason=reason)
-                sizes[needed] = os.stat(self._place.archive(needed)).st_size
-        if before is not None and sizes != before:
-            raise LockLost(reason="an archive was rewritten meanwhile")
-        return sizes
-
-    def _withdraw_if_swept(self, manifest: Manifest, needed: dict[str, int]) -> None:
-        """Looks once more after the rename: this run may have slept for hours just before it."""
-        try:
-            self._required_archives(manifest, needed)
-        except LockLost:
-            with store_errors(self._place.manifest(manifest.id)):
-                os.unlink(self._place.manifest(manifest.id))
-            raise
-
     def _remove_uncommitted_archive(self) -> None:
         """Removes the archive we put there, unless a manifest names it or that cannot be known."""
         with suppress(OSError):
             if self._archive_is_ours and not is_there(self._place.manifest(self.snapshot)):
                 os.unlink(self._place.archive(self.snapshot))
+
+
+def publish_manifest(lock: StoreLock, manifest: Manifest, content: bytes) -> None:
+    """Makes a snapshot visible whose archives are all in place, durably; LockLost when one is gone, or another one."""
+    place = lock.place
+    # Asked before the lock: while it is held nobody removes or rewrites an archive.
+    needed = _required_archives(place, manifest)
+    lock.assert_held()
+    temp, final = place.temp_manifest(manifest.id), place.manifest(manifest.id)
+    with store_errors(final):
+        try:
+            write_new(temp, content, mode=FILE_MODE)
+            publish_new(temp, final)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temp)
+            raise
+        fsync_directory(place.directory)
+    _withdraw_if_swept(place, manifest, needed)
+
+
+def _required_archives(
+    place: StoreDirectory, manifest: Manifest, before: dict[str, int] | None = None
+) -> dict[str, int]:
+    """How long the archives are that this snapshot reads from; LockLost when one is gone, or other than before.
+
+    While the lock is held nobody removes or rewrites one, so that means that it was not.
+    """
+    sizes = {}
+    for needed in sorted(needed_archives(manifest)):
+        with store_errors(place.archive(needed)):
+            if not is_there(place.archive(needed)):
+                reason = f"the archive `{needed}` was removed meanwhile"
+                raise LockLost(reason=reason)
+            sizes[needed] = os.stat(place.archive(needed)).st_size
+    if before is not None and sizes != before:
+        raise LockLost(reason="an archive was rewritten meanwhile")
+    return sizes
+
+
+def _withdraw_if_swept(place: StoreDirectory, manifest: Manifest, needed: dict[str, int]) -> None:
+    """Looks once more after the rename: this run may have slept for hours just before it."""
+    try:
+        _required_archives(place, manifest, needed)
+    except LockLost:
+        with store_errors(place.manifest(manifest.id)):
+            os.unlink(place.manifest(manifest.id))
+        raise

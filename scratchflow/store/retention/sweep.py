@@ -25,6 +25,9 @@ from scratchflow.store.retention.readers import held_archives, old_readers
 
 _RELEASED_LOCK = re.compile(re.escape(RELEASED_PREFIX) + r"[0-9a-f]{32}", re.ASCII)
 
+# A copy that broke off is taken up again within days, or never.
+ARRIVING_KEPT_S = 7 * 86400.0
+
 
 class Swept(msgspec.Struct, frozen=True):
     """What was removed, by file name, and how much room that made."""
@@ -47,6 +50,7 @@ def sweep(lock: StoreLock, now: float) -> Swept:
         *_older(_temps(place.directory), now - temp_patience_s),
         *_older(_temps(place.nodes), now - patience_s),
         *_older(_orphans(place), now - patience_s),
+        *_older(_arriving(place), now - ARRIVING_KEPT_S),
         *old_readers(place, now),
     ]
     sweep_trials(place.directory.parent, now)  # `doctor` tries the store itself
@@ -55,6 +59,11 @@ def sweep(lock: StoreLock, now: float) -> Swept:
         if leftovers:
             fsync_directory(place.directory)
     return Swept(tuple(path.name for path in leftovers), freed_bytes)
+
+
+def _arriving(place: StoreDirectory) -> list[Path]:
+    """What a copy from another store left; the next one goes on with it, unless that never comes."""
+    return [place.arriving / name for name in _names(place.arriving)]
 
 
 def _temps(directory: Path) -> list[Path]:

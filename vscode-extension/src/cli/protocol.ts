@@ -132,6 +132,12 @@ export interface Results {
   "snapshots unkeep": SnapshotsMarked;
   "snapshots export": SnapshotExported;
   "snapshots send": SnapshotSent;
+  "snapshots offer": SnapshotsOffered;
+  "snapshots lacking": SnapshotsLacking;
+  "snapshots give": ArchiveGiven;
+  "snapshots take": ArchiveTaken;
+  "snapshots adopt": SnapshotAdopted;
+  "snapshots copy": SnapshotsCopied;
   "snapshots newer": NewerFound;
   "snapshots import": SnapshotImported;
 }
@@ -174,6 +180,34 @@ export interface AllocationShown {
   reason?: string;
   start_estimate?: string | null;
   nodes?: Array<string>;
+}
+
+/** `snapshots give`: what went out; the SHA-256 is that of the whole archive. */
+export interface ArchiveGiven {
+  size_bytes: number;
+  sha256: string;
+}
+
+/** An archive that is to be sent, and how much of it arrived earlier. */
+export interface ArchiveLacking {
+  archive: ArchiveOf;
+  arrived_bytes?: number;
+}
+
+/**
+ * An archive that a snapshot reads from. Without a manifest of its own nobody noted its SHA-256: empty then.
+ * Of one that is written while it is sent, the size is not known either: 0 then.
+ */
+export interface ArchiveOf {
+  id: string;
+  bytes?: number;
+  sha256?: string;
+}
+
+/** `snapshots take`: the archive arrived whole, and was read back. */
+export interface ArchiveTaken {
+  size_bytes: number;
+  sha256: string;
 }
 
 /** `attach`: the command that shows the session; it was run when there was a terminal. */
@@ -1104,6 +1138,13 @@ export interface SetupValue {
   reason: string;
 }
 
+/** `snapshots adopt`: whether it was new; `newest` is the store's newest snapshot now. */
+export interface SnapshotAdopted {
+  snapshot: string;
+  is_new: boolean;
+  newest: string | null;
+}
+
 /** `snapshots export`: one plain full `.tar.lz4`. */
 export interface SnapshotExported {
   snapshot: string;
@@ -1121,6 +1162,16 @@ export interface SnapshotImported {
   bytes: number;
   dry_run?: boolean;
   previous?: string | null;
+}
+
+/**
+ * A snapshot that a store lacks, and which archives of it.
+ * `in_one`: an archive of that name is there and is another one, so the snapshot has to come as one full archive.
+ */
+export interface SnapshotLacking {
+  id: string;
+  archives: Array<ArchiveLacking>;
+  in_one?: boolean;
 }
 
 /** One line of `snapshots list`. */
@@ -1163,6 +1214,19 @@ export interface SnapshotShown {
   entries: Array<PathEntry>;
 }
 
+/** `snapshots copy`: from one profile's store into another's. */
+export interface SnapshotsCopied {
+  source: string;
+  to: string;
+  copied: Array<string>;
+  already_there: Array<string>;
+  sent_bytes: number;
+  duration_s: number;
+  newest?: string | null;
+  damaged?: Array<string>;
+  dry_run?: boolean;
+}
+
 /** `snapshots diff`; `newer` is an id, or the word `workspace`. */
 export interface SnapshotsDiffed {
   older: string;
@@ -1172,6 +1236,13 @@ export interface SnapshotsDiffed {
   changed: number;
   paths: Array<PathChange>;
   roots?: Array<string>;
+}
+
+/** `snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all. */
+export interface SnapshotsLacking {
+  snapshots: Array<SnapshotLacking>;
+  newest: string | null;
+  store_id?: string | null;
 }
 
 /** `snapshots list`, oldest first. `now` is the time by the same clocks: ages are counted up to it. */
@@ -1186,6 +1257,13 @@ export interface SnapshotsMarked {
   changed: Array<string>;
   kept: boolean;
   dry_run?: boolean;
+}
+
+/** `snapshots offer`: whole snapshots, oldest first. `damaged` ones cannot be copied. */
+export interface SnapshotsOffered {
+  snapshots: Array<WholeSnapshot>;
+  damaged?: Array<string>;
+  store_id?: string | null;
 }
 
 /** `snapshots prune`. */
@@ -1379,6 +1457,15 @@ export interface Warned {
   message: string;
   path?: string | null;
   path_b64?: string | null;
+}
+
+/** A snapshot as it can be copied: the file that is its manifest, and every archive it reads from. */
+export interface WholeSnapshot {
+  id: string;
+  workspace: string;
+  manifest: string;
+  archives: Array<ArchiveOf>;
+  kept?: boolean;
 }
 
 /** `create`: the workspace and its first snapshot. */

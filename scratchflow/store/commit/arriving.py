@@ -1,0 +1,166 @@
+"""Archives on their way from another store: `arriving/<id>.part`, and `arriving/<id>.tar.lz4` once they are whole.
+
+Nothing of it counts until `adopt` gives every archive of a snapshot its name, and its manifest after them. What a
+broken copy left is taken up by the next one; `sweep` removes it after a week.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.disk.durable import fsync_directory, is_there, publish_new
+from scratchflow.model.errors import CopyUnderWay, SnapshotDamaged, StreamBroken
+from scratchflow.model.requests import ArchiveOf
+from scratchflow.model.snapshot import Manifest, is_snapshot_id
+from scratchflow.store.commit.commit import publish_manifest
+from scratchflow.store.directory import (
+    ARCHIVE_SUFFIX,
+    FILE_MODE,
+    StoreDirectory,
+    make_private_directory,
+)
+from scratchflow.store.failures import store_errors
+from scratchflow.store.lock.lock import StoreLock
+
+_PART_SUFFIX = ".part"
+_READ_BYTES = 1 << 20
+_NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+
+
+def arrived_bytes(place: StoreDirectory, archive: ArchiveOf) -> int:
+    """How much of it can be taken up again: all of it once it is whole.
+
+    Nothing of one whose SHA-256 nobody knows: what is there could be of another archive.
+    """
+    if _size(_whole(place, archive.id)) == archive.bytes:
+        return archive.bytes
+    part = _size(_part(place, archive.id)) or 0
+    return part if archive.sha256 and part <= archive.bytes else 0
+
+
+class Arriving(msgspec.Struct, frozen=True):
+    """An archive that is being written, from `offset` on."""
+
+    place: StoreDirectory
+    archive: ArchiveOf
+    offset: int
+
+    def take(self, pieces: Iterator[bytes]) -> ArchiveOf:
+        """Writes what comes, and returns size and SHA-256 of the whole as the store reads it back.
+
+        StreamBroken when not all came: what did come stays. SnapshotDamaged when it is not the archive that was
+        meant: then nothing stays.
+        """
+        part = _part(self.place, self.archive.id)
+        with store_errors(part), _alone(part, self.archive.id) as descriptor:
+            os.ftruncate(descriptor, self.offset)
+            os.lseek(descriptor, self.offset, os.SEEK_SET)
+            for piece in pieces:
+                _write_all(descriptor, piece)
+            os.fsync(descriptor)
+            size = os.fstat(descriptor).st_size
+            wanted = self.archive.bytes or size
+            if size < wanted:
+                raise StreamBroken(reason=f"{size} of {wanted} bytes came")
+            found = _sha256(descriptor)
+            if size > wanted or self.archive.sha256 not in {"", found}:
+                os.unlink(part)
+                reason = "what arrived does not match the SHA-256 in its manifest"
+                raise SnapshotDamaged(snapshot=self.archive.id, reason=reason)
+            os.replace(part, _whole(self.place, self.archive.id))
+            fsync_directory(self.place.arriving)
+            return ArchiveOf(self.archive.id, size, found)
+
+
+def adopt(lock: StoreLock, manifest: Manifest, content: bytes, archives: list[ArchiveOf]) -> None:
+    """Gives the archives that arrived their names, and the manifest last. Killed in between, `sweep` takes them."""
+    place = lock.place
+    for archive in archives:
+        final = place.archive(archive.id)
+        with store_errors(final):
+            if not is_there(final):
+                _require_size(_whole(place, archive.id), archive)
+                publish_new(_whole(place, archive.id), final)
+    with store_errors(place.directory):
+        fsync_directory(place.directory)
+    publish_manifest(lock, manifest, content)
+
+
+def sha256_of(file: Path) -> str:
+    """Of the whole file."""
+    with store_errors(file):
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            return _sha256(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _require_size(file: Path, archive: ArchiveOf) -> None:
+    if _size(file) != archive.bytes:
+        raise StreamBroken(reason=f"the archive `{archive.id}` has not arrived")
+
+
+@contextmanager
+def _alone(part: Path, archive: str) -> Iterator[int]:
+    """The file, opened for this process alone; CopyUnderWay when another one writes it."""
+    make_private_directory(part.parent)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(part, flags, FILE_MODE)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CopyUnderWay(archive=archive) from None
+        except OSError as error:
+            # Without locks two copies may write into one file: its SHA-256 then says so.
+            if error.errno not in _NO_LOCKS_HERE:
+                raise
+        yield descriptor
+    finally:
+        with suppress(OSError):
+            os.close(descriptor)
+
+
+def _sha256(descriptor: int) -> str:
+    digest, offset = hashlib.sha256(), 0
+    while piece := os.pread(descriptor, _READ_BYTES, offset):
+        digest.update(piece)
+        offset += len(piece)
+    return digest.hexdigest()
+
+
+def _write_all(descriptor: int, piece: bytes) -> None:
+    rest = memoryview(piece)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _size(file: Path) -> int | None:
+    with store_errors(file):
+        try:
+            return os.lstat(file).st_size
+        except FileNotFoundError:
+            return None
+
+
+def _part(place: StoreDirectory, archive: str) -> Path:
+    return place.arriving / f"{_checked(archive)}{_PART_SUFFIX}"
+
+
+def _whole(place: StoreDirectory, archive: str) -> Path:
+    return place.arriving / f"{_checked(archive)}{ARCHIVE_SUFFIX}"
+
+
+def _checked(archive: str) -> str:
+    if not is_snapshot_id(archive):
+        raise ValueError(f"not a snapshot id: {archive!r}")
+    return archive

@@ -1,0 +1,251 @@
+"""`snapshots copy`: what is in the other store afterwards restores as it was; whatever happens, each store is whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from scratchflow.cli.snapshot_words import copied
+from scratchflow.config.settings import Asked
+from scratchflow.dispatch.cluster import Caller
+from scratchflow.flows.transfer import copy as module
+from scratchflow.flows.transfer.copy import copy_snapshots
+from scratchflow.model.errors import (
+    CopyBroken,
+    CopyToItself,
+    CopyUnderWay,
+    SnapshotDamaged,
+    StreamBroken,
+    WorkspaceNamedOtherwise,
+)
+from scratchflow.model.events import Event, Progress
+from scratchflow.model.requests import Mark, Offer
+from scratchflow.model.results import SnapshotsCopied
+from scratchflow.node.history import verify_snapshots
+from scratchflow.node.retention import keep_snapshots
+from scratchflow.store.commit.arriving import _alone
+from scratchflow.store.retention.marks import read_marks
+from tests.unit.conftest import Desk, make_desk
+
+
+class Two:
+    """Two profiles, each with a scratch and a store of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.here, self.there = (self._desk(name) for name in ("here", "there"))
+        self.config = directory / "config.toml"
+        self.write_config()
+
+    def _desk(self, name: str) -> Desk:
+        (self.directory / name).mkdir()
+        return make_desk(self.directory / name)
+
+    def write_config(self, there: str = "") -> None:
+        self.config.write_text(
+            "".join(
+                f'[profiles.{name}]\nscheduler = "none"\nscratch = "{self.directory}/{name}/scratch"\n'
+                f'store = "{self.directory}/{name}/store"\n{more}'
+                for name, more in (("here", ""), ("there", there))
+            )
+        )
+
+    def copy(self, *names: str, dry_run: bool = False, to: str = "there") -> SnapshotsCopied:
+        self.events: list[Event] = []
+        environment = {"USER": "u", "HOME": str(self.directory)}
+        who = Caller(asked=Asked(config=str(self.config), profile="here"), environment=environment)
+        request = Offer(snapshots=names)
+        return copy_snapshots(who, request, to, self.events.append, dry_run=dry_run)
+
+    def require_same(self, snapshot: str) -> None:
+        """Both stores restore it alike, and the other one is whole."""
+        ours, theirs = (self.directory / f"{snapshot}-{side}" for side in ("ours", "theirs"))
+        self.here.restore(snapshot, to=ours)
+        self.there.restore(snapshot, to=theirs)
+        assert self.here.content(ours) == self.here.content(theirs)
+        for one in (ours, theirs):
+            shutil.rmtree(one)
+        verified = verify_snapshots(self.there.context, self.there.notify, [])
+        assert verified.bad == []
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Two:
+    """Three snapshots: a full one and two that need it."""
+    two = Two(tmp_path)
+    for number in range(3):
+        two.here.write(f"work/file {number}", os.urandom(700_000))
+        two.here.write("work/changes", f"{number}")
+        two.here.backup()
+    return two
+
+
+def test_all_of_them_arrive_and_nothing_is_sent_twice(two: Two) -> None:
+    done = two.copy()
+    assert done.copied == two.here.ids == two.there.ids
+    assert done.newest == two.here.ids[-1]
+    stored = sum(two.here.place.archive(one).stat().st_size for one in two.here.ids)
+    assert done.sent_bytes == stored
+    last = [one for one in two.events if isinstance(one, Progress) and one.bytes_total][-1]
+    assert last.bytes_done == last.bytes_total == stored
+    for one in two.here.ids:
+        two.require_same(one)
+    again = two.copy()
+    assert (again.copied, again.already_there, again.sent_bytes) == ([], two.here.ids, 0)
+    assert list(copied(again)) == ["profile `there` has all of them already"]
+
+
+def test_one_brings_the_chain_that_it_needs_and_no_more(two: Two) -> None:
+    done = two.copy("latest")
+    assert done.copied == [two.here.ids[-1]] == two.there.ids
+    two.require_same(two.here.ids[-1])
+    rest = two.copy()
+    assert rest.copied == two.here.ids[:-1]
+    assert two.there.ids == two.here.ids
+    assert rest.sent_bytes == 0  # all archives were there: only manifests moved
+
+
+def test_a_dry_run_says_how_much_and_changes_nothing(two: Two) -> None:
+    done = two.copy(dry_run=True)
+    assert done.sent_bytes == sum(
+        two.here.place.archive(one).stat().st_size for one in two.here.ids
+    )
+    assert not two.there.place.directory.exists()
+    (line,) = copied(done)
+    assert line.startswith("would copy 3 snapshots (")
+
+
+def cut_after(byte_count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The link dies when so much has gone over it."""
+    real = module._Copy._counted
+
+    def counted(self: module._Copy, pieces: object) -> Iterator[bytes]:
+        for piece in real(self, pieces):  # type: ignore[arg-type]  # passed on
+            if self.sent > byte_count:
+                raise StreamBroken(reason="the link is gone")
+            yield piece
+
+    monkeypatch.setattr(module._Copy, "_counted", counted)
+
+
+@pytest.mark.parametrize("byte_count", [0, 300_000, 1_000_000, 1_500_000])
+def test_a_broken_copy_goes_on_where_it_ended(
+    two: Two, byte_count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = two.copy(dry_run=True).sent_bytes
+    with monkeypatch.context() as patch:
+        cut_after(byte_count, patch)
+        with pytest.raises(CopyBroken, match="the link is gone"):
+            two.copy()
+    for one in two.there.ids:
+        two.require_same(one)
+    left = two.copy(dry_run=True).sent_bytes
+    assert left <= whole - byte_count + (1 << 18)
+    assert two.copy().sent_bytes == left
+    for one in two.here.ids:
+        two.require_same(one)
+
+
+def test_what_an_earlier_run_left_is_thrown_away_when_it_is_no_beginning(two: Two) -> None:
+    first = two.here.ids[0]
+    two.there.backup()
+    two.there.place.arriving.mkdir()
+    (two.there.place.arriving / f"{first}.part").write_bytes(b"x" * 1000)
+    two.copy(first)
+    two.require_same(first)
+
+
+@pytest.mark.parametrize("where", [0.3, 0.99])
+def test_a_damaged_archive_is_not_taken(two: Two, where: float) -> None:
+    archive = two.here.place.archive(two.here.ids[0])
+    content = bytearray(archive.read_bytes())
+    content[int(len(content) * where)] ^= 1
+    archive.chmod(0o600)
+    archive.write_bytes(content)
+    with pytest.raises(SnapshotDamaged):
+        two.copy()
+    assert two.there.ids == []
+    assert list(two.there.place.arriving.glob("*")) == []
+
+
+def test_one_that_lacks_an_archive_is_named_and_the_others_go(two: Two) -> None:
+    lost = two.here.ids[1]
+    two.here.place.archive(lost).unlink()
+    done = two.copy()
+    assert lost in done.damaged
+    assert done.copied == two.there.ids
+    assert set(done.copied).isdisjoint(done.damaged)
+    assert any("not copied, because it is damaged" in line for line in copied(done))
+    with pytest.raises(SnapshotDamaged):
+        two.copy(lost)
+
+
+def test_an_archive_of_that_name_that_is_another_one_is_left_alone(two: Two) -> None:
+    """What is left of an archive whose snapshot is gone differs from store to store: then all comes in one."""
+    two.copy()
+    first, _, third = two.there.ids
+    for one in (first, third):
+        two.there.place.manifest(one).unlink()
+    other = two.there.place.archive(first)
+    other.chmod(0o600)
+    other.write_bytes(b"something else")
+    two.there.place.archive(third).unlink()
+    done = two.copy(third)
+    assert done.copied == [third]
+    assert other.read_bytes() == b"something else"
+    ours, theirs = two.directory / "ours", two.directory / "theirs"
+    two.here.restore(third, to=ours)
+    two.there.restore(third, to=theirs)
+    assert two.here.content(ours) == two.here.content(theirs)
+
+
+def test_a_mark_that_keeps_it_goes_along(two: Two) -> None:
+    first = two.here.ids[0]
+    keep_snapshots(two.here.context, two.here.notify, Mark(snapshots=(first,)))
+    two.copy()
+    assert set(read_marks(two.there.place)) == {first}
+
+
+def test_a_workspace_of_another_name_is_refused_before_anything_is_sent(two: Two) -> None:
+    two.write_config('workspace = "other"\n')
+    with pytest.raises(WorkspaceNamedOtherwise):
+        two.copy()
+
+
+def test_the_same_store_is_refused(two: Two) -> None:
+    with pytest.raises(CopyToItself):
+        two.copy(to="here")
+
+
+def test_another_run_that_copies_the_same_is_left_alone(two: Two) -> None:
+    two.there.backup()
+    part = two.there.place.arriving / f"{two.here.ids[0]}.part"
+    with _alone(part, "x"), pytest.raises(CopyUnderWay):
+        two.copy()
+
+
+def test_a_store_that_fills_up_says_so_and_can_go_on(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scratchflow.model.errors import NoSpace
+    from scratchflow.store.commit import arriving
+
+    real: Callable[[int, bytes], None] = arriving._write_all
+
+    def full(descriptor: int, piece: bytes) -> None:
+        if os.fstat(descriptor).st_size > 400_000:
+            raise OSError(28, "No space left on device")
+        real(descriptor, piece)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(arriving, "_write_all", full)
+        with pytest.raises(NoSpace):
+            two.copy()
+    two.copy()
+    two.require_same(two.here.ids[-1])
+    shutil.rmtree(two.directory / "here")
+    assert two.there.restore(two.there.ids[-1]).written_files == 4

@@ -1,0 +1,131 @@
+"""The two ends of `snapshots copy` each check what they are asked, whoever asks."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+import pytest
+
+from scratchflow.model.errors import RequestRefused, StreamBroken, WorkspaceNamedOtherwise
+from scratchflow.model.events import Data, Event
+from scratchflow.model.requests import (
+    Adopt,
+    ArchiveOf,
+    GiveArchive,
+    Lacking,
+    Offer,
+    TakeArchive,
+    WholeSnapshot,
+)
+from scratchflow.node.progress import Notifier
+from scratchflow.node.transfer import copy as module
+from scratchflow.node.transfer.copy import adopt, give, lacking, offer, take
+from scratchflow.store.retention.readers import held_archives
+from tests.unit.conftest import Desk, make_desk
+
+
+@pytest.fixture
+def offered(desk: Desk) -> WholeSnapshot:
+    """Of a desk with one snapshot."""
+    desk.backup()
+    (one,) = offer(desk.context, desk.notify, Offer()).snapshots
+    return one
+
+
+def other(desk: Desk) -> Desk:
+    """A desk with an empty store."""
+    directory = desk.scratch.parent / "other"
+    directory.mkdir()
+    return make_desk(directory)
+
+
+def test_what_is_offered_tells_size_and_digest_of_every_archive(
+    desk: Desk, offered: WholeSnapshot
+) -> None:
+    content = desk.place.archive(offered.id).read_bytes()
+    sha256 = hashlib.sha256(content).hexdigest()
+    assert offered.archives == [ArchiveOf(offered.id, len(content), sha256)]
+    assert offered.manifest.encode() == desk.place.manifest(offered.id).read_bytes()
+
+
+def test_it_is_given_from_where_it_is_wanted_and_held_meanwhile(
+    desk: Desk, offered: WholeSnapshot
+) -> None:
+    content = desk.place.archive(offered.id).read_bytes()
+    held: set[str] = set()
+
+    def keep(event: Event) -> None:
+        desk.events.append(event)
+        held.update(held_archives(desk.place))
+
+    given = give(
+        desk.context,
+        Notifier(keep),
+        GiveArchive(snapshot=offered.id, archive=offered.id, offset=77),
+    )
+    sent = b"".join(event.content for event in desk.events if isinstance(event, Data))
+    assert sent == content[77:]
+    assert given.sha256 == hashlib.sha256(content).hexdigest()
+    assert held == {offered.id}
+    assert held_archives(desk.place) == set()
+
+
+def test_an_archive_that_the_snapshot_does_not_need_is_not_given(
+    desk: Desk, offered: WholeSnapshot
+) -> None:
+    with pytest.raises(RequestRefused):
+        give(
+            desk.context,
+            desk.notify,
+            GiveArchive(snapshot=offered.id, archive="20200101T000000Z-000000"),
+        )
+
+
+def test_a_snapshot_whose_archives_have_not_arrived_is_not_adopted(
+    desk: Desk, offered: WholeSnapshot
+) -> None:
+    there = other(desk)
+    with pytest.raises(StreamBroken):
+        adopt(there.context, there.notify, Adopt(snapshot=offered))
+    assert there.ids == []
+
+
+@pytest.mark.parametrize("change", ["byte", "id", "no manifest"])
+def test_a_manifest_that_is_not_whole_is_refused(
+    desk: Desk, offered: WholeSnapshot, change: str
+) -> None:
+    there = other(desk)
+    wrong = {
+        "byte": {"manifest": offered.manifest.replace('"files"', '"filez"')},
+        "id": {"id": "20200101T000000Z-000000"},
+        "no manifest": {"manifest": "{}"},
+    }[change]
+    with pytest.raises(RequestRefused, match="manifest"):
+        adopt(
+            there.context,
+            there.notify,
+            Adopt(snapshot=msgspec.structs.replace(offered, **wrong)),
+        )
+
+
+def test_a_workspace_of_another_name_is_refused(desk: Desk, offered: WholeSnapshot) -> None:
+    renamed = msgspec.structs.replace(offered, workspace="thesis")
+    with pytest.raises(WorkspaceNamedOtherwise, match="thesis"):
+        lacking(desk.context, desk.notify, Lacking(snapshots=[renamed]))
+    with pytest.raises(WorkspaceNamedOtherwise, match="thesis"):
+        adopt(desk.context, desk.notify, Adopt(snapshot=renamed))
+
+
+def test_a_request_without_an_archive_is_refused(desk: Desk) -> None:
+    with pytest.raises(RequestRefused):
+        take(
+            desk.context, desk.notify, TakeArchive(archive=ArchiveOf("20200101T000000Z-000000", 1))
+        )
+
+
+def test_one_that_is_there_already_is_adopted_again_without_a_change(
+    desk: Desk, offered: WholeSnapshot
+) -> None:
+    done = module.adopt(desk.context, desk.notify, Adopt(snapshot=offered))
+    assert (done.is_new, done.newest) == (False, offered.id)

@@ -1,0 +1,81 @@
+"""Archives on their way from another store: nothing of them counts before it is whole, and nothing stays for ever."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import SnapshotDamaged, StreamBroken
+from scratchflow.model.requests import ArchiveOf
+from scratchflow.store.commit.arriving import Arriving, arrived_bytes
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.retention.sweep import ARRIVING_KEPT_S
+from tests.unit.conftest import Desk
+
+ID = "20261115T103000Z-570643"
+CONTENT = b"some bytes of an archive"
+ARCHIVE = ArchiveOf(ID, len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> StoreDirectory:
+    return StoreDirectory(tmp_path)
+
+
+def names(place: StoreDirectory) -> list[str]:
+    return sorted(os.listdir(place.arriving))
+
+
+def test_one_that_is_whole_gets_its_name(place: StoreDirectory) -> None:
+    assert Arriving(place, ARCHIVE, 0).take(iter([CONTENT[:5], b"", CONTENT[5:]])) == ARCHIVE
+    assert names(place) == [f"{ID}.tar.lz4"]
+    assert arrived_bytes(place, ARCHIVE) == len(CONTENT)
+
+
+def test_a_part_is_kept_and_taken_up(place: StoreDirectory) -> None:
+    with pytest.raises(StreamBroken):
+        Arriving(place, ARCHIVE, 0).take(iter([CONTENT[:5]]))
+    assert arrived_bytes(place, ARCHIVE) == 5
+    assert Arriving(place, ARCHIVE, 5).take(iter([CONTENT[5:]])) == ARCHIVE
+
+
+def test_of_an_archive_with_no_known_digest_nothing_is_taken_up(place: StoreDirectory) -> None:
+    unknown = ArchiveOf(ID, len(CONTENT))
+    with pytest.raises(StreamBroken):
+        Arriving(place, unknown, 0).take(iter([CONTENT[:5]]))
+    assert arrived_bytes(place, unknown) == 0
+    assert Arriving(place, unknown, 0).take(iter([CONTENT])) == ARCHIVE
+
+
+def test_one_of_unknown_size_ends_where_its_bytes_end(place: StoreDirectory) -> None:
+    assert Arriving(place, ArchiveOf(ID), 0).take(iter([CONTENT])) == ARCHIVE
+
+
+@pytest.mark.parametrize("content", [CONTENT + b"x", CONTENT[:-1] + b"X"], ids=["long", "other"])
+def test_other_bytes_are_refused_and_go(place: StoreDirectory, content: bytes) -> None:
+    with pytest.raises(SnapshotDamaged):
+        Arriving(place, ARCHIVE, 0).take(iter([content]))
+    assert names(place) == []
+
+
+def test_a_name_that_is_no_id_reaches_no_file(place: StoreDirectory) -> None:
+    with pytest.raises(ValueError, match="not a snapshot id"):
+        Arriving(place, ArchiveOf("../../x", 1), 0).take(iter([b"x"]))
+
+
+def test_what_nobody_takes_up_goes_after_a_week(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.backup()
+    with pytest.raises(StreamBroken):
+        Arriving(desk.place, ARCHIVE, 0).take(iter([CONTENT[:5]]))
+    desk.backup()
+    assert names(desk.place) == [f"{ID}.part"]
+    later = time.time() + ARRIVING_KEPT_S + 60
+    monkeypatch.setattr(time, "time", lambda: later)
+    desk.backup()
+    assert names(desk.place) == []
