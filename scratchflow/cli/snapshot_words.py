@@ -270,6 +270,13 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
     to = f"profile `{printable(done.to)}`"
     for one in done.damaged:
         yield f"not copied, because it is damaged: snapshot {named(one)}"
+    for one in done.blocked:
+        yield (
+            f"not copied: {to} still holds a part of snapshot {named(one)} for others, under that name;"
+            " `scratchflow snapshots export` and `import` bring it under another one"
+        )
+    if not done.copied and (done.damaged or done.blocked) and not done.already_there:
+        return
     if not done.copied:
         yield f"{to} has {'it' if len(done.already_there) == 1 else 'all of them'} already"
         return

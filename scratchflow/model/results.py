@@ -454,12 +454,14 @@ class ArchiveLacking(msgspec.Struct, frozen=True):
 class SnapshotLacking(msgspec.Struct, frozen=True):
     """A snapshot that a store lacks, and which archives of it.
 
-    `in_one`: an archive of that name is there and is another one, so the snapshot has to come as one full archive.
+    `in_one`: an archive of one of those names is there and is another one, so the snapshot has to come as one full
+    archive. `blocked`: that is so of its own name, so it cannot come at all.
     """
 
     id: str
     archives: list[ArchiveLacking]
     in_one: bool = False
+    blocked: bool = False
 
 
 class SnapshotsLacking(Result, frozen=True):
@@ -504,6 +506,8 @@ class SnapshotsCopied(Result, frozen=True):
     # The newest snapshot of the other store now.
     newest: str | None = None
     damaged: list[str] = []
+    # The other store holds a part of them for other snapshots, under the same name.
+    blocked: list[str] = []
     dry_run: bool = False
 
 

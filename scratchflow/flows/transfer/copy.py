@@ -67,18 +67,20 @@ def copy_snapshots(
         )
         if offered.store_id and offered.store_id == lacking.store_id:
             raise CopyToItself(source=settings.name, to=other.name)
-        copy = _Copy(source, target, emit, lacking.snapshots)
+        missing = [one for one in lacking.snapshots if not one.blocked]
+        copy = _Copy(source, target, emit, missing)
         newest = lacking.newest if dry_run else copy.run(offered.snapshots) or lacking.newest
-    missing = [one.id for one in lacking.snapshots]
+    not_there = {one.id for one in lacking.snapshots}
     return SnapshotsCopied(
         source=settings.name,
         to=other.name,
-        copied=missing,
-        already_there=[one.id for one in offered.snapshots if one.id not in missing],
+        copied=[one.id for one in missing],
+        already_there=[one.id for one in offered.snapshots if one.id not in not_there],
         sent_bytes=copy.to_send if dry_run else copy.sent,
         duration_s=round(time.monotonic() - started_s, 3),
         newest=newest,
         damaged=offered.damaged,
+        blocked=[one.id for one in lacking.snapshots if one.blocked],
         dry_run=dry_run,
     )
 

@@ -125,11 +125,12 @@ def _require_same_name(context: NodeContext, snapshots: Iterable[WholeSnapshot])
 
 def _lacking(place: StoreDirectory, catalogue: Catalogue, wanted: WholeSnapshot) -> SnapshotLacking:
     missing: list[ArchiveLacking] = []
-    for archive in wanted.archives:
+    own_first = sorted(wanted.archives, key=lambda archive: archive.id != wanted.id)
+    for archive in own_first:
         if not place.archive(archive.id).exists():
             missing.append(ArchiveLacking(archive, arrived_bytes(place, archive)))
         elif not _is_same(place, catalogue, archive):
-            return SnapshotLacking(wanted.id, [], in_one=True)
+            return SnapshotLacking(wanted.id, [], in_one=True, blocked=archive.id == wanted.id)
     return SnapshotLacking(wanted.id, missing)
 
 

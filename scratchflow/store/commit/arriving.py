@@ -86,7 +86,10 @@ def adopt(lock: StoreLock, manifest: Manifest, content: bytes, archives: list[Ar
     for archive in archives:
         final = place.archive(archive.id)
         with store_errors(final):
-            if not is_there(final):
+            if is_there(final):
+                # Of an archive whose snapshot is gone, what nobody needs may have been given up meanwhile.
+                _require_size(final, archive)
+            else:
                 _require_size(_whole(place, archive.id), archive)
                 publish_new(_whole(place, archive.id), final)
     with store_errors(place.directory):
@@ -106,7 +109,8 @@ def sha256_of(file: Path) -> str:
 
 def _require_size(file: Path, archive: ArchiveOf) -> None:
     if _size(file) != archive.bytes:
-        raise StreamBroken(reason=f"the archive `{archive.id}` has not arrived")
+        reason = f"the archive `{archive.id}` has not arrived, or was changed there meanwhile"
+        raise StreamBroken(reason=reason)
 
 
 @contextmanager

@@ -1166,12 +1166,14 @@ export interface SnapshotImported {
 
 /**
  * A snapshot that a store lacks, and which archives of it.
- * `in_one`: an archive of that name is there and is another one, so the snapshot has to come as one full archive.
+ * `in_one`: an archive of one of those names is there and is another one, so the snapshot has to come as one full
+ * archive. `blocked`: that is so of its own name, so it cannot come at all.
  */
 export interface SnapshotLacking {
   id: string;
   archives: Array<ArchiveLacking>;
   in_one?: boolean;
+  blocked?: boolean;
 }
 
 /** One line of `snapshots list`. */
@@ -1224,6 +1226,7 @@ export interface SnapshotsCopied {
   duration_s: number;
   newest?: string | null;
   damaged?: Array<string>;
+  blocked?: Array<string>;
   dry_run?: boolean;
 }
 

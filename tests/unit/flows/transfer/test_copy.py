@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -201,6 +202,42 @@ def test_an_archive_of_that_name_that_is_another_one_is_left_alone(two: Two) -> 
     two.here.restore(third, to=ours)
     two.there.restore(third, to=theirs)
     assert two.here.content(ours) == two.here.content(theirs)
+
+
+def test_one_of_which_the_other_store_holds_a_part_is_named_and_nothing_is_overwritten(
+    two: Two,
+) -> None:
+    two.copy()
+    first = two.there.ids[0]
+    two.there.place.manifest(first).unlink()
+    archive = two.there.place.archive(first)
+    archive.chmod(0o600)
+    archive.write_bytes(b"what is left")
+    done = two.copy()
+    assert (done.copied, done.blocked) == ([], [first])
+    assert archive.read_bytes() == b"what is left"
+    assert any("still holds a part of snapshot" in line for line in copied(done))
+
+
+def test_an_archive_that_is_given_up_in_part_meanwhile_stops_the_copy(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two.copy()
+    first, _, third = two.there.ids
+    for one in (first, third):
+        two.there.place.manifest(one).unlink()
+    two.there.place.archive(third).unlink()
+    real = module._Copy._chain
+
+    def chain(self: module._Copy, *asked: Any) -> Any:
+        done = real(self, *asked)
+        two.there.place.archive(first).write_bytes(b"what is left")
+        return done
+
+    monkeypatch.setattr(module._Copy, "_chain", chain)
+    with pytest.raises(CopyBroken, match="was changed there meanwhile"):
+        two.copy(third)
+    assert third not in two.there.ids
 
 
 def test_a_mark_that_keeps_it_goes_along(two: Two) -> None:

@@ -16,6 +16,7 @@ from scratchflow.model.requests import Prune
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.commit import commit as committing
 from scratchflow.store.commit.archive_file import ArchiveFile
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.retention import compact as compacting
@@ -182,17 +183,17 @@ def test_a_commit_that_slept_while_an_archive_was_rewritten_is_withdrawn(
     place = chain.desk.place
     new = "20991231T000000Z-abcdef"
     needs = [chain.ids[0]]
-    publish = NewSnapshot._publish_manifest
+    write = committing.write_new
 
-    def sleep_then_publish(self: NewSnapshot, manifest: object) -> None:
+    def sleep_then_write(file: Path, content: bytes, *, mode: int) -> None:
         lock = place.directory / "lock.d"
         aside = place.directory / "lock.aside"
         os.rename(lock, aside)  # taken over by somebody who thinks that we are dead
         assert chain.compact().archives
         os.rename(aside, lock)
-        publish(self, manifest)  # type: ignore[arg-type]  # a manifest
+        write(file, content, mode=mode)
 
-    monkeypatch.setattr(NewSnapshot, "_publish_manifest", sleep_then_publish)
+    monkeypatch.setattr(committing, "write_new", sleep_then_write)
     with make_lock(place).acquired() as lock, NewSnapshot(lock, new) as one:
         one.file.write(b"bytes")
         with pytest.raises(LockLost):
