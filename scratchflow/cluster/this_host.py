@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pwd
 from collections.abc import Mapping
+from pathlib import Path
 
 from scratchflow.model.events import Role
 
@@ -67,3 +69,8 @@ def is_on_path(program: str, path: str) -> bool:
         for directory in path.split(os.pathsep)
         if os.path.isabs(directory)
     )
+
+
+def home_of(environment: Mapping[str, str]) -> Path:
+    """The user's home, which all hosts of a cluster share."""
+    return Path(environment.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)

@@ -9,7 +9,7 @@ from scratchflow.dispatch.relay import relay_to_all
 from scratchflow.login.autobackup import is_on, switch_on
 from scratchflow.login.current_job import note_current_job
 from scratchflow.login.host import LoginHost
-from scratchflow.login.status.jobs import jobs_seen, newest_of
+from scratchflow.login.status.jobs import jobs_seen, meant_of
 from scratchflow.login.status.status import look
 from scratchflow.model.allocation import Allocation, RunningAllocation
 from scratchflow.model.errors import ScratchflowError
@@ -29,7 +29,7 @@ def make_ready(login: LoginHost, asked: MakeReady) -> MadeReady:
         lambda: steps_overlap(login.environment), "look-srun"
     )  # for whoever asks the node, in a moment
     found = jobs_seen(login)
-    held = _usable(login, newest_of(found[0]), asked)
+    held = _usable(login, meant_of(login, found[0]), asked)
     if held is None:
         return MadeReady(seen=look(login, found=found))
     seen = Meanwhile(lambda: look(login, found=found), "look")

@@ -11,7 +11,7 @@ from scratchflow.agent.request import asking
 from scratchflow.agent.upload import unframed
 from scratchflow.cluster.slurm.client import Slurm, this_slurm
 from scratchflow.cluster.slurm.jobs import our_jobs
-from scratchflow.cluster.this_host import node_name
+from scratchflow.cluster.this_host import home_of, node_name
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.every_node import naming_node, on_every_node
 from scratchflow.dispatch.located import with_store_found
@@ -64,7 +64,7 @@ def relay(
     settings = with_store_found(settings, environment)
     slurm = this_slurm(environment)
     Meanwhile(lambda: steps_overlap(environment), "look-srun")  # `node_transport` will want to know
-    held = require_allocation(slurm, settings.name, where.job_id)
+    held = require_allocation(slurm, settings.name, home_of(environment), where.job_id)
     passing = _Passing(settings, do, environment, verbose, feed)
     if where.node == EVERY_NODE and len(held.nodes) > 1:
         return passing.to_all(held, arguments, emit)

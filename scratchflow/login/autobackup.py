@@ -212,7 +212,7 @@ def show(login: LoginHost, _: Nothing) -> AutobackupStatus:
 def held_node(login: LoginHost, job_id: int | None = None) -> HeldNode:
     """The allocation whose node is to be saved; without a scheduler, this machine."""
     if login.profile.scheduler == "slurm":
-        return require_allocation(login.slurm, login.settings.name, job_id)
+        return require_allocation(login.slurm, login.settings.name, login.home, job_id)
     node = node_name(login.environment)
     found = none.allocation(login.tmux, login.settings.name, node) if login.has_tmux else None
     return found or ThisMachine(name="", nodes=(node,))

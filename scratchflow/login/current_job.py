@@ -1,26 +1,23 @@
-"""Which job of the profile is worked in, noted in the home that all hosts of the cluster share.
+"""Notes which job of the profile is worked in; `workspace/current_job.py` reads it.
 
-While `hop` moves, two jobs run. A `run` over a way that is known reads the note on the node, which costs one small
-file, and goes on only in this job.
+A `run` over a way that is known reads the note on the node, which costs one small file, and goes on only in this job.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 
 from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.disk.durable import replace_file
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import HELD
-
-_DIRECTORY = ".local/share/scratchflow/current"
+from scratchflow.workspace.current_job import note_path, noted_job
 
 
 def note_current_job(login: LoginHost, job_id: int) -> str:
     """Notes that this job is the one; the note's path, or nothing when the home cannot be written."""
-    path = _path(login)
-    if _noted(login) == job_id:
+    path = note_path(login.home, login.settings.name)
+    if noted_job(login.home, login.settings.name) == job_id:
         return str(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -35,21 +32,11 @@ def note_current_job(login: LoginHost, job_id: int) -> str:
 
 def current_job_note(login: LoginHost, job_id: int) -> str:
     """The note's path, made if there is none; one of another job stays while that job runs, as in a `hop`."""
-    noted = _noted(login)
+    noted = noted_job(login.home, login.settings.name)
+    path = note_path(login.home, login.settings.name)
     if noted == job_id:
-        return str(_path(login))
+        return str(path)
     jobs = our_jobs(login.slurm, login.settings.name) if noted else []
     if any(job.job_id == noted and job.state in HELD for job in jobs):
-        return str(_path(login))
+        return str(path)
     return note_current_job(login, job_id)
-
-
-def _noted(login: LoginHost) -> int | None:
-    try:
-        return int(_path(login).read_bytes())
-    except (OSError, ValueError):
-        return None
-
-
-def _path(login: LoginHost) -> Path:
-    return login.home / _DIRECTORY / login.settings.name

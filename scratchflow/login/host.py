@@ -16,7 +16,7 @@ import msgspec
 from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm.client import Slurm, this_slurm
 from scratchflow.cluster.slurm.jobs import our_jobs
-from scratchflow.cluster.this_host import job_id, login_host, role
+from scratchflow.cluster.this_host import home_of, job_id, login_host, role
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation
 from scratchflow.model.events import Emit, Log, Warned
@@ -86,7 +86,7 @@ class LoginHost(msgspec.Struct, frozen=True):
     @property
     def home(self) -> Path:
         """The home that login hosts and nodes share."""
-        return Path(self.environment.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
+        return home_of(self.environment)
 
     @property
     def host(self) -> str:

@@ -32,7 +32,7 @@ def carrier(login: LoginHost, asked: CarrierOf) -> RunCarrier:
         if none.allocation(login.tmux, login.settings.name, node) is None:
             raise AllocationMissing(profile=login.settings.name)
         return RunCarrier(job_id=None, node=node, argv=[], terminal_argv=[], shell=shell)
-    held = require_allocation(login.slurm, login.settings.name, asked.job_id)
+    held = require_allocation(login.slurm, login.settings.name, login.home, asked.job_id)
     overlap = steps_overlap(login.environment)
 
     def by(on: RunningAllocation) -> RunCarrier:

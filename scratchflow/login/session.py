@@ -52,7 +52,7 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
         session = login.profile.tmux_session
         none.allocate(login.tmux, name, session, node, shell, renew_unused=True)
     else:
-        held = require_allocation(login.slurm, name)
+        held = require_allocation(login.slurm, name, login.home)
         environment = environment_file(login, held)
         shell = login_shell_argv(login.shell, login.start_directory(held), environment)
         session = login.profile.tmux_session

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import pwd
 from collections.abc import Mapping
 from pathlib import Path
 
+from scratchflow.cluster.this_host import home_of
 from scratchflow.disk.trees import is_empty_or_missing
 from scratchflow.model.errors import StoreNotShared, StoreReplaced
 from scratchflow.model.requests import StoreSeen
@@ -39,8 +39,9 @@ def require_same_store(context: NodeContext) -> None:
 
 def require_store_here(context: NodeContext, environment: Mapping[str, str]) -> None:
     """StoreLost, when the path held a store before and is empty now: nobody is told that there are no snapshots."""
-    home = Path(environment.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir)
-    lost = store_lost(home, find_place(context.store, context.workspace.name), context.node)
+    lost = store_lost(
+        home_of(environment), find_place(context.store, context.workspace.name), context.node
+    )
     if lost is not None:
         raise lost
 

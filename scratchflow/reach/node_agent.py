@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from scratchflow.agent.client import call, call_healed
 from scratchflow.agent.name import agent_command
@@ -28,21 +29,26 @@ from scratchflow.reach.node import NodeTransport
 from scratchflow.reach.node_watch import NodeWatch
 from scratchflow.ssh.transport.base import Feed
 from scratchflow.ssh.transport.local import LocalTransport
+from scratchflow.workspace.current_job import noted_job, worked_in
 
 STEP_WAIT_S = 20.0
 _AGAIN_S = 2.0
 
 
-def require_allocation(slurm: Slurm, profile: str, job_id: int | None = None) -> RunningAllocation:
-    """The profile's running allocation; the newest, should there be several, or just this one.
+def require_allocation(
+    slurm: Slurm, profile: str, home: Path, job_id: int | None = None
+) -> RunningAllocation:
+    """The profile's running allocation; should there be several, the one that is worked in; or just this one.
 
     AllocationMissing when there is none; what became of the one that was asked for when it was that one.
     """
     jobs = our_jobs(slurm, profile, ended=job_id is not None)
     wanted = [found for found in jobs if job_id in {None, found.job_id}]
     running = [found for found in with_node(wanted) if found.state == "running"]
-    if running:
-        return running[-1]
+    noted = noted_job(home, profile) if len(running) > 1 else None
+    meant = worked_in(running, noted)
+    if meant is not None:
+        return meant
     if job_id is None or any(found.state in OPEN for found in wanted):
         raise AllocationMissing(profile=profile)
     raise ended_error(wanted[-1]) if wanted else forgotten_error(job_id)

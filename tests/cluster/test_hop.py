@@ -103,6 +103,33 @@ def test_a_hop_that_waits_is_told_with_its_reason_and_withdrawn_alone(
     assert shown["alias"]["target"] == "node-1"
 
 
+def test_a_node_that_is_granted_while_nobody_waits_changes_nothing_until_hop_moves_there(
+    laptop: Laptop, minicluster: Minicluster
+) -> None:
+    laptop.data("up", "--node", "1")
+    write(laptop, "one")
+    minicluster.exec("login", "scontrol", "update", "nodename=node-2", "state=drain", "reason=test")
+    left = laptop.outcome("hop", "--node", "2", "--wait", "2s", "--keep-waiting")
+    assert left["type"] == "error", left
+    minicluster.exec("login", "scontrol", "update", "nodename=node-2", "state=resume")
+    retry_until(
+        lambda: minicluster.node_states()["node-2"] in {"allocated", "mixed"}, "it is granted"
+    )
+    write(laptop, "two")
+    saved = laptop.data("backup")
+    assert (saved["kind"] != "unchanged", saved["changed_files"]) == (True, 1)
+    shown = laptop.data("status")
+    assert shown["allocation"]["node"] == "node-1"
+    assert "allocation.several" in {one["name"] for one in shown["problems"]}
+    assert laptop.data("autobackup", "status")["autobackup"]["enabled"]
+    assert laptop.data("up")["node"] == "node-1"
+    assert laptop.run("run", "--", "hostname").stdout.strip() == "node-1"
+    write(laptop, "three")
+    assert laptop.data("hop")["node"] == "node-2"
+    assert read(laptop) == "three"
+    assert laptop.data("status")["allocation"]["node"] == "node-2"
+
+
 def test_clear_after_half_a_hop_saves_both_nodes(laptop: Laptop, minicluster: Minicluster) -> None:
     laptop.data("up", "--node", "1")
     with laptop.begin("hop", "--node", "2", "--json") as process:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -40,6 +40,7 @@ from scratchflow.process.waiting import looks
 from scratchflow.reach.node import cpus_are_bound, keys_on_login, steps_overlap
 from scratchflow.ssh.keys.known_hosts import remember_node
 from scratchflow.ssh.keys.node_probe import scan_host_keys, wait_for_sshd
+from scratchflow.workspace.current_job import noted_job, worked_in
 
 _SAME_SECOND_S = 1.2
 # How long another run takes from its look at the queue until its request is in it.
@@ -59,7 +60,7 @@ def hold_node(login: LoginHost, asked: Hold) -> NodeHeld:
         return _foretold(ask, held)
     try:
         if held or open_jobs:
-            return _held_again(login, asked, (held or open_jobs)[-1])
+            return _held_again(login, asked, _meant(login, held) or open_jobs[-1])
         return _taken(ask)
     except (AllocationEnded, TmuxFailed) as error:
         # Two that start at once share one window: the later one ends the `salloc` of the earlier, or
@@ -91,6 +92,10 @@ def _of_another_run(login: LoginHost, asked: Hold, error: ScratchflowError) -> A
             )
             return chosen
     raise error
+
+
+def _meant(login: LoginHost, held: Sequence[RunningAllocation]) -> RunningAllocation | None:
+    return worked_in(held, noted_job(login.home, login.settings.name))
 
 
 def _open_jobs(login: LoginHost, asked: Hold) -> list[Allocation]:
@@ -227,8 +232,8 @@ def _give_back(login: LoginHost, got: RunningAllocation) -> None:
 
 
 def _foretold(ask: Ask, held: list[RunningAllocation]) -> NodeHeld:
-    if held:
-        now = held[-1]
+    now = _meant(ask.login, held)
+    if now is not None:
         return _shown(now, f"job {now.job_id} holds `{now.node}` already")
     node = ask.node() or (ask.warm_choice() if ask.asked.warm else "")
     return _shown(None, shlex.join(ask.request(node).argv()))

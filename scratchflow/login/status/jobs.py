@@ -14,6 +14,7 @@ from scratchflow.model.allocation import HELD, OPEN, Allocation
 from scratchflow.model.requests import OpenJobs
 from scratchflow.model.results import AllocationShown, ElsewhereShown, JobsShown
 from scratchflow.model.times import iso_time
+from scratchflow.workspace.current_job import noted_job, worked_in
 
 # The profile's own, and the open ones of other profiles.
 JobsSeen = tuple[list[Allocation], list[Allocation]]
@@ -28,12 +29,13 @@ def open_jobs(login: LoginHost, asked: OpenJobs) -> JobsShown:
     return JobsShown(jobs=[one for one in shown if one is not None], detached=detached)
 
 
-def newest_of(jobs: list[Allocation]) -> Allocation | None:
-    """The allocation that is meant by default: the newest that has a node, else one that waits."""
+def meant_of(login: LoginHost, jobs: list[Allocation]) -> Allocation | None:
+    """The allocation that is meant by default: of those with a node the one that is worked in, else one that waits."""
     held = [job for job in jobs if job.state in HELD]
+    if len(held) > 1:
+        return worked_in(held, noted_job(login.home, login.settings.name))
     waiting = [job for job in jobs if job.state in OPEN]
-    candidates = held or waiting
-    return candidates[-1] if candidates else None
+    return next(iter(reversed(held or waiting)), None)
 
 
 def profile_jobs(login: LoginHost) -> list[Allocation]:

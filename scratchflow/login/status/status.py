@@ -14,7 +14,7 @@ from scratchflow.login.status.jobs import (
     allocation_shown,
     elsewhere_shown,
     jobs_seen,
-    newest_of,
+    meant_of,
 )
 from scratchflow.login.status.problems import (
     fewer_nodes,
@@ -85,7 +85,7 @@ def look(
     tmux = Meanwhile(lambda: _session(login), "look-session")
     listed = _listed(login)
     jobs, others = queue.result()
-    held = newest_of(jobs)
+    held = meant_of(login, jobs)
     stored = _stored(login, held, now, trial or WriteTrial(), listed)
     on_nodes = _copies(login, held, copies or CopyLooks())
     session = tmux.result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from scratchflow.model.errors import (
 from scratchflow.reach import node_agent
 from scratchflow.reach.node import JobStep
 from scratchflow.reach.node_watch import NodeWatch
+from scratchflow.workspace.current_job import note_path
 
 HELD = RunningAllocation(job_id=7, name="scratchflow:aws:abc", state="running", nodes=("node-1",))
 REFUSED = "exit code 1: srun: error: Unable to create step for job 7: Memory required by task is not available"
@@ -107,21 +109,38 @@ def jobs_are(monkeypatch: pytest.MonkeyPatch, *jobs: Allocation) -> None:
 
 
 def test_a_job_that_was_asked_for_by_number_and_forgotten_is_not_told_as_no_allocation(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     jobs_are(monkeypatch, HELD)
     slurm: Any = None
-    assert node_agent.require_allocation(slurm, "aws", 7) == HELD
+    assert node_agent.require_allocation(slurm, "aws", tmp_path, 7) == HELD
     with pytest.raises(AllocationEnded, match="job 8 has ended: Slurm no longer knows it"):
-        node_agent.require_allocation(slurm, "aws", 8)
+        node_agent.require_allocation(slurm, "aws", tmp_path, 8)
     over = msgspec.structs.replace(HELD, job_id=8, state="ended", cause="timeout")
     jobs_are(monkeypatch, HELD, over)
     with pytest.raises(AllocationEnded, match="job 8 has ended: its time"):
-        node_agent.require_allocation(slurm, "aws", 8)
+        node_agent.require_allocation(slurm, "aws", tmp_path, 8)
 
 
-def test_without_a_job_there_is_no_allocation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_jobs_the_one_that_is_worked_in_is_meant(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    younger = msgspec.structs.replace(HELD, job_id=8, nodes=("node-2",))
+    jobs_are(monkeypatch, HELD, younger)
+    slurm: Any = None
+    assert node_agent.require_allocation(slurm, "aws", tmp_path) == younger
+    note = note_path(tmp_path, "aws")
+    note.parent.mkdir(parents=True)
+    for text, meant in (("7\n", HELD), ("8\n", younger), ("6\n", younger), ("x", younger)):
+        note.write_text(text)
+        assert node_agent.require_allocation(slurm, "aws", tmp_path) == meant
+        assert node_agent.require_allocation(slurm, "aws", tmp_path, 8) == younger
+
+
+def test_without_a_job_there_is_no_allocation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     jobs_are(monkeypatch)
     slurm: Any = None
     with pytest.raises(AllocationMissing):
-        node_agent.require_allocation(slurm, "aws")
+        node_agent.require_allocation(slurm, "aws", tmp_path)

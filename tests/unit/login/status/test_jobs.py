@@ -7,12 +7,13 @@ import pytest
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.login import host
+from scratchflow.login.current_job import note_current_job
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.jobs import (
     allocation_shown,
     elsewhere_shown,
     jobs_seen,
-    newest_of,
+    meant_of,
     open_jobs,
     profile_jobs,
 )
@@ -27,20 +28,26 @@ def job(number: int, state: AllocationState, end_time: int | None = None) -> All
 
 
 @pytest.mark.parametrize(
-    ("states", "meant"),
+    ("states", "noted", "meant"),
     [
-        ([], None),
-        (["ended"], None),
-        (["running", "pending"], 0),
-        (["running", "running", "ended"], 1),
-        (["pending", "ended"], 0),
+        ([], None, None),
+        (["ended"], None, None),
+        (["running", "pending"], None, 0),
+        (["running", "running", "ended"], None, 1),
+        (["running", "running", "ended"], 0, 0),
+        (["running", "running", "ended"], 1, 1),
+        (["ended", "running", "running"], 0, 2),
+        (["pending", "ended"], None, 0),
     ],
 )
-def test_the_newest_that_has_a_node_is_meant_else_one_that_waits(
-    states: list[AllocationState], meant: int | None
+def test_the_one_that_is_worked_in_is_meant_else_the_newest_that_has_a_node_else_one_that_waits(
+    states: list[AllocationState], noted: int | None, meant: int | None, login: Login
 ) -> None:
     jobs = [job(number, state) for number, state in enumerate(states)]
-    assert newest_of(jobs) == (None if meant is None else jobs[meant])
+    here = LoginHost(login.settings, login.environment, lambda _: None)
+    if noted is not None:
+        note_current_job(here, noted)
+    assert meant_of(here, jobs) == (None if meant is None else jobs[meant])
 
 
 def test_the_time_left_is_never_negative_and_an_absurd_end_is_no_end() -> None:
