@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from scratchflow.archive.read.proven import is_left
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree import chunks
 from scratchflow.archive.write.remnant import Range, merged, ranges_in
+from scratchflow.disk.durable import write_new
 from scratchflow.model.errors import LockLost, NoSpace
 from scratchflow.model.requests import Prune
 from scratchflow.node.history import verify_snapshots
@@ -183,7 +185,6 @@ def test_a_commit_that_slept_while_an_archive_was_rewritten_is_withdrawn(
     place = chain.desk.place
     new = "20991231T000000Z-abcdef"
     needs = [chain.ids[0]]
-    write = committing.write_new
 
     def sleep_then_write(file: Path, content: bytes, *, mode: int) -> None:
         lock = place.directory / "lock.d"
@@ -191,7 +192,7 @@ def test_a_commit_that_slept_while_an_archive_was_rewritten_is_withdrawn(
         os.rename(lock, aside)  # taken over by somebody who thinks that we are dead
         assert chain.compact().archives
         os.rename(aside, lock)
-        write(file, content, mode=mode)
+        write_new(file, content, mode=mode)
 
     monkeypatch.setattr(committing, "write_new", sleep_then_write)
     with make_lock(place).acquired() as lock, NewSnapshot(lock, new) as one:
