@@ -1,32 +1,83 @@
-"""One small file of a snapshot, read without a node."""
+"""One small file of a snapshot, read without a node; links inside the workspace are followed."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.extract import extract
-from scratchflow.model.errors import PathMissing
+from scratchflow.archive.tree.index import Index
+from scratchflow.archive.tree.tree import KIND_MASK, REGULAR, SYMLINK
+from scratchflow.model.errors import PathMissing, UsageInvalid
 from scratchflow.model.snapshot import Manifest
+from scratchflow.model.text import printable
 from scratchflow.store.directory import StoreDirectory
 
 _LIMIT_BYTES = 4 << 20
+_MOST_LINKS = 40  # as the kernel follows
+_COMMAND = "scratchflow submit"
 
 
 def read_in_snapshot(place: StoreDirectory, manifest: Manifest, path: str) -> bytes:
-    """The content of a regular file, by its path beneath the workspace; PathMissing when there is none."""
+    """The content of a file, by its path beneath the workspace.
+
+    PathMissing when there is none; UsageInvalid when it is no regular file, or a link that leads out of the workspace.
+    """
     index = open_index(place.archive(manifest.id))
-    inside = f"{manifest.workspace}/{path}"
-    entry = index.find(inside.encode("utf-8", "surrogateescape"))
     missing = PathMissing(snapshot=manifest.id, path=path)
-    if entry is None or index.size[entry] > _LIMIT_BYTES:
+    inside = _followed(index, os.fsencode(manifest.workspace), path, missing)
+    entry = index.find(inside)
+    if entry is None:
         raise missing
+    if index.mode[entry] & KIND_MASK != REGULAR:
+        raise _unusable(path, "is a directory, not a batch script")
+    if index.size[entry] > _LIMIT_BYTES:
+        raise _unusable(path, f"is larger than {_LIMIT_BYTES >> 20} MiB, and so no batch script")
     with tempfile.TemporaryDirectory(prefix="scratchflow-") as name:
-        chosen = Selection(index, [inside])
+        chosen = Selection(index, [os.fsdecode(inside)])
         extract(index, place.archive, Path(name), warn=lambda *_: None, select=chosen)
-        file = Path(name, inside)
-        if file.is_symlink() or not file.is_file():
-            raise missing
-        return file.read_bytes()
+        return Path(name, os.fsdecode(inside)).read_bytes()
+
+
+def _followed(index: Index, workspace: bytes, path: str, missing: PathMissing) -> bytes:
+    """The path from scratch down with links resolved: the job's copy has the same ones, and they lead to the same file."""
+    here = [workspace]
+    waiting = path.encode("utf-8", "surrogateescape").split(b"/")
+    links = 0
+    while waiting:
+        name = waiting.pop(0)
+        if name == b"..":
+            if not here:
+                raise _leads_out(path)
+            here.pop()
+        elif name not in {b"", b"."}:
+            here.append(name)
+        entry = index.find(b"/".join(here)) if here else None
+        if entry is not None and index.mode[entry] & KIND_MASK == SYMLINK:
+            links += 1
+            target = index.target(entry)
+            if target.startswith(b"/"):
+                raise _leads_out(path)
+            if links > _MOST_LINKS:
+                raise _unusable(path, "is a link that leads back to itself")
+            here.pop()
+            waiting = [*target.split(b"/"), *waiting]
+        elif entry is None and here:
+            raise missing if here[0] == workspace else _leads_out(path)
+    if here[:1] != [workspace]:
+        raise _leads_out(path)
+    return b"/".join(here)
+
+
+def _leads_out(path: str) -> UsageInvalid:
+    return _unusable(
+        path,
+        "is a link that leads out of the workspace, where the job does not find it: copy the script into the workspace",
+    )
+
+
+def _unusable(path: str, why: str) -> UsageInvalid:
+    return UsageInvalid(problem=f"`{printable(path)}` {why}", command=_COMMAND)
