@@ -62,7 +62,7 @@ from scratchflow.model.results import Submitted
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.times import iso_time
-from scratchflow.node.job.collect import DEFAULT_PATTERN, is_pattern
+from scratchflow.node.job.collect import DEFAULT_PATTERN, beneath_workspace
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.reach.installing import install_for
 from scratchflow.reach.node import steps_overlap
@@ -206,7 +206,7 @@ def _require_possible(login: LoginHost, asked: Submit) -> None:
         if not word.startswith("-"):
             problem = f"`--sbatch` takes one option with its value in one word, like `--sbatch=--licenses=x`, not `{word}`"
     for pattern in asked.collect:
-        if not is_pattern(pattern):
+        if beneath_workspace(pattern) is None:
             problem = f"`--collect` takes a path or pattern beneath the workspace, not `{pattern}`"
     problem = problem or _problem_before_limit(login.profile.slurm.time, asked)
     if problem:
@@ -323,7 +323,7 @@ def _with_script(table: dict[str, Any], lines: list[str], given: Sequence[str]) 
 def _collected(asked: Submit) -> list[str]:
     """The patterns; a command that starts further down makes its `outputs/` there."""
     own = [f"{escape(asked.directory)}/{DEFAULT_PATTERN}"] if asked.directory else []
-    return [*own, *asked.collect]
+    return [*own, *(beneath_workspace(pattern) or pattern for pattern in asked.collect)]
 
 
 def new_job_id() -> str:

@@ -6,6 +6,7 @@ Nothing is ever removed from what was collected. A file that is written to while
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -200,10 +201,19 @@ def _is_beneath(path: str, directories: Sequence[str]) -> bool:
     return any(path == directory or path.startswith(f"{directory}/") for directory in directories)
 
 
-def is_pattern(text: str) -> bool:
-    """Whether it stays beneath the workspace."""
-    parts = text.strip("/").split("/")
-    return not text.startswith("/") and not {"", ".", ".."} & set(parts) and "\0" not in text
+def beneath_workspace(text: str) -> str | None:
+    """The pattern without `./` and doubled or closing slashes; None when it does not stay beneath the workspace.
+
+    `a**` means what `a*` does, as in a shell; Python's own matching refuses it.
+    """
+    parts = [
+        part if part == "**" else re.sub(r"\*+", "*", part)
+        for part in text.split("/")
+        if part not in {"", "."}
+    ]
+    if not parts or text.startswith("/") or ".." in parts or "\0" in text:
+        return None
+    return "/".join(parts)
 
 
 def _files(match: str, onerror: Callable[[OSError], None] | None = None) -> Iterator[str]:

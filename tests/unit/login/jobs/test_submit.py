@@ -193,10 +193,10 @@ def test_when_a_later_array_fails_the_rest_can_be_rerun(
 
 
 def test_a_command_further_down_makes_its_outputs_there(cluster: Cluster) -> None:
-    asked = msgspec.structs.replace(CMD, directory="a[1]/b", collect=("*.pt",))
+    asked = msgspec.structs.replace(CMD, directory="a[1]/b", collect=("*.pt", "./x/"))
     record = read_job(cluster.desk.place, submit(cluster.login, asked).job)
     assert record is not None
-    assert record.collect == ["a[[]1]/b/outputs", "*.pt"]
+    assert record.collect == ["a[[]1]/b/outputs", "*.pt", "x"]
 
 
 def test_an_array_of_ones_own_is_refused(cluster: Cluster) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.node.job.collect import Collector, is_pattern
+from scratchflow.node.job.collect import Collector, beneath_workspace
 
 
 @pytest.fixture
@@ -165,11 +165,25 @@ def test_what_is_put_back_replaces_what_is_in_its_way_and_follows_no_link(
     assert not (top / "outputs/.tmp-0123").exists()
 
 
-@pytest.mark.parametrize("text", ["/etc", "../x", "a/../b", "", ".", "a//b"])
+@pytest.mark.parametrize("text", ["/etc", "../x", "a/../b", "", ".", "./", "x\0"])
 def test_a_pattern_that_leads_out_is_none(text: str) -> None:
-    assert not is_pattern(text)
-    assert is_pattern("runs/*/model.pt")
-    assert is_pattern("results/")
+    assert beneath_workspace(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("runs/*/model.pt", "runs/*/model.pt"),
+        ("results/", "results"),
+        ("./results", "results"),
+        (".//runs/./*.pt", "runs/*.pt"),
+        ("./.hidden", ".hidden"),
+        ("a//b", "a/b"),
+        ("**/a**.pt", "**/a*.pt"),
+    ],
+)
+def test_a_pattern_is_taken_as_people_write_paths(text: str, meant: str) -> None:
+    assert beneath_workspace(text) == meant
 
 
 def test_a_file_that_is_written_again_at_once_is_saved_again(top: Path, target: Path) -> None:
