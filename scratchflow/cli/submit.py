@@ -105,6 +105,9 @@ def submit(
     if not given and not spec:
         problem = "name a batch script in the workspace, or write a command after `--`"
         raise UsageInvalid(problem=problem, command=context.command_path)
+    if given and not is_script and not given[0].strip():
+        problem = "the first word after `--` is empty: it has to be the program to run"
+        raise UsageInvalid(problem=problem, command=context.command_path)
     if max_parallel < 0:
         problem = "`--max-parallel` takes a number, 1 or more"
         raise UsageInvalid(problem=problem, command=context.command_path)

@@ -37,4 +37,8 @@ def plan_tasks(
         problem = "there is no command: write it after `--`"
         raise ParameterInvalid(given=spec.path if spec else "--", problem=problem)
     append = spec.append if spec else True
-    return [Task(one, command_for(command, one, append=append)) for one in sets]
+    tasks = [Task(one, command_for(command, one, append=append)) for one in sets]
+    if any(not task.command[0].strip() for task in tasks):
+        problem = "the name of the program would be empty"
+        raise ParameterInvalid(given=command[0], problem=problem)
+    return tasks

@@ -49,3 +49,9 @@ def test_a_place_that_one_set_cannot_fill_is_refused_before_anything_runs() -> N
     spec = Spec(path="f", sets=[{"a": 1}, {"b": 2}], command=["run", "{a}"])
     with pytest.raises(ParameterInvalid, match="there is no parameter `a`"):
         plan_tasks([], spec=spec)
+
+
+def test_a_program_without_a_name_is_refused_before_anything_runs() -> None:
+    with pytest.raises(ParameterInvalid, match="would be empty"):
+        plan_tasks(["{program}"], grids=["program=true,"])
+    assert plan_tasks(["true", "{word}"], params=["word="])[0].command == ["true", ""]
