@@ -19,7 +19,7 @@ from scratchflow.experiments.sets import require_few_enough, require_name
 from scratchflow.experiments.spec import Remark, Spec, without_secrets
 from scratchflow.model.errors import SpecInvalid
 from scratchflow.model.text import few_lines
-from scratchflow.process.child import ChildTimedOut, Completed, run_child
+from scratchflow.process.child import ChildTimedOut, Completed, run_alone
 
 TIME_LIMIT_S = 60.0
 """How long a file may take to say what it wants."""
@@ -84,7 +84,7 @@ def _evaluated(path: Path, python: str, time_limit_s: float) -> Completed:
         problem = "it is no file" if path.exists() else "there is no such file"
         raise SpecInvalid(path=path, problem=problem)
     try:
-        return run_child([python, str(_CHILD), str(path)], timeout_s=time_limit_s)
+        return run_alone([python, str(_CHILD), str(path)], timeout_s=time_limit_s)
     except ChildTimedOut:
         problem = f"it was not done after {time_limit_s:g} s, and was ended"
         raise SpecInvalid(path=path, problem=problem) from None

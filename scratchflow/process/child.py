@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -67,6 +68,31 @@ def run_child(
     finally:
         end_child(process)
     return Completed(process.returncode, stdout, stderr)
+
+
+def run_alone(argv: Sequence[str | bytes], *, timeout_s: float) -> Completed:
+    """The same for a program that may leave others running: its own end counts, and they are ended with it.
+
+    What has made a session of its own, as daemons do, goes on, and is not waited for.
+    """
+    # Into files: whoever is left would keep a pipe open.
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as error:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=error,
+            start_new_session=True,
+        )
+        try:
+            if not wait_for_child(process, timeout_s):
+                raise ChildTimedOut
+        finally:
+            kill_child(process)
+            end_group(process.pid)
+        output.seek(0)
+        error.seek(0)
+        return Completed(process.returncode, output.read(), error.read())
 
 
 def start_child(

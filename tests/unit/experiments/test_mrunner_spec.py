@@ -225,6 +225,11 @@ def test_a_file_that_does_not_end_is_ended(desk: Desk) -> None:
         desk.read("while True: pass\n", time_limit_s=1.0)
 
 
+def test_what_a_file_leaves_running_is_not_waited_for(desk: Desk) -> None:
+    left = "import subprocess; subprocess.Popen(['sleep', '600'])"
+    assert desk.helper("base_config={'a': 1}, params_grid={}", left).sets == [{"a": 1}]
+
+
 def test_what_a_file_prints_is_kept_and_disturbs_nothing(desk: Desk) -> None:
     spec = desk.helper("base_config={}, params_grid={}", "print('{\"error\": 1}')")
     assert spec.said.strip() == '{"error": 1}'

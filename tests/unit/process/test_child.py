@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from scratchflow.process.child import (
     ChildTimedOut,
     Completed,
     end_child,
+    run_alone,
     run_child,
     start_child,
     wait_for_child,
@@ -23,6 +25,33 @@ def test_what_it_printed_and_how_it_ended() -> None:
     done = run_child(["sh", "-c", script], stdin=b"in", timeout_s=60)
     assert done == Completed(3, b"in\xff", b"words\n")
     assert (done.text, done.error_text) == ("in\udcff", "words\n")
+
+
+def test_what_a_program_leaves_running_is_ended_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # The one that is left holds the pipe open, and so its end is seen as the end of what is read there.
+    watched = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        script = f"exec 3>{pipe}; sleep 600 & echo out; echo words >&2; exit 3"
+        assert run_alone(["sh", "-c", script], timeout_s=60) == Completed(3, b"out\n", b"words\n")
+        os.set_blocking(watched, True)
+        assert os.read(watched, 1) == b""
+    finally:
+        os.close(watched)
+
+
+def test_a_daemon_is_not_waited_for_either(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    daemon = f"echo $$ > {begun}; exec sleep 600"
+    script = f"setsid sh -c '{daemon}' & until [ -s {begun} ]; do sleep 0.01; done; cat {begun}"
+    done = run_alone(["sh", "-c", script], timeout_s=60)
+    os.kill(int(done.stdout), signal.SIGKILL)
+
+
+def test_a_program_alone_has_a_time_limit_too() -> None:
+    with pytest.raises(ChildTimedOut):
+        run_alone(["sleep", "600"], timeout_s=0.1)
 
 
 def test_it_has_the_environment_that_is_given_and_no_other() -> None:
