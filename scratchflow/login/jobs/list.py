@@ -116,7 +116,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     # A task that was requeued and waits has a record of its earlier run, and no node or time of its own.
     ran = None if state == "PENDING" else own
     is_open = queued is not None and not is_end(state)
-    reason = queued.reason if queued is not None and state == "PENDING" else ""
+    reason = _in_words(queued.reason) if queued is not None and state == "PENDING" else ""
     code = own.code if own is not None and own.code is not None else said.code if said else None
     return TaskShown(
         task=task,
@@ -140,3 +140,10 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         got=own.got if own else {},
         continued=own.continued if own else 0,
     )
+
+
+def _in_words(reason: str) -> str:
+    """Why it waits; empty when Slurm has not looked yet."""
+    from scratchflow.cluster.slurm.reasons import explain  # few jobs wait, and a list loads little
+
+    return "" if reason in {"", "None"} else explain(reason).text

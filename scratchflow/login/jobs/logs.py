@@ -9,6 +9,7 @@ import msgspec
 from scratchflow.agent.request import asking
 from scratchflow.cluster.slurm.batch.queue import QueuedTask
 from scratchflow.cluster.slurm.hostlist import expand
+from scratchflow.cluster.slurm.reasons import explain
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import find_job
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
@@ -51,7 +52,9 @@ def read_logs(login: LoginHost, asked: ReadLogs) -> LogsShown:
         elif is_end(state) or not asked.follow:
             return reading.done(state, ended=is_end(state))
         else:
-            reading.say_once(f"job {record.number or record.id} is {state.lower()}; waiting for it")
+            name = record.number or record.id
+            why = f" ({explain(queued.reason).text})" if state == "PENDING" and queued else ""
+            reading.say_once(f"job {name} is {state.lower()}{why}; waiting for it")
         login.clock.sleep(ASK_SLURM_S)
         (looked,) = look_at(login, place, [record])
 

@@ -32,6 +32,7 @@ from scratchflow.cluster.slurm.batch.sbatch import (
 )
 from scratchflow.cluster.slurm.batch.script import (
     batch_script,
+    holding_option,
     interpreter,
     job_name_in,
     resources_in,
@@ -191,6 +192,10 @@ def submit_record(
             remove_tree(where.path)
             raise
         write_job(place, msgspec.structs.replace(record, number=number))
+    if held := holding_option([*batch.options.extra, *batch.more, *words_of(lines)]):
+        login.remark(
+            f"`{held}` was asked for: job {number} does not start before `scontrol release {number}` is typed on the login host"
+        )
     return msgspec.structs.replace(done, number=number)
 
 

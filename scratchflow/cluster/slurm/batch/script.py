@@ -85,6 +85,15 @@ def unusable_option(words: Sequence[str]) -> str:
     return ""
 
 
+def holding_option(words: Sequence[str]) -> str:
+    """The first option that keeps the job in the queue until somebody releases it; empty when there is none."""
+    for word in words:
+        is_long = len(word) > len("--h") and "--hold".startswith(word)
+        if is_long or word.startswith("-H"):
+            return word
+    return ""
+
+
 def resources_in(words: Sequence[str]) -> dict[str, str]:
     """The keys of `[slurm]` that these options of a script set, with their values."""
     found: dict[str, str] = {}

@@ -108,6 +108,15 @@ def test_a_task_that_was_requeued_waits_without_the_node_and_time_of_its_earlier
     assert (task.restarts, task.collected_files) == (1, 2)
 
 
+@pytest.mark.parametrize(("reason", "why"), [("Priority", "other jobs come first"), ("None", "")])
+def test_why_a_job_waits_is_told_in_plain_words(cluster: Cluster, reason: str, why: str) -> None:
+    run(cluster, "a", "PENDING")
+    (fake,) = cluster.fake.jobs.values()
+    fake.reason = reason
+    (task,) = show_job(cluster.login, OneJob(wanted="last")).job.tasks
+    assert task.why == why
+
+
 def test_one_that_waits_for_its_next_run_does_not_run_meanwhile(cluster: Cluster) -> None:
     job = run(cluster, "a", "PENDING")
     start = "2026-11-15T09:30:00Z"

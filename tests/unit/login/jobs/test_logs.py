@@ -11,7 +11,7 @@ from scratchflow.login.jobs import logs as module
 from scratchflow.login.jobs.logs import read_logs
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors import JobNotReady, NodeSilent
-from scratchflow.model.events import Data
+from scratchflow.model.events import Data, Log
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import ReadLogs, Submit
 from scratchflow.model.results import Submitted
@@ -124,7 +124,7 @@ def test_a_waiting_job_is_waited_for_and_slurm_is_asked_every_ten_seconds(
     cluster: Cluster, job: Submitted
 ) -> None:
     fake = cluster.fake.jobs[job.number or 0]
-    fake.state = "PENDING"
+    fake.state, fake.reason = "PENDING", "JobHeldUser"
     started = cluster.fake.fake_clock.seconds
 
     def cancelled() -> None:
@@ -136,6 +136,8 @@ def test_a_waiting_job_is_waited_for_and_slurm_is_asked_every_ten_seconds(
     done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
     assert (done.state, done.exit_code()) == ("CANCELLED", 1)
     assert sum(argv[0] == "squeue" for argv in cluster.fake.asked) == 4
+    (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert "pending (it is held; `scontrol release` would let it start); waiting for it" in said
 
 
 @pytest.mark.usefixtures("job")

@@ -7,6 +7,7 @@ import pytest
 from scratchflow.login.jobs.rerun import rerun_job
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors import JobNotReady
+from scratchflow.model.events import Log
 from scratchflow.model.job import JobRecord, SlurmRecord, SlurmTask
 from scratchflow.model.requests import RerunJob, Submit
 from scratchflow.store.jobs.records import job_directory, read_job, write_slurm
@@ -36,6 +37,17 @@ def test_a_script_keeps_its_lines(cluster: Cluster) -> None:
     again = rerun_job(cluster.login, RerunJob(wanted=first.job))
     lines = job_directory(cluster.desk.place, again.job).script.read_text()
     assert "#SBATCH --mem=1G\n" in lines
+
+
+def test_one_that_is_held_again_is_told_with_what_lets_it_start(cluster: Cluster) -> None:
+    first = submit(cluster.login, Submit(command=("true",), sbatch=("-H",)))
+    cluster.said.clear()
+    again = rerun_job(cluster.login, RerunJob(wanted=first.job))
+    (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert f"`scontrol release {again.number}`" in said
+    cluster.said.clear()
+    submit(cluster.login, Submit(command=("true",)))
+    assert cluster.said == []
 
 
 def test_only_the_tasks_that_failed_are_run_again(cluster: Cluster) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from scratchflow.cluster.slurm.batch.script import (
     batch_script,
+    holding_option,
     interpreter,
     job_name_in,
     resources_in,
@@ -100,3 +101,18 @@ def test_a_signal_that_comes_before_anybody_listens_ends_nothing(tmp_path: Path)
 )
 def test_resources_of_a_script_are_known_by_key(line: str, found: dict[str, str]) -> None:
     assert resources_in(words_of([f"#SBATCH {line}"])) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["--mem=1G", "-H"], "-H"),
+        (["--hold"], "--hold"),
+        (["--ho"], "--ho"),
+        (["--help"], ""),
+        (["--hint=x", "--comment=-H"], ""),
+        (["--h"], ""),
+    ],
+)
+def test_an_option_that_holds_the_job_is_found(words: list[str], found: str) -> None:
+    assert holding_option(words) == found
