@@ -30,7 +30,11 @@ _WIDEST = 40
 def listed(found: JobsListed) -> Iterator[str]:
     """What `jobs` prints."""
     if not found.jobs:
-        yield "no jobs; `scratchflow submit -- CMD` submits one"
+        yield (
+            "no jobs but those that cannot be read"
+            if found.damaged
+            else "no jobs; `scratchflow submit -- CMD` submits one"
+        )
         return
     yield from table(found.jobs, terminal_width())
     if found.left_out:

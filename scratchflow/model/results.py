@@ -1284,6 +1284,8 @@ class JobsListed(Result, frozen=True):
     jobs: list[JobShown]
     left_out: int = 0
     """Ended ones that `--all` would show."""
+    damaged: list[str] = []
+    """The ids of jobs whose record cannot be read; a warning names each."""
 
 
 class JobInspected(Result, frozen=True):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from scratchflow.cluster.slurm.batch.names import batch_name
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.ends import name_of
-from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.find import Jobs, known_jobs
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
 from scratchflow.model.errors import JobNotReady, SlurmUnreachable
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import CancelJobs
 from scratchflow.model.results import JobsCancelled
-from scratchflow.store.jobs.records import read_jobs
 
 _GONE = "invalid job id"
 
@@ -19,7 +18,7 @@ _GONE = "invalid job id"
 def cancel_jobs(login: LoginHost, asked: CancelJobs) -> JobsCancelled:
     """Cancels what is open of them. Outputs are collected by the job itself, after Slurm's SIGTERM."""
     place = store_of(login)
-    chosen = _chosen(read_jobs(place), asked)
+    chosen = _chosen(known_jobs(login, place), asked)
     looked = look_at(login, place, [record for record, _ in chosen])
     cancelled: list[str] = []
     names: list[str] = []
@@ -40,10 +39,10 @@ def cancel_jobs(login: LoginHost, asked: CancelJobs) -> JobsCancelled:
     return JobsCancelled(cancelled=cancelled, names=names, dry_run=asked.dry_run)
 
 
-def _chosen(records: list[JobRecord], asked: CancelJobs) -> list[tuple[JobRecord, int | None]]:
+def _chosen(jobs: Jobs, asked: CancelJobs) -> list[tuple[JobRecord, int | None]]:
     if asked.wanted:
-        return [find_job(records, wanted) for wanted in asked.wanted]
-    tagged = [record for record in records if not asked.tag or asked.tag in record.tags]
+        return [jobs.find(wanted) for wanted in asked.wanted]
+    tagged = [record for record in jobs.records if not asked.tag or asked.tag in record.tags]
     return [(record, None) for record in tagged]
 
 

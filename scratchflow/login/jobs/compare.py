@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.list import shown_job
 from scratchflow.login.jobs.look import look_at, store_of
 from scratchflow.model.requests import CompareJobs
 from scratchflow.model.results import JobDifference, JobsCompared, JobShown, TaskShown
 from scratchflow.model.times import epoch
-from scratchflow.store.jobs.records import read_jobs
 
 
 def compare_jobs(login: LoginHost, asked: CompareJobs) -> JobsCompared:
     """Compares two jobs, or two tasks; of several tasks without a number, the first."""
     place = store_of(login)
-    records = read_jobs(place)
-    found = [find_job(records, wanted) for wanted in (asked.first, asked.second)]
+    jobs = known_jobs(login, place)
+    found = [jobs.find(wanted) for wanted in (asked.first, asked.second)]
     looked = look_at(login, place, [record for record, _ in found], in_full=True)
     tables = [
         _table(shown_job(place, one), task) for one, (_, task) in zip(looked, found, strict=True)

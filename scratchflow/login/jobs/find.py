@@ -1,16 +1,60 @@
-"""Which job people mean: by Slurm's number, by our id or the end of it, or the last one."""
+"""Which job people mean: by Slurm's number, by our id or the end of it, or the last one. Damaged records are told."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+import msgspec
+
+from scratchflow.login.host import LoginHost
 from scratchflow.model.errors import JobMissing
 from scratchflow.model.job import JobRecord
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.jobs.records import job_directory, read_jobs
 
 LAST = "last"
 _TASK = re.compile(r"(.+)_(\d+)", re.ASCII)
 _SHORTEST_END = 4
+
+
+class Jobs(msgspec.Struct, frozen=True):
+    """All records that can be read, oldest first, and the ids of those that cannot."""
+
+    records: list[JobRecord]
+    damaged: list[str]
+
+    def find(self, wanted: str) -> tuple[JobRecord, int | None]:
+        """As `find_job`; JobMissing also when the record of the one that is meant cannot be read."""
+        text = wanted.strip()
+        newest = self.records[-1].id if self.records else ""
+        if text == LAST and any(job > newest for job in self.damaged):
+            raise _cannot_be_read(wanted, self.damaged[-1])
+        try:
+            return find_job(self.records, wanted)
+        except JobMissing:
+            for job in self.damaged:
+                if len(text) >= _SHORTEST_END and job.endswith(text):
+                    raise _cannot_be_read(wanted, job) from None
+            raise
+
+
+def _cannot_be_read(wanted: str, job: str) -> JobMissing:
+    return JobMissing(wanted=wanted, detail=f": the record of `{job}` cannot be read")
+
+
+def known_jobs(login: LoginHost, place: StoreDirectory, but: Collection[str] = ()) -> Jobs:
+    """All jobs but these; each record that cannot be read is told, with what to do about it."""
+    damaged: list[str] = []
+    records = read_jobs(place, but, damaged)
+    for job in damaged:
+        path = job_directory(place, job).path
+        message = (
+            f"job `{job}` is left out: its record `{path}/job.json` cannot be read;"
+            " what it printed and made is beside it, and moving that directory out of the store gives the job up"
+        )
+        login.caution("job.damaged", message)
+    return Jobs(records, damaged)
 
 
 def find_job(records: Sequence[JobRecord], wanted: str) -> tuple[JobRecord, int | None]:

@@ -6,7 +6,7 @@ import time
 
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.ends import why
-from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import Looked, is_end, is_settled, look_at, store_of
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import ListJobs, OneJob
@@ -14,7 +14,7 @@ from scratchflow.model.results import JobInspected, JobShown, JobsListed, TaskSh
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.over import note_over, read_over
-from scratchflow.store.jobs.records import job_directory, job_ids, last_outputs, read_jobs
+from scratchflow.store.jobs.records import job_directory, job_ids, last_outputs
 
 SHOWN_ENDED = 20
 """How many ended jobs are listed unless all are asked for."""
@@ -28,7 +28,8 @@ def list_jobs(login: LoginHost, asked: ListJobs) -> JobsListed:
     place = store_of(login)
     over = read_over(place)
     unread = _unread(place, over, asked)
-    records = [record for record in read_jobs(place, unread) if _is_asked_for(record, asked)]
+    jobs = known_jobs(login, place, unread)
+    records = [record for record in jobs.records if _is_asked_for(record, asked)]
     looked = look_at(login, place, records)
     settled = {one.record.id for one in looked if is_settled(one, time.time())}
     if settled - over:
@@ -42,12 +43,13 @@ def list_jobs(login: LoginHost, asked: ListJobs) -> JobsListed:
             if job.state == wanted or any(task.state == wanted for task in job.tasks)
         ]
     if asked.every or asked.state or asked.since_s:
-        return JobsListed(jobs=shown)
+        return JobsListed(jobs=shown, damaged=jobs.damaged)
     ended = [job.job for job in shown if is_end(job.state)]
     left_out = set(ended[:-SHOWN_ENDED])
     return JobsListed(
         jobs=[job for job in shown if job.job not in left_out],
         left_out=len(left_out) + len(unread),
+        damaged=jobs.damaged,
     )
 
 
@@ -61,7 +63,7 @@ def _unread(place: StoreDirectory, over: set[str], asked: ListJobs) -> set[str]:
 def show_job(login: LoginHost, asked: OneJob) -> JobInspected:
     """One job; `12_3` is one task of it."""
     place = store_of(login)
-    record, task = find_job(read_jobs(place), asked.wanted)
+    record, task = known_jobs(login, place).find(asked.wanted)
     (looked,) = look_at(login, place, [record], in_full=True)
     return JobInspected(job=shown_job(place, looked), task=task)
 

@@ -11,7 +11,7 @@ from scratchflow.cluster.slurm.batch.queue import QueuedTask
 from scratchflow.cluster.slurm.hostlist import expand
 from scratchflow.cluster.slurm.reasons import explain
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import JobNotReady, ScratchflowError
@@ -27,7 +27,7 @@ from scratchflow.reach.node import node_transport
 from scratchflow.reach.node_agent import ask_node
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.jobs.records import job_directory, read_jobs, read_task
+from scratchflow.store.jobs.records import job_directory, read_task
 
 ASK_SLURM_S = 10.0
 """How often Slurm is asked while a job waits."""
@@ -38,7 +38,7 @@ END_S = 30.0
 def read_logs(login: LoginHost, asked: ReadLogs) -> LogsShown:
     """Sends it as `Data` events; with `follow` until the task ends."""
     place = store_of(login)
-    record, named = find_job(read_jobs(place), asked.wanted)
+    record, named = known_jobs(login, place).find(asked.wanted)
     (looked,) = look_at(login, place, [record])
     task = _task(looked, asked, named)
     reading = _Reading(login, place, record, task, asked)

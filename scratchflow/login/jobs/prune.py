@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.find import Jobs, known_jobs
 from scratchflow.login.jobs.look import Looked, look_at, store_of
 from scratchflow.model.errors import JobNotReady, SlurmUnreachable
 from scratchflow.model.job import JobRecord
@@ -15,15 +15,15 @@ from scratchflow.model.text import counted
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.jobs.records import read_jobs
 from scratchflow.store.jobs.remove import Held, all_of, outputs_of, remove_job, sweep_removed
 
 
 def prune_jobs(login: LoginHost, asked: PruneJobs) -> JobsPruned:
     """Removes the named jobs, or those that ended before `keep_jobs`; JobNotReady, with nothing removed, when a named one has to stay."""
     place = store_of(login)
-    records = read_jobs(place)
-    named = [_whole(records, wanted) for wanted in asked.wanted]
+    jobs = known_jobs(login, place)
+    records = jobs.records
+    named = [_whole(jobs, wanted) for wanted in asked.wanted]
     chosen = named or [record for record in records if _is_old(login, record.time)]
     looked = look_at(login, place, chosen)
     if not all(one.answered for one in looked):
@@ -41,13 +41,15 @@ def prune_jobs(login: LoginHost, asked: PruneJobs) -> JobsPruned:
     gone = {one.job for one in removed}
     needed = {record.snapshot for record in records if record.id not in gone}
     freed = {record.snapshot for record in records if record.id in gone} - needed
+    if jobs.damaged:  # which snapshots those need is not known
+        freed = set()
     return JobsPruned(
         removed=removed, kept=kept, unneeded_snapshots=sorted(freed), dry_run=asked.dry_run
     )
 
 
-def _whole(records: list[JobRecord], wanted: str) -> JobRecord:
-    record, task = find_job(records, wanted)
+def _whole(jobs: Jobs, wanted: str) -> JobRecord:
+    record, task = jobs.find(wanted)
     if task is not None:
         next_step = f"`scratchflow jobs prune {record.number or record.id}` removes all of it"
         raise JobNotReady(problem="the record of a single task stays", next_step=next_step)

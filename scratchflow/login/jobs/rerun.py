@@ -9,7 +9,7 @@ import msgspec
 from scratchflow import __version__
 from scratchflow.cluster.slurm.batch.script import sbatch_lines
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot
 from scratchflow.login.jobs.submit import new_job_id, submit_record
@@ -20,13 +20,12 @@ from scratchflow.model.results import Submitted
 from scratchflow.model.times import iso_time
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.jobs.records import read_jobs
 
 
 def rerun_job(login: LoginHost, asked: RerunJob) -> Submitted:
     """Submits it again; with `failed` only the tasks that ended, and not well. SnapshotMissing if its code is gone."""
     place = store_of(login)
-    record, task = find_job(read_jobs(place), asked.wanted)
+    record, task = known_jobs(login, place).find(asked.wanted)
     chosen = [task] if task is not None else list(record.chosen)
     if asked.failed:
         (looked,) = look_at(login, place, [record])

@@ -8,7 +8,13 @@ from scratchflow.model.errors import StoreUnusable
 from scratchflow.model.job import JobRecord
 from scratchflow.model.times import epoch
 from scratchflow.store.directory import JOBS_NAME, StoreDirectory
-from scratchflow.store.jobs.records import job_directory, job_ids, read_job, read_tasks
+from scratchflow.store.jobs.records import (
+    is_damaged,
+    job_directory,
+    job_ids,
+    read_job,
+    read_tasks,
+)
 
 NOT_ENDED = datetime.max.replace(tzinfo=timezone.utc)
 """In place of a time: the job waits or runs, as far as its record tells, and is never too old."""
@@ -23,7 +29,7 @@ def needed_by_jobs(place: StoreDirectory) -> dict[str, tuple[str, datetime]]:
     for job in job_ids(place):
         record = read_job(place, job)
         if record is None:
-            if (place.directory / JOBS_NAME / job / "job.json").exists():
+            if is_damaged(place, job):
                 raise StoreUnusable(
                     path=place.directory / JOBS_NAME / job,
                     reason="the record of this job cannot be read, so which snapshot it needs is unknown",

@@ -205,10 +205,26 @@ def job_ids(place: StoreDirectory) -> list[str]:
     return sorted(name for name in names if is_job_id(name))
 
 
-def read_jobs(place: StoreDirectory, but: Collection[str] = ()) -> list[JobRecord]:
-    """Every record that can be read but for these, oldest first; of one second, in the order of Slurm's numbers."""
-    found = (read_job(place, job) for job in job_ids(place) if job not in but)
-    return sorted((record for record in found if record is not None), key=_by_submission)
+def read_jobs(
+    place: StoreDirectory, but: Collection[str] = (), damaged: list[str] | None = None
+) -> list[JobRecord]:
+    """Every record that can be read but for these, oldest first; of one second, in the order of Slurm's numbers.
+
+    The ids of those that are there and cannot be read are added to `damaged`.
+    """
+    found: list[JobRecord] = []
+    for job in job_ids(place):
+        record = None if job in but else read_job(place, job)
+        if record is not None:
+            found.append(record)
+        elif damaged is not None and job not in but and is_damaged(place, job):
+            damaged.append(job)
+    return sorted(found, key=_by_submission)
+
+
+def is_damaged(place: StoreDirectory, job: str) -> bool:
+    """Whether a record that could not be read is there at all: one who was killed before writing it has left a directory."""
+    return os.path.lexists(job_directory(place, job).record)
 
 
 def _by_submission(record: JobRecord) -> tuple[str, bool, int, str]:

@@ -7,13 +7,21 @@ import msgspec
 from scratchflow.cli.job_words import (
     details,
     differences,
+    listed,
     pruned,
     removal_in_words,
     states,
     table,
 )
 from scratchflow.model.job import GitState
-from scratchflow.model.results import JobDifference, JobKept, JobPruned, JobsPruned, TaskShown
+from scratchflow.model.results import (
+    JobDifference,
+    JobKept,
+    JobPruned,
+    JobsListed,
+    JobsPruned,
+    TaskShown,
+)
 from tests.unit.flows.jobs.test_code import JOB
 
 TASK = TaskShown(task=0, job_id=7, state="FAILED", why="exit code 3", node="n1", code=3)
@@ -30,6 +38,13 @@ def test_a_job_is_one_line() -> None:
     header, line = table([ONE], None)
     assert header.split()[:3] == ["name", "job", "state"]
     assert line.split()[:3] == ["n", "7", "FAILED"]
+
+
+def test_without_jobs_the_next_step_is_told_unless_there_are_some_that_cannot_be_read() -> None:
+    assert list(listed(JobsListed(jobs=[]))) == ["no jobs; `scratchflow submit -- CMD` submits one"]
+    assert list(listed(JobsListed(jobs=[], damaged=["x"]))) == [
+        "no jobs but those that cannot be read"
+    ]
 
 
 def test_tasks_are_counted_by_state() -> None:

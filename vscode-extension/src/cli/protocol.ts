@@ -656,6 +656,7 @@ export interface JobsCompared {
 export interface JobsListed {
   jobs: Array<JobShown>;
   left_out?: number;
+  damaged?: Array<string>;
 }
 
 /** `jobs prune`: which records were removed, and which stay although they are old. */

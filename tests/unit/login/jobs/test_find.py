@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scratchflow.login.jobs.find import find_job
+from scratchflow.login.jobs.find import Jobs, find_job
 from scratchflow.model.errors import JobMissing
 from scratchflow.model.job import JobRecord
 from tests.unit.model.test_job import PLAIN
@@ -38,3 +38,13 @@ def test_it_is_found(wanted: str, record: JobRecord, task: int | None) -> None:
 def test_what_is_none_or_several_is_missing(wanted: str) -> None:
     with pytest.raises(JobMissing):
         find_job(RECORDS, wanted)
+
+
+def test_one_whose_record_cannot_be_read_is_never_taken_for_another() -> None:
+    older, newer = "20261114T093000Z-0dd0dd", "20261117T093000Z-0dd1dd"
+    with pytest.raises(JobMissing, match=f"the record of `{newer}` cannot be read"):
+        Jobs(RECORDS, [older, newer]).find("last")
+    with pytest.raises(JobMissing, match=f"the record of `{older}` cannot be read"):
+        Jobs(RECORDS, [older]).find("0dd0dd")
+    assert Jobs(RECORDS, [older]).find("last") == (AGAIN, None)
+    assert Jobs(RECORDS, [older, newer]).find("41") == (AGAIN, None)

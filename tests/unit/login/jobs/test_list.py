@@ -7,6 +7,7 @@ import pytest
 from scratchflow.login.jobs import list as module
 from scratchflow.login.jobs.list import list_jobs, show_job
 from scratchflow.login.jobs.submit import submit
+from scratchflow.model.events import Warned
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import ListJobs, OneJob, Submit
 from scratchflow.store.jobs.over import read_over
@@ -55,6 +56,20 @@ def test_what_is_over_for_good_and_not_shown_is_not_read_again(
     assert {job.job for job in found.jobs} == {ids[2], open_one}
     assert found.left_out == 2
     assert len(jobs(cluster, every=True)) == 4
+
+
+def test_a_damaged_record_is_named_and_the_others_are_shown(cluster: Cluster) -> None:
+    damaged = run(cluster, "a")
+    run(cluster, "b")
+    where = job_directory(cluster.desk.place, damaged)
+    where.record.write_text('{"id": ')
+    found = list_jobs(cluster.login, ListJobs())
+    assert ([job.name for job in found.jobs], found.damaged) == (["b"], [damaged])
+    (said,) = [event for event in cluster.said if isinstance(event, Warned)]
+    assert (said.code, str(where.record) in said.message) == ("job.damaged", True)
+    assert "moving that directory out of the store" in said.message
+    where.record.unlink()  # as after a kill before the record was written
+    assert list_jobs(cluster.login, ListJobs()).damaged == []
 
 
 def test_they_are_chosen_by_state_tag_and_time(cluster: Cluster) -> None:
