@@ -38,6 +38,13 @@ class JobSignals:
         """Only SIGUSR1, which would end the process: a restore may take until shortly before the time limit."""
         return self._caught(signal.SIGUSR1)
 
+    def wait_for_end(self, within_s: float) -> None:
+        """Until SIGTERM has come, or so long."""
+        until_s = time.monotonic() + within_s
+        while not self.ends and (left_s := until_s - time.monotonic()) > 0:
+            self.arrived.wait(left_s)
+            self.arrived.clear()
+
     @contextmanager
     def _caught(self, *numbers: signal.Signals) -> Iterator[None]:
         def hear(signum: int, _frame: FrameType | None) -> None:

@@ -51,6 +51,9 @@ from scratchflow.store.jobs.records import (
 
 _OWN_SHARE = 0.6
 """Of the time between signal and time limit: this much is the command's, the rest is for saving and queueing again."""
+_BY_SIGTERM = 128 + signal.SIGTERM
+_ALSO_HEARD_S = 3.0
+"""When Slurm ends a job, its steps may get SIGTERM so much earlier than the batch script. A command that was killed otherwise waits in vain."""
 _GOT = {"cpus": "SLURM_CPUS_ON_NODE", "memory_mb": "SLURM_MEM_PER_NODE", "gpus": "SLURM_GPUS"}
 
 
@@ -161,6 +164,8 @@ class _Task:
                 self._collect(collector)
                 self._is_saved = not self._said.not_collected
                 self._add(further.end())
+                if code == _BY_SIGTERM and not signals.warned:
+                    signals.wait_for_end(_ALSO_HEARD_S)
                 ended_by = signal.SIGTERM.name if signals.ends else ""
                 if not (signals.warned and not signals.ends and self._queued_again(code)):
                     self._tell(phase="ended", code=code, ended_by=ended_by, end=self._now())

@@ -18,6 +18,7 @@ from scratchflow.model.results import JobRan
 from scratchflow.node.job import run as module
 from scratchflow.node.job.run import run_job
 from scratchflow.process.interrupted import Interrupted
+from scratchflow.process.waiting import looks
 from scratchflow.store.jobs.records import (
     job_directory,
     make_job_directory,
@@ -123,6 +124,33 @@ def test_what_keeps_it_from_running_is_in_the_record(
     with pytest.raises(JobNotStarted, match="several nodes"):
         run_job(desk.context, desk.notify, RunJob(job=JOB, overlap=False))
     assert list((desk.scratch / "jobs").iterdir()) == []
+
+
+def test_a_command_that_hears_of_its_end_before_the_job_does_was_ended_from_outside(
+    desk: Desk,
+) -> None:
+    """Slurm sends SIGTERM to the command's step first. Here the job gets it when all that the command made is saved."""
+    task, sent = job_directory(desk.place, JOB).task(0), desk.scratch / "sent"
+    late = f"until grep -q 'collected_time\": \"' {task}; do sleep 0.01; done; kill -TERM {os.getpid()}; touch {sent}"
+    submitted(desk, "sh", "-c", f"({late}) & kill -TERM $$")
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # if it comes when nobody listens
+    try:
+        run(desk)
+        for _ in looks(60, 0.01):
+            if sent.exists():
+                break
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (task_of(desk).code, task_of(desk).ended_by) == (143, "SIGTERM")
+
+
+def test_a_command_that_nobody_ended_from_outside_has_failed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_ALSO_HEARD_S", 0.1)
+    submitted(desk, "sh", "-c", "kill -TERM $$")
+    run(desk)
+    assert (task_of(desk).code, task_of(desk).ended_by) == (143, "")
 
 
 def test_without_a_record_nothing_is_run(desk: Desk) -> None:
