@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from shlex import join
 
 from scratchflow.cli.tables import aligned
 from scratchflow.model.ages import age, shown_id, span
@@ -96,6 +95,8 @@ def details(job: JobShown, task: int | None) -> Iterator[str]:
 
 
 def _asked_for(job: JobShown) -> Iterator[str]:
+    from shlex import join  # a list of jobs does without
+
     yield f"command    {printable(join(job.command))}"
     if job.cwd:
         yield f"directory  {printable(job.cwd)}"

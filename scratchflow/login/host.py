@@ -15,7 +15,6 @@ import msgspec
 
 from scratchflow.cluster.command import command_environment, local_run
 from scratchflow.cluster.slurm.client import Slurm, this_slurm
-from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.this_host import home_of, job_id, login_host, role
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation
@@ -122,6 +121,8 @@ class LoginHost(msgspec.Struct, frozen=True):
 
     def has_ended(self, job: int | str) -> bool:
         """Whether the profile's job of this number or name is over. A name that is not in the queue may be yet to come."""
+        from scratchflow.cluster.slurm.jobs import our_jobs
+
         jobs = our_jobs(self.slurm, self.settings.name, ended=True)
         found = [one for one in jobs if job in {one.job_id, one.name}]
         return all(one.state not in OPEN for one in found) and (bool(found) or isinstance(job, int))

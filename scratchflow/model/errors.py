@@ -8,7 +8,6 @@ rely on `code` and `exit_code`; wording may change. `schema/errors.json` and
 from __future__ import annotations
 
 import signal
-from string import Formatter
 from typing import ClassVar
 
 from scratchflow.model.text import printable
@@ -40,6 +39,8 @@ class ScratchflowError(Exception):
     @classmethod
     def field_names(cls) -> set[str]:
         """The fields that message and hint need."""
+        from string import Formatter  # for the documentation; not for every start
+
         parsed = [*Formatter().parse(cls.message), *Formatter().parse(cls.hint)]
         return {name for _, name, _, _ in parsed if name}
 

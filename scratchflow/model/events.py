@@ -4,7 +4,6 @@
 the writer (`scratchflow.report.jsonl`), so flows only say what happened.
 """
 
-import base64
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -149,4 +148,6 @@ def path_fields(path: str | bytes) -> dict[str, str]:
     try:
         return {"path": raw.decode("utf-8")}
     except UnicodeDecodeError:
+        import base64  # for few names; not for every start
+
         return {"path_b64": base64.b64encode(raw).decode("ascii")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from functools import lru_cache
 
 _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -17,6 +18,7 @@ def iso_time(seconds: float | None) -> str | None:
         return None
 
 
+@lru_cache(maxsize=4096)  # of an array with hundreds of tasks, each time is asked for several times
 def epoch(text: str | None) -> float | None:
     """The same back; None for nothing, and for what is no such time."""
     written = (text or "")[:19]

@@ -7,7 +7,6 @@ import os
 import select
 import signal
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -75,6 +74,8 @@ def run_alone(argv: Sequence[str | bytes], *, timeout_s: float) -> Completed:
 
     What has made a session of its own, as daemons do, goes on, and is not waited for.
     """
+    import tempfile  # this module is loaded with every start, and that takes a tenth of one
+
     # Into files: whoever is left would keep a pipe open.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as error:
         process = subprocess.Popen(

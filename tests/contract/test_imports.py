@@ -80,7 +80,7 @@ def test_only_a_backup_with_a_large_file_loads_what_cuts_it(
 def test_status_alone_needs_no_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    spared = {*HEAVY, *LARGE_FILES, "typer", "rich", "typing_extensions", "inspect"}
+    spared = {*HEAVY, *LARGE_FILES, "typer", "rich", "typing_extensions", "inspect", "platform"}
     assert imported("status") & spared == set()
 
 
@@ -108,6 +108,15 @@ FOREIGN = {"paramiko", "libtmux", "lz4", "difflib"}
             ["look"],
             {"_hashlib", "tempfile", "scratchflow.reach.node", "scratchflow.ssh.transport.base"},
         ),
+        (
+            ["jobs", "scratchflow.cli.job_words"],
+            {
+                *{"tempfile", "shlex", "base64", "calendar"},
+                "scratchflow.cluster.slurm.jobs",
+                "scratchflow.cluster.slurm.reasons",
+                "scratchflow.cluster.slurm.batch.accounting",
+            },
+        ),
         (["make ready"], {"_hashlib", "tempfile", "scratchflow.ssh.keys.known_hosts"}),
         (
             ["settle"],
@@ -119,7 +128,7 @@ FOREIGN = {"paramiko", "libtmux", "lz4", "difflib"}
         ),
         (["scratchflow.flows.up", "scratchflow.flows.setup.which"], {"scratchflow.login.host"}),
     ],
-    ids=["status on the login host", "up there", "up on the node", "status", "up"],
+    ids=["status on the login host", "jobs there", "up there", "up on the node", "status", "up"],
 )
 def test_what_people_wait_for_loads_what_it_needs(words: list[str], spared: set[str]) -> None:
     argv = [sys.executable, "-c", LOADED, *words]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import time
 
-from scratchflow.cluster.slurm.reasons import explain
 from scratchflow.cluster.slurm.states import CAUSE_TEXTS, state_of
 from scratchflow.model.allocation import Allocation
 
@@ -75,13 +74,19 @@ def _allocation(row: list[str]) -> Allocation:
         state=state,
         cause=cause,
         reason=word,
-        reason_text=CAUSE_TEXTS[cause] if cause else explain(word).text if waits else "",
+        reason_text=CAUSE_TEXTS[cause] if cause else _in_words(word) if waits else "",
         nodes=() if waits or nodes.strip() in _NO_NODES else (nodes.strip(),),
         partition=partition.strip(),
         start_time=None if waits else slurm_epoch(start),
         end_time=None if waits or unlimited else slurm_epoch(end),
         start_estimate=slurm_epoch(start) if waits else None,
     )
+
+
+def _in_words(reason: str) -> str:
+    from scratchflow.cluster.slurm.reasons import explain  # few jobs wait
+
+    return explain(reason).text
 
 
 def slurm_epoch(text: str) -> int | None:

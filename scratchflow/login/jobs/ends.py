@@ -13,10 +13,19 @@ def why(
     record: JobRecord, task: int, state: str, own: TaskRecord | None, said: SlurmTask | None
 ) -> str:
     """Empty for a task that ended well or has not ended."""
+    if own is not None and state in {"FAILED", "COMPLETED"} and (words := _own_words(own)):
+        return words
+    return "" if state in _NOTHING_TO_SAY else _why(record, task, state, own, said)
+
+
+_NOTHING_TO_SAY = {"COMPLETED", "RUNNING", "PENDING"}
+
+
+def _why(
+    record: JobRecord, task: int, state: str, own: TaskRecord | None, said: SlurmTask | None
+) -> str:
     rerun = f"`scratchflow jobs rerun {name_of(record, task)}`"
     logs = f"`scratchflow logs {name_of(record, task)}`"
-    if own is not None and _own_words(own) and state in {"FAILED", "COMPLETED"}:
-        return _own_words(own)
     if state == "OUT_OF_MEMORY":
         return f"it ran out of memory{_memory(record, said, rerun)}"
     if state == "TIMEOUT":

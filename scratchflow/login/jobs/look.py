@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import pwd
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from scratchflow.cluster.slurm.batch.accounting import Accounted, AccountedTask, accounted_tasks
 from scratchflow.cluster.slurm.batch.queue import QueuedTask, queued_tasks
 from scratchflow.cluster.slurm.states import state_of
 from scratchflow.login.host import LoginHost
@@ -29,6 +29,9 @@ from scratchflow.store.jobs.records import (
     write_slurm,
 )
 from scratchflow.workspace.workspace import expand
+
+if TYPE_CHECKING:
+    from scratchflow.cluster.slurm.batch.accounting import Accounted, AccountedTask
 
 NEVER_CAME_S = 600.0
 """After so long, a job that neither Slurm nor its own record knows was never submitted."""
@@ -168,8 +171,17 @@ def _completed(
         if one.record.number is not None
         and any(_is_to_be_asked(one, task, now_s, in_full=in_full) for task in _tasks(one))
     }
-    accounted = accounted_tasks(login.slurm, numbers)
+    accounted = _accounted(login, numbers)
     return [_with_ends(place, one, accounted, now_s) for one in looked]
+
+
+def _accounted(login: LoginHost, numbers: Collection[int]) -> Accounted | None:
+    """What accounting says of these jobs; None when there is nothing to ask."""
+    if not numbers:
+        return None
+    from scratchflow.cluster.slurm.batch.accounting import accounted_tasks  # most lists do without
+
+    return accounted_tasks(login.slurm, numbers)
 
 
 def _tasks(one: Looked) -> list[int]:
@@ -182,7 +194,7 @@ def _is_to_be_asked(one: Looked, task: int, now_s: float, *, in_full: bool) -> b
     if in_full and said is not None and not said.accounted:
         return queued is None or is_end(queued.state)
     is_shown = queued is not None and queued.state != "FAILED"
-    return _needs_an_end(one, task, now_s) and (in_full or not is_shown)
+    return (in_full or not is_shown) and _needs_an_end(one, task, now_s)
 
 
 def _needs_an_end(one: Looked, task: int, now_s: float) -> bool:
@@ -195,7 +207,9 @@ def _needs_an_end(one: Looked, task: int, now_s: float) -> bool:
     return not said.accounted and now_s - (epoch(said.end) or 0) < ACCOUNTING_LAGS_S
 
 
-def _with_ends(place: StoreDirectory, one: Looked, accounted: Accounted, now_s: float) -> Looked:
+def _with_ends(
+    place: StoreDirectory, one: Looked, accounted: Accounted | None, now_s: float
+) -> Looked:
     record = one.record
     slurm = _slurm_with_ends(one, accounted, now_s)
     is_lost = record.number is None and not one.tasks and not record.not_submitted
@@ -213,9 +227,12 @@ def _with_ends(place: StoreDirectory, one: Looked, accounted: Accounted, now_s: 
     return done
 
 
-def _slurm_with_ends(one: Looked, accounted: Accounted, now_s: float) -> SlurmRecord:
+def _slurm_with_ends(one: Looked, accounted: Accounted | None, now_s: float) -> SlurmRecord:
     ends, unknown = dict(one.slurm.tasks), set(one.slurm.unknown)
-    by_task = {task.task: task for task in accounted.tasks if task.job == one.record.id}
+    shown = accounted.tasks if accounted else []
+    by_task = {task.task: task for task in shown if task.job == one.record.id}
+    exists = accounted is None or accounted.exists
+    answered = accounted is None or accounted.answered
     is_old = now_s - (epoch(one.record.time) or 0) > ACCOUNTING_LAGS_S
     for task in _tasks(one):
         queued = one.queued.get(task)
@@ -225,17 +242,26 @@ def _slurm_with_ends(one: Looked, accounted: Accounted, now_s: float) -> SlurmRe
             ends.pop(task, None)  # it was requeued
             continue
         said = one.end(task)
+        if exists and task not in by_task and _is_noted(said, queued):
+            continue
         is_news = task in by_task and said is not None and not said.accounted
         if is_news or _needs_an_end(one, task, now_s):
-            found = _end(one, task, by_task.get(task), is_all=not accounted.exists)
+            found = _end(one, task, by_task.get(task), is_all=not exists)
             if found is not None:
                 ends[task] = found
             elif said is not None:
-                ends[task] = msgspec.structs.replace(said, accounted=not accounted.exists)
+                ends[task] = msgspec.structs.replace(said, accounted=not exists)
             else:
                 ends.pop(task, None)
-                unknown |= {task} if is_old and accounted.answered else set()
+                unknown |= {task} if is_old and answered else set()
     return SlurmRecord(ends, sorted(unknown))
+
+
+def _is_noted(said: SlurmTask | None, queued: QueuedTask | None) -> bool:
+    """Whether this end is the one that `squeue` shows, so that there is nothing to add to it."""
+    if said is None:
+        return False
+    return queued is None or (said.state == queued.state and epoch(said.end) == queued.end)
 
 
 def _end(

@@ -12,6 +12,7 @@ from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors import JobInDoubt
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import Submit
+from scratchflow.model.times import epoch
 from scratchflow.store.jobs.records import (
     job_directory,
     read_job,
@@ -43,6 +44,21 @@ def test_an_end_that_slurm_told_once_stays_known(cluster: Cluster) -> None:
     assert look(cluster).state(0) == "NODE_FAIL"
     cluster.fake.jobs.clear()
     assert look(cluster).state(0) == "NODE_FAIL"
+
+
+def test_the_end_of_a_later_run_replaces_that_of_one_which_nobody_saw_requeued(
+    cluster: Cluster,
+) -> None:
+    """It died before it could write down that it runs again."""
+    done = submit(cluster.login, CMD)
+    job = cluster.fake.jobs[done.number or 0]
+    job.state, job.start = "TIMEOUT", int(time.time())
+    cluster.fake.accounted = LAGS
+    first = look(cluster, in_full=False).slurm.tasks[0]
+    job.start += 60
+    later = look(cluster, in_full=False).slurm.tasks[0]
+    assert (first.state, later.state) == ("TIMEOUT", "TIMEOUT")
+    assert (epoch(later.start), epoch(later.end)) == (job.start, job.start + 300)
 
 
 def test_another_job_of_the_same_name_changes_nothing(cluster: Cluster) -> None:
