@@ -33,6 +33,8 @@ def _why(
     if state == "CANCELLED":
         by = f" by {said.cancelled_by}" if said and said.cancelled_by else ""
         return f"it was cancelled{by}; {rerun} runs it again from the same snapshot"
+    if state == "FAILED" and own is not None and own.code is None and own.phase != "ended":
+        return f"it could write no word of its end, as when the store is away on `{own.node}`; {logs} shows what it printed"
     if state == "FAILED":
         return f"{_code(own, said)}; {logs} shows what it printed"
     return _OTHERS.get(state, "").format(rerun=rerun)

@@ -54,6 +54,12 @@ def test_the_end_is_told(state: str, more: dict[str, object], words: str) -> Non
     assert why(RECORD, 0, state, OWN, said(state, **more)) == words
 
 
+def test_one_that_could_not_write_down_its_end_is_told_as_that() -> None:
+    own = msgspec.structs.replace(OWN, code=None, phase="running")
+    words = why(RECORD, 0, "FAILED", own, said("FAILED", code=24))
+    assert words.startswith("it could write no word of its end, as when the store is away on `n1`")
+
+
 def test_a_command_that_was_not_run_says_why() -> None:
     own = msgspec.structs.replace(OWN, code=None, error="no space")
     assert why(RECORD, 0, "FAILED", own, None) == "the command was not run: no space"
