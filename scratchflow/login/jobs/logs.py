@@ -14,7 +14,7 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import JobNotReady, ScratchflowError
+from scratchflow.model.errors import AllocationEnded, JobNotReady, ScratchflowError
 from scratchflow.model.events import Data, Event
 from scratchflow.model.job import JobRecord
 from scratchflow.model.profile import to_plain
@@ -129,9 +129,11 @@ class _Reading:
         except ScratchflowError as error:
             if self._has_ended():  # its step ended with it
                 return True
-            self.say_once(
-                f"`{queued.node}` could not be asked: {error}; reading from shared storage"
-            )
+            # What became of a job that ended under us, or was queued again, Slurm tells at the next look.
+            if not isinstance(error, AllocationEnded):
+                self.say_once(
+                    f"`{queued.node}` could not be asked: {error}; reading from shared storage"
+                )
             self._from_storage()
             return False
         return bool(data["ended"])

@@ -10,7 +10,7 @@ import pytest
 from scratchflow.login.jobs import logs as module
 from scratchflow.login.jobs.logs import read_logs
 from scratchflow.login.jobs.submit import submit
-from scratchflow.model.errors import JobNotReady, NodeSilent
+from scratchflow.model.errors import AllocationEnded, JobNotReady, NodeSilent
 from scratchflow.model.events import Data, Log
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import ReadLogs, Submit
@@ -61,6 +61,22 @@ def test_followed_it_ends_with_the_jobs_exit_code(
     done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
     assert (printed(cluster), printed(cluster, error=True)) == (b"one\ntwo\n", b"bad\n")
     assert (done.state, done.exit_code()) == ("FAILED", 5)
+
+
+def test_followed_a_job_that_ends_under_it_is_no_trouble_with_its_node(
+    cluster: Cluster, job: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = cluster.fake.jobs[job.number or 0]
+
+    def ask(*_: Any) -> Any:
+        fake.state = "CANCELLED"
+        raise AllocationEnded(job_id=1, reason="it was cancelled, or its time is up")
+
+    monkeypatch.setattr(module, "ask_node", ask)
+    monkeypatch.setattr(module, "node_transport", lambda *_: None)
+    done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
+    assert (done.state, printed(cluster)) == ("CANCELLED", b"one\ntwo\n")
+    assert [event for event in cluster.said if isinstance(event, Log)] == []
 
 
 @pytest.mark.parametrize("who_heard", ["SIGTERM", ""])
