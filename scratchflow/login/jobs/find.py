@@ -44,9 +44,14 @@ def _cannot_be_read(wanted: str, job: str) -> JobMissing:
 
 
 def known_jobs(login: LoginHost, place: StoreDirectory, but: Collection[str] = ()) -> Jobs:
-    """All jobs but these; each record that cannot be read is told, with what to do about it."""
+    """All jobs but these; each record that cannot be read is told, with what to do about it.
+
+    StoreLost when there are none because the store is away: nobody is told that there are no jobs.
+    """
     damaged: list[str] = []
     records = read_jobs(place, but, damaged)
+    if not (records or damaged or but):
+        _require_store(login, place)
     for job in damaged:
         path = job_directory(place, job).path
         message = (
@@ -55,6 +60,14 @@ def known_jobs(login: LoginHost, place: StoreDirectory, but: Collection[str] = (
         )
         login.caution("job.damaged", message)
     return Jobs(records, damaged)
+
+
+def _require_store(login: LoginHost, place: StoreDirectory) -> None:
+    from scratchflow.store.known import store_lost  # few need it
+
+    lost = store_lost(login.home, place, login.host)
+    if lost is not None:
+        raise lost
 
 
 def find_job(records: Sequence[JobRecord], wanted: str) -> tuple[JobRecord, int | None]:

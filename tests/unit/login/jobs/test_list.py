@@ -7,6 +7,7 @@ import pytest
 from scratchflow.login.jobs import list as module
 from scratchflow.login.jobs.list import list_jobs, show_job
 from scratchflow.login.jobs.submit import submit
+from scratchflow.model.errors import StoreLost
 from scratchflow.model.events import Warned
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import ListJobs, OneJob, Submit
@@ -70,6 +71,16 @@ def test_a_damaged_record_is_named_and_the_others_are_shown(cluster: Cluster) ->
     assert "moving that directory out of the store" in said.message
     where.record.unlink()  # as after a kill before the record was written
     assert list_jobs(cluster.login, ListJobs()).damaged == []
+
+
+def test_without_its_store_nobody_is_told_that_there_are_no_jobs(cluster: Cluster) -> None:
+    assert jobs(cluster) == []
+    run(cluster, "a")
+    cluster.desk.place.directory.rename(cluster.desk.place.directory.with_name("away"))
+    with pytest.raises(StoreLost):
+        jobs(cluster)
+    with pytest.raises(StoreLost):
+        show_job(cluster.login, OneJob(wanted="last"))
 
 
 def test_they_are_chosen_by_state_tag_and_time(cluster: Cluster) -> None:
