@@ -31,17 +31,22 @@ def prepare_debug(here: NodeContext, notify: Notifier, asked: DebugTask) -> Debu
         raise JobMissing(wanted=asked.job, detail="")
     target = debug_place(here.workspace, record.id, asked.task)
     copy = OwnCopy(target, record, asked.task)
+    try:
+        return _prepared(here, notify, copy)
+    except OSError as error:
+        path = error.filename or copy.target
+        raise WorkspaceFailed(path=os.fsdecode(path), reason=error.strerror) from None
+
+
+def _prepared(here: NodeContext, notify: Notifier, copy: OwnCopy) -> DebugReady:
     is_new = not is_there(copy.work)
     if is_new:
         copy.restore(here, notify)
     else:
         copy.move_venv(here)
-    base = {**os.environ, _TASK_VARIABLE: str(asked.task)} if record.is_array else dict(os.environ)
-    environment = copy.environment(here, base)
-    try:
-        return _with_files(copy, environment, is_new=is_new, host=here.node)
-    except OSError as error:
-        raise WorkspaceFailed(path=copy.state, reason=error.strerror) from None
+    more = {_TASK_VARIABLE: str(copy.task)} if copy.record.is_array else {}
+    environment = copy.environment(here, {**os.environ, **more})
+    return _with_files(copy, environment, is_new=is_new, host=here.node)
 
 
 def _with_files(

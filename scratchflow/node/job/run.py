@@ -131,9 +131,12 @@ class _Task:
             return self._run(signals, overlap=overlap)
 
     def _run(self, signals: JobSignals, *, overlap: bool) -> JobRan:
-        self._save_what_was_left()
-        save_leftovers(self._here, self._place, self._target.parent, self._target.name)
-        self._tell()
+        try:
+            self._save_what_was_left()
+            save_leftovers(self._here, self._place, self._target.parent, self._target.name)
+            self._tell()
+        except (ScratchflowError, OSError) as error:
+            raise self._not_started(error) from error
         further = FurtherNodes(self._here, self._copy, self._said.further_nodes)
         try:
             if further.nodes:
@@ -170,9 +173,7 @@ class _Task:
                 if not (signals.warned and not signals.ends and self._queued_again(code)):
                     self._tell(phase="ended", code=code, ended_by=ended_by, end=self._now())
         except (ScratchflowError, OSError) as error:
-            with suppress(ScratchflowError, OSError):  # the store may be what failed
-                self._tell(phase="ended", error=str(error), end=self._now())
-            raise JobNotStarted(job=self._record.id, reason=error) from error
+            raise self._not_started(error) from error
         except Interrupted as ended:
             # Slurm ends what it has queued again; and what is written down of an end stays true.
             if self._said.phase not in {"requeued", "ended"}:
@@ -186,6 +187,13 @@ class _Task:
         if self._is_refused:
             code = code or 1
         return JobRan(job=self._record.id, task=self.number, code=code, collected_files=files)
+
+    def _not_started(self, error: ScratchflowError | OSError) -> JobNotStarted:
+        """The error, after it was written down if the store takes it."""
+        reason = error.fields["reason"] if isinstance(error, JobNotStarted) else str(error)
+        with suppress(ScratchflowError, OSError):  # the store may be what failed
+            self._tell(phase="ended", error=reason, end=self._now())
+        return JobNotStarted(job=self._record.id, reason=reason)
 
     def _queued_again(self, code: int) -> bool:
         """Puts the task back into the queue, if it may go on; otherwise the record says why it does not."""

@@ -7,7 +7,7 @@ import subprocess
 import msgspec
 import pytest
 
-from scratchflow.model.errors import JobMissing
+from scratchflow.model.errors import JobMissing, WorkspaceFailed
 from scratchflow.model.requests import DebugTask
 from scratchflow.model.results import DebugReady
 from scratchflow.node.job.debug import one_line, prepare_debug
@@ -68,6 +68,13 @@ def test_an_interactive_bash_has_the_command_in_its_history_and_starts_there(des
     lines = shell.stdout.splitlines()
     assert done.directory in lines
     assert f"1  {done.command}" in [line.strip() for line in lines]
+
+
+def test_a_file_in_the_way_is_named(desk: Desk) -> None:
+    submitted(desk, "true")
+    desk.write("debug", "a file")
+    with pytest.raises(WorkspaceFailed, match="Not a directory"):
+        ready(desk)
 
 
 def test_without_a_record_there_is_nothing_to_debug(desk: Desk) -> None:

@@ -126,6 +126,32 @@ def test_what_keeps_it_from_running_is_in_the_record(
     assert list((desk.scratch / "jobs").iterdir()) == []
 
 
+def test_a_file_in_the_way_of_its_copy_is_told(desk: Desk) -> None:
+    submitted(desk, "true")
+    desk.write("jobs", "a file")
+    with pytest.raises(JobNotStarted):
+        run(desk)
+    assert (task_of(desk).phase, task_of(desk).code) == ("ended", None)
+    assert "Not a directory" in task_of(desk).error
+
+
+def test_what_an_earlier_run_left_and_nobody_can_save_stays_and_is_told(desk: Desk) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root reads every file")
+    submitted(desk, "true")
+    left = desk.scratch / f"jobs/{JOB}-0/work/outputs"
+    left.mkdir(parents=True)
+    (left / "precious").write_text("precious")
+    (left / "precious").chmod(0)
+    with pytest.raises(JobNotStarted, match="cannot be saved"):
+        run(desk)
+    assert (left / "precious").exists()
+    task = task_of(desk)
+    assert task.phase == "ended"
+    assert task.error.startswith("what an earlier run of it has left")
+    assert task.not_collected == ["outputs/precious: Permission denied"]
+
+
 def test_a_command_that_hears_of_its_end_before_the_job_does_was_ended_from_outside(
     desk: Desk,
 ) -> None:
