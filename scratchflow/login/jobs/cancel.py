@@ -41,7 +41,8 @@ def cancel_jobs(login: LoginHost, asked: CancelJobs) -> JobsCancelled:
 
 def _chosen(jobs: Jobs, asked: CancelJobs) -> list[tuple[JobRecord, int | None]]:
     if asked.wanted:
-        return [jobs.find(wanted) for wanted in asked.wanted]
+        found = (jobs.find(wanted) for wanted in asked.wanted)
+        return [*{(record.id, task): (record, task) for record, task in found}.values()]
     tagged = [record for record in jobs.records if not asked.tag or asked.tag in record.tags]
     return [(record, None) for record in tagged]
 

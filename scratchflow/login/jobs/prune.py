@@ -23,7 +23,7 @@ def prune_jobs(login: LoginHost, asked: PruneJobs) -> JobsPruned:
     place = store_of(login)
     jobs = known_jobs(login, place)
     records = jobs.records
-    named = [_whole(jobs, wanted) for wanted in asked.wanted]
+    named = [*{one.id: one for one in (_whole(jobs, wanted) for wanted in asked.wanted)}.values()]
     chosen = named or [record for record in records if _is_old(login, record.time)]
     looked = look_at(login, place, chosen)
     if not all(one.answered for one in looked):
@@ -106,9 +106,10 @@ def _stays(one: Looked, made: Held, asked: PruneJobs) -> tuple[str, str]:
     if not one.is_over:
         return "it has not ended", f"`scratchflow cancel {name}` ends it"
     unsaved = [task.node for task in one.tasks.values() if task.not_collected]
-    if unsaved:
+    if unsaved and not (asked.wanted and asked.outputs):
         why = f"not all that it made is saved, and the rest may be on `{unsaved[0]}`"
-        return why, "the next job on that node saves it"
+        gives_up = f"`scratchflow jobs prune {name} --outputs` gives it up"
+        return why, f"the next job on that node saves it; {gives_up}"
     silent = [task.node for task in one.tasks.values() if task.phase != "ended"]
     if silent and not asked.wanted:
         why = f"it ended without a word, and what it made last may be on `{silent[0]}`"

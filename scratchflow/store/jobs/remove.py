@@ -35,11 +35,14 @@ def all_of(place: StoreDirectory, job: str) -> Held:
 
 
 def remove_job(place: StoreDirectory, job: str) -> None:
-    """Removes the job's directory. Killed on the way, the rest goes with the next removal."""
+    """Removes the job's directory. Killed on the way, the rest goes with the next removal; somebody else may be quicker."""
     where = job_directory(place, job).path
     with store_errors(where):
         aside = where.with_name(f"{_REMOVED}{job}")
-        os.rename(where, aside)
+        try:
+            os.rename(where, aside)
+        except FileNotFoundError:
+            return
         fsync_directory(where.parent)
         remove_tree(aside)
 

@@ -27,6 +27,12 @@ def test_one_is_cancelled_by_its_number(cluster: Cluster) -> None:
     assert cluster.fake.jobs[other].state != "CANCELLED"
 
 
+def test_one_that_is_named_twice_is_cancelled_once(cluster: Cluster) -> None:
+    number = run(cluster)
+    done = cancel_jobs(cluster.login, CancelJobs(wanted=(str(number), "last")))
+    assert done.cancelled == [str(number)]
+
+
 def test_all_open_ones_or_those_with_a_tag(cluster: Cluster) -> None:
     tagged, other = run(cluster, "x"), run(cluster)
     holds = cluster.fake.add("scratchflow:test:abc")

@@ -83,6 +83,21 @@ def test_what_a_job_made_goes_only_when_that_is_said(cluster: Cluster) -> None:
     assert job_ids(cluster.desk.place) == []
 
 
+def test_one_that_is_named_twice_goes_once(cluster: Cluster) -> None:
+    job = ended(cluster)
+    done = prune_jobs(cluster.login, PruneJobs(wanted=(job, job[-6:])))
+    assert [one.job for one in done.removed] == [job]
+
+
+def test_what_nobody_will_save_any_more_can_be_given_up_by_name(cluster: Cluster) -> None:
+    job = ended(cluster, own=msgspec.structs.replace(OWN, not_collected=["x: full"]))
+    with pytest.raises(JobNotReady) as refused:
+        prune_jobs(cluster.login, PruneJobs(wanted=(job,)))
+    assert "--outputs` gives it up" in refused.value.shown_hint
+    prune_jobs(cluster.login, PruneJobs(wanted=(job,), outputs=True))
+    assert job_ids(cluster.desk.place) == []
+
+
 def test_nothing_goes_while_slurm_does_not_answer(cluster: Cluster) -> None:
     job = ended(cluster)
     cluster.fake.up = False

@@ -33,6 +33,12 @@ def test_one_goes_and_the_other_stays(two: StoreDirectory) -> None:
     assert outputs_of(two, OTHER) == Held(1, 4)
 
 
+def test_one_that_somebody_else_has_just_removed_is_gone_all_the_same(two: StoreDirectory) -> None:
+    remove_job(two, JOB)
+    remove_job(two, JOB)
+    assert job_ids(two) == [OTHER]
+
+
 def test_what_a_killed_removal_left_is_no_job_and_goes_with_the_next(
     two: StoreDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
