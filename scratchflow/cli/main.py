@@ -51,7 +51,6 @@ def _load_msgspec() -> None:
 
     msgspec takes what Python itself has instead.
     """
-    _load_uuid()
     name = "typing_extensions"
     if name in sys.modules:
         return
@@ -60,23 +59,6 @@ def _load_msgspec() -> None:
         import msgspec  # noqa: F401 - for what follows
     finally:
         del sys.modules[name]
-
-
-def _load_uuid() -> None:
-    """Which msgspec needs, without `platform`: asked for the system's name alone, that prepares for a dozen other questions."""
-    import os
-    import types
-
-    name = "platform"
-    if name in sys.modules:
-        return
-    known = types.ModuleType(name)
-    known.system = lambda: os.uname().sysname  # type: ignore[attr-defined]  # what it would answer
-    sys.modules[name] = known
-    # A Python whose `uuid` asks for more gets the real one.
-    with contextlib.suppress(AttributeError, ImportError):
-        import uuid  # noqa: F401 - for what follows
-    del sys.modules[name]
 
 
 def _leave(code: int) -> None:

@@ -80,7 +80,7 @@ def test_only_a_backup_with_a_large_file_loads_what_cuts_it(
 def test_status_alone_needs_no_parser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    spared = {*HEAVY, *LARGE_FILES, "typer", "rich", "typing_extensions", "inspect", "platform"}
+    spared = {*HEAVY, *LARGE_FILES, "typer", "rich", "typing_extensions", "inspect"}
     assert imported("status") & spared == set()
 
 
