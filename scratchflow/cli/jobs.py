@@ -1,5 +1,6 @@
 """`scratchflow jobs`: what was submitted, how it went, and the same again."""
 
+import os
 import time as clock
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -166,7 +167,9 @@ def debug(context: typer.Context, job: Annotated[str, JOB]) -> Call[DebugReady]:
 def _debugged(ready: DebugReady) -> Iterator[str]:
     directory = f"`{printable(ready.directory)}`{on_host(ready.host)}"
     if ready.code is not None:
-        yield f"{directory} stays as you left it; `rm -r` removes it"
+        # Not the directory that the command starts in: that may lie further down.
+        copy = os.path.dirname(os.path.dirname(ready.script))
+        yield f"`{printable(copy)}`{on_host(ready.host)} stays as you left it; `rm -r` removes it"
         return
     yield f"task {ready.task} of the job is in {directory}; no backup saves it"
     yield f"`scratchflow run -- {printable(ready.script)}` runs its command: {printable(ready.command)}"
