@@ -134,6 +134,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "serve jupyter": (
         ("serve jupyter --open", "in the browser"),
+        ("serve jupyter --copy", "the address on the clipboard"),
         ("serve jupyter --cwd notebooks", "in a directory"),
     ),
     "serve command": (

@@ -7,9 +7,12 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
-from scratchflow.cli.server_words import place_of, server_lines
-from scratchflow.cli.tables import wrapped
-from scratchflow.model.ages import for_people
+from scratchflow.cli.server_words import (
+    done_with_address,
+    place_of,
+    server_lines,
+    tunnel_lines,
+)
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import StartServer, StopServers
@@ -21,6 +24,7 @@ from scratchflow.report.output import terminal_width
 NAME = typer.Option("--name", metavar="NAME", help="Call it so in `serve list`.")
 PORT = typer.Option("--port", metavar="PORT", help="The port of this machine to use.")
 OPEN = typer.Option("--open", help="Open it in the browser.")
+COPY = typer.Option("--copy", help="Put its address on the clipboard.")
 NO_TUNNEL = typer.Option("--no-tunnel", help="Only start it on the node.")
 CWD = typer.Option("--cwd", metavar="DIR", help="Start in this directory of the workspace.")
 
@@ -58,12 +62,14 @@ def tensorboard(
     name: Annotated[str, NAME] = "",
     port: Annotated[int, PORT] = 0,
     open_browser: Annotated[bool, OPEN] = False,
+    copy: Annotated[bool, COPY] = False,
     no_tunnel: Annotated[bool, NO_TUNNEL] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Serving]:
     """Show a directory of logs in TensorBoard, which has to be installed in the profile's environment."""
     request = StartServer(kind="tensorboard", words=(logs,), name=name, dry_run=dry_run)
-    return _call(context, request, port=port, open_browser=open_browser, tunnel=not no_tunnel)
+    options = _options(context, port, open_browser=open_browser, copy=copy, tunnel=not no_tunnel)
+    return _call(context, request, options)
 
 
 @app.command(cls=VerbCommand)
@@ -73,12 +79,14 @@ def jupyter(
     cwd: Annotated[str, CWD] = "",
     port: Annotated[int, PORT] = 0,
     open_browser: Annotated[bool, OPEN] = False,
+    copy: Annotated[bool, COPY] = False,
     no_tunnel: Annotated[bool, NO_TUNNEL] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Serving]:
     """Open JupyterLab on the workspace. It has to be installed in the profile's environment."""
     request = StartServer(kind="jupyter", name=name, cwd=cwd, dry_run=dry_run)
-    return _call(context, request, port=port, open_browser=open_browser, tunnel=not no_tunnel)
+    options = _options(context, port, open_browser=open_browser, copy=copy, tunnel=not no_tunnel)
+    return _call(context, request, options)
 
 
 @app.command(cls=VerbCommand)
@@ -91,6 +99,7 @@ def command(
     cwd: Annotated[str, CWD] = "",
     port: Annotated[int, PORT] = 0,
     open_browser: Annotated[bool, OPEN] = False,
+    copy: Annotated[bool, COPY] = False,
     no_tunnel: Annotated[bool, NO_TUNNEL] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Serving]:
@@ -106,21 +115,28 @@ def command(
         )
         raise UsageInvalid(problem=problem, command=context.command_path)
     request = StartServer(words=tuple(words), name=name, cwd=cwd, dry_run=dry_run)
-    return _call(context, request, port=port, open_browser=open_browser, tunnel=not no_tunnel)
+    options = _options(context, port, open_browser=open_browser, copy=copy, tunnel=not no_tunnel)
+    return _call(context, request, options)
 
 
-def _call(
-    context: typer.Context, request: StartServer, *, port: int, open_browser: bool, tunnel: bool
-) -> Call[Serving]:
+def _options(
+    context: typer.Context, port: int, *, open_browser: bool, copy: bool, tunnel: bool
+) -> dict[str, Any]:
+    """What happens on this machine, as `ServeOptions` names it."""
+    if not 0 <= port < 1 << 16:
+        raise UsageInvalid(problem=f"{port} is no port", command=context.command_path)
+    for flag, is_given in (("--open", open_browser), ("--copy", copy)):
+        if is_given and not tunnel:
+            problem = f"`{flag}` and `--no-tunnel` exclude each other"
+            raise UsageInvalid(problem=problem, command=context.command_path)
+    return {"tunnel": tunnel, "local_port": port, "open_browser": open_browser, "copy": copy}
+
+
+def _call(context: typer.Context, request: StartServer, options: dict[str, Any]) -> Call[Serving]:
     from scratchflow.workspace.servers import is_server_name
 
     if request.name and not is_server_name(request.name):
         problem = "`--name` takes letters, digits, `.`, `_` and `-`, at most 40"
-        raise UsageInvalid(problem=problem, command=context.command_path)
-    if not 0 <= port < 1 << 16:
-        raise UsageInvalid(problem=f"{port} is no port", command=context.command_path)
-    if open_browser and not tunnel:
-        problem = "`--open` and `--no-tunnel` exclude each other"
         raise UsageInvalid(problem=problem, command=context.command_path)
     who = caller(context)
 
@@ -128,8 +144,7 @@ def _call(
         from scratchflow.flows.serve.serve import ServeOptions
         from scratchflow.flows.serve.serve import serve as flow
 
-        options = ServeOptions(tunnel=tunnel, local_port=port, open_browser=open_browser)
-        return flow(who, emit, request, options)
+        return flow(who, emit, request, ServeOptions(**options))
 
     return Call("serve", run, _serving)
 
@@ -143,6 +158,7 @@ def _serving(serving: Serving) -> Iterator[str]:
     verb = "runs" if serving.changed else "already runs"
     if serving.url:
         yield Whole(f"`{name}` {verb} on `{node}`: {printable(serving.url)}")
+        yield from done_with_address(opened=serving.opened, copied=serving.copied)
     else:
         yield f"`{name}` {verb} on `{node}`, {place_of(server)}; `scratchflow tunnel {name}` opens it here"
     yield f"`scratchflow serve stop {name}` ends it"
@@ -168,10 +184,7 @@ def _listed(found: ServersListed) -> Iterator[str]:
     for server in found.servers:
         yield from server_lines(server, width)
     for tunnel in found.tunnels:
-        problem = f"; {for_people(printable(tunnel.problem))}" if tunnel.problem else ""
-        address = f"http://127.0.0.1:{tunnel.local_port}/"
-        text = f"a tunnel to {printable(tunnel.to)}: {address}{problem}"
-        yield from wrapped(f"{printable(tunnel.name):<12} ", text, width)
+        yield from tunnel_lines(tunnel, width)
 
 
 @app.command(cls=VerbCommand)

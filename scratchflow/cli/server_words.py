@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from scratchflow.cli.tables import wrapped
 from scratchflow.model.ages import for_people
-from scratchflow.model.results import ServerShown
+from scratchflow.model.results import ServerShown, TunnelShown
 from scratchflow.model.text import printable
 
 
@@ -27,3 +27,23 @@ def server_lines(server: ServerShown, width: int | None, heading: str = "") -> I
 def place_of(server: ServerShown) -> str:
     """Where it listens on its node."""
     return f"port {server.port}" if server.port else f"socket {printable(server.socket)}"
+
+
+def done_with_address(*, opened: bool, copied: bool) -> Iterator[str]:
+    """Where else the address is."""
+    places = [
+        *(["open in the browser"] if opened else []),
+        *(["on the clipboard"] if copied else []),
+    ]
+    if places:
+        yield f"it is {' and '.join(places)}"
+
+
+def tunnel_lines(tunnel: TunnelShown, width: int | None, heading: str = "") -> Iterator[str]:
+    """A local port that leads to no server of `serve`."""
+    name = printable(tunnel.name)
+    start = f"{heading:<12} " if heading else f"{name:<12} "
+    said = f"`{name}`, " if heading else ""
+    problem = f"; {tunnel.problem}" if tunnel.problem else ""
+    text = f"{said}a tunnel to {tunnel.to}: http://127.0.0.1:{tunnel.local_port}/{problem}"
+    yield from wrapped(start, for_people(printable(text)), width)

@@ -75,11 +75,13 @@ def shown(status: StatusShown) -> Iterator[str]:
 
 
 def _servers(status: StatusShown, width: int | None) -> Iterator[str]:
-    if status.servers:
-        from scratchflow.cli.server_words import server_lines
+    if status.servers or status.tunnels:
+        from scratchflow.cli.server_words import server_lines, tunnel_lines
 
         for server in status.servers:
             yield from server_lines(server, width, "serving")
+        for tunnel in status.tunnels:
+            yield from tunnel_lines(tunnel, width, "tunnel")
 
 
 def problem_lines(problems: Iterable[Problem], width: int | None) -> Iterator[str]:

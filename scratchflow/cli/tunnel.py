@@ -7,7 +7,8 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
-from scratchflow.cli.serve import PORT
+from scratchflow.cli.serve import COPY, OPEN, PORT
+from scratchflow.cli.server_words import done_with_address
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.results import TunnelOpened
@@ -28,6 +29,8 @@ def tunnel(
         ),
     ],
     port: Annotated[int, PORT] = 0,
+    open_browser: Annotated[bool, OPEN] = False,
+    copy: Annotated[bool, COPY] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[TunnelOpened]:
     """Lead a port of this machine, on 127.0.0.1 alone, to a port or socket of the node.
@@ -43,7 +46,8 @@ def tunnel(
         from scratchflow.flows.serve.tunnel import tunnel as flow
         from scratchflow.flows.serve.tunnel import wanted_tunnel
 
-        return flow(who, emit, wanted_tunnel(to, port, command), dry_run=dry_run)
+        wanted = wanted_tunnel(to, port, command)
+        return flow(who, emit, wanted, open_browser=open_browser, copy=copy, dry_run=dry_run)
 
     return Call("tunnel", run, _shown)
 
@@ -56,4 +60,5 @@ def _shown(opened: TunnelOpened) -> Iterator[str]:
         return
     node = f" of `{printable(opened.node)}`" if opened.node else ""
     yield Whole(f"{printable(opened.url)} leads to {to}{node}")
+    yield from done_with_address(opened=opened.opened, copied=opened.copied)
     yield f"`scratchflow serve stop {name}` ends it"

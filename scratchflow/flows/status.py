@@ -66,12 +66,16 @@ def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusS
 
 def _with_tunnels(settings: Settings, seen: StatusShown) -> StatusShown:
     """Addresses without tokens: a status is read aloud, logged and sent to somebody."""
-    if not seen.servers:
-        return seen
-    from scratchflow.flows.serve.serve import with_addresses
+    from scratchflow.flows.serve.local_tunnels import read_tunnels
 
-    servers = with_addresses(settings, seen.servers, {}, {})
-    return msgspec.structs.replace(seen, servers=servers)
+    here = read_tunnels(settings.name)
+    if not seen.servers and not here:
+        return seen
+    from scratchflow.flows.serve.serve import other_tunnels, with_addresses
+
+    servers = with_addresses(here, seen.servers, {}, {})
+    tunnels = other_tunnels(here, servers)
+    return msgspec.structs.replace(seen, servers=servers, tunnels=tunnels)
 
 
 def _with_next_step(seen: StatusShown, *, has_begun: bool = True) -> StatusShown:

@@ -822,6 +822,17 @@ class ServerShown(msgspec.Struct, frozen=True, kw_only=True):
     """Why the tunnel leads nowhere at the moment."""
 
 
+class TunnelShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A local port of this machine that leads to the node."""
+
+    name: str
+    local_port: int
+    to: str
+    """The server's name, or the port or socket on the node."""
+    problem: str = ""
+    """Why it leads nowhere at the moment."""
+
+
 class StatusShown(Result, frozen=True):
     """`status`: everything at one glance."""
 
@@ -846,6 +857,8 @@ class StatusShown(Result, frozen=True):
     """The workspace on the further nodes of the allocation."""
     servers: list[ServerShown] = []
     """What `serve` has started on the node."""
+    tunnels: list[TunnelShown] = []
+    """Local ports of this machine that lead elsewhere on the node."""
 
     def after(self, passed_s: float) -> "StatusShown":
         """The same picture that many seconds later, as far as nobody has to be asked for it."""
@@ -891,17 +904,6 @@ class ServerEnded(Result, frozen=True):
     reason: str
 
 
-class TunnelShown(msgspec.Struct, frozen=True, kw_only=True):
-    """A local port of this machine that leads to the node."""
-
-    name: str
-    local_port: int
-    to: str
-    """The server's name, or the port or socket on the node."""
-    problem: str = ""
-    """Why it leads nowhere at the moment."""
-
-
 class ServersListed(Result, frozen=True):
     """`serve list`: servers on the node, with their addresses on this machine, and its other tunnels."""
 
@@ -917,6 +919,9 @@ class Serving(Result, frozen=True):
     """With its token; empty without a tunnel."""
     changed: bool = True
     opened: bool = False
+    """In the browser."""
+    copied: bool = False
+    """To the clipboard."""
     dry_run: bool = False
 
 
@@ -925,8 +930,13 @@ class TunnelOpened(Result, frozen=True):
 
     tunnel: TunnelShown
     url: str = ""
+    """With the server's token."""
     node: str = ""
     changed: bool = True
+    opened: bool = False
+    """In the browser."""
+    copied: bool = False
+    """To the clipboard."""
     dry_run: bool = False
 
 

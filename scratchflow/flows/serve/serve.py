@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import webbrowser
 from collections.abc import Sequence
-from contextlib import suppress
-from html import escape
 
 import msgspec
 
-from scratchflow.config.file import users_directory
-from scratchflow.config.settings import Settings
-from scratchflow.disk.durable import replace_file
-from scratchflow.disk.private import make_private_directories
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.flows.serve.local_tunnels import end_tunnel, end_tunnels, read_tunnels
+from scratchflow.flows.serve.browser import open_in_browser
+from scratchflow.flows.serve.clipboard import copy_text
+from scratchflow.flows.serve.local_tunnels import (
+    TunnelRecord,
+    end_tunnel,
+    end_tunnels,
+    read_tunnels,
+)
 from scratchflow.flows.serve.tunnel import (
     WantedTunnel,
     address,
@@ -35,6 +32,7 @@ from scratchflow.model.results import (
     ServersStopped,
     ServerStarted,
     Serving,
+    TunnelShown,
 )
 
 
@@ -44,6 +42,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     tunnel: bool = True
     local_port: int = 0
     open_browser: bool = False
+    copy: bool = False
 
 
 def serve(caller: Caller, emit: Emit, request: StartServer, options: ServeOptions) -> Serving:
@@ -59,8 +58,9 @@ def serve(caller: Caller, emit: Emit, request: StartServer, options: ServeOption
     opened = open_tunnel(caller, emit, wanted)
     url = address(opened.tunnel, started.page, started.token)
     is_open = options.open_browser and open_in_browser(url, emit)
+    is_copied = options.copy and copy_text(url, emit)
     shown = msgspec.structs.replace(server, url=url)
-    return Serving(server=shown, url=url, changed=started.changed, opened=is_open)
+    return Serving(server=shown, url=url, changed=started.changed, opened=is_open, copied=is_copied)
 
 
 def list_servers(caller: Caller, emit: Emit) -> ServersListed:
@@ -69,20 +69,26 @@ def list_servers(caller: Caller, emit: Emit) -> ServersListed:
     with cluster_of(settings, caller, emit) as cluster:
         seen = cluster.on_login("server list", NOTHING, ServersSeen)
     tunnels = read_tunnels(settings.name)
-    servers = with_addresses(settings, seen.servers, seen.pages, seen.tokens)
+    servers = with_addresses(tunnels, seen.servers, seen.pages, seen.tokens)
+    return ServersListed(servers=servers, tunnels=other_tunnels(tunnels, servers))
+
+
+def other_tunnels(
+    tunnels: Sequence[TunnelRecord], servers: Sequence[ServerShown]
+) -> list[TunnelShown]:
+    """Those that lead to none of the servers."""
     names = {server.name for server in servers}
-    others = [shown_tunnel(one) for one in tunnels if one.server not in names]
-    return ServersListed(servers=servers, tunnels=others)
+    return [shown_tunnel(one) for one in tunnels if one.server not in names]
 
 
 def with_addresses(
-    settings: Settings,
+    here: Sequence[TunnelRecord],
     servers: Sequence[ServerShown],
     pages: dict[str, str],
     tokens: dict[str, str],
 ) -> list[ServerShown]:
     """The servers with the addresses that this machine has for them."""
-    tunnels = {one.server: one for one in read_tunnels(settings.name) if one.server}
+    tunnels = {one.server: one for one in here if one.server}
     found = []
     for server in servers:
         tunnel = tunnels.get(server.name)
@@ -145,32 +151,3 @@ def start_again(cluster: Cluster, job_id: int | None, emit: Emit) -> list[str]:
             message = f"`{server.name}` does not run on the new node: {error}"
             emit(Warned(code=error.code, message=message))
     return moved
-
-
-def open_in_browser(url: str, emit: Emit) -> bool:
-    """Opens it by way of a file that only its user can read: a browser's words are for every user to see."""
-    page = users_directory("state") / "open.html"
-    text = f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(url)}">'
-    try:
-        make_private_directories(page.parent)
-        replace_file(page, f"{text}\n".encode())
-    except OSError as error:
-        emit(Warned(code="browser.failed", message=f"no browser was opened: {error.strerror}"))
-        return False
-    with suppress(webbrowser.Error, OSError, subprocess.SubprocessError):
-        if _open(page.as_uri()):
-            return True
-    emit(Warned(code="browser.failed", message="no browser could be opened; the address is below"))
-    return False
-
-
-def _open(address_of_file: str) -> bool:
-    """Standard output is ours: what a browser says goes to stderr."""
-    kept = os.dup(1)
-    try:
-        os.dup2(2, 1)
-        return webbrowser.open(address_of_file)
-    finally:
-        sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)

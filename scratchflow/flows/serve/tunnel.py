@@ -16,6 +16,8 @@ import msgspec
 from scratchflow.config.file import PATH_VARIABLE
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, cluster_of, is_login_host
+from scratchflow.flows.serve.browser import open_in_browser
+from scratchflow.flows.serve.clipboard import copy_text
 from scratchflow.flows.serve.keeper import WORD, Answer, KeptTunnel
 from scratchflow.flows.serve.local_tunnels import (
     TunnelRecord,
@@ -83,10 +85,31 @@ def _require_port(port: int, command: str) -> None:
 
 
 def tunnel(
-    caller: Caller, emit: Emit, wanted: WantedTunnel, *, dry_run: bool = False
+    caller: Caller,
+    emit: Emit,
+    wanted: WantedTunnel,
+    *,
+    open_browser: bool = False,
+    copy: bool = False,
+    dry_run: bool = False,
 ) -> TunnelOpened:
-    """Opens it; one that is open already is as good."""
+    """Opens it; one that is open already is as good. Its address goes to the browser or the clipboard, if that is wanted."""
+    opened = _tunnel(caller, emit, wanted, dry_run=dry_run)
+    if dry_run:
+        return opened
+    return msgspec.structs.replace(
+        opened,
+        opened=open_browser and open_in_browser(opened.url, emit),
+        copied=copy and copy_text(opened.url, emit),
+    )
+
+
+def _tunnel(caller: Caller, emit: Emit, wanted: WantedTunnel, *, dry_run: bool) -> TunnelOpened:
     page = token = ""
+    other = read_tunnel(caller.settings().name, wanted.server) if wanted.server else None
+    if other is not None and not other.server:  # `port-8888`, as `serve list` calls it
+        shown = shown_tunnel(other)
+        return TunnelOpened(tunnel=shown, url=address(shown), changed=False, dry_run=dry_run)
     if wanted.server:
         with cluster_of(caller.settings(), caller, emit) as cluster:
             seen = cluster.on_login("server list", NOTHING, ServersSeen)

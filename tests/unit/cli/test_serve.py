@@ -39,6 +39,7 @@ def test_a_command_stands_after_two_dashes(line: str) -> None:
         "serve --name a/b -- cmd {socket}",
         "serve --port 99999 -- cmd {socket}",
         "serve jupyter --open --no-tunnel",
+        "serve jupyter --copy --no-tunnel",
         "serve stop",
         "serve stop tb --all",
     ],

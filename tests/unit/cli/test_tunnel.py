@@ -18,6 +18,8 @@ def test_where_it_leads_is_said() -> None:
         "http://127.0.0.1:8080/ leads to port 80 of `node-1`",
         "`scratchflow serve stop port-80` ends it",
     ]
+    handed_on = TunnelOpened(tunnel=SHOWN, url="x", opened=True, copied=True)
+    assert "it is open in the browser and on the clipboard" in list(module._shown(handed_on))
     planned = TunnelOpened(tunnel=SHOWN, dry_run=True)
     assert list(module._shown(planned)) == [
         "would lead port 8080 of this machine to port 80 of the node"

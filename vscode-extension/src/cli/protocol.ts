@@ -1091,6 +1091,7 @@ export interface Serving {
   url?: string;
   changed?: boolean;
   opened?: boolean;
+  copied?: boolean;
   dry_run?: boolean;
 }
 
@@ -1342,6 +1343,7 @@ export interface StatusShown {
   store?: string;
   copies?: Array<CopyShown>;
   servers?: Array<ServerShown>;
+  tunnels?: Array<TunnelShown>;
 }
 
 /** `submit`: the job that Slurm has now, or with `--dry-run` what would be asked. */
@@ -1416,6 +1418,8 @@ export interface TunnelOpened {
   url?: string;
   node?: string;
   changed?: boolean;
+  opened?: boolean;
+  copied?: boolean;
   dry_run?: boolean;
 }
 

@@ -74,6 +74,9 @@ def test_a_port_and_a_socket_of_ones_own_are_reached_too(machine: Machine) -> No
     assert page(to_socket["tunnel"]["local_port"]).endswith(b"hello")
     names = {one["name"] for one in machine.data("serve", "list")["tunnels"]}
     assert names == {opened["tunnel"]["name"], to_socket["tunnel"]["name"]}
+    assert {one["name"] for one in machine.data("status")["tunnels"]} == names
+    again = machine.data("tunnel", opened["tunnel"]["name"])
+    assert (again["url"], again["changed"]) == (opened["url"], False)
     assert set(machine.data("serve", "stop", *names)["tunnels"]) == names
     assert closes(opened["tunnel"]["local_port"])
 
