@@ -2,6 +2,8 @@
 // workspace can be used from the side bar.
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest';
 import { Server } from './server';
@@ -95,6 +97,35 @@ test('one file comes back from a snapshot', async () => {
   await workbench.toast('is back as it was').waitFor();
   expect(readFileSync(join(work, 'main.py'), 'utf8')).toBe('print("one")\n');
   await workbench.clearToasts();
+});
+
+test('a forwarded port is in the side bar, leads there, and ends with Stop', async () => {
+  const there = createServer((_, response) => response.end('from the node'));
+  const port = await new Promise<number>((done) =>
+    there.listen(0, '127.0.0.1', () => done((there.address() as AddressInfo).port)),
+  );
+  undo.later(async () => {
+    const closed = new Promise((done) => there.close(done));
+    there.closeAllConnections();
+    await closed;
+  });
+  await workbench.command('Scratchflow: Forward Port');
+  await workbench.quickInput.getByText('A port of the node').waitFor();
+  await workbench.page.keyboard.type(`${port}`);
+  await workbench.page.keyboard.press('Enter');
+  const toast = workbench.toast(`leads to port ${port}`);
+  await toast.waitFor({ timeout: 60_000 });
+  const local = /^Port (\d+)/.exec(await toast.innerText())?.[1] ?? '';
+  expect(await (await fetch(`http://127.0.0.1:${local}/`)).text()).toBe('from the node');
+  await workbench.clearToasts();
+  const row = workbench.row(`port-${port}`);
+  await row.waitFor();
+  await workbench.pressOn(row, 'Copy URL', workbench.toast('is on the clipboard'));
+  await workbench.clearToasts();
+  await row.hover();
+  await row.getByRole('button', { name: 'Stop' }).click();
+  await row.waitFor({ state: 'detached' });
+  await expect(fetch(`http://127.0.0.1:${local}/`)).rejects.toThrow();
 });
 
 test('the walkthrough leads through the first hour', async () => {

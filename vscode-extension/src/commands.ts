@@ -11,6 +11,7 @@ import { menu } from './flows/menu';
 import { showNodes } from './flows/nodes';
 import { openWorkspace } from './flows/open';
 import { tune } from './flows/remoteSsh';
+import * as serving from './flows/serve';
 import { setup } from './flows/setup';
 import { shell } from './flows/shell';
 import { openSettings } from './flows/settingsFile';
@@ -47,6 +48,9 @@ export function handlers(
     nodes: guarded(context, showNodes),
     attach: guarded(context, attach),
     shell: guarded(context, shell),
+    tensorboard: guarded(context, serving.openTensorboard),
+    jupyter: guarded(context, serving.openJupyter),
+    tunnel: guarded(context, serving.forwardPort),
     snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
     doctor: guarded(context, doctor),
     config: guarded(context, openSettings),
@@ -55,6 +59,16 @@ export function handlers(
     menu: guarded(context, menu),
     log: () => editor.showLog(),
     refresh: context.reconnect,
+    ...rowHandlers(context),
+  };
+}
+
+/** What the menus of rows offer. */
+function rowHandlers(context: Context): Record<string, Handler> {
+  return {
+    'service.open': onRow(context, serving.openService),
+    'service.copy': onRow(context, serving.copyService),
+    'service.stop': onRow(context, serving.stopService),
     'snapshot.restore': onRow(context, snapshots.restoreSnapshot),
     'snapshot.diff': onRow(context, snapshots.diffSnapshot),
     'snapshot.verify': onRow(context, snapshots.verifySnapshot),
@@ -63,7 +77,7 @@ export function handlers(
   };
 }
 
-type Ref = snapshots.SnapshotRef & snapshots.FileRef;
+type Ref = snapshots.SnapshotRef & snapshots.FileRef & serving.ServiceRef;
 type OnRef = (context: Context, ref: Ref) => Promise<void>;
 
 /** A row's menu gives the row; the flow wants what the row stands for. */

@@ -51,6 +51,8 @@ export interface Editor {
   runInTerminal(name: string, file: string, args: readonly string[]): void;
   /** A line typed into a terminal, for the user to press Enter. */
   typeIntoTerminal(name: string, text: string): void;
+  /** Puts text on the clipboard of the user's own machine. */
+  copy(text: string): Promise<void>;
   openFile(path: string): Promise<void>;
   /** Text to read, in an editor that cannot be written to. */
   showText(title: string, text: string): Promise<void>;

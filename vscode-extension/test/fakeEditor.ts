@@ -85,6 +85,7 @@ export class FakeEditor implements Editor {
     return Promise.resolve();
   }
 
+  copy = (text: string) => this.did(`copied: ${text}`);
   openFile = (path: string) => this.did(`file: ${path}`);
   showText = (title: string, text: string) => this.did(`text: ${title}: ${text}`);
   openRemoteFolder = (host: string, path: string) => this.did(`folder: ${host}:${path}`);

@@ -40,6 +40,17 @@ export const WITH_NODE: StatusShown = {
   },
 };
 
+/** Servers that are open here, not yet and not any more, and a port of its own. */
+export const SERVING: StatusShown = {
+  ...WITH_NODE,
+  servers: [
+    { name: 'tensorboard', kind: 'tensorboard', node: 'node-1', url: 'http://127.0.0.1:6006/' },
+    { name: 'jupyter', kind: 'jupyter', node: 'node-1' },
+    { name: 'app', kind: 'command', node: 'node-1', ended: 'exit code 1' },
+  ],
+  tunnels: [{ name: 'port-8888', local_port: 8889, to: 'port 8888', problem: 'no link' }],
+};
+
 /** What is known when `status` said this just now. */
 export function seeing(data: StatusShown, atMs = NOW): Picture {
   return next(UNKNOWN, { type: 'status', data, atMs });

@@ -4,7 +4,14 @@
 const NAMES = new Set([
   ...['HOME', 'USER', 'LOGNAME', 'PATH', 'SHELL', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'TERM'],
   ...['SSH_AUTH_SOCK', 'SSH_AGENT_PID', 'SSH_ASKPASS', 'SSH_ASKPASS_REQUIRE', 'DISPLAY'],
-  ...['WAYLAND_DISPLAY', 'KRB5CCNAME', 'KRB5_CONFIG', 'NO_COLOR'],
+  ...[
+    'WAYLAND_DISPLAY',
+    'KRB5CCNAME',
+    'KRB5_CONFIG',
+    'NO_COLOR',
+    'BROWSER',
+    'DBUS_SESSION_BUS_ADDRESS',
+  ],
   ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],
 ]);
 const PREFIXES = ['LC_', 'XDG_', 'SCRATCHFLOW_', 'SLURM_', 'PIP_', 'UV_'];

@@ -4,6 +4,7 @@ import { SHORT_S } from '../state/deadline';
 import { freeText } from '../format/nodeText';
 import type { AutobackupShown, NodeRow, SnapshotRow } from '../cli/protocol';
 import { held, isOverdue, lastSnapshotAge, secondsLeft, type Picture } from '../state/state';
+import { servicesOf, type Service } from '../format/serviceText';
 import { ago, counted, duration, moment, plain, size } from '../format/words';
 import { unsavedText } from '../views/allocation';
 import { statusBar } from '../views/statusBar';
@@ -45,6 +46,7 @@ export interface Dashboard {
   readonly headline: string;
   readonly facts: readonly Fact[];
   readonly timeLeft: Bar | undefined;
+  readonly services: readonly Service[];
   readonly timeline: {
     readonly marks: readonly Mark[];
     readonly from: string;
@@ -70,6 +72,7 @@ export function dashboard(from: Ingredients): Dashboard {
     headline: statusBar(picture, nowMs).text.replace(/^\$\([^)]*\) /, ''),
     facts: factsOf(picture, nowMs),
     timeLeft: timeLeftOf(from),
+    services: servicesOf(picture.status),
     timeline: timelineOf(snapshots, nowMs),
     snapshotsText: snapshotsText(snapshots),
     cells: nodes.map(cellOf),

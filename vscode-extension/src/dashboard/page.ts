@@ -1,5 +1,6 @@
 // Runs inside the dashboard's webview: draws what it is sent. Text goes in as text, never as markup.
 
+import type { Service } from '../format/serviceText';
 import type { Bar, Cell, Dashboard, Fact, Mark } from './model';
 
 declare function acquireVsCodeApi(): { postMessage: (message: unknown) => void };
@@ -19,6 +20,7 @@ function draw(shown: Dashboard): void {
     element('h1', '', shown.headline),
     ...(shown.timeLeft ? [section('Time left', timeLeft(shown.timeLeft))] : []),
     ...(shown.facts.length > 0 ? [section('Now', facts(shown.facts))] : []),
+    ...(shown.services.length > 0 ? [section('Services', services(shown.services))] : []),
     section('Snapshots', ...snapshots(shown)),
     section('Nodes', ...nodes(shown)),
   ];
@@ -52,6 +54,29 @@ function facts(list: readonly Fact[]): HTMLElement {
   ]);
   return element('dl', '', '', ...rows);
 }
+
+function services(list: readonly Service[]): HTMLElement {
+  return element('ul', 'services', '', ...list.map(service));
+}
+
+function service({ name, text, tint, isRunning }: Service): HTMLElement {
+  const made = (isRunning ? ['open', 'copy', 'stop'] : ['stop']).map((what) => {
+    const button = element('button', '', SERVICE_BUTTONS[what] ?? what);
+    button.setAttribute('aria-label', `${SERVICE_BUTTONS[what] ?? what} ${name}`);
+    button.addEventListener('click', () => api.postMessage({ type: 'service', what, name }));
+    return button;
+  });
+  const words = element(
+    'span',
+    tint,
+    '',
+    element('b', '', name),
+    document.createTextNode(` ${text}`),
+  );
+  return element('li', '', '', words, element('span', 'actions', '', ...made));
+}
+
+const SERVICE_BUTTONS: Record<string, string> = { open: 'Open', copy: 'Copy URL', stop: 'Stop' };
 
 function snapshots({ timeline, snapshotsText }: Dashboard): Node[] {
   const text = element('p', '', snapshotsText);

@@ -4,10 +4,12 @@ import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { Dashboard } from '../dashboard/model';
 
+const SERVICE_COMMANDS = new Set(['open', 'copy', 'stop']);
 const COMMANDS = new Set(['backup', 'nodes', 'snapshots', 'refresh']);
 
 export class DashboardPanel {
   private panel: vscode.WebviewPanel | undefined;
+  private shown: Dashboard | undefined;
 
   constructor(
     private readonly extension: vscode.Uri,
@@ -36,7 +38,9 @@ export class DashboardPanel {
     if (!panel?.visible) return;
     const shown = await this.make();
     // It may have been closed meanwhile.
-    if (this.panel === panel) await panel.webview.postMessage(shown);
+    if (this.panel !== panel) return;
+    this.shown = shown;
+    await panel.webview.postMessage(shown);
   }
 
   dispose(): void {
@@ -48,10 +52,21 @@ export class DashboardPanel {
     if (message.type === 'ready') void this.update();
     // Only the buttons that the page has; a page can be wrong, or worse.
     const name = 'name' in message ? message.name : undefined;
-    if (message.type === 'run' && typeof name === 'string' && COMMANDS.has(name)) {
-      void vscode.commands.executeCommand(`scratchflow.${name}`);
-    }
+    if (message.type === 'service') this.serve('what' in message ? message.what : '', name);
+    if (message.type === 'run') run(name);
   }
+
+  /** Only what the page was given to show. */
+  private serve(what: unknown, name: unknown): void {
+    const found = this.shown?.services.find((service) => service.name === name);
+    if (!found || typeof what !== 'string' || !SERVICE_COMMANDS.has(what)) return;
+    void vscode.commands.executeCommand(`scratchflow.service.${what}`, { ref: found });
+  }
+}
+
+function run(name: unknown): void {
+  if (typeof name !== 'string' || !COMMANDS.has(name)) return;
+  void vscode.commands.executeCommand(`scratchflow.${name}`);
 }
 
 function page(webview: vscode.Webview, extension: vscode.Uri): string {

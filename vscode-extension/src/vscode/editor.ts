@@ -92,6 +92,10 @@ export class VsCodeEditor implements Editor {
     return vscode.env.remoteName !== undefined && isLocal ? vscode.Uri.file(homedir()) : homedir();
   }
 
+  async copy(text: string): Promise<void> {
+    await vscode.env.clipboard.writeText(text);
+  }
+
   async openFile(path: string): Promise<void> {
     await vscode.window.showTextDocument(vscode.Uri.file(path));
   }

@@ -10,6 +10,7 @@ import { allocationRows, autobackupRows } from '../views/allocation';
 import { Listing } from '../views/listing';
 import { nodeRows } from '../views/nodes';
 import type { Row } from '../views/row';
+import { serviceRows } from '../views/services';
 import { snapshotRows } from '../views/snapshots';
 import { statusBar } from '../views/statusBar';
 import { DashboardPanel } from './dashboardPanel';
@@ -42,6 +43,7 @@ export class Screen {
     this.trees = {
       'scratchflow.allocationView': this.tree((picture) => allocationRows(picture, Date.now())),
       'scratchflow.autobackupView': this.tree((picture) => autobackupRows(picture, Date.now())),
+      'scratchflow.servicesView': this.tree(serviceRows),
       'scratchflow.snapshotsView': new RowTree(() => this.whenKnown(() => this.snapshotRows())),
       'scratchflow.nodesView': new RowTree(() => this.whenKnown(() => this.nodeRows())),
     };
@@ -96,9 +98,11 @@ export class Screen {
     setContext('isHere', isHere(picture));
     setContext('hasWorkspace', picture.status?.workspace.exists === true);
     setContext('hasCli', picture.status !== undefined);
+    setContext('hasServices', serviceRows(picture).length > 0);
     setContext('hasCluster', Boolean(picture.status?.alias));
     this.trees['scratchflow.allocationView']?.redraw();
     this.trees['scratchflow.autobackupView']?.redraw();
+    this.trees['scratchflow.servicesView']?.redraw();
     void this.panel.update();
   }
 

@@ -36,7 +36,10 @@ export class RowTree implements vscode.TreeDataProvider<Row> {
     if (row.tooltip !== undefined) item.tooltip = row.tooltip;
     if (row.kind !== undefined) item.contextValue = row.kind;
     if (row.icon !== undefined) item.iconPath = iconOf(row.icon, row.tint);
-    if (row.command !== undefined) item.command = { command: row.command, title: row.label };
+    if (row.command !== undefined) {
+      const given = row.ref === undefined ? {} : { arguments: [row] };
+      item.command = { command: row.command, title: row.label, ...given };
+    }
     return item;
   }
 }

@@ -3,7 +3,7 @@ import { dashboard, type Ingredients } from '../../src/dashboard/model';
 import type { SnapshotRow } from '../../src/cli/protocol';
 import { UNKNOWN } from '../../src/state/state';
 import { node } from '../nodes';
-import { NOW, seeing, WITH_NODE, withLeft } from '../pictures';
+import { NOW, seeing, SERVING, WITH_NODE, withLeft } from '../pictures';
 
 const snapshot = (time: string, given: Partial<SnapshotRow> = {}): SnapshotRow => ({
   ...{ id: time, time, kind: 'incremental', parent: null, node: 'node-1', files: 10, bytes: 5000 },
@@ -52,6 +52,17 @@ test('legends explain what there is to see, and nothing else', () => {
   const plainest = dashboard({ ...all, snapshots: all.snapshots.slice(0, 2), nodes: [node('a')] });
   expect(plainest.timeline.legend).not.toContain('Dashed');
   expect(plainest.nodesLegend).toBe('The fuller a box, the more is free there.');
+});
+
+test('what is served is listed, without a token', () => {
+  const { services } = dashboard({ ...all, picture: seeing(SERVING) });
+  expect(services.map(({ name, isRunning }) => [name, isRunning])).toEqual([
+    ['tensorboard', true],
+    ['jupyter', true],
+    ['app', false],
+    ['port-8888', true],
+  ]);
+  expect(dashboard(all).services).toEqual([]);
 });
 
 test('with nothing known it says what to do', () => {
