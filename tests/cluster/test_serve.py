@@ -63,7 +63,8 @@ def leads_to(port: int, node: str) -> bool:
 
 def tunnel_of(laptop: Laptop, name: str) -> dict[str, Any]:
     state = Path(laptop.environment["XDG_STATE_HOME"], "scratchflow", "tunnels")
-    found: dict[str, Any] = json.loads((state / "mini" / f"{name}.json").read_text())
+    (file,) = state.glob(f"*/mini/{name}.json")
+    found: dict[str, Any] = json.loads(file.read_text())
     return found
 
 

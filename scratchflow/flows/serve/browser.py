@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import webbrowser
+from collections.abc import Mapping
 from contextlib import suppress
 from html import escape
 
@@ -14,9 +15,20 @@ from scratchflow.disk.durable import replace_file
 from scratchflow.disk.private import make_private_directories
 from scratchflow.model.events import Emit, Warned
 
+_DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")
 
-def open_in_browser(url: str, emit: Emit) -> bool:
+
+def is_in_editor(environment: Mapping[str, str]) -> bool:
+    """Whether this is a terminal of a VS Code window on this host: its browser is on another machine."""
+    return bool(environment.get("VSCODE_IPC_HOOK_CLI"))
+
+
+def open_in_browser(url: str, emit: Emit, environment: Mapping[str, str] = os.environ) -> bool:
     """Opens it by way of a file that only its user can read: a browser's words are for every user to see."""
+    reason = _why_not(environment)
+    if reason:
+        emit(Warned(code="browser.failed", message=f"no browser was opened: {reason}"))
+        return False
     page = users_directory("state") / "open.html"
     text = f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(url)}">'
     try:
@@ -30,6 +42,15 @@ def open_in_browser(url: str, emit: Emit) -> bool:
             return True
     emit(Warned(code="browser.failed", message="no browser could be opened; the address is below"))
     return False
+
+
+def _why_not(environment: Mapping[str, str]) -> str:
+    """Why a file of this host would not reach a browser. One in the terminal (`lynx`) is not what is meant."""
+    if is_in_editor(environment):
+        return "click on the address, and VS Code opens it on your machine"
+    if sys.platform != "darwin" and not any(environment.get(name) for name in _DISPLAYS):
+        return "this host has no display; open the address in a browser of your own"
+    return ""
 
 
 def _open(address_of_file: str) -> bool:

@@ -44,6 +44,7 @@ from scratchflow.reach.tunnel.direct import direct_argv
 from scratchflow.reach.tunnel.far_end import MARK, Target
 from scratchflow.reach.tunnel.far_end import WORD as FAR_END
 from scratchflow.reach.tunnel.multiplexer import Multiplexer
+from scratchflow.reach.tunnel.own_callers import can_tell, is_own_caller
 from scratchflow.ssh.transport.local import LocalTransport
 
 WORD = "tunnel-keeper"
@@ -110,6 +111,7 @@ class _Keeper:
         self._settings = self._caller.settings()
         self._problem: str | None = None
         self._has_answered = False
+        self._can_tell = can_tell(listener)
         self._job_id: int | None = None
         self._node = ""
         self._carried = 0
@@ -215,7 +217,13 @@ class _Keeper:
             self._carried += 1
             self._note("")
             self._answer(None)
-            Multiplexer(reader, writer, listener=self._listener, monotonic=_awake_or_not()).run()
+            Multiplexer(
+                reader,
+                writer,
+                listener=self._listener,
+                is_welcome=is_own_caller if self._can_tell else lambda _: True,
+                monotonic=_awake_or_not(),
+            ).run()
 
     def _answer(self, error: ScratchflowError | None) -> bool:
         """Tells whoever started us, once. With an error nothing was opened: whether that is so."""

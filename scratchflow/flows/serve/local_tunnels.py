@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -139,4 +140,7 @@ def _is_locked(lock: Path) -> bool:
 
 
 def _directory(profile: str) -> Path:
-    return users_directory("state") / "tunnels" / profile
+    """Of this host alone: the hosts of a cluster share a home, and neither ports nor process numbers."""
+    # A Mac changes its name with the network, and shares no home.
+    host = os.uname().nodename if sys.platform == "linux" else "here"
+    return users_directory("state") / "tunnels" / host / profile

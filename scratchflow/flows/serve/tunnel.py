@@ -16,7 +16,7 @@ import msgspec
 from scratchflow.config.file import PATH_VARIABLE
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, cluster_of, is_login_host
-from scratchflow.flows.serve.browser import open_in_browser
+from scratchflow.flows.serve.browser import is_in_editor, open_in_browser
 from scratchflow.flows.serve.clipboard import copy_text
 from scratchflow.flows.serve.keeper import WORD, Answer, KeptTunnel
 from scratchflow.flows.serve.local_tunnels import (
@@ -28,6 +28,7 @@ from scratchflow.model.errors import ServerMissing, TunnelFailed, UsageInvalid, 
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import NOTHING
 from scratchflow.model.results import ServersSeen, TunnelOpened, TunnelShown
+from scratchflow.reach.tunnel.own_callers import can_tell
 from scratchflow.workspace.servers import is_server_name
 
 _READY_S = 120.0
@@ -150,14 +151,32 @@ def open_tunnel(caller: Caller, emit: Emit, wanted: WantedTunnel) -> TunnelOpene
     emit(Progress(phase=f"opening the tunnel to {wanted.to}"))
     with _listening(wanted, emit) as listener:
         local_port: int = listener.getsockname()[1]
+        is_ours_alone = can_tell(listener)
         answer = _keeper_started(caller, wanted, listener, profile)
     _raise_what_it_says(answer, wanted)
-    settings = caller.settings()
-    if settings.profile.scheduler == "slurm" and is_login_host(settings, caller.environment):
-        message = f"every user of this host can open port {local_port} of it, as long as the tunnel is open"
-        emit(Warned(code="tunnel.shared_host", message=message))
+    _tell_which_machine(caller, wanted, local_port, emit, is_ours_alone=is_ours_alone)
     shown = TunnelShown(name=wanted.name, local_port=local_port, to=wanted.to)
     return TunnelOpened(tunnel=shown, node=answer.node)
+
+
+def _tell_which_machine(
+    caller: Caller, wanted: WantedTunnel, local_port: int, emit: Emit, *, is_ours_alone: bool
+) -> None:
+    """On a host of the cluster: the port is there and not on the laptop, and how it gets there."""
+    settings = caller.settings()
+    if settings.profile.scheduler != "slurm" or not is_login_host(settings, caller.environment):
+        return
+    host = os.uname().nodename
+    if not is_ours_alone:
+        message = (
+            f"every user of `{host}` can open its port {local_port}, as long as the tunnel is open"
+        )
+        emit(Warned(code="tunnel.shared_host", message=message))
+    again = wanted.server or wanted.socket or str(wanted.port)
+    message = f"the address is one of `{host}`; on your laptop, `scratchflow tunnel {again}` opens it there"
+    if is_in_editor(caller.environment):
+        message = f"the address is one of `{host}`; click on it, and VS Code forwards port {local_port} to your machine"
+    emit(Log(level="info", message=message))
 
 
 def shown_tunnel(record: TunnelRecord) -> TunnelShown:

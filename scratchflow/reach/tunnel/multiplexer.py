@@ -80,11 +80,13 @@ class Multiplexer:
         *,
         listener: socket.socket | None = None,
         connect: Connect | None = None,
+        is_welcome: Callable[[socket.socket], bool] = lambda _: True,
         is_there: Callable[[], bool] = lambda: True,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._reader, self._writer = reader, writer
         self._listener, self._connect, self._is_there = listener, connect, is_there
+        self._is_welcome = is_welcome
         self._monotonic = monotonic
         self._selector = selectors.DefaultSelector()
         self._connections: dict[int, _Connection] = {}
@@ -232,6 +234,9 @@ class Multiplexer:
             own, _ = self._listener.accept()
         except OSError:  # it has left already
             return
+        if not _holds(self._is_welcome, own):
+            own.close()
+            return
         self._last_number = self._last_number % 0xFFFFFFFF + 1
         one = self._connections[self._last_number] = _Connection(self._last_number)
         self._say(frame(OPEN, one.number))
@@ -338,3 +343,11 @@ class Multiplexer:
         for one in list(self._connections.values()):
             self._forget(one)
         self._selector.close()
+
+
+def _holds(is_welcome: Callable[[socket.socket], bool], own: socket.socket) -> bool:
+    """Whether it is; one that has left already is not."""
+    try:
+        return is_welcome(own)
+    except OSError:
+        return False

@@ -61,7 +61,10 @@ class Tunnel:
         self.address = self._listener.getsockname()
         self.reasons: list[str] = []
         self._ends = threading.Event()
-        self.near = near = Multiplexer(down[0], up[1], listener=self._listener)
+        self.is_welcome = True
+        self.near = near = Multiplexer(
+            down[0], up[1], listener=self._listener, is_welcome=lambda _: self.is_welcome
+        )
         far = Multiplexer(up[0], down[1], connect=connect, is_there=lambda: not self._ends.is_set())
         self._threads = [
             threading.Thread(target=self._run, args=(near, down[0], up[1])),
@@ -121,6 +124,15 @@ def exchanged(connection: socket.socket, sent: bytes) -> bytes:
 def test_what_goes_in_comes_out_at_the_other_end_and_back() -> None:
     with tunnel_to(echo) as tunnel, tunnel.open() as connection:
         assert exchanged(connection, LARGE) == LARGE
+
+
+def test_who_is_not_welcome_reaches_nothing() -> None:
+    reached: list[socket.socket] = []
+    with tunnel_to(reached.append) as tunnel:
+        tunnel.is_welcome = False
+        with tunnel.open() as stranger, suppress(ConnectionError):
+            assert stranger.recv(1) == b""
+        assert reached == []
 
 
 def test_a_hundred_at_once_are_told_apart() -> None:
