@@ -118,6 +118,36 @@ def write_server(home: Path, profile: str, record: ServerRecord) -> None:
     replace_file(_file(home, profile, record.name), _encoded(record))
 
 
+def answering(record: ServerRecord, listening: Listening) -> ServerRecord:
+    """The record of a server that answers."""
+    return msgspec.structs.replace(
+        record,
+        node=listening.node,
+        step_id=listening.step_id,
+        pid=listening.pid,
+        socket=listening.socket,
+        port=listening.port,
+        log=listening.log,
+    )
+
+
+def mark_answering(
+    home: Path, profile: str, name: str, start: str, listening: Listening
+) -> bool | None:
+    """Notes where this very start listens: whoever asked for it may be gone.
+
+    False when the record is another start's; None when there is none, or the home cannot be written.
+    """
+    record = read_server(home, profile, name)
+    if record is None or record.start != start:
+        return None if record is None else False
+    try:
+        write_server(home, profile, answering(record, listening))
+    except OSError:
+        return None
+    return True
+
+
 def mark_ended(home: Path, profile: str, name: str, start: str, reason: str) -> None:
     """Notes how this very start ended; another one that has the name by now is left alone."""
     record = read_server(home, profile, name)

@@ -29,6 +29,7 @@ from scratchflow.ssh.transport.local import LocalTransport
 from scratchflow.workspace.servers import (
     Listening,
     ServerRecord,
+    answering,
     claim_server,
     forget_server,
     name_for,
@@ -124,22 +125,14 @@ def _start(
         if keeps is None:
             forget_server(login.home, record, login.settings.name)
         raise
-    answering = msgspec.structs.replace(
-        record,
-        node=listening.node,
-        step_id=listening.step_id,
-        pid=listening.pid,
-        socket=listening.socket,
-        port=listening.port,
-        log=listening.log,
-    )
+    started = answering(record, listening)
     # First the record: a tunnel that loses the one before looks there for the new one.
-    write_server(login.home, login.settings.name, answering)
+    write_server(login.home, login.settings.name, started)
     if keeps is not None:
         with suppress(ScratchflowError):  # it ends with its job at the latest
             end_server(login, keeps, held_jobs(login))
     _warn_of_the_port(login, listening)
-    return answering
+    return started
 
 
 def _begin(login: LoginHost, held: HeldNode, record: ServerRecord) -> LastingStep:

@@ -45,11 +45,15 @@ from scratchflow.node.serving.listening import (
 from scratchflow.node.serving.private_directory import private_directory
 from scratchflow.node.serving.programs import Program, program_of, wants_port
 from scratchflow.workspace.own_scratch import make_own_scratch
-from scratchflow.workspace.servers import Listening, mark_ended
+from scratchflow.workspace.servers import Listening, mark_answering, mark_ended, read_server
 from scratchflow.workspace.workspace import expand
 
 ANSWER_S = 120.0
 """How long a server may take until it answers: TensorBoard with TensorFlow loads for half a minute."""
+CLAIM_S = 300.0
+"""How long whoever moved it here may take to note that."""
+UNCLAIMED = "whoever started it is gone"
+_CLAIM_LOOK_S = 5.0
 _LOOK_S = 0.1
 _END_S = 5.0
 _TAIL_BYTES = 8192
@@ -80,11 +84,36 @@ def run_server(
                 open_until.enter_context(guard.watching())
             if not server.answers(program.page):
                 return ServerEnded(reason=signals.reason)
-            notify.emit(Status(data=msgspec.to_builtins(server.listening(environment))))
-            reason = server.until_the_end()
+            listening = server.listening(environment)
+            record = _Record(here, asked, environment)
+            record.mark(listening)
+            notify.emit(Status(data=msgspec.to_builtins(listening)))
+            reason = server.until_the_end(record)
     if reason != signals.reason:  # nobody asked it to end
         mark_ended(expand("~", environment), here.settings.name, asked.name, asked.start, reason)
     return ServerEnded(reason=reason)
+
+
+class _Record:
+    """The record of this start, in the home that the login host shares; it writes that record, too, unless it is killed."""
+
+    def __init__(self, here: NodeContext, asked: RunServer, environment: Mapping[str, str]) -> None:
+        self._home, self._profile = expand("~", environment), here.settings.name
+        self._name, self._start = asked.name, asked.start
+        self._is_ours = False
+
+    def mark(self, listening: Listening) -> None:
+        """Notes that it answers. In a move the record is still that of the server before."""
+        noted = mark_answering(self._home, self._profile, self._name, self._start, listening)
+        # Without a record there is no shared home here: the login host alone has it.
+        self._is_ours = noted is not False
+
+    def is_ours(self) -> bool:
+        """Whether the record is this start's."""
+        if not self._is_ours:
+            found = read_server(self._home, self._profile, self._name)
+            self._is_ours = found is not None and found.start == self._start
+        return self._is_ours
 
 
 def _directory(here: NodeContext, asked: RunServer) -> str:
@@ -186,10 +215,16 @@ class _Server:
             open_to_the_network=bool(port) and is_open_to_the_network(port),
         )
 
-    def until_the_end(self) -> str:
-        """Waits for its end, or ours; says which."""
+    def until_the_end(self, record: _Record) -> str:
+        """Waits for its end, or ours; says which. One that no record names ends, too: nobody could ever stop it."""
+        until = self._here.monotonic() + CLAIM_S
         while self._code() is None and not self._signals.reason:
-            self._signals.stop.wait()
+            if record.is_ours():
+                self._signals.stop.wait()
+            elif self._here.monotonic() > until:
+                return UNCLAIMED
+            else:
+                self._signals.stop.wait(_CLAIM_LOOK_S)
         return self._signals.reason or f"{self._how()}: {last_line(self._said())}".rstrip(": ")
 
     def _wait_for(self, process: subprocess.Popen[bytes]) -> None:

@@ -110,11 +110,40 @@ def test_how_it_ended_by_itself_is_noted_in_its_record(node: Node) -> None:
     assert found.ended == "exit code 4: bye"
 
 
+def test_it_notes_itself_where_it_listens(node: Node) -> None:
+    """Whoever asked for it may be killed before it answers: it is listed all the same."""
+    record = ServerRecord(name="n", kind="command", words=(), start="one")
+    write_server(node.home, "test", record)
+    node.run(sys.executable, "pages.py", "{socket}")
+    (listening,) = node.heard
+    found = read_server(node.home, "test", "n")
+    assert found is not None
+    assert (found.node, found.socket, found.pid) == (
+        listening.node,
+        listening.socket,
+        listening.pid,
+    )
+
+
+def test_one_that_was_moved_here_and_never_noted_ends(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CLAIM_S", 0.2)
+    monkeypatch.setattr(module, "_CLAIM_LOOK_S", 0.05)
+    before = ServerRecord(name="n", kind="command", words=(), start="before", node="x")
+    write_server(node.home, "test", before)
+    ended = node.run(sys.executable, "pages.py", "{socket}", signum=0)
+    assert ended.reason == module.UNCLAIMED
+    assert read_server(node.home, "test", "n") == before
+
+
 def test_when_the_job_ends_nothing_is_noted(node: Node) -> None:
     record = ServerRecord(name="n", kind="command", words=(), start="one", node="x")
     write_server(node.home, "test", record)
     node.run(sys.executable, "pages.py", "{socket}", signum=signal.SIGTERM)
-    assert read_server(node.home, "test", "n") == record
+    found = read_server(node.home, "test", "n")
+    assert found is not None
+    assert found.ended == ""
 
 
 def test_what_it_prints_is_for_its_user_alone(node: Node) -> None:
