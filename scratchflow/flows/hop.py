@@ -22,6 +22,7 @@ from scratchflow.flows.clear import (
 )
 from scratchflow.flows.current_work import newer_than
 from scratchflow.flows.hold import hold
+from scratchflow.flows.serve.local_tunnels import lead_on
 from scratchflow.flows.serve.serve import start_again
 from scratchflow.model.allocation import HELD
 from scratchflow.model.errors import (
@@ -105,6 +106,7 @@ def hop(caller: Caller, emit: Emit, request: Hold, *, leave_behind: bool = False
             _switch(move, held)
             servers = start_again(cluster, held.job_id, emit)
             gone, left_behind = _leave(move, last)
+            lead_on(settings.name)
     return Hopped(
         from_node=move.old_node,
         from_job_id=move.old_job,

@@ -25,7 +25,13 @@ from scratchflow.agent.name import agent_command
 from scratchflow.cluster.command import command_environment
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, cluster_of, is_here, is_login_host
-from scratchflow.flows.serve.local_tunnels import TunnelRecord, holding_tunnel, write_tunnel
+from scratchflow.flows.alias import show_alias
+from scratchflow.flows.serve.local_tunnels import (
+    LEAD_ON,
+    TunnelRecord,
+    holding_tunnel,
+    write_tunnel,
+)
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationMissing,
@@ -93,7 +99,7 @@ def main() -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
-    for number in (signal.SIGHUP, signal.SIGPIPE):
+    for number in (signal.SIGHUP, signal.SIGPIPE, LEAD_ON):
         signal.signal(number, signal.SIG_IGN)
     with os.fdopen(0, "rb", closefd=False) as stdin:
         kept = msgspec.json.decode(stdin.read(), type=KeptTunnel)
@@ -112,6 +118,8 @@ class _Keeper:
         self._problem: str | None = None
         self._has_answered = False
         self._can_tell = can_tell(listener)
+        self._must_lead_on = False
+        signal.signal(LEAD_ON, self._lead_on)
         self._job_id: int | None = None
         self._node = ""
         self._carried = 0
@@ -135,6 +143,9 @@ class _Keeper:
             pause_s = 0.2 if was_steady else min(max(0.2, pause_s * 2), _LONGEST_PAUSE_S)
             time.sleep(_PAUSE_AFTER_REFUSAL_S if refused else pause_s)
 
+    def _lead_on(self, _signum: int, _frame: FrameType | None) -> None:
+        self._must_lead_on = True
+
     def _is_over(self, error: ScratchflowError) -> bool:
         """Whether there is nothing left to lead to. A server may have moved to another job, and is looked for again."""
         if self._kept.server:
@@ -157,9 +168,9 @@ class _Keeper:
         raise ServerMissing(name=self._kept.server)
 
     def _carry(self, target: Target) -> None:
-        """Over ssh to the node, where that works for a server of ours; else as a step of its job, which is slower.
+        """Over ssh to the node, where that works; else as a step of its job, which is slower.
 
-        A step ends with its job whatever the site does, so everything else is one.
+        A step ends with its job whatever the site does. Over ssh the far end ends with the server, or looks after the job.
         """
         settings, environment = self._settings, dict(self._caller.environment)
         if is_here(settings, environment, self._job_id):
@@ -167,13 +178,24 @@ class _Keeper:
             return self._through(argv, environment, target)
         if is_login_host(settings, environment):
             install_for(settings, LocalTransport(), lambda _: None)
-            return self._through(self._step([]), command_environment(environment), target)
+            argv = _step(self._carrier(), [])
+            return self._through(argv, command_environment(environment), target)
         sharing = share_login(settings, environment, lambda _: None, may_ask=False)
         with sharing as login:
             to_login = login.argv(terminal=False)
             if target.ends_with_server and self._by_alias(to_login, environment, target):
                 return None
-            return self._through(self._step(to_login), environment, target)
+            found = self._carrier()
+            if not target.ends_with_server and self._alias_leads_to(found.node):
+                in_job = msgspec.structs.replace(target, job_id=found.job_id)
+                if self._by_alias(to_login, environment, in_job):
+                    return None
+            return self._through(_step(found, to_login), environment, target)
+
+    def _alias_leads_to(self, node: str) -> bool:
+        """Whether it is the node that is meant: a port there says nothing of itself."""
+        alias = show_alias(self._settings)
+        return alias is not None and alias.target == node
 
     def _by_alias(self, to_login: list[str], environment: dict[str, str], target: Target) -> bool:
         """Whether the alias led to the server, however that ended."""
@@ -186,13 +208,13 @@ class _Keeper:
             self._through(argv, environment, target)
         return self._carried > before
 
-    def _step(self, to_login: list[str]) -> list[str]:
+    def _carrier(self) -> RunCarrier:
+        """The job, and what starts a step of it."""
         with cluster_of(self._settings, self._caller, lambda _: None) as cluster:
             request = CarrierOf(job_id=self._job_id, unbuffered=True)
             found = cluster.on_login("run carrier", request, RunCarrier)
         self._node = found.node
-        way = Way(to_login, found.argv, quotes=found.quotes)
-        return way.argv(agent_command(FAR_END))
+        return found
 
     def _through(self, argv: list[str], environment: dict[str, str], target: Target) -> None:
         """Carries until the far end, which the words start, is gone. TunnelFailed when it never answers."""
@@ -215,6 +237,7 @@ class _Keeper:
             except EOFError:
                 raise TunnelFailed(to=self._kept.to, reason=_last_words(said)) from None
             self._carried += 1
+            self._must_lead_on = False
             self._note("")
             self._answer(None)
             Multiplexer(
@@ -222,6 +245,7 @@ class _Keeper:
                 writer,
                 listener=self._listener,
                 is_welcome=is_own_caller if self._can_tell else lambda _: True,
+                is_there=lambda: not self._must_lead_on,
                 monotonic=_awake_or_not(),
             ).run()
 
@@ -260,6 +284,12 @@ class _Keeper:
         )
         with suppress(OSError):
             write_tunnel(self._kept.profile, record)
+
+
+def _step(found: RunCarrier, to_login: list[str]) -> list[str]:
+    """The words that start the far end as a step of the job."""
+    way = Way(to_login, found.argv, quotes=found.quotes)
+    return way.argv(agent_command(FAR_END))
 
 
 def _shake_hands(process: subprocess.Popen[bytes], target: Target, to: str) -> tuple[int, int]:

@@ -20,6 +20,8 @@ from scratchflow.disk.durable import replace_file
 from scratchflow.disk.private import make_private_directories
 from scratchflow.process.waiting import looks
 
+LEAD_ON = signal.SIGUSR1
+"""Tells the process of a tunnel to connect anew."""
 _LOCK_SUFFIX = ".lock"
 _END_S = 10.0
 _LOCK_S = 1.0
@@ -103,6 +105,14 @@ def end_tunnel(profile: str, record: TunnelRecord) -> None:
             return
     with suppress(ProcessLookupError, PermissionError):
         os.kill(record.pid, signal.SIGKILL)
+
+
+def lead_on(profile: str) -> None:
+    """Lets tunnels that lead to no server connect anew: the workspace has moved, and the old node may live on."""
+    for record in read_tunnels(profile):
+        if not record.server:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(record.pid, LEAD_ON)
 
 
 def end_tunnels(profile: str, *, servers: bool = True) -> list[str]:

@@ -13,6 +13,7 @@ import socket
 
 import msgspec
 
+from scratchflow.reach.tunnel.job_watch import JobWatch
 from scratchflow.reach.tunnel.multiplexer import Multiplexer
 
 WORD = "tunnel-end"
@@ -32,6 +33,8 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     port: int = 0
     # The tunnel ends when nobody listens there any more.
     ends_with_server: bool = False
+    # It ends with this job: over ssh Slurm may not end it.
+    job_id: int | None = None
 
 
 def main() -> int:
@@ -40,11 +43,15 @@ def main() -> int:
     target = msgspec.json.decode(_first_line(0), type=Target)
     if not is_there(target):  # another node than the server's, or it has just ended
         return 1
+    job = None if target.job_id is None else JobWatch(target.job_id)
+    if job is not None and not job.begins():
+        return 1
     # A writer of our own: nothing else may ever write into the stream.
     writer = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.write(writer, MARK + target.token.encode() + b"\n")
-    Multiplexer(0, writer, connect=lambda: connect(target), is_there=lambda: is_there(target)).run()
+    lives = (lambda: is_there(target)) if job is None else job.runs
+    Multiplexer(0, writer, connect=lambda: connect(target), is_there=lives).run()
     return 0
 
 

@@ -7,6 +7,9 @@ import os
 import signal
 from typing import Any
 
+import pytest
+
+from scratchflow.flows.serve.local_tunnels import lead_on
 from scratchflow.process.waiting import looks
 from tests.contract.flows.serve.conftest import Machine, port_of
 from tests.serving import is_open, page
@@ -47,12 +50,30 @@ def test_it_ends_with_its_server(machine: Machine) -> None:
 
 def test_a_far_end_that_is_killed_is_started_again(machine: Machine) -> None:
     port = port_of(machine.serve("--name", "pages")["url"])
-    keeper = record_of(machine, "tunnels", "pages")["pid"]
-    children = f"/proc/{keeper}/task/{keeper}/children"
-    with open(children) as listed:
-        (far_end,) = listed.read().split()
-    os.kill(int(far_end), signal.SIGKILL)
+    far_end = far_end_of(record_of(machine, "tunnels", "pages")["pid"])
+    assert far_end is not None
+    os.kill(far_end, signal.SIGKILL)
     assert any(_answers(port) for _ in looks(30, 0.05))
+
+
+def test_a_tunnel_to_a_port_connects_anew_when_it_is_told_to(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = machine.serve("--name", "pages", "--no-tunnel", place="{port}")["server"]
+    opened = machine.data("tunnel", str(served["port"]))["tunnel"]
+    port, keeper = opened["local_port"], record_of(machine, "tunnels", opened["name"])["pid"]
+    before = far_end_of(keeper)
+    monkeypatch.setenv("HOME", str(machine.home))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    lead_on("local")
+    assert any(far_end_of(keeper) not in {None, before} for _ in looks(30, 0.05))
+    assert any(_answers(port) for _ in looks(30, 0.05))
+
+
+def far_end_of(keeper: int) -> int | None:
+    """The process at the other end, on one machine a child of the keeper."""
+    with open(f"/proc/{keeper}/task/{keeper}/children") as listed:
+        return next((int(one) for one in listed.read().split()), None)
 
 
 def _answers(port: int) -> bool:
