@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from contextlib import suppress
 
@@ -30,6 +31,14 @@ _known: list[str] = []
 def agent_command(word: str = "agent") -> list[str]:
     """What starts this scratchflow's agent on any host where it was installed; another word starts the rest of it."""
     return ["sh", "-c", _START, "sh", agent_name(), word]
+
+
+def own_command(word: str) -> list[str]:
+    """What starts this very scratchflow once more on this host; an agent is not where Python looks for modules."""
+    directory = os.path.realpath(_package_directory())
+    if not _name_of_place(directory):
+        return [sys.executable, "-m", "scratchflow", word]
+    return ["sh", os.path.join(directory, "../../../start"), word]
 
 
 def agent_name() -> str:

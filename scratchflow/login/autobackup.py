@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.agent.name import agent_command
+from scratchflow.agent.name import agent_command, own_command
 from scratchflow.agent.request import asking, encode
 from scratchflow.agent.stream import Garbled, as_error, parse_line
 from scratchflow.cluster.slurm.jobs import job
@@ -381,7 +380,7 @@ def _require_agent(login: LoginHost) -> None:
 
 def _start_here(request: bytes, log: Path) -> LastingStep:
     """Without a scheduler: a process of this machine, in a session of its own."""
-    argv = [sys.executable, "-m", "scratchflow", "agent"]
+    argv = own_command("agent")
     output = output_file()
     with log.open("wb") as said:
         process = subprocess.Popen(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
-from scratchflow.agent.name import agent_command
+from scratchflow.agent.name import agent_command, own_command
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.slurm.lasting_step import (
     LastingStep,
@@ -53,7 +52,7 @@ def start_here(request: bytes) -> LastingStep:
     """Without a scheduler: a process of this machine, in a session of its own."""
     output = output_file()
     process = subprocess.Popen(
-        [sys.executable, "-m", "scratchflow", "agent"],
+        own_command("agent"),
         stdin=subprocess.PIPE,
         stdout=output,
         stderr=subprocess.DEVNULL,

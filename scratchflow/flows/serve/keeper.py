@@ -11,7 +11,6 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from typing import IO
 
 import msgspec
 
-from scratchflow.agent.name import agent_command
+from scratchflow.agent.name import agent_command, own_command
 from scratchflow.cluster.command import command_environment
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, cluster_of, is_here, is_login_host
@@ -174,8 +173,7 @@ class _Keeper:
         """
         settings, environment = self._settings, dict(self._caller.environment)
         if is_here(settings, environment, self._job_id):
-            argv = [sys.executable, "-m", "scratchflow", FAR_END]
-            return self._through(argv, environment, target)
+            return self._through(own_command(FAR_END), environment, target)
         if is_login_host(settings, environment):
             install_for(settings, LocalTransport(), lambda _: None)
             argv = _step(self._carrier(), [])

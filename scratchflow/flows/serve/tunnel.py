@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import select
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
 import msgspec
 
+from scratchflow.agent.name import own_command
 from scratchflow.config.file import PATH_VARIABLE
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, cluster_of, is_login_host
@@ -34,6 +35,7 @@ from scratchflow.workspace.servers import is_server_name
 _READY_S = 120.0
 _TRIED_PORTS = 100
 _USUAL_PORTS = {"tensorboard": 6006, "jupyter": 8888, "command": 8080}
+_HIGH_DESCRIPTOR = 64
 _FIRST_OPEN_PORT = 1024
 
 
@@ -149,7 +151,7 @@ def open_tunnel(caller: Caller, emit: Emit, wanted: WantedTunnel) -> TunnelOpene
     if there is not None:
         end_tunnel(profile, there)
     emit(Progress(phase=f"opening the tunnel to {wanted.to}"))
-    with _listening(wanted, emit) as listener:
+    with _listening(wanted, emit) as bound, _high(bound) as listener:
         local_port: int = listener.getsockname()[1]
         is_ours_alone = can_tell(listener)
         answer = _keeper_started(caller, wanted, listener, profile)
@@ -208,6 +210,11 @@ def _listening(wanted: WantedTunnel, emit: Emit) -> socket.socket:
     raise TunnelFailed(to=wanted.to, reason="no port of this machine is free")
 
 
+def _high(bound: socket.socket) -> socket.socket:
+    """The same under a number that no shell script on the way uses for itself."""
+    return socket.socket(fileno=fcntl.fcntl(bound, fcntl.F_DUPFD_CLOEXEC, _HIGH_DESCRIPTOR))
+
+
 def _keeper_started(
     caller: Caller, wanted: WantedTunnel, listener: socket.socket, profile: str
 ) -> Answer:
@@ -223,7 +230,7 @@ def _keeper_started(
         to=wanted.to,
     )
     process = subprocess.Popen(
-        [sys.executable, "-m", "scratchflow", WORD],
+        own_command(WORD),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

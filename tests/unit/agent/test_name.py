@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import scratchflow
 from scratchflow import __version__
 from scratchflow.agent import name as naming
 from scratchflow.agent.delivery import source
-from scratchflow.agent.name import agent_name, note_agent_name
+from scratchflow.agent.name import agent_name, note_agent_name, own_command
 
 CONTENT = source.agent_name()
 OTHER = f"{__version__}-0123456789ab"
@@ -117,6 +118,20 @@ def test_an_agent_is_told_by_its_directory(tmp_path: Path, monkeypatch: pytest.M
     assert (package.next_command(), package.computed) == (OTHER, 0)
     assert note_agent_name() == CONTENT
     assert not (tmp_path / "state").exists()
+
+
+def test_an_agent_starts_itself_by_its_own_script(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "agent" / OTHER / "cp311-x86_64" / "lib" / "scratchflow"
+    directory.mkdir(parents=True)
+    start = tmp_path / "agent" / OTHER / "start"
+    start.touch()
+    assert own_command("agent") == [sys.executable, "-m", "scratchflow", "agent"]
+    monkeypatch.setattr(scratchflow, "__file__", str(directory / "__init__.py"))
+    shell, script, word = own_command("agent")
+    assert (shell, word) == ("sh", "agent")
+    assert os.path.samefile(script, start)
 
 
 @pytest.mark.parametrize("inner", ["agent/9.9-0123456789ab/p/lib", f"other/{OTHER}/p/lib"])
