@@ -6,7 +6,6 @@ that a later run can tell what a killed one left: the kernel drops the lock with
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.disk.process_lock import lock_now
 from scratchflow.disk.trees import remove_tree
 
 PREFIX = ".scratchflow-restore-"
@@ -46,7 +46,7 @@ def building_beside(target: Path, token: str) -> Iterator[Path]:
     outer.mkdir(mode=0o700)
     note = os.open(outer / _NOTE, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
-        content = Note(host=os.uname().nodename, locked=_lock(note))
+        content = Note(host=os.uname().nodename, locked=lock_now(note))
         os.write(note, msgspec.json.encode(content))
         tree = outer / _TREE
         tree.mkdir(mode=0o700)
@@ -80,7 +80,7 @@ def _sweep_one(outer: Path, now: float) -> None:
             return
         if not content:
             _remove_unbegun(outer, now)
-        elif _is_abandoned(content, now - found.st_mtime) and _lock(descriptor):
+        elif _is_abandoned(content, now - found.st_mtime) and lock_now(descriptor):
             _remove(outer)
     finally:
         os.close(descriptor)
@@ -109,12 +109,3 @@ def _remove_unbegun(outer: Path, now: float) -> None:
         if os.listdir(outer) == [_NOTE]:
             (outer / _NOTE).unlink()
         outer.rmdir()
-
-
-def _lock(descriptor: int) -> bool:
-    """Whether the lock is ours: not when somebody has it, and not where there are no locks."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

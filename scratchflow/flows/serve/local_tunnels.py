@@ -5,7 +5,6 @@ The lock goes with the process, however that ends.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import sys
@@ -18,6 +17,7 @@ import msgspec
 from scratchflow.config.file import users_directory
 from scratchflow.disk.durable import replace_file
 from scratchflow.disk.private import make_private_directories
+from scratchflow.disk.process_lock import is_locked, lock_now
 from scratchflow.process.waiting import looks
 
 LEAD_ON = signal.SIGUSR1
@@ -127,9 +127,8 @@ def _locked(lock: Path) -> int | None:
     """The file, locked for us; None when another process has it, or looks at it just now."""
     descriptor = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
     with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # One who looked before we had it may have removed the name.
-        if os.stat(lock).st_ino == os.fstat(descriptor).st_ino:
+        if lock_now(descriptor) and os.stat(lock).st_ino == os.fstat(descriptor).st_ino:
             return descriptor
     os.close(descriptor)
     return None
@@ -137,16 +136,9 @@ def _locked(lock: Path) -> int | None:
 
 def _is_locked(lock: Path) -> bool:
     try:
-        descriptor = os.open(lock, os.O_RDWR)
+        return is_locked(lock)
     except OSError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _directory(profile: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.private import make_private_directories
+from scratchflow.disk.process_lock import lock_now
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors import ScratchflowError
 from scratchflow.model.job import TaskRecord
@@ -62,12 +62,7 @@ def in_use(copy: Path) -> Iterator[bool]:
     """Marks a copy as used while inside; False when somebody else uses it. The mark goes with its process."""
     descriptor = os.open(copy, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            is_ours = True
-        except OSError:
-            is_ours = False
-        yield is_ours
+        yield lock_now(descriptor)
     finally:
         os.close(descriptor)
 

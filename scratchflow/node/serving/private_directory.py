@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -11,9 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from scratchflow.disk.process_lock import is_locked, lock_now
+
 # A home may be shared between nodes, and `$TMPDIR` too long: a socket's path has room for 104 bytes.
 _PARENT = "/tmp"  # noqa: S108 - mkdtemp makes a new name there, for us alone
-_LOCK = "lock"
+_LOCK, _NEW_LOCK = "lock", "lock.new"
 _NEW_S = 60.0
 
 
@@ -24,8 +25,10 @@ def private_directory(parent: str = _PARENT) -> Iterator[Path]:
     prefix = f"scratchflow-{os.getuid()}-"
     _remove_left_behind(place, prefix)
     path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
-    lock = os.open(path / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    # Locked before it has its name: whoever sweeps meanwhile must not take it for one that was left.
+    lock = os.open(path / _NEW_LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+    lock_now(lock)
+    os.rename(path / _NEW_LOCK, path / _LOCK)
     try:
         yield path
     finally:
@@ -46,15 +49,8 @@ def _is_left_behind(entry: os.DirEntry[str]) -> bool:
         found = entry.stat(follow_symlinks=False)
         if not entry.is_dir(follow_symlinks=False) or found.st_uid != os.getuid():
             return False
-        lock = os.open(os.path.join(entry.path, _LOCK), os.O_RDWR | os.O_NOFOLLOW)
+        return not is_locked(os.path.join(entry.path, _LOCK))
     except FileNotFoundError:  # killed before it was locked, or just being made
         return time.time() - found.st_mtime > _NEW_S
     except OSError:
         return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(lock)
-    return True
