@@ -10,9 +10,10 @@ from contextlib import contextmanager
 OWNER, STRANGER, ROOT = 54321, 54322, 0
 _LISTEN = """
 import socket
-from scratchflow.reach.tunnel.own_callers import can_tell, is_own_caller
+from scratchflow.reach.tunnel.own_callers import own_callers
 with socket.create_server(("127.0.0.1", 0)) as listener:
-    print(listener.getsockname()[1], can_tell(listener), flush=True)
+    is_own_caller = own_callers(listener)
+    print(listener.getsockname()[1], is_own_caller is not None, flush=True)
     while True:
         connection, _ = listener.accept()
         with connection:

@@ -49,7 +49,7 @@ from scratchflow.reach.tunnel.direct import direct_argv
 from scratchflow.reach.tunnel.far_end import MARK, Target
 from scratchflow.reach.tunnel.far_end import WORD as FAR_END
 from scratchflow.reach.tunnel.multiplexer import Multiplexer
-from scratchflow.reach.tunnel.own_callers import can_tell, is_own_caller
+from scratchflow.reach.tunnel.own_callers import own_callers
 from scratchflow.ssh.transport.local import LocalTransport
 
 WORD = "tunnel-keeper"
@@ -116,7 +116,7 @@ class _Keeper:
         self._settings = self._caller.settings()
         self._problem: str | None = None
         self._has_answered = False
-        self._can_tell = can_tell(listener)
+        self._is_own_caller = own_callers(listener)
         self._must_lead_on = False
         signal.signal(LEAD_ON, self._lead_on)
         self._job_id: int | None = None
@@ -242,7 +242,7 @@ class _Keeper:
                 reader,
                 writer,
                 listener=self._listener,
-                is_welcome=is_own_caller if self._can_tell else lambda _: True,
+                is_welcome=self._is_own_caller or (lambda _: True),
                 is_there=lambda: not self._must_lead_on,
                 monotonic=_awake_or_not(),
             ).run()

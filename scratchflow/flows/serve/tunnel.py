@@ -29,7 +29,7 @@ from scratchflow.model.errors import ServerMissing, TunnelFailed, UsageInvalid, 
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import NOTHING
 from scratchflow.model.results import ServersSeen, TunnelOpened, TunnelShown
-from scratchflow.reach.tunnel.own_callers import can_tell
+from scratchflow.reach.tunnel.own_callers import own_callers
 from scratchflow.workspace.servers import is_server_name
 
 _READY_S = 120.0
@@ -153,7 +153,7 @@ def open_tunnel(caller: Caller, emit: Emit, wanted: WantedTunnel) -> TunnelOpene
     emit(Progress(phase=f"opening the tunnel to {wanted.to}"))
     with _listening(wanted, emit) as bound, _high(bound) as listener:
         local_port: int = listener.getsockname()[1]
-        is_ours_alone = can_tell(listener)
+        is_ours_alone = own_callers(listener) is not None
         answer = _keeper_started(caller, wanted, listener, profile)
     _raise_what_it_says(answer, wanted)
     _tell_which_machine(caller, wanted, local_port, emit, is_ours_alone=is_ours_alone)
