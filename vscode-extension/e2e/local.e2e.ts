@@ -115,7 +115,7 @@ test('a forwarded port is in the side bar, leads there, and ends with Stop', asy
   await workbench.page.keyboard.press('Enter');
   const toast = workbench.toast(`leads to port ${port}`);
   await toast.waitFor({ timeout: 60_000 });
-  const local = /^Port (\d+)/.exec(await toast.innerText())?.[1] ?? '';
+  const local = /Port (\d+) of this/.exec(await toast.innerText())?.[1] ?? '';
   expect(await (await fetch(`http://127.0.0.1:${local}/`)).text()).toBe('from the node');
   await workbench.clearToasts();
   const row = workbench.row(`port-${port}`);

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scratchflow.cli.server_words import server_lines
-from scratchflow.model.results import ServerShown
+from scratchflow.cli.server_words import server_lines, tunnel_lines
+from scratchflow.model.results import ServerShown, TunnelShown
 
 SERVER = ServerShown(name="tb", kind="command", node="node-1", port=8000)
 
@@ -24,3 +24,10 @@ def test_where_it_is_or_how_it_ended(changes: dict[str, str], text: str) -> None
     server = msgspec.structs.replace(SERVER, **changes)
     assert list(server_lines(server, None)) == [f"tb           {text}"]
     assert list(server_lines(server, None, "serving")) == [f"serving      `tb` {text}"]
+
+
+def test_a_tunnel_that_leads_to_no_server() -> None:
+    tunnel = TunnelShown(name="port-80", local_port=8080, to="port 80", problem="no \x1blink")
+    text = "a tunnel to port 80: http://127.0.0.1:8080/; no \\x1blink"
+    assert list(tunnel_lines(tunnel, None)) == [f"port-80      {text}"]
+    assert list(tunnel_lines(tunnel, None, "tunnel")) == [f"tunnel       `port-80`, {text}"]
