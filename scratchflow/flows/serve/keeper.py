@@ -29,6 +29,7 @@ from scratchflow.flows.serve.local_tunnels import (
     LEAD_ON,
     TunnelRecord,
     holding_tunnel,
+    is_listed,
     write_tunnel,
 )
 from scratchflow.model.errors import (
@@ -124,10 +125,10 @@ class _Keeper:
         self._carried = 0
 
     def keep(self) -> None:
-        """Until its server, or the allocation, is gone."""
+        """Until its server, or the allocation, is gone, or no command can find it any more."""
         self._note("")
         pause_s = 0.0
-        while True:
+        while is_listed(self._kept.profile, self._kept.name):
             begun_s = time.monotonic()
             refused = False
             try:
@@ -144,6 +145,9 @@ class _Keeper:
 
     def _lead_on(self, _signum: int, _frame: FrameType | None) -> None:
         self._must_lead_on = True
+
+    def _may_go_on(self) -> bool:
+        return not self._must_lead_on and is_listed(self._kept.profile, self._kept.name)
 
     def _is_over(self, error: ScratchflowError) -> bool:
         """Whether there is nothing left to lead to. A server may have moved to another job, and is looked for again."""
@@ -243,7 +247,7 @@ class _Keeper:
                 writer,
                 listener=self._listener,
                 is_welcome=self._is_own_caller or (lambda _: True),
-                is_there=lambda: not self._must_lead_on,
+                is_there=self._may_go_on,
                 monotonic=_awake_or_not(),
             ).run()
 

@@ -95,6 +95,11 @@ def holding_tunnel(profile: str, name: str) -> Iterator[bool]:
         os.close(descriptor)
 
 
+def is_listed(profile: str, name: str) -> bool:
+    """Whether commands can find the tunnel that holds this name: somebody may have removed the files, or the home."""
+    return (_directory(profile) / f"{name}{_LOCK_SUFFIX}").exists()
+
+
 def end_tunnel(profile: str, record: TunnelRecord) -> None:
     """Ends it, and waits until its port is free."""
     with suppress(ProcessLookupError, PermissionError):

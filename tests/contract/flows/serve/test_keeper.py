@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from typing import Any
 
@@ -46,6 +47,12 @@ def test_it_ends_with_its_server(machine: Machine) -> None:
     listed = machine.data("serve", "list")
     assert [one["ended"] for one in listed["servers"]] == ["it was killed"]
     assert listed["tunnels"] == []
+
+
+def test_it_ends_when_no_command_can_find_it_any_more(machine: Machine) -> None:
+    port = port_of(machine.serve("--name", "pages")["url"])
+    shutil.rmtree(machine.home / ".local/state/scratchflow/tunnels")
+    assert closes(port)
 
 
 def test_a_far_end_that_is_killed_is_started_again(machine: Machine) -> None:
