@@ -59,6 +59,7 @@ def child_of(pid: int) -> int:
     return int(child)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("job_steps")
 def test_a_killed_ssh_is_followed_by_another_and_leaves_nothing(
     working: Laptop,  # noqa: F811 - the fixture
@@ -130,6 +131,7 @@ def _read_again(minicluster: Minicluster) -> None:
     retry_until(lambda: minicluster.login("true", check=False).returncode == 0, "sshd answers")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("job_steps")
 def test_where_sshd_forwards_nothing_it_goes_by_srun(
     working: Laptop,  # noqa: F811 - the fixture
@@ -146,6 +148,7 @@ def test_where_sshd_forwards_nothing_it_goes_by_srun(
         assert [is_step(one) for one in far_ends(minicluster)] == [True, True]
 
 
+@pytest.mark.slow
 def test_a_second_laptop_opens_it_too_and_stops_it_for_both(
     working: Laptop,  # noqa: F811 - the fixture
     minicluster: Minicluster,
@@ -208,7 +211,7 @@ class Typed:
         return self._cluster.run(*argv).stdout.strip()
 
 
-@pytest.mark.parametrize("host", ["login", "node-1"])
+@pytest.mark.parametrize("host", [pytest.param("login", marks=pytest.mark.slow), "node-1"])
 def test_typed_on_a_host_of_the_cluster_the_port_there_is_its_users_alone(
     working: Laptop,  # noqa: F811 - the fixture
     minicluster: Minicluster,
