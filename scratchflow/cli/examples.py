@@ -207,7 +207,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "setup": (
         ("setup login.cluster.edu --store /fsx/me/scratchflow", "once"),
-        ("setup login.cluster.edu --partition gpu --time 4:00:00", "more"),
+        ("setup --list-sites", "sites"),
         ("setup --remove", "undo it"),
     ),
     "doctor": (

@@ -9,12 +9,14 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, YES, VerbCommand, caller, may_ask
 from scratchflow.cli.questions import TerminalAsker
+from scratchflow.cli.tables import aligned
 from scratchflow.cli.up_call import shown as up_shown
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results import ClusterSetUp, SetupRemoved
+from scratchflow.model.results import ClusterSetUp, SetupRemoved, SitesListed
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
+from scratchflow.report.output import terminal_width
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -43,6 +45,21 @@ def setup(
     time: Annotated[
         str, typer.Option("--time", metavar="TIME", help="How long to ask for, as Slurm writes it.")
     ] = "",
+    account: Annotated[
+        str, typer.Option("--account", metavar="NAME", help="The account that jobs are charged to.")
+    ] = "",
+    site: Annotated[
+        str,
+        typer.Option(
+            "--site",
+            metavar="NAME",
+            help="Propose what is known of this site; `generic` for nothing but what is found.",
+            show_default=False,
+        ),
+    ] = "",
+    list_sites: Annotated[
+        bool, typer.Option("--list-sites", help="List the sites, and what persists where on each.")
+    ] = False,
     default: Annotated[
         bool, typer.Option("--default", help="Make this the profile that is used without `-p`.")
     ] = False,
@@ -78,6 +95,10 @@ def setup(
     `--set` says becomes part of the profile.
     """
     who = caller(context)
+    if list_sites:
+        from scratchflow.flows.setup.sites import list_sites as flow
+
+        return Call("setup sites", lambda _: flow(), _sites)
     if remove:
         return _remove(context, login, dry_run, all_profiles, yes=yes)
     values = {
@@ -85,6 +106,7 @@ def setup(
         "scratch": _on_cluster("--scratch", scratch),
         "slurm.partition": partition,
         "slurm.time": time,
+        "slurm.account": account,
     }
 
     def run(emit: Emit) -> ClusterSetUp:
@@ -98,6 +120,7 @@ def setup(
             login=login,
             name=name,
             values={**given, **checked_overrides(who.asked.overrides)},
+            site=site,
             make_default=default,
             offer_key=key,
             dry_run=dry_run,
@@ -163,6 +186,19 @@ def shown(done: ClusterSetUp) -> Iterator[str]:
         else "no profile is the default"
     )
     yield f"Next: scratchflow up -p {done.profile}"
+
+
+def _sites(listed: SitesListed) -> Iterator[str]:
+    """The names to give to `--site`, then what lasts how long on each of them."""
+    yield from aligned([[site.name, site.title] for site in listed.sites], width=terminal_width())
+    for site in listed.sites:
+        if site.storage:
+            yield ""
+            yield f"{site.name}: {site.summary}"
+        for one in site.storage:
+            saved = f"; backed up: {one.backed_up}" if one.backed_up else ""
+            yield f"  {one.place}: {one.lasts}{saved}"
+        yield from (f"  {remark}" for remark in site.remarks)
 
 
 def _removed(done: SetupRemoved) -> Iterator[str]:

@@ -131,7 +131,7 @@ ON_NODE = {
 
 ON_LOGIN = {
     "nodes": OnLogin(requests.Nothing, "scratchflow.login.nodes:show_nodes"),
-    "survey": OnLogin(requests.Nothing, "scratchflow.login.survey:survey"),
+    "survey": OnLogin(requests.Survey, "scratchflow.login.survey:survey"),
     "check": OnLogin(requests.Look, "scratchflow.login.check:check_login"),
     "hold": OnLogin(requests.Hold, "scratchflow.login.hold.hold:hold_node"),
     "release": OnLogin(requests.Release, "scratchflow.login.release:release_node"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,17 @@ from typing import Any
 import msgspec
 
 from scratchflow.cluster.command import command_environment, local_run
-from scratchflow.cluster.slurm.nodes import partitions, slurm_settings
+from scratchflow.cluster.slurm.accounts import accounts
+from scratchflow.cluster.slurm.client import Slurm
+from scratchflow.cluster.slurm.nodes import nodes, partitions, slurm_settings
 from scratchflow.disk.file_systems import file_system_of, is_shared
 from scratchflow.login.host import LoginHost
 from scratchflow.login.job_places import places_in_job, tmpdir_prolog
 from scratchflow.login.quota import quota_left_bytes
+from scratchflow.login.site_marks import look_for_marks
+from scratchflow.model.allocation import Node, Partition
 from scratchflow.model.errors import SlurmMissing, SlurmUnreachable
-from scratchflow.model.requests import NOTHING, Nothing
+from scratchflow.model.requests import Survey
 from scratchflow.model.results import PartitionSeen, PlaceSeen, Surveyed
 from scratchflow.process.parallel import as_done
 from scratchflow.workspace.usual_scratch import SCRATCHES
@@ -27,17 +32,20 @@ from scratchflow.workspace.workspace import expand
 # Where clusters keep what login hosts and nodes share. Not their scratch: it is cleared.
 SHARED_ROOTS = ("/fsx", "/work", "/project", "/projects", "/data", "/shared", "/gpfs", "/lustre")
 HOME_STORE = "~/scratchflow"
+_NO_MARKS = Survey()
 
 
-def survey(login: LoginHost, _: Nothing = NOTHING) -> Surveyed:
+def survey(login: LoginHost, asked: Survey = _NO_MARKS) -> Surveyed:
     """Looks and changes nothing, at Slurm and storage at once. Slurm may be away: the rest is told all the same."""
     environment = login.environment
     facts: dict[str, Any] = dict(
         as_done(
             {
                 "slurm": lambda: _slurm(login),
+                "accounts": lambda: _accounts(login.slurm),
                 "stores": lambda: list(_usable_stores(environment, login.user)),
                 "scratches": lambda: list(_scratches_here(environment)),
+                "marks": lambda: _marks(asked, environment, login.user),
             }
         )
     )
@@ -47,7 +55,24 @@ def survey(login: LoginHost, _: Nothing = NOTHING) -> Surveyed:
         stores=facts["stores"],
         scratches=facts["scratches"],
         **facts["slurm"],
+        **facts["accounts"],
+        **facts["marks"],
     )
+
+
+def _accounts(slurm: Slurm) -> dict[str, Any]:
+    found = accounts(slurm)
+    return {"account_refusal": found.refusal, "accounts": list(found.names)}
+
+
+def _marks(asked: Survey, environment: Mapping[str, str], user: str) -> dict[str, Any]:
+    found = look_for_marks(asked, environment, local_run(command_environment(environment)))
+    return {
+        "host": found.host,
+        "variables": list(found.variables),
+        "directories": list(found.directories),
+        "site_stores": list(_with_quotas(found.stores, environment, user)),
+    }
 
 
 def _slurm(login: LoginHost) -> dict[str, Any]:
@@ -68,13 +93,27 @@ def _slurm(login: LoginHost) -> dict[str, Any]:
         "in_job": in_job,
         "tmpdir_prolog": tmpdir_prolog(settings),
         "cluster": settings.get("ClusterName", ""),
-        "partitions": [
-            PartitionSeen(name=one.name, is_default=one.default, max_time_s=one.max_time_s)
-            for one in found
-            if one.up
-        ],
+        "partitions": list(_partitions(login.slurm, found)),
         "node_tmp": settings.get("TmpFS", ""),
     }
+
+
+def _partitions(slurm: Slurm, found: Iterable[Partition]) -> Iterator[PartitionSeen]:
+    """Those that take jobs, each with the size of its largest node."""
+    sizes: list[Node] = []
+    with suppress(SlurmUnreachable):  # a site may bar that alone
+        sizes = nodes(slurm)
+    for one in found:
+        if not one.up:
+            continue
+        of_it = [node for node in sizes if one.name in node.partitions]
+        yield PartitionSeen(
+            name=one.name,
+            is_default=one.default,
+            max_time_s=one.max_time_s,
+            most_cpus=max((node.cpus for node in of_it), default=0),
+            most_gpus=max((node.gpus for node in of_it), default=0),
+        )
 
 
 def _usable_stores(environment: Mapping[str, str], user: str) -> Iterator[PlaceSeen]:
@@ -84,6 +123,13 @@ def _usable_stores(environment: Mapping[str, str], user: str) -> Iterator[PlaceS
         nearest = _nearest(expand(path, environment))
         if nearest != Path("/") and os.access(nearest, os.W_OK | os.X_OK):
             places[path] = nearest
+    return _with_quotas(places, environment, user)
+
+
+def _with_quotas(
+    places: Mapping[str, Path], environment: Mapping[str, str], user: str
+) -> Iterator[PlaceSeen]:
+    """Each place, given as a profile writes it and as this host has it, with what the user's quota leaves there."""
     run = local_run(command_environment(environment))
     quotas = dict(
         as_done({path: partial(quota_left_bytes, places[path], user, run) for path in places})

@@ -59,6 +59,15 @@ class Nothing(Arguments, frozen=True):
 NOTHING = Nothing()
 
 
+class Survey(Arguments, frozen=True):
+    """`survey`: what to look for besides, by which a site is recognised; nobody is asked about the rest."""
+
+    variables: tuple[str, ...] = ()
+    directories: tuple[str, ...] = ()
+    # Places for a store, as a profile would write them; `*` stands for any one name.
+    stores: tuple[str, ...] = ()
+
+
 class Look(Arguments, frozen=True):
     """`check`; with `tells`, each result also as an event, as soon as it is there."""
 

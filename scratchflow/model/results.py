@@ -1410,6 +1410,9 @@ class PartitionSeen(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     is_default: bool
     max_time_s: int | None
+    # Of its largest node; 0 when nobody can tell.
+    most_cpus: int = 0
+    most_gpus: int = 0
 
 
 class PlaceSeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -1448,6 +1451,15 @@ class Surveyed(Result, frozen=True):
     tmpdir_prolog: str = ""
     slurm_problem: str = ""
     has_slurm: bool = True
+    # The host's own name, and which of the marks that were asked about it has.
+    host: str = ""
+    variables: list[str] = []
+    directories: list[str] = []
+    # Of the places that were asked about: those in a directory of the user's own.
+    site_stores: list[PlaceSeen] = []
+    # What Slurm says to a job without an account; empty when it takes one. And the accounts that there are.
+    account_refusal: str = ""
+    accounts: list[str] = []
 
 
 class SetupValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -1479,6 +1491,39 @@ class ClusterSetUp(Result, frozen=True):
     # In a dry run: what `up` would ask Slurm for.
     command: str = ""
     dry_run: bool = False
+    # Whose facts were used for the proposal; empty for a site that nobody knows.
+    site: str = ""
+
+
+class StorageOfSite(msgspec.Struct, frozen=True, kw_only=True):
+    """What persists where, and who says so; `backed_up` is empty when that is not known."""
+
+    place: str
+    lasts: str
+    backed_up: str
+    source: str
+
+
+class SiteShown(msgspec.Struct, frozen=True, kw_only=True):
+    """What `setup` knows of a site before it looks."""
+
+    name: str
+    title: str
+    summary: str
+    known_by: list[str]
+    values: list[SetupValue]
+    # Places for the store, the best first.
+    stores: list[str]
+    # Why a job needs an account there; empty when it needs none.
+    account: str
+    storage: list[StorageOfSite]
+    remarks: list[str]
+
+
+class SitesListed(Result, frozen=True):
+    """`setup --list-sites`."""
+
+    sites: list[SiteShown]
 
 
 class LeftBehind(msgspec.Struct, frozen=True, kw_only=True):
@@ -1507,6 +1552,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "help": HelpShown,
     "setup": ClusterSetUp,
     "setup remove": SetupRemoved,
+    "setup sites": SitesListed,
     "survey": Surveyed,
     "nodes": NodesShown,
     "allocate": Allocated,

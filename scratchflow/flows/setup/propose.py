@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from scratchflow.config.sites import Site
+from scratchflow.flows.setup.sites import values_for
 from scratchflow.model.profile import Profile, SlurmOptions
 from scratchflow.model.results import PartitionSeen, PlaceSeen, SetupValue, Surveyed
 from scratchflow.model.time_limit import slurm_time, time_limit_s
@@ -14,7 +16,12 @@ GIVEN = "your choice"
 # What a person may change, in the order in which it is shown, and what it is called there.
 LABELS = {
     "slurm.partition": "partition",
+    "slurm.account": "account",
     "slurm.time": "time",
+    "slurm.ntasks": "tasks",
+    "slurm.cpus_per_task": "cores per task",
+    "slurm.gpus": "GPUs",
+    "slurm.extra": "more for Slurm",
     "store": "store",
     "scratch": "scratch",
     "workspace": "workspace",
@@ -27,12 +34,16 @@ _LONGEST_S = time_limit_s(SlurmOptions().time) or 8 * 3600
 
 
 def propose(
-    seen: Surveyed, given: Mapping[str, str], *, alias: str, workspace: str
+    seen: Surveyed, given: Mapping[str, str], *, alias: str, workspace: str, site: Site
 ) -> list[SetupValue]:
-    """Every value that a new profile is written with; what was given stays as it is."""
-    partition = _partition(seen.partitions)
+    """Every value that a new profile is written with; what was given stays as it is.
+
+    What is known of the site comes before what can be guessed.
+    """
+    known = values_for(site, seen, given)
+    partition = known.get("slurm.partition") or _partition(seen.partitions)
     wanted = given.get("slurm.partition") or partition.value
-    proposed = [
+    guessed = [
         partition,
         time_for(wanted, seen.partitions),
         _store(seen.stores),
@@ -40,6 +51,7 @@ def propose(
         SetupValue(key="workspace", value=workspace, reason="your files, beneath scratch"),
         SetupValue(key="alias", value=alias, reason=f"`ssh {alias}` leads to your node"),
     ]
+    proposed = [*known.values(), *(one for one in guessed if one.key not in known)]
     asked = [
         SetupValue(key=key, value=value, reason=GIVEN) for key, value in given.items() if value
     ]

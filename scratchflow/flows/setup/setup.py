@@ -17,6 +17,7 @@ from scratchflow.agent.delivery.install import Installed
 from scratchflow.config.edit import Edit, apply_edits, plan_edits
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import Asked, Settings, settings_in
+from scratchflow.config.sites import GENERIC, Site, site_named
 from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.connect import connected
 from scratchflow.flows.setup.profiles import (
@@ -28,6 +29,13 @@ from scratchflow.flows.setup.profiles import (
     shared_in_words,
 )
 from scratchflow.flows.setup.propose import GIVEN, LABELS, as_it_is, propose, time_for
+from scratchflow.flows.setup.sites import (
+    ACCOUNT,
+    Recognised,
+    account_checks,
+    chosen_site,
+    what_to_look_for,
+)
 from scratchflow.flows.setup.table import proposal_lines, shown_home, wrapped
 from scratchflow.flows.setup.trial import agent_on_trial
 from scratchflow.model.errors import (
@@ -63,6 +71,7 @@ _FLAGS = {
     "scratch": "--scratch PATH",
     "slurm.partition": "--partition NAME",
     "slurm.time": "--time TIME",
+    ACCOUNT: "--account NAME",
 }
 _SET_LATER = re.compile(r"`scratchflow config set (?:slurm\.)?(\w+) ([^`]+)`")
 _ANSWERS = "[Y]es, [c]hange a value, show the [d]iff, [n]o"
@@ -74,6 +83,8 @@ class SetupOptions(msgspec.Struct, frozen=True):
     login: str
     name: str = ""
     values: Mapping[str, str] = {}
+    # Whose facts to propose from; empty: those of the site that is recognised.
+    site: str = ""
     make_default: bool = False
     offer_key: bool = False
     dry_run: bool = False
@@ -131,7 +142,8 @@ def set_up(
     """Makes a cluster usable from this machine."""
     place, _ = config_path(asked.config, environment)
     known = known_profiles(place)
-    draft = _draft(place, known, options, None)
+    site = site_named(options.site or GENERIC)
+    draft = _draft(place, known, options, None, site)
     draft.edit()  # what the flags say is refused before anybody is bothered
     settings = draft.settings()
     ssh_plan = include.plan_install(SshPaths.of(settings.profile.ssh_config))
@@ -141,19 +153,37 @@ def set_up(
         reached_by = transport.describe()
         with agent_on_trial(settings, transport, emit, _agent_words(options, asker)) as trial:
             seen = _survey(transport, settings, emit)
-            draft = _draft(place, known, options, seen)
+            found = chosen_site(options.site, seen, options.login)
+            draft = _draft(place, known, options, seen, found.site)
+            used = _tell_site(found, draft, emit)
             if options.dry_run:
                 checks = _foretold_checks(draft, transport, seen, emit)
                 command = _foretold_command(draft, asked, options.request, transport, emit)
                 done = _result(draft, known, reached_by, trial.installed, ssh_plan.diff, checks)
-                return msgspec.structs.replace(done, command=command, dry_run=True)
+                return msgspec.structs.replace(done, command=command, dry_run=True, site=used)
             draft, checks = _agree(draft, transport, seen, ssh_plan, emit, asker)
             diff = draft.edit().diff(place)
             # Before the agent is kept: where this cannot be written, nothing stays over there.
             checks += _write(draft, ssh_plan, emit)
             trial.keep()
     done = _result(draft, known, reached_by, trial.installed, ssh_plan.diff, checks)
-    return msgspec.structs.replace(done, config_diff=diff)
+    return msgspec.structs.replace(done, config_diff=diff, site=used)
+
+
+def _tell_site(found: Recognised, draft: _Draft, emit: Emit) -> str:
+    """Says whose facts are used, and what people should know there; the name of the site, if it has any."""
+    site = found.site
+    if site.name == GENERIC:
+        return ""
+    if not draft.is_new:
+        if found.because == GIVEN:
+            message = f"profile `{draft.name}` is there already: its values stay as they are"
+            emit(Log(level="info", message=message))
+        return ""
+    emit(Checked(name="site", ok=True, detail=f"{site.title}, {found.because}"))
+    for remark in site.remarks:
+        emit(Log(level="info", message=f"{site.name}: {remark.text}"))
+    return site.name
 
 
 def _agent_words(options: SetupOptions, asker: Asker) -> str:
@@ -168,7 +198,7 @@ def _foretold_checks(
     draft: _Draft, transport: Transport, seen: Surveyed, emit: Emit
 ) -> list[Check]:
     """Shows the profile as it would be asked about; raises what would stop a real run."""
-    checks = _checked(draft, transport, emit, set())
+    checks = _checked(draft, transport, seen, emit, set())
     if bad := [check for check in checks if not check.ok]:
         raise _refusal(draft, bad, seen, transport.host)
     for line in proposal_lines(draft.name, draft.values):
@@ -186,7 +216,9 @@ def _foretold_command(
     return msgspec.convert(answer, NodeHeld).command
 
 
-def _draft(place: Path, known: Known, options: SetupOptions, seen: Surveyed | None) -> _Draft:
+def _draft(
+    place: Path, known: Known, options: SetupOptions, seen: Surveyed | None, site: Site
+) -> _Draft:
     there = known.at(options.login)
     name = options.name or (there[0] if there else "")
     name = name or name_for(options.login, seen.cluster if seen else "", known.profiles)
@@ -195,7 +227,7 @@ def _draft(place: Path, known: Known, options: SetupOptions, seen: Surveyed | No
     if not is_new:
         values = as_it_is(known.profiles[name], options.values)
     elif seen:
-        values = propose(seen, options.values, **own)
+        values = propose(seen, options.values, **own, site=site)
     else:  # not looked at yet
         usual = {"alias": Profile().alias, "workspace": Profile().workspace}
         differs = {key: value for key, value in own.items() if usual[key] != value}
@@ -212,7 +244,8 @@ def _given(values: Mapping[str, str]) -> list[SetupValue]:
 
 def _survey(transport: Transport, settings: Settings, emit: Emit) -> Surveyed:
     emit(Progress(phase="looking at Slurm and storage"))
-    return msgspec.convert(ask_agent(transport, settings, "survey", {}, emit), Surveyed)
+    arguments = msgspec.to_builtins(what_to_look_for())
+    return msgspec.convert(ask_agent(transport, settings, "survey", arguments, emit), Surveyed)
 
 
 def _agree(
@@ -226,7 +259,7 @@ def _agree(
     """The draft that passes every check and that the user wants; asks as often as it takes."""
     shown: set[Check] = set()
     while True:
-        checks = _checked(draft, transport, emit, shown)
+        checks = _checked(draft, transport, seen, emit, shown)
         bad = [check for check in checks if not check.ok]
         if bad:
             draft = _corrected(draft, bad, seen, transport.host, asker)
@@ -243,14 +276,18 @@ def _agree(
         draft = changed
 
 
-def _checked(draft: _Draft, transport: Transport, emit: Emit, shown: set[Check]) -> list[Check]:
+def _checked(
+    draft: _Draft, transport: Transport, seen: Surveyed, emit: Emit, shown: set[Check]
+) -> list[Check]:
     """The cluster's own view of the draft, each told as soon as it is there, and once."""
 
     def passed_on(event: Event) -> None:
         if not isinstance(event, Checked):
             emit(event)
             return
-        check = Check(name=event.name, ok=event.ok, detail=event.detail, fix=event.fix)
+        tell(Check(name=event.name, ok=event.ok, detail=event.detail, fix=event.fix))
+
+    def tell(check: Check) -> None:
         if check not in shown and (check.name in _SHOWN_WHEN_OK or not check.ok):
             # There is no profile yet in which `config set` could set anything.
             fix = "" if check.ok else _SET_LATER.sub(r"`--\1 \2`", check.fix)
@@ -260,7 +297,11 @@ def _checked(draft: _Draft, transport: Transport, emit: Emit, shown: set[Check])
     emit(Progress(phase="checking Slurm and the store"))
     arguments = msgspec.to_builtins(Look(tells=True))
     answer = ask_agent(transport, draft.settings(), "check", arguments, passed_on)
-    return list(msgspec.convert(answer, ChecksDone).checks)
+    account = draft.settings().profile.slurm.account
+    of_account = account_checks(seen, account) if draft.is_new else []
+    for check in of_account:
+        tell(check)
+    return [*msgspec.convert(answer, ChecksDone).checks, *of_account]
 
 
 def _corrected(
@@ -293,12 +334,14 @@ def _key_of(check: Check) -> str:
     """The value that a failed check is about; empty when no value would help."""
     if check.name == "slurm":
         return "slurm.time" if "config set slurm.time" in check.fix else "slurm.partition"
+    if check.name == "account":
+        return ACCOUNT
     return check.name if check.name in {"store", "scratch"} else ""
 
 
 def _another(key: str, seen: Surveyed) -> str:
     """What would have been proposed, had nobody asked for something else."""
-    proposed = propose(seen, {}, alias="", workspace="")
+    proposed = propose(seen, {}, alias="", workspace="", site=site_named(GENERIC))
     return next((one.value for one in proposed if one.key == key), "")
 
 

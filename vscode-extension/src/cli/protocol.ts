@@ -51,6 +51,7 @@ export interface Results {
   "help": HelpShown;
   "setup": ClusterSetUp;
   "setup remove": SetupRemoved;
+  "setup sites": SitesListed;
   "survey": Surveyed;
   "nodes": NodesShown;
   "allocate": Allocated;
@@ -354,6 +355,7 @@ export interface ClusterSetUp {
   up?: UpAndRunning | null;
   command?: string;
   dry_run?: boolean;
+  site?: string;
 }
 
 /** `config set`: what changed, or with `--dry-run` what would. */
@@ -856,6 +858,8 @@ export interface PartitionSeen {
   name: string;
   is_default: boolean;
   max_time_s: number | null;
+  most_cpus?: number;
+  most_gpus?: number;
 }
 
 /** A path that differs between two snapshots, or a snapshot and the workspace. */
@@ -1140,6 +1144,24 @@ export interface SetupValue {
   reason: string;
 }
 
+/** What `setup` knows of a site before it looks. */
+export interface SiteShown {
+  name: string;
+  title: string;
+  summary: string;
+  known_by: Array<string>;
+  values: Array<SetupValue>;
+  stores: Array<string>;
+  account: string;
+  storage: Array<StorageOfSite>;
+  remarks: Array<string>;
+}
+
+/** `setup --list-sites`. */
+export interface SitesListed {
+  sites: Array<SiteShown>;
+}
+
 /** `snapshots adopt`: whether it was new; `newest` is the store's newest snapshot now. */
 export interface SnapshotAdopted {
   snapshot: string;
@@ -1346,6 +1368,14 @@ export interface StatusShown {
   tunnels?: Array<TunnelShown>;
 }
 
+/** What persists where, and who says so; `backed_up` is empty when that is not known. */
+export interface StorageOfSite {
+  place: string;
+  lasts: string;
+  backed_up: string;
+  source: string;
+}
+
 /** `submit`: the job that Slurm has now, or with `--dry-run` what would be asked. */
 export interface Submitted {
   job: string;
@@ -1386,6 +1416,12 @@ export interface Surveyed {
   tmpdir_prolog?: string;
   slurm_problem?: string;
   has_slurm?: boolean;
+  host?: string;
+  variables?: Array<string>;
+  directories?: Array<string>;
+  site_stores?: Array<PlaceSeen>;
+  account_refusal?: string;
+  accounts?: Array<string>;
 }
 
 /** One task of a submitted job, as its record and Slurm tell it together. */

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from scratchflow.config.sites import GENERIC, site_named
 from scratchflow.flows.setup.propose import as_it_is, propose
 from scratchflow.model.profile import Profile
 from scratchflow.model.results import PartitionSeen, PlaceSeen, SetupValue, Surveyed
@@ -37,7 +38,8 @@ def cluster(**facts: Any) -> Surveyed:
 
 def proposed(seen: Surveyed, **given: str) -> dict[str, SetupValue]:
     flags = {key.replace("__", "."): value for key, value in given.items()}
-    return {one.key: one for one in propose(seen, flags, alias="a", workspace="w")}
+    site = site_named(GENERIC)
+    return {one.key: one for one in propose(seen, flags, alias="a", workspace="w", site=site)}
 
 
 def test_slurms_default_partition_and_the_longest_it_allows() -> None:

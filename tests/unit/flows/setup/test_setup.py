@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.config.sites import GENERIC, site_named
 from scratchflow.flows.setup.profiles import Known, known_profiles
 from scratchflow.flows.setup.setup import SetupOptions, _ask_each, _corrected, _Draft, _draft
 from scratchflow.model.errors import (
@@ -18,6 +19,7 @@ from scratchflow.model.errors import (
 from scratchflow.model.results import Check
 from tests.unit.flows.setup.test_propose import cluster
 
+NO_SITE = site_named(GENERIC)
 STORE = Check(name="store", ok=False, detail="no", fix="another one")
 TIME = Check(name="slurm", ok=False, detail="no", fix="`scratchflow config set slurm.time 10:00`")
 PARTITION = Check(name="slurm", ok=False, detail="no", fix="there are debug, gpu")
@@ -57,7 +59,7 @@ class Person:
 @pytest.fixture
 def draft(tmp_path: Path) -> _Draft:
     options = SetupOptions(login="login", values={"store": "/root/x"})
-    return _draft(tmp_path / "config.toml", Known({}), options, cluster())
+    return _draft(tmp_path / "config.toml", Known({}), options, cluster(), NO_SITE)
 
 
 def values(draft: _Draft) -> dict[str, str]:
@@ -115,9 +117,10 @@ def test_a_profile_that_is_there_is_written_only_where_it_changes(tmp_path: Path
     place = tmp_path / "config.toml"
     place.write_text('[profiles.uni]\nlogin = "login"\n')
     known = known_profiles(place)
-    same = _draft(place, known, SetupOptions(login="login"), cluster())
+    same = _draft(place, known, SetupOptions(login="login"), cluster(), NO_SITE)
     assert (same.name, same.edit().diff(place)) == ("uni", "")
-    other = _draft(place, known, SetupOptions(login="login", values={"store": "/s"}), cluster())
+    wanted = SetupOptions(login="login", values={"store": "/s"})
+    other = _draft(place, known, wanted, cluster(), NO_SITE)
     assert other.edit().after == '[profiles.uni]\nlogin = "login"\nstore = "/s"\n'
 
 

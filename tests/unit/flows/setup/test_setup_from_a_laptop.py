@@ -23,6 +23,7 @@ from scratchflow.model.errors import (
     SetupCancelled,
     SetupIncomplete,
     SlurmUnreachable,
+    UsageInvalid,
 )
 from scratchflow.model.events import Checked, Emit, Event, Log
 from scratchflow.model.results import Check, ChecksDone, ClusterSetUp, NodeHeld
@@ -260,3 +261,39 @@ def test_a_host_without_slurm_is_told_as_that(laptop: Laptop) -> None:
     with pytest.raises(SlurmUnreachable, match="sinfo: not found"):
         laptop.set_up(Answers(), values={"store": "/bad"})
     assert laptop.is_untouched
+
+
+def test_a_site_that_is_recognised_is_named_with_what_to_know_there(laptop: Laptop) -> None:
+    laptop.seen = cluster(variables=["CC_CLUSTER"])
+    assert laptop.set_up(YES).site == "alliance"
+    assert laptop.profile().scratch == "$SLURM_TMPDIR"
+    (said,) = [one for one in laptop.told if isinstance(one, Checked) and one.name == "site"]
+    assert "$CC_CLUSTER" in said.detail
+    assert any(isinstance(one, Log) and "no internet" in one.message for one in laptop.told)
+
+
+def test_a_site_changes_nothing_in_a_profile_that_is_there(laptop: Laptop) -> None:
+    laptop.set_up(YES)
+    before = laptop.file.read_text()
+    laptop.seen = cluster(variables=["CC_CLUSTER"])
+    assert laptop.set_up(YES, site="alliance").site == ""
+    assert laptop.file.read_text() == before
+    assert any(isinstance(one, Log) and "stay as they are" in one.message for one in laptop.told)
+
+
+def test_a_site_that_does_not_exist_is_refused_before_anybody_is_reached(laptop: Laptop) -> None:
+    with pytest.raises(UsageInvalid, match="--list-sites"):
+        laptop.set_up(YES, site="nosuch")
+    assert laptop.reached == 0
+
+
+def test_an_account_that_slurm_wants_and_nobody_knows_is_asked_for(laptop: Laptop) -> None:
+    laptop.seen = cluster(account_refusal="specify an account")
+    with pytest.raises(SetupIncomplete) as caught:
+        laptop.set_up(YES)
+    assert "--account NAME" in str(caught.value.fields["remedy"])
+    assert laptop.is_untouched
+    person = Answers("def-prof", "y")
+    laptop.set_up(person)
+    assert laptop.profile().slurm.account == "def-prof"
+    assert "account" in person.said

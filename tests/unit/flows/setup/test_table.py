@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scratchflow.config.sites import GENERIC, site_named
 from scratchflow.flows.setup.propose import LABELS, propose
 from scratchflow.flows.setup.table import proposal_lines, wrapped
 from scratchflow.model.results import SetupValue
@@ -9,7 +10,8 @@ from tests.unit.flows.setup.test_propose import FSX, HOME, cluster
 
 
 def test_the_table_fits_the_terminal_and_breaks_no_word() -> None:
-    values = propose(cluster(stores=[HOME, FSX]), {}, alias="compile_machine_gpu", workspace="work")
+    own = {"alias": "compile_machine_gpu", "workspace": "work"}
+    values = propose(cluster(stores=[HOME, FSX]), {}, **own, site=site_named(GENERIC))
     lines = list(proposal_lines("uni", values, columns=80))
     assert all(len(line) < 80 for line in lines)
     text = " ".join(" ".join(lines).split())
