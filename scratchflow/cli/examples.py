@@ -15,6 +15,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "status": (
         ("status", "node, time left, snapshots, what to do"),
         ("status --watch", "the same, kept up to date"),
+        ("status --all", "every cluster that you have"),
     ),
     "open": (
         ("open", "VS Code on the node, at the workspace"),
@@ -67,6 +68,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "snapshots list": (
         ("snapshots list", "of the profile in use"),
         ("snapshots list -p other", "of another profile"),
+        ("snapshots list --all-profiles", "of all of them"),
     ),
     "snapshots show": (
         ("snapshots show latest", "the newest one"),

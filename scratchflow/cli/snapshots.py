@@ -1,13 +1,17 @@
 """`scratchflow snapshots`: look at, check and move snapshots."""
 
-from collections.abc import Callable
-from typing import Annotated
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 
 from scratchflow.cli import snapshot_words as words
 from scratchflow.cli.call import Call
+from scratchflow.cli.every_profile import refuse_with_all, speaking_for, unanswered_lines
 from scratchflow.cli.naming import NAMED, zone_for
 from scratchflow.cli.options import (
     DRY_RUN,
@@ -22,6 +26,7 @@ from scratchflow.cli.options import (
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.cli.removal import confirm_removal
 from scratchflow.model import requests
+from scratchflow.model.ages import for_profile
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit, Event, Log
 from scratchflow.model.results import (
@@ -32,10 +37,16 @@ from scratchflow.model.results import (
     SnapshotShown,
     SnapshotsListed,
     SnapshotsMarked,
+    SnapshotsOfAll,
     SnapshotsPruned,
     SnapshotsVerified,
 )
 from scratchflow.model.source import on_laptop
+from scratchflow.model.text import printable
+from scratchflow.report.output import terminal_width
+
+if TYPE_CHECKING:
+    from scratchflow.dispatch.cluster import Caller
 
 app = typer.Typer(
     cls=VerbGroup,
@@ -46,10 +57,42 @@ app = typer.Typer(
 
 
 @app.command("list", cls=VerbCommand)
-def list_snapshots(context: typer.Context) -> Call[SnapshotsListed]:
+def list_snapshots(
+    context: typer.Context,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all-profiles",
+            help="Those of every profile, all clusters asked at once, 30 s at most.",
+        ),
+    ] = False,
+) -> Call[Any]:
     """List the snapshots, newest last; `-v` adds whole ids, UTC, sizes and nodes."""
     say = words.listed_in_full if is_verbose(context) else words.listed
+    if every:
+        who = caller(context)
+        refuse_with_all(context, who, {})
+        return Call("snapshots list all", partial(_of_all, who), partial(_listed_by_profile, say))
     return at_workspace(caller(context), "snapshots list", requests.Nothing(), say)
+
+
+def _of_all(who: Caller, emit: Emit) -> SnapshotsOfAll:
+    from scratchflow.dispatch.every_profile import snapshots_of_all
+
+    return snapshots_of_all(who, emit)
+
+
+def _listed_by_profile(
+    say: Callable[[SnapshotsListed], Iterator[str]], found: SnapshotsOfAll
+) -> Iterator[str]:
+    """Each profile with its list beneath it."""
+    for number, one in enumerate(found.profiles):
+        yield from [""] if number else []
+        yield f"{one.profile} ({printable(one.login)}):"
+        listed = SnapshotsListed(snapshots=one.snapshots, now=one.now)
+        with speaking_for(one.profile):
+            yield from [for_profile(line) for line in say(listed)]
+    yield from unanswered_lines(found, terminal_width())
 
 
 @app.command("show", cls=VerbCommand)

@@ -1,15 +1,20 @@
 """`scratchflow status`: what is true now."""
 
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scratchflow.cli.call import Call
+from scratchflow.cli.every_profile import refuse_with_all
 from scratchflow.cli.options import VerbCommand, caller
-from scratchflow.cli.status_lines import shown, watched
+from scratchflow.cli.status_lines import overview, shown, watched
 from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results import StatusShown
+from scratchflow.model.results import StatusOfAll, StatusShown
+
+if TYPE_CHECKING:
+    from scratchflow.dispatch.cluster import Caller
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -25,12 +30,21 @@ def status(
     fix: Annotated[
         bool, typer.Option("--fix", help="Park a stale alias, start a dead auto-backup again.")
     ] = False,
-) -> Call[StatusShown]:
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Every profile in short, all clusters asked at once, 30 s at most."
+        ),
+    ] = False,
+) -> Call[Any]:
     """Show allocation, time left, alias, workspace, snapshots and auto-backup, problems, and what to do next."""
     if watch and fix:
         problem = "`--watch` and `--fix` exclude each other"
         raise UsageInvalid(problem=problem, command=context.command_path)
     who = caller(context)
+    if every:
+        refuse_with_all(context, who, {"--watch": watch, "--fix": fix})
+        return Call("status all", partial(_of_all, who), overview)
 
     def run(emit: Emit) -> StatusShown:
         from scratchflow.flows import status as flow
@@ -40,3 +54,9 @@ def status(
         return flow.status(who, emit, fix=fix)
 
     return Call("status", run, watched if watch else shown, until_interrupted=watch)
+
+
+def _of_all(who: "Caller", emit: Emit) -> StatusOfAll:
+    from scratchflow.flows import status as flow
+
+    return flow.status_of_all(who, emit)

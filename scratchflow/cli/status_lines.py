@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from scratchflow.cli.charts import day_line, time_bar
+from scratchflow.cli.every_profile import INDENT, speaking_for, unanswered_lines
 from scratchflow.cli.tables import wrapped
 from scratchflow.model.ages import (
     age,
@@ -29,6 +30,7 @@ from scratchflow.model.results import (
     Problem,
     SessionShown,
     SnapshotsShown,
+    StatusOfAll,
     StatusShown,
     WorkspaceShown,
 )
@@ -72,6 +74,30 @@ def shown(status: StatusShown) -> Iterator[str]:
     yield from problem_lines(status.problems, width)
     if status.next_step:
         yield from wrapped("Next: ", for_people(printable(status.next_step)), width)
+
+
+def overview(everywhere: StatusOfAll) -> Iterator[str]:
+    """A few lines for each profile: its node, its last snapshot, and what is wrong."""
+    width = terminal_width()
+    for status in everywhere.profiles:
+        with speaking_for(status.profile):
+            yield from wrapped(
+                f"{status.profile}: ", for_people(printable(_in_short(status))), width
+            )
+            narrower = width and width - len(INDENT)
+            yield from [f"{INDENT}{line}" for line in problem_lines(status.problems, narrower)]
+    yield from unanswered_lines(everywhere, width)
+
+
+def _in_short(status: StatusShown) -> str:
+    held = status.allocation
+    has_cluster = status.scheduler == "slurm"
+    node = _node(held, has_cluster=has_cluster)
+    saved = "not known" if _store_is_unread(status) else _snapshots(status.snapshots)
+    parts = [f"node {node}" if has_cluster else node, f"snapshots {saved}"]
+    if held is not None and held.state != "pending":
+        parts.append(f"auto-backup {'on' if status.autobackup.enabled else 'off'}")
+    return "; ".join(parts)
 
 
 def _servers(status: StatusShown, width: int | None) -> Iterator[str]:

@@ -6,6 +6,7 @@ import msgspec
 
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_untouched
+from scratchflow.dispatch.every_profile import on_every_profile
 from scratchflow.flows.alias import alias_problem, show_alias
 from scratchflow.flows.mend import mend
 from scratchflow.flows.next_step import next_step
@@ -13,7 +14,7 @@ from scratchflow.model.ages import time_left
 from scratchflow.model.allocation import ENDING, HELD, WARN_AT_S
 from scratchflow.model.events import Emit, Event, Status, Warned
 from scratchflow.model.requests import Nothing, Watch
-from scratchflow.model.results import StatusShown
+from scratchflow.model.results import StatusOfAll, StatusShown
 
 
 def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:
@@ -31,6 +32,12 @@ def seen_on(cluster: Cluster) -> StatusShown:
     """What is true on the cluster, and where this machine's alias leads."""
     seen = cluster.on_login("look", Nothing(), StatusShown)
     return with_alias(cluster.settings, seen, cluster.caller)
+
+
+def status_of_all(caller: Caller, emit: Emit) -> StatusOfAll:
+    """The same of every profile at once; one that does not answer is told, and the others are shown."""
+    asked = on_every_profile(caller, emit, status, command="status")
+    return StatusOfAll(profiles=list(asked.answers.values()), failed=asked.failed)
 
 
 def watch(caller: Caller, emit: Emit, every_s: float) -> StatusShown:

@@ -317,6 +317,16 @@ class HostKeyUnknown(ScratchflowError):
     hint = "run `{command}` once in a terminal and compare the fingerprint, then try again"
 
 
+class ProfileSilent(ScratchflowError):
+    """A cluster gave no answer in time while all of them were asked at once."""
+
+    code = "profile.silent"
+    exit_code = 14
+    message = "no answer within {seconds} s"
+    hint = "`scratchflow -p {profile} {command}` asks it alone, and waits longer"
+    retryable = True
+
+
 class ConnectionLost(ScratchflowError):
     """The host did not answer, or stopped answering."""
 

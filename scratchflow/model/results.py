@@ -48,6 +48,27 @@ class OnNodes(Result, frozen=True, kw_only=True):
         return self.failed[0].exit_code if self.failed else 0
 
 
+class ProfileFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong with one profile while all of them were asked, as an error of that code."""
+
+    profile: str
+    login: str
+    code: str
+    message: str
+    hint: str = ""
+    exit_code: int = 1
+
+
+class OnProfiles(Result, frozen=True, kw_only=True):
+    """Base of what is asked of the clusters of all profiles at once: which of them gave no answer, and why."""
+
+    failed: list[ProfileFailure] = []
+
+    def exit_code(self) -> int:
+        """That of the first failure: what was seen of the others is there all the same."""
+        return self.failed[0].exit_code if self.failed else 0
+
+
 class VersionShown(Result, frozen=True):
     """`--version`."""
 
@@ -326,6 +347,21 @@ class SnapshotsListed(Result, frozen=True):
 
     snapshots: list[SnapshotRow]
     now: str | None = None
+
+
+class SnapshotsOfProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """The snapshots of one profile, as `snapshots list` has them."""
+
+    profile: str
+    login: str
+    snapshots: list[SnapshotRow]
+    now: str | None = None
+
+
+class SnapshotsOfAll(OnProfiles, frozen=True):
+    """`snapshots list --all-profiles`."""
+
+    profiles: list[SnapshotsOfProfile]
 
 
 class PathEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -870,6 +906,12 @@ class StatusShown(Result, frozen=True):
             age_s = snapshots.last_age_s + passed
             snapshots = msgspec.structs.replace(snapshots, last_age_s=age_s)
         return msgspec.structs.replace(self, allocation=held, snapshots=snapshots)
+
+
+class StatusOfAll(OnProfiles, frozen=True):
+    """`status --all`: the pictures of all profiles, in the order of the file."""
+
+    profiles: list[StatusShown]
 
 
 class ServerStarted(Result, frozen=True):
@@ -1560,6 +1602,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "clear": Cleared,
     "release": NodeReleased,
     "status": StatusShown,
+    "status all": StatusOfAll,
     "look": StatusShown,
     "watch": StatusShown,
     "attach": Attached,
@@ -1625,6 +1668,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "save node": NodeSaved,
     "restore": Restored,
     "snapshots list": SnapshotsListed,
+    "snapshots list all": SnapshotsOfAll,
     "snapshots show": SnapshotShown,
     "snapshots diff": SnapshotsDiffed,
     "snapshots diff workspace": SnapshotsDiffed,

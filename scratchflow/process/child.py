@@ -7,11 +7,15 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from functools import partial
 
 import msgspec
 
 from scratchflow.model.text import last_line
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.process.waiting import looks
 
 GRACE_S = 2.0
@@ -49,6 +53,44 @@ class Completed(msgspec.Struct, frozen=True):
 
 class ChildTimedOut(Exception):
     """The process did not end in time; it is gone now."""
+
+
+class Children:
+    """The processes that one thread starts, so that another one can give up on all of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._is_over = False
+
+    @contextlib.contextmanager
+    def of_this_thread(self) -> Iterator[None]:
+        """Counts what this thread starts from now on."""
+        before = _CHILDREN.set(self)
+        try:
+            yield
+        finally:
+            _CHILDREN.reset(before)
+
+    def started(self, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+        """What `start` starts; Interrupted when it is too late for that."""
+        with self._lock:
+            if self._is_over:
+                raise Interrupted(signal.SIGTERM)
+            self._processes = [one for one in self._processes if one.poll() is None]
+            self._processes.append(process := start())
+            return process
+
+    def end(self) -> None:
+        """Ends those that still run. The thread meets their end, tidies up, and can start no other."""
+        with self._lock:
+            self._is_over = True
+            late = list(self._processes)
+        for process in late:
+            kill_child(process)
+
+
+_CHILDREN: ContextVar[Children | None] = ContextVar("children", default=None)
 
 
 def run_child(
@@ -100,6 +142,15 @@ def start_child(
     argv: Sequence[str | bytes], environment: Mapping[str, str] | None, *, has_stdin: bool
 ) -> subprocess.Popen[bytes]:
     """Starts a program with pipes to its outputs, and to its input if it has one."""
+    children = _CHILDREN.get()
+    if children is not None:
+        return children.started(partial(_start, argv, environment, has_stdin=has_stdin))
+    return _start(argv, environment, has_stdin=has_stdin)
+
+
+def _start(
+    argv: Sequence[str | bytes], environment: Mapping[str, str] | None, *, has_stdin: bool
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         argv,
         stdin=subprocess.PIPE if has_stdin else subprocess.DEVNULL,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from scratchflow.process.child import (
+    Children,
     ChildTimedOut,
     Completed,
     end_child,
@@ -18,6 +20,7 @@ from scratchflow.process.child import (
     start_child,
     wait_for_child,
 )
+from scratchflow.process.interrupted import Interrupted
 
 
 def test_what_it_printed_and_how_it_ended() -> None:
@@ -98,3 +101,31 @@ def test_a_signal_is_a_negative_code() -> None:
 )
 def test_an_error_message_quotes_the_last_line(done: Completed, line: str) -> None:
     assert done.last_line == line
+
+
+def test_what_a_thread_waits_for_can_be_ended_by_another_and_nothing_is_started_after_that() -> (
+    None
+):
+    children, done = Children(), []
+    is_ready, may_go_on = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with children.of_this_thread():
+            process = start_child(["sleep", "600"], None, has_stdin=False)
+            is_ready.set()
+            done.append(process.wait())
+            end_child(process)
+            may_go_on.wait(60)
+            try:
+                run_child(["true"], timeout_s=60)
+            except Interrupted:
+                done.append(0)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    assert is_ready.wait(60)
+    children.end()
+    may_go_on.set()
+    thread.join(60)
+    assert done == [-signal.SIGTERM, 0]
+    assert run_child(["true"], timeout_s=60).returncode == 0, "other threads are not meant"

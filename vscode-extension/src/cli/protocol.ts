@@ -59,6 +59,7 @@ export interface Results {
   "clear": Cleared;
   "release": NodeReleased;
   "status": StatusShown;
+  "status all": StatusOfAll;
   "look": StatusShown;
   "watch": StatusShown;
   "attach": Attached;
@@ -124,6 +125,7 @@ export interface Results {
   "save node": NodeSaved;
   "restore": Restored;
   "snapshots list": SnapshotsListed;
+  "snapshots list all": SnapshotsOfAll;
   "snapshots show": SnapshotShown;
   "snapshots diff": SnapshotsDiffed;
   "snapshots diff workspace": SnapshotsDiffed;
@@ -896,6 +898,16 @@ export interface Problem {
   fix: string;
 }
 
+/** What went wrong with one profile while all of them were asked, as an error of that code. */
+export interface ProfileFailure {
+  profile: string;
+  login: string;
+  code: string;
+  message: string;
+  hint?: string;
+  exit_code?: number;
+}
+
 /** `profiles remove`, and what it leaves: each with where it is or how to remove it. */
 export interface ProfileRemoved {
   profile: string;
@@ -1286,6 +1298,20 @@ export interface SnapshotsMarked {
   dry_run?: boolean;
 }
 
+/** `snapshots list --all-profiles`. */
+export interface SnapshotsOfAll {
+  profiles: Array<SnapshotsOfProfile>;
+  failed?: Array<ProfileFailure>;
+}
+
+/** The snapshots of one profile, as `snapshots list` has them. */
+export interface SnapshotsOfProfile {
+  profile: string;
+  login: string;
+  snapshots: Array<SnapshotRow>;
+  now?: string | null;
+}
+
 /** `snapshots offer`: whole snapshots, oldest first. `damaged` ones cannot be copied. */
 export interface SnapshotsOffered {
   snapshots: Array<WholeSnapshot>;
@@ -1346,6 +1372,12 @@ export interface Status {
   op: string;
   type: "status";
   data: Record<string, unknown>;
+}
+
+/** `status --all`: the pictures of all profiles, in the order of the file. */
+export interface StatusOfAll {
+  profiles: Array<StatusShown>;
+  failed?: Array<ProfileFailure>;
 }
 
 /** `status`: everything at one glance. */
