@@ -1,0 +1,101 @@
+"""The command line of unison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+PROFILE = "scratchflow"
+"""The name of our own file of preferences, which is empty: the user's `default.prf` is for other things."""
+
+IGNORE_LOCKS = "-ignorelocks"
+"""For what a cut left behind, when it is known that no other unison works with these two homes."""
+
+# Archives, the copies of replaced files, and what belongs to this home alone: never synced, whatever is configured.
+_NEVER = (".unison", ".local/share/scratchflow", ".local/state/scratchflow")
+# Options that would take the questions, or the answers to them, out of our hands.
+_OURS = frozenset(
+    ("auto", "batch", "dumbtty", "i", "repeat", "root", "silent", "socket", "sshcmd", "ui", "watch")
+)
+
+
+class Homes(msgspec.Struct, frozen=True, kw_only=True):
+    """The two sides: unison runs in the first home, and knows the other by its profile's name."""
+
+    program: str
+    home: str
+    other: str
+    other_home: str
+
+    @property
+    def other_root(self) -> str:
+        """The far root as unison writes it."""
+        return f"ssh://{self.other}/{self.other_home}"
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What is synced, what is not, and what becomes of what is replaced."""
+
+    folders: Sequence[str]
+    leave_out: Sequence[str]
+    never: Sequence[str] = ()
+    keep_versions: int
+    # `newer`, `older`, or the name of one of the two profiles' homes.
+    prefer: str = ""
+    more: Sequence[str] = ()
+
+
+def client_words(homes: Homes, rules: Rules) -> list[str]:
+    """What is run in the first home, but for the program that leads to the other."""
+    words = [
+        *(homes.program, PROFILE, homes.home, homes.other_root),
+        *("-ui", "text", "-auto", "-dumbtty", "-batch=false", "-silent=false", "-terse=false"),
+        # Deletions are counted by us, file by file.
+        *("-contactquietly", "-confirmbigdel=false", "-log=false", "-times"),
+        *("-backup", "Name *", "-backuploc", "central", "-maxbackups", str(rules.keep_versions)),
+    ]
+    words += [word for folder in _outermost(rules.folders) for word in ("-path", folder)]
+    words += [word for pattern in _ignored(rules) for word in ("-ignore", pattern)]
+    words += ["-prefer", rules.prefer] if rules.prefer else []
+    return [*words, *rules.more]
+
+
+def server_words(program: str, words: Sequence[str]) -> list[str]:
+    """What is run in the other home, for the words that unison gave to what it takes for ssh."""
+    start = words.index("-server")
+    return [program, *words[start:]]
+
+
+def refused_option(words: Sequence[str]) -> str:
+    """The first option that nobody may give to unison through us; empty when there is none."""
+    for word in words:
+        if word.startswith("-") and word.lstrip("-").partition("=")[0] in _OURS:
+            return word
+    return ""
+
+
+def _outermost(folders: Sequence[str]) -> list[str]:
+    """Without those that lie beneath another; none for the whole home."""
+    if "." in folders:
+        return []
+    return [
+        folder
+        for folder in dict.fromkeys(folders)
+        if not any(folder.startswith(f"{other}/") for other in folders)
+    ]
+
+
+def _ignored(rules: Rules) -> Iterator[str]:
+    for path in (*_NEVER, *rules.never):
+        yield f"Path {_literally(path)}"
+    for text in rules.leave_out:
+        yield f"Path {text}" if "/" in text else f"Name {text}"
+    # Unison prints names as they are: one of two lines could look like a line of its own.
+    yield "Name *\n*"
+    yield "Name *\r*"
+
+
+def _literally(path: str) -> str:
+    """The path as a pattern that means nothing else."""
+    return "".join(f"\\{letter}" if letter in "\\*?[]{}," else letter for letter in path)
