@@ -28,7 +28,7 @@ def main() -> None:
     # Until the command line listens, Ctrl-C simply ends us: nothing has begun, and a traceback says nothing.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if sys.argv[1:] in (["tunnel-end"], ["tunnel-keeper"]):  # no person types these
+    if sys.argv[1:] in (["tunnel-end"], ["tunnel-keeper"], ["sync-end"]):  # no person types these
         from scratchflow.cli.tunnel_ends import run_end
 
         _leave(run_end(sys.argv[1]))

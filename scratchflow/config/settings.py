@@ -23,7 +23,7 @@ from scratchflow.model.errors import (
     ConfigNoProfile,
     ConfigProfileNeeded,
 )
-from scratchflow.model.profile import Profile, to_plain
+from scratchflow.model.profile import Profile, SyncOptions, to_plain
 from scratchflow.model.text import closest
 
 LOCAL = "local"
@@ -76,6 +76,16 @@ def file_profiles(asked: Asked, environment: Mapping[str, str]) -> dict[str, _Ta
     check_config(document, str(path))
     tables: dict[str, _Table] = document.get("profiles", {})
     return tables
+
+
+def sync_options(asked: Asked, environment: Mapping[str, str]) -> SyncOptions:
+    """The table `[sync]`, whose profiles all exist."""
+    path, required = config_path(asked.config, environment)
+    document = parse_document(read_text(path, required=required) or "", str(path))
+    config = check_config(document, str(path))
+    for name in (*config.sync.profiles, *config.sync.programs):
+        require_profile(name, config.profiles)
+    return config.sync
 
 
 def settings_in(text: str, path: Path, name: str, asked: Asked | None = None) -> Settings:

@@ -144,6 +144,8 @@ ON_LOGIN = {
     "server start": OnLogin(requests.StartServer, "scratchflow.login.serving.start:start_server"),
     "server list": OnLogin(requests.Nothing, "scratchflow.login.serving.look:list_servers"),
     "server stop": OnLogin(requests.StopServers, "scratchflow.login.serving.stop:stop_servers"),
+    "sync look": OnLogin(requests.SyncLook, "scratchflow.login.homes:look_at_home"),
+    "sync count": OnLogin(requests.SyncCount, "scratchflow.login.homes:count_files"),
     "submit": OnLogin(requests.Submit, "scratchflow.login.jobs.submit:submit"),
     "jobs": OnLogin(requests.ListJobs, "scratchflow.login.jobs.list:list_jobs"),
     "jobs show": OnLogin(requests.OneJob, "scratchflow.login.jobs.list:show_job"),

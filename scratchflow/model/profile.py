@@ -131,11 +131,39 @@ class Profile(Section, frozen=True):
             require_rooted(key, getattr(self, key))
 
 
+class SyncOptions(Section, frozen=True):
+    """Folders that `sync` keeps equal in the homes of several profiles; the first profile is the middle of the star."""
+
+    folders: list[str] = []
+    profiles: list[Name] = []
+    # Without a slash the name of a file or directory anywhere, with one a path from the home; `*` and `?` as in a shell.
+    leave_out: list[str] = msgspec.field(
+        default_factory=lambda: [".ssh", ".gnupg", ".cache", "__pycache__", ".conda/pkgs"]
+    )
+    keep_versions: AtLeastOne = 10
+    # Where unison is, by profile, when it is not on the PATH there.
+    programs: dict[Name, str] = {}
+
+    def __post_init__(self) -> None:
+        for folder in self.folders:
+            parts = folder.split("/")
+            if folder != "." and any(part in {"", ".", ".."} for part in parts):
+                raise ValueError(
+                    f"`folders`: `{folder}` must be a relative path beneath the home, without `..`"
+                )
+        for key in ("folders", "leave_out"):
+            if any("\\" in text or not text for text in getattr(self, key)):
+                raise ValueError(f"`{key}` must hold no empty text and no backslash")
+        if len(set(self.profiles)) < len(self.profiles):
+            raise ValueError("`profiles` names one of them twice")
+
+
 class Config(Section, frozen=True):
     """The whole configuration file."""
 
     default_profile: str = ""
     profiles: dict[Name, Profile] = {}
+    sync: SyncOptions = SyncOptions()
 
 
 def require_beneath(key: str, path: str) -> None:

@@ -422,6 +422,23 @@ class StopServers(DryRun, frozen=True):
     every: bool = False
 
 
+class SyncLook(Arguments, frozen=True):
+    """`sync look`: the home, its unison, and whether these folders of it can be kept equal."""
+
+    folders: tuple[str, ...]
+    # Empty: `unison`, as the PATH has it.
+    program: str = ""
+
+
+class SyncCount(Arguments, frozen=True):
+    """`sync count`: how many files go with these paths of the home, and how many the folders hold."""
+
+    deleted: tuple[bytes, ...] = ()
+    # A file or link takes the place of what is there: that counts when it is a directory.
+    replaced: tuple[bytes, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
 class Submit(DryRun, frozen=True):
     """`submit`: a command, or a batch script in the workspace with its arguments, as a job of its own."""
 

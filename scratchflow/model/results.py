@@ -1589,6 +1589,73 @@ class SetupRemoved(Result, frozen=True):
 
 
 # The schema lists these by verb; a verb without an entry here has no machine-readable result.
+class SyncSide(Result, frozen=True):
+    """`sync look`: one home, and the unison of its login host."""
+
+    host: str
+    home: str
+    home_id: str
+    program: str
+    version: str
+    never: list[str] = []
+    """Paths beneath the home that no sync touches: scratch, and the snapshots."""
+
+
+class FilesCounted(Result, frozen=True):
+    """`sync count`: files that would go, and files in all."""
+
+    going: int
+    total: int
+
+
+class PathProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """A path that was left as it is, and why."""
+
+    path: str
+    reason: str
+
+
+class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A path that would change, and how: `deleted, to aws`."""
+
+    path: str
+    action: str
+
+
+class SyncedPair(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened between the first profile's home and that of another."""
+
+    profile: str
+    version: str = ""
+    """Of its unison."""
+    to_first: int = 0
+    """Changes that went to the first profile's home; a new directory is one."""
+    to_profile: int = 0
+    deleted: int = 0
+    """How many of these were deletions."""
+    conflicts: list[str] = []
+    skipped: list[PathProblem] = []
+    failed: list[PathProblem] = []
+    plan: list[PlannedChange] = []
+    """With `--dry-run`: what would happen."""
+
+
+class Synced(Result, frozen=True):
+    """`sync`: the star around the first profile."""
+
+    first: str
+    folders: list[str]
+    pairs: list[SyncedPair]
+    dry_run: bool = False
+    test: bool = False
+
+    def exit_code(self) -> int:
+        """41 with conflicts, 100 when something could not be synced."""
+        if any(pair.conflicts for pair in self.pairs):
+            return 41
+        return 100 if any(pair.failed for pair in self.pairs) else 0
+
+
 RESULTS_BY_OP: dict[str, type[Result]] = {
     "version": VersionShown,
     "help": HelpShown,
@@ -1622,6 +1689,9 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "server stop": ServersStopped,
     "server run": ServerEnded,
     "tunnel": TunnelOpened,
+    "sync": Synced,
+    "sync look": SyncSide,
+    "sync count": FilesCounted,
     "submit": Submitted,
     "freeze": Frozen,
     "job run": JobRan,

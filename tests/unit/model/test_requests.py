@@ -30,6 +30,7 @@ SAMPLES: dict[str, Any] = {
     "words": ("true",),
     "cwd": "",
     "start": "s",
+    "folders": ("p",),
 }
 
 

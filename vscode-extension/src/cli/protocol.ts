@@ -23,6 +23,7 @@ export const VERBS = [
   "restore",
   "snapshots",
   "autobackup",
+  "sync",
   "setup",
   "profiles",
   "config",
@@ -79,6 +80,9 @@ export interface Results {
   "server stop": ServersStopped;
   "server run": ServerEnded;
   "tunnel": TunnelOpened;
+  "sync": Synced;
+  "sync look": SyncSide;
+  "sync count": FilesCounted;
   "submit": Submitted;
   "freeze": Frozen;
   "job run": JobRan;
@@ -483,6 +487,12 @@ export interface Failure {
   exit_code: number;
 }
 
+/** `sync count`: files that would go, and files in all. */
+export interface FilesCounted {
+  going: number;
+  total: number;
+}
+
 /** `freeze`: the snapshot that holds the workspace as it is now, and its git commit. */
 export interface Frozen {
   snapshot: string | null;
@@ -882,6 +892,12 @@ export interface PathEntry {
   target?: string | null;
 }
 
+/** A path that was left as it is, and why. */
+export interface PathProblem {
+  path: string;
+  reason: string;
+}
+
 /** A directory that could be the store or the scratch, as a profile would write it. */
 export interface PlaceSeen {
   path: string;
@@ -889,6 +905,12 @@ export interface PlaceSeen {
   file_system: string;
   is_shared: boolean | null;
   quota_left_bytes?: number | null;
+}
+
+/** A path that would change, and how: `deleted, to aws`. */
+export interface PlannedChange {
+  path: string;
+  action: string;
 }
 
 /** Two things that do not fit together, and the one line that mends it. */
@@ -1454,6 +1476,38 @@ export interface Surveyed {
   site_stores?: Array<PlaceSeen>;
   account_refusal?: string;
   accounts?: Array<string>;
+}
+
+/** `sync look`: one home, and the unison of its login host. */
+export interface SyncSide {
+  host: string;
+  home: string;
+  home_id: string;
+  program: string;
+  version: string;
+  never?: Array<string>;
+}
+
+/** `sync`: the star around the first profile. */
+export interface Synced {
+  first: string;
+  folders: Array<string>;
+  pairs: Array<SyncedPair>;
+  dry_run?: boolean;
+  test?: boolean;
+}
+
+/** What happened between the first profile's home and that of another. */
+export interface SyncedPair {
+  profile: string;
+  version?: string;
+  to_first?: number;
+  to_profile?: number;
+  deleted?: number;
+  conflicts?: Array<string>;
+  skipped?: Array<PathProblem>;
+  failed?: Array<PathProblem>;
+  plan?: Array<PlannedChange>;
 }
 
 /** One task of a submitted job, as its record and Slurm tell it together. */

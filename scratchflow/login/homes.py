@@ -1,0 +1,147 @@
+"""What `sync` asks of a login host: its home and its unison, and how many files would go."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from scratchflow.cluster.command import CommandMissing, CommandUnanswered, local_run
+from scratchflow.cluster.login_path import with_login_names
+from scratchflow.cluster.unison.version import read_version
+from scratchflow.disk.private import make_private_directories
+from scratchflow.login.host import LoginHost
+from scratchflow.model.errors import PathNameUnset, SyncFolderRefused, UnisonMissing
+from scratchflow.model.requests import SyncCount, SyncLook
+from scratchflow.model.results import FilesCounted, SyncSide
+from scratchflow.model.text import last_line
+from scratchflow.workspace.path_names import is_of_the_account
+from scratchflow.workspace.workspace import expand
+
+_VERSION_S = 20.0
+_MOST_BYTES = 100
+
+
+def look_at_home(login: LoginHost, request: SyncLook) -> SyncSide:
+    """The home as it really is, the unison that will run in it, and what of it never syncs."""
+    home = os.path.realpath(login.home)
+    kept_out = _kept_out(login)
+    for folder in request.folders:
+        _require_plain(home, folder, kept_out, login.host)
+    program, version = _unison(login, request.program)
+    never = [os.path.relpath(path, home) for path in kept_out if _is_beneath(path, home)]
+    return SyncSide(
+        host=login.host,
+        home=home,
+        home_id=_home_id(Path(home)),
+        program=program,
+        version=version,
+        never=never,
+    )
+
+
+def count_files(login: LoginHost, request: SyncCount) -> FilesCounted:
+    """What would go, and what there is, in this account's home."""
+    return count_in(login.home, request)
+
+
+def count_in(directory: Path, request: SyncCount) -> FilesCounted:
+    """What is on disk: a directory of the plan counts with everything in it."""
+    home = os.fsencode(os.path.realpath(directory))
+    going = sum(max(1, _files_at(os.path.join(home, path))) for path in request.deleted)
+    for path in request.replaced:
+        place = os.path.join(home, path)
+        if os.path.isdir(place) and not os.path.islink(place):
+            going += _files_at(place)
+    total = sum(_files_at(os.path.join(home, os.fsencode(one))) for one in request.folders)
+    return FilesCounted(going=going, total=total)
+
+
+def _files_at(place: bytes) -> int:
+    """How many files and links there are; a directory is none itself."""
+    if os.path.islink(place) or not os.path.isdir(place):
+        return 1 if os.path.lexists(place) else 0
+    count = 0
+    for directory, subdirectories, files in os.walk(place):
+        links = (name for name in subdirectories if os.path.islink(os.path.join(directory, name)))
+        count += len(files) + sum(1 for _ in links)
+    return count
+
+
+def _kept_out(login: LoginHost) -> list[str]:
+    """Scratch and the snapshots, as far as the account alone says where they are."""
+    places = []
+    for key, written in (("scratch", login.profile.scratch), ("store", login.profile.store)):
+        if key == "store" or is_of_the_account(written):
+            try:
+                places.append(os.path.realpath(expand(written, login.environment, key=key)))
+            except PathNameUnset:
+                continue
+    return places
+
+
+def _require_plain(home: str, folder: str, kept_out: Iterable[str], host: str) -> None:
+    """A folder is a directory of the home itself, or not there yet. Links lead to scratch and other disks."""
+    place = os.path.join(home, folder)
+    real = os.path.realpath(place)
+    if real != os.path.normpath(place):
+        raise SyncFolderRefused(folder=folder, reason=f"it is a link to `{real}` on `{host}`")
+    if os.path.lexists(place) and not os.path.isdir(place):
+        raise SyncFolderRefused(folder=folder, reason=f"it is no directory on `{host}`")
+    for path in kept_out:
+        if real == path or _is_beneath(real, path):
+            reason = f"`{path}` on `{host}` is scratch, or holds the snapshots"
+            raise SyncFolderRefused(folder=folder, reason=reason)
+
+
+def _is_beneath(path: str, directory: str) -> bool:
+    return path.startswith(f"{directory.rstrip('/')}/")
+
+
+def _unison(login: LoginHost, wanted: str) -> tuple[str, str]:
+    """Its path, and what it says of its version."""
+    name = os.path.expanduser(wanted) if wanted else "unison"
+    program = _on_path(name, login.environment)
+
+    def missing(reason: str) -> UnisonMissing:
+        return UnisonMissing(
+            program=wanted or name, host=login.host, profile=login.settings.name, reason=reason
+        )
+
+    if not program:
+        raise missing("it is not on the PATH" if "/" not in name else "there is no such program")
+    try:
+        done = local_run(login.environment)([program, "-version"], _VERSION_S)
+    except (CommandMissing, CommandUnanswered) as error:
+        raise missing(str(error)) from None
+    if read_version(done.text) is None:
+        raise missing(f"it does not say its version ({done.last_line})")
+    return program, last_line(done.text)
+
+
+def _on_path(name: str, environment: Mapping[str, str]) -> str:
+    """Where the program is; a login shell may have more places than a command that ssh starts."""
+    found = shutil.which(name, path=environment.get("PATH"))
+    if found is None and "/" not in name:
+        there = with_login_names(environment, ["PATH"], local_run(environment))
+        found = shutil.which(name, path=there.get("PATH"))
+    return os.path.abspath(found) if found else ""
+
+
+def _home_id(home: Path) -> str:
+    """Random, made once: the same on all hosts that share this home, and on no other."""
+    directory = home / ".local" / "share" / "scratchflow" / "sync"
+    make_private_directories(directory)
+    path = directory / "home-id"
+    aside = directory / f"home-id.{secrets.token_hex(8)}"
+    if not path.exists():
+        aside.write_text(secrets.token_hex(16))
+        try:
+            os.link(aside, path)  # of two at once, one
+        except FileExistsError:
+            pass
+        finally:
+            aside.unlink()
+    return path.read_text()[:_MOST_BYTES]

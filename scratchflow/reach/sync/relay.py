@@ -1,0 +1,224 @@
+"""Carries what two unisons say to each other through this machine, and what the first one prints to whoever answers it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import select
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+
+import msgspec
+
+from scratchflow.model.errors import ConnectionLost, SyncBusy
+from scratchflow.model.text import last_line
+from scratchflow.process.child import end_child, wait_for_child
+from scratchflow.reach.sync.frames import (
+    ALIVE,
+    ALIVE_EVERY_S,
+    BUSY,
+    DATA,
+    END,
+    GONE,
+    MARK,
+    OPEN,
+    PEER,
+    PIECE_BYTES,
+    SILENT_S,
+    TEXT,
+    Ended,
+    Frames,
+    Start,
+    frame,
+    write_all,
+)
+from scratchflow.reach.tunnel.frames import NotAFrame
+
+_READY_S = 60.0
+_MOST_NOISE_BYTES = 1 << 16
+_FAREWELL_S = 5.0
+
+Answer = Callable[[bytes], bytes | None]
+"""Hears a piece of what unison prints, and says what to type; None closes its input. An empty piece means: nothing new for a while."""
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One login host: its profile's name, what starts a far end there, and what unison is told about it."""
+
+    profile: str
+    argv: Sequence[str]
+    variables: Mapping[str, str]
+
+
+class FarEnd:
+    """A far end that answers, and its frames."""
+
+    def __init__(self, side: Side, start: Start, environment: Mapping[str, str]) -> None:
+        self.side = side
+        self._lock = threading.Lock()
+        self._frames = Frames()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the rest
+        self._process = subprocess.Popen(
+            list(side.argv),
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            start_new_session=True,
+        )
+        if self._process.stdin is None or self._process.stdout is None:
+            raise self.lost("it has no pipes")
+        self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
+        try:
+            self._shake_hands(start)
+        except BaseException:
+            self.close()
+            raise
+
+    def send(self, kind: int, stream: int = 0, content: bytes = b"") -> None:
+        """Sends a frame; when nobody reads, the end of the other direction says so."""
+        with self._lock, suppress(OSError):
+            write_all(self._in, frame(kind, stream, content))
+
+    def frames(self) -> Iterator[tuple[int, int, bytes]]:
+        """What arrives, to the end. A far end that is silent for too long counts as gone."""
+        while piece := self._read(SILENT_S):
+            try:
+                for kind, stream, content in self._frames.take(piece):
+                    yield kind, stream, bytes(content)
+            except NotAFrame as error:
+                raise self.lost(str(error)) from None
+
+    def lost(self, reason: str = "") -> ConnectionLost:
+        """The error for a far end that is gone."""
+        self._said.seek(0)
+        said = reason or last_line(self._said.read()) or "it was cut in the middle of a sync"
+        return ConnectionLost(host=self.side.profile, reason=said)
+
+    def close(self) -> None:
+        """Ends what carries it; the far end then ends unison. May be called from another thread."""
+        with suppress(OSError):
+            if self._process.stdin:
+                self._process.stdin.close()
+        wait_for_child(self._process, _FAREWELL_S)
+        end_child(self._process)
+        self._said.close()
+
+    def _read(self, wait_s: float, size: int = PIECE_BYTES) -> bytes:
+        poll = select.poll()
+        poll.register(self._out, select.POLLIN | select.POLLHUP)
+        try:
+            return os.read(self._out, size) if poll.poll(wait_s * 1000) else b""
+        except (OSError, ValueError):
+            return b""
+
+    def _shake_hands(self, start: Start) -> None:
+        with suppress(OSError):
+            write_all(self._in, msgspec.json.encode(start) + b"\n")
+        wanted = MARK + start.token.encode() + b"\n"
+        heard = bytearray()
+        until_s = time.monotonic() + _READY_S
+        while not heard.endswith(wanted):
+            byte = self._read(max(0.0, until_s - time.monotonic()), 1)
+            if not byte or len(heard) > _MOST_NOISE_BYTES:
+                raise self.lost()
+            heard += byte
+
+
+class Relay:
+    """Runs unison in the first home and, once that asks for it, in the other."""
+
+    def __init__(self, first: Side, other: Side, environment: Mapping[str, str]) -> None:
+        self._first, self._other, self._environment = first, other, environment
+        self._far: FarEnd | None = None
+        self._lost: ConnectionLost | SyncBusy | None = None
+        self.server_said = b""
+        """The end of what the other unison printed."""
+
+    def run(
+        self, words: Sequence[str], server: Callable[[Sequence[str]], list[str]], answer: Answer
+    ) -> int:
+        """Unison's exit code. `server` makes the other's command of the words that the first gave to ssh."""
+        with ExitStack() as open_until:
+            near = FarEnd(self._first, _start(self._first, words, leads=True), self._environment)
+            open_until.callback(near.close)
+            is_over = threading.Event()
+            open_until.callback(is_over.set)
+            open_until.callback(self._close_far)
+            threading.Thread(target=self._keep_alive, args=(near, is_over), daemon=True).start()
+            for kind, stream, content in near.frames():
+                if kind == GONE:
+                    return self._code(msgspec.json.decode(content, type=Ended))
+                if kind == OPEN:
+                    self._open(near, server(msgspec.json.decode(content, type=list[str])))
+                elif stream == PEER and self._far:
+                    self._far.send(kind, PEER, content)
+                elif kind in {DATA, ALIVE}:
+                    _say(near, answer(content if kind == DATA else b""))
+            raise near.lost()
+
+    def _close_far(self) -> None:
+        if self._far:
+            self._far.close()
+
+    def _code(self, ended: Ended) -> int:
+        if ended.code == BUSY:
+            raise SyncBusy(profile=self._first.profile)
+        if ended.code == 3 and self._lost:
+            raise self._lost
+        return ended.code
+
+    def _open(self, near: FarEnd, words: list[str]) -> None:
+        try:
+            self._far = FarEnd(self._other, _start(self._other, words), self._environment)
+        except (ConnectionLost, OSError) as error:
+            lost = ConnectionLost(host=self._other.profile, reason=str(error))
+            self._lost = error if isinstance(error, ConnectionLost) else lost
+            near.send(END, PEER)
+            return
+        threading.Thread(target=self._back, args=(near, self._far), daemon=True).start()
+
+    def _back(self, near: FarEnd, far: FarEnd) -> None:
+        """What the other unison says, to the first."""
+        has_ended = False
+        with suppress(ConnectionLost, ValueError):
+            for kind, stream, content in far.frames():
+                if kind == DATA and stream == PEER:
+                    near.send(DATA, PEER, content)
+                elif kind == DATA and stream == TEXT:
+                    self.server_said = (self.server_said + content)[-4096:]
+                elif kind == GONE:
+                    has_ended = True
+                    if msgspec.json.decode(content, type=Ended).code == BUSY:
+                        self._lost = SyncBusy(profile=self._other.profile)
+                    break
+        if not has_ended:
+            with suppress(ValueError):
+                self._lost = far.lost()
+        near.send(END, PEER)
+
+    def _keep_alive(self, near: FarEnd, is_over: threading.Event) -> None:
+        while not is_over.wait(ALIVE_EVERY_S):
+            near.send(ALIVE)
+            if self._far:
+                self._far.send(ALIVE)
+
+
+def _start(side: Side, words: Sequence[str], *, leads: bool = False) -> Start:
+    return Start(
+        token=secrets.token_hex(16),
+        words=list(words),
+        variables=dict(side.variables),
+        leads=leads,
+    )
+
+
+def _say(near: FarEnd, typed: bytes | None) -> None:
+    if typed is None:
+        near.send(END, TEXT)
+    elif typed:
+        near.send(DATA, TEXT, typed)

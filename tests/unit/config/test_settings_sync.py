@@ -1,0 +1,50 @@
+"""The table `[sync]`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scratchflow.config.settings import Asked, sync_options
+from scratchflow.model.errors import ConfigBadValue, ConfigNoProfile, ConfigUnknownKey
+from scratchflow.model.profile import SyncOptions
+
+PROFILES = '[profiles.uni]\nlogin = "uni"\n[profiles.aws]\nlogin = "aws"\n'
+
+
+def _load(file: Path, table: str) -> SyncOptions:
+    file.write_text(f"{PROFILES}[sync]\n{table}\n")
+    return sync_options(Asked(config=str(file)), {})
+
+
+def test_it_names_folders_and_profiles(file: Path) -> None:
+    options = _load(file, 'profiles = ["uni", "aws"]\nfolders = ["projects", ".config/nvim", "."]')
+    assert options.profiles == ["uni", "aws"]
+    assert options.folders == ["projects", ".config/nvim", "."]
+    assert {".ssh", ".gnupg", ".cache"} <= set(options.leave_out)
+
+
+@pytest.mark.parametrize("folder", ["/etc", "../x", "a/../b", "", "a//b", "./a", "~/a/", "a\\\\b"])
+def test_a_folder_is_a_path_beneath_the_home(file: Path, folder: str) -> None:
+    with pytest.raises(ConfigBadValue, match=r"sync\.folders"):
+        _load(file, f'folders = ["{folder}"]')
+
+
+def test_a_profile_is_named_once_and_exists(file: Path) -> None:
+    with pytest.raises(ConfigBadValue, match="twice"):
+        _load(file, 'profiles = ["uni", "uni"]')
+    with pytest.raises(ConfigNoProfile, match="awz"):
+        _load(file, 'profiles = ["uni", "awz"]')
+    with pytest.raises(ConfigNoProfile, match="mila"):
+        _load(file, 'programs = { mila = "~/bin/unison" }')
+
+
+def test_a_key_that_is_mistyped_is_named(file: Path) -> None:
+    with pytest.raises(ConfigUnknownKey, match=r"sync\.folder"):
+        _load(file, 'folder = ["a"]')
+
+
+def test_a_file_without_it_has_nothing_to_sync(file: Path) -> None:
+    file.write_text(PROFILES)
+    assert sync_options(Asked(config=str(file)), {}) == SyncOptions()

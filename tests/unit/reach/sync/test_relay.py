@@ -1,0 +1,76 @@
+"""The relay between two far ends, with small programs in the place of unison."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors import ConnectionLost, SyncBusy
+from scratchflow.reach.sync.one_at_a_time import alone_in
+from scratchflow.reach.sync.relay import Relay, Side
+
+# Sends a megabyte to the other and reads it back; says how much came, and ends as unison does: with all its pipes.
+ASKS = 'head -c 1000000 /dev/zero | "$2" aws -server | { head -c 1000000 | wc -c; kill $$; }'
+
+
+START = ["-m", "scratchflow", "sync-end"]
+# A far end that does not wait for a minute and a half.
+_MAIN = """
+from scratchflow.reach.sync import far_end, one_at_a_time
+one_at_a_time._WAIT_S = 0
+far_end.main()
+"""
+IMPATIENT = ["-c", _MAIN]
+
+
+def _side(name: str, home: Path, before: Sequence[str], start: Sequence[str]) -> Side:
+    argv = ["env", "-u", "UNISON", f"HOME={home}", sys.executable, *start]
+    return Side(profile=name, argv=[*before, *argv], variables={})
+
+
+def _run(relay: Relay, script: str, server: list[str]) -> tuple[int, bytes]:
+    said: list[bytes] = []
+
+    def answer(piece: bytes) -> bytes:
+        said.append(piece)
+        return b""
+
+    code = relay.run(["sh", "-c", script, "sh"], lambda _: server, answer)
+    return code, b"".join(said)
+
+
+def _relay(directory: Path, before: Sequence[str] = (), other: Sequence[str] = START) -> Relay:
+    for name in ("uni", "aws"):
+        (directory / name).mkdir(exist_ok=True)
+    first = _side("uni", directory / "uni", (), START)
+    return Relay(first, _side("aws", directory / "aws", before, other), os.environ)
+
+
+def test_bytes_go_both_ways_at_once(tmp_path: Path) -> None:
+    assert _run(_relay(tmp_path), ASKS, ["cat"]) == (-15, b"1000000\n")
+
+
+def test_what_a_login_shell_says_first_is_passed_over(tmp_path: Path) -> None:
+    relay = _relay(tmp_path, ["sh", "-c", 'echo Welcome to aws; exec "$@"', "sh"])
+    assert _run(relay, ASKS, ["cat"]) == (-15, b"1000000\n")
+
+
+def test_a_host_that_lets_nobody_in_is_named_with_its_words(tmp_path: Path) -> None:
+    relay = _relay(tmp_path, ["sh", "-c", "echo Permission denied >&2; exit 255", "sh"])
+    with pytest.raises(ConnectionLost, match="`aws`: Permission denied"):
+        _run(relay, '"$2" aws -server </dev/null; exit 3', ["cat"])
+
+
+def test_a_home_that_another_sync_works_with_is_left_alone(
+    tmp_path: Path,
+) -> None:
+    relay = _relay(tmp_path, other=IMPATIENT)
+    with (
+        alone_in(tmp_path / "aws/.local/share/scratchflow/sync", lambda: None),
+        pytest.raises(SyncBusy, match="the home of `aws`"),
+    ):
+        _run(relay, '"$2" aws -server </dev/null; exit 3', ["cat"])
