@@ -45,6 +45,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("restore yesterday --path src/main.py", "one file as it was"),
         ("restore --path results --to laptop:~/thesis", "as ~/thesis/results"),
     ),
+    "sync": (
+        ("sync --dry-run", "show what would happen"),
+        ("sync", "make all homes equal"),
+        ("sync --prefer newer", "where both changed, the newer wins"),
+    ),
     "autobackup": (
         ("autobackup on", "from now on, on the node"),
         ("config set backup.every 15m", "more often"),

@@ -64,6 +64,7 @@ VERBS = {
     "autobackup": Verb(
         "Daily", "scratchflow.cli.autobackup", "Back up by itself, every 30 min unless set"
     ),
+    "sync": Verb("Daily", "scratchflow.cli.sync", "Keep folders of your homes on clusters equal"),
     "setup": Verb(
         _SETTINGS, "scratchflow.cli.setup", "Set up a cluster: profile, agent, ssh alias"
     ),
@@ -81,6 +82,7 @@ TOGETHER = {
     ("serve", "tunnel"): "Open TensorBoard, Jupyter or any port of the node here",
     ("jobs", "logs", "cancel"): "Show, rerun, read and end submitted jobs",
     ("profiles", "config"): "Choose profiles; show and change settings",
+    ("nodes", "allocate"): "Show nodes and what is free; take one, and no more",
 }
 
 

@@ -145,7 +145,7 @@ def test_who_looks_for_a_way_back_is_told_of_the_guide_in_the_store(words: str) 
     assert "HOW-TO-RESTORE.txt" in help_of(words)
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS.keys() - {"profiles", "config"}))
+@pytest.mark.parametrize("verb", sorted(VERBS.keys() - {"profiles", "config", "sync"}))
 def test_a_hint_with_any_command_names_the_profile(
     verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

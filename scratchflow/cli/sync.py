@@ -1,0 +1,191 @@
+"""`scratchflow sync`: folders of the homes of several clusters, kept equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scratchflow.cli.call import Call
+from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
+from scratchflow.cli.questions import TerminalAsker
+from scratchflow.cluster.unison.command import refused_option
+from scratchflow.model.errors import Declined, UsageInvalid
+from scratchflow.model.events import Emit
+from scratchflow.model.results import Synced, SyncedPair
+from scratchflow.model.text import printable
+from scratchflow.model.units import Duration
+
+if TYPE_CHECKING:
+    from scratchflow.cluster.unison.words import Change
+    from scratchflow.flows.sync.pair import Person, Winner
+
+_MORE = "scratchflow.sync.more"
+# The first is what Enter means.
+WINNERS: dict[str, Winner] = {"s": "neither", "f": "first", "o": "other"}
+
+
+class SyncCommand(VerbCommand):
+    """What stands after `--` goes to unison."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" in args:
+            place = args.index("--")
+            ctx.meta[_MORE] = args[place + 1 :]
+            args = args[:place]
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(cls=SyncCommand)
+def sync(
+    context: typer.Context,
+    profiles: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PROFILE", help="Only with these; otherwise all of `[sync]`."),
+    ] = None,
+    prefer: Annotated[
+        str,
+        typer.Option(
+            "--prefer",
+            metavar="PROFILE|newer|older",
+            help="Which version wins when both sides changed.",
+        ),
+    ] = "",
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Ask about each conflict.")
+    ] = False,
+    allow_deletions: Annotated[
+        bool, typer.Option("--allow-deletions", help="Delete many files without a question.")
+    ] = False,
+    test: Annotated[
+        bool,
+        typer.Option("--test", help="Only try whether the ends fit together."),
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Sync again and again, until Ctrl-C.")
+    ] = False,
+    every: Annotated[
+        str, typer.Option("--every", metavar="TIME", help="How often `--watch` does.")
+    ] = "1m",
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[Synced]:
+    """Keep folders of your homes on several clusters equal, with unison on the login hosts.
+
+    `[sync]` in the configuration names the folders and the profiles; each home is synced with that of the
+    first profile. What changed on both sides is listed and left as it is (exit code 41). What is replaced
+    or deleted is kept in `~/.unison/backup`. What stands after `--` goes to unison.
+    """
+    more = tuple(context.meta.get(_MORE, ()))
+    who, command = caller(context), context.command_path
+    _require_possible(
+        command, interactive=interactive, prefer=prefer, watch=watch, may_ask=who.may_ask
+    )
+    if watch and (dry_run or test):
+        problem = "`--watch` goes with neither `--dry-run` nor `--test`"
+        raise UsageInvalid(problem=problem, command=command)
+    if option := refused_option(more):
+        problem = f"`{printable(option)}` cannot be given to unison: scratchflow answers its questions, and counts what it deletes"
+        raise UsageInvalid(problem=problem, command=command)
+    every_s = _seconds(every, command)
+
+    def run(emit: Emit) -> Synced:
+        from scratchflow.flows.sync.sync import SyncWanted, keep_syncing
+        from scratchflow.flows.sync.sync import sync as flow
+
+        wanted = SyncWanted(
+            profiles=tuple(profiles or ()),
+            prefer=prefer,
+            allow_deletions=allow_deletions,
+            dry_run=dry_run,
+            test=test,
+            more=more,
+        )
+        if watch:
+            return keep_syncing(who, emit, wanted, every_s)
+        asker = TerminalAsker(emit, may_ask=who.may_ask, yes=False)
+        return flow(who, emit, wanted, _person(asker, interactive=interactive))
+
+    return Call("sync", run, shown, until_interrupted=watch)
+
+
+def _require_possible(
+    command: str, *, interactive: bool, prefer: str, watch: bool, may_ask: bool
+) -> None:
+    if interactive and prefer:
+        problem = "`--interactive` and `--prefer` exclude each other"
+        raise UsageInvalid(problem=problem, command=command)
+    if interactive and (watch or not may_ask):
+        problem = "`--interactive` goes with neither `--watch` nor `--json`"
+        raise UsageInvalid(problem=problem, command=command)
+
+
+def _seconds(text: str, command: str) -> float:
+    try:
+        seconds = Duration.parse(text).seconds
+    except ValueError as error:
+        problem = f"`--every` takes {error}"
+        raise UsageInvalid(problem=problem, command=command) from None
+    return max(1.0, float(seconds))
+
+
+def _person(asker: TerminalAsker, *, interactive: bool) -> Person:
+    """Who answers: about deletions whoever sits at a terminal, about conflicts only when asked for."""
+    from scratchflow.flows.sync.pair import Person
+
+    if interactive and not asker.can_ask:
+        raise Declined(what="the conflicts", by_hand="`--prefer` decides without a question")
+    if not asker.can_ask:
+        return Person()
+
+    def allow(profile: str, files: int, total: int) -> bool:
+        where = printable(profile)
+        asker.tell([f"`{where}` would lose {files} of {total} files."])
+        question = "Delete them there, with a copy in `~/.unison/backup`?"
+        try:
+            return asker.confirm(question, default=False)
+        except Declined:
+            return False
+
+    def decide(change: Change, first: str, other: str) -> Winner:
+        path = printable(change.path.decode("utf-8", "surrogateescape"))
+        ours, theirs = f"`{printable(first)}`", f"`{printable(other)}`"
+        asker.tell([f"`{path}`: {change.first} on {ours}, {change.other} on {theirs}"])
+        question = f"Keep that of {ours} (f), that of {theirs} (o), or both as they are (s)? [s]"
+        return WINNERS[asker.letter(question, "".join(WINNERS))]
+
+    return Person(decide=decide if interactive else None, allow=allow)
+
+
+def shown(synced: Synced) -> Iterator[str]:
+    """A line for each pair, and what was left as it is."""
+    first = printable(synced.first)
+    for pair in synced.pairs:
+        yield from _pair_lines(first, pair, synced)
+    if any(pair.conflicts for pair in synced.pairs) and not synced.dry_run:
+        yield "`scratchflow sync --interactive` asks about each conflict; `--prefer newer` decides for all"
+
+
+def _pair_lines(first: str, pair: SyncedPair, synced: Synced) -> Iterator[str]:
+    other = printable(pair.profile)
+    if synced.test:
+        yield f"`{first}` and `{other}` can be synced ({printable(pair.version)})"
+        return
+    verb = "would bring" if synced.dry_run else "brought"
+    counts = [f"{pair.to_profile} to `{other}`", f"{pair.to_first} to `{first}`"]
+    changes = " and ".join(counts)
+    deletions = f", {pair.deleted} of them deletions" if pair.deleted else ""
+    if pair.to_first or pair.to_profile:
+        yield f"{verb} {changes} (changed paths{deletions})"
+    elif not pair.conflicts and not pair.failed:
+        yield f"`{first}` and `{other}` are equal"
+    for change in pair.plan:
+        yield f"  {change.action}: {change.path}"
+    for path in pair.conflicts:
+        yield f"  conflict: {path}"
+    for problem in pair.failed:
+        yield f"  failed: {problem.path}: {problem.reason}"

@@ -1,0 +1,218 @@
+"""One pair of homes: the conversation with unison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Literal
+
+import msgspec
+
+from scratchflow.cluster.unison.command import (
+    IGNORE_LOCKS,
+    Homes,
+    Rules,
+    client_words,
+    server_words,
+)
+from scratchflow.cluster.unison.words import (
+    GO_ON,
+    NO_FILE,
+    QUIT,
+    SKIP,
+    TO_FIRST,
+    TO_OTHER,
+    YES,
+    Change,
+    Direction,
+    Question,
+    Reader,
+)
+from scratchflow.flows.sync.deletions import Count, files_going, is_many
+from scratchflow.model.errors import SyncManyDeletions, UnisonFailed
+from scratchflow.model.events import Emit, Item, Log, Progress, Warned, path_fields
+from scratchflow.model.results import PathProblem, PlannedChange, SyncedPair
+from scratchflow.model.text import printable
+from scratchflow.reach.sync.relay import Relay
+
+SKIPPED = "sync.skipped"
+"""A file that unison does not sync, like a socket."""
+FAILED = "sync.failed_path"
+"""A file that could not be synced, for a reason of its own."""
+UNREADABLE = "files.unreadable"
+_DONE, _SOME_LEFT, _SOME_FAILED = 0, 1, 2
+
+Winner = Literal["first", "other", "neither"]
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """The two homes, how each is asked, and what is to happen."""
+
+    first: str
+    other: str
+    homes: Homes
+    other_program: str
+    rules: Rules
+    relay: Relay
+    count_first: Count
+    count_other: Count
+    dry_run: bool = False
+    allow_deletions: bool = False
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Whoever can be asked; None where nobody is."""
+
+    decide: Callable[[Change, str, str], Winner] | None = None
+    allow: Callable[[str, int, int], bool] | None = None
+
+
+def sync_pair(pair: Pair, person: Person, emit: Emit) -> SyncedPair:
+    """Lets unison make the two homes equal, and says what came of it.
+
+    A cut leaves unison's own locks behind. The far ends hold ours while it runs, in both homes, so nobody else has them.
+    """
+    words = client_words(pair.homes, pair.rules)
+    talk = _Talk(pair, person, emit)
+    code = _run(pair, words, talk)
+    if talk.is_locked:
+        emit(Log(level="info", message="an earlier sync was cut; its locks are removed"))
+        talk = _Talk(pair, person, emit)
+        code = _run(pair, [*words, IGNORE_LOCKS], talk)
+    return talk.outcome(code)
+
+
+def _run(pair: Pair, words: Sequence[str], talk: _Talk) -> int:
+    server = partial(server_words, pair.other_program)
+    return pair.relay.run(words, server, talk.answer)
+
+
+class _Talk:
+    def __init__(self, pair: Pair, person: Person, emit: Emit) -> None:
+        self._pair, self._person, self._emit = pair, person, emit
+        self._reader = Reader()
+        self._has_quit = False
+        self._refused: SyncManyDeletions | None = None
+        self._planned = 0
+
+    def answer(self, piece: bytes) -> bytes | None:
+        """What is typed for unison, once this piece has been printed."""
+        if not piece and (asked := self._reader.unknown_question()):
+            self._emit(Log(level="info", message=f"unison asks what nobody can answer: {asked}"))
+            return None
+        typed = b"".join(self._reply(question) for question in self._reader.take(piece))
+        self._show_progress()
+        return typed
+
+    def outcome(self, code: int) -> SyncedPair:
+        """The result; UnisonFailed when it gave up, SyncManyDeletions when nobody agreed to those."""
+        reader, pair = self._reader, self._pair
+        if self._refused:
+            raise self._refused
+        if not self._has_quit and not self._is_done(code):
+            words = reader.last_words
+            raise UnisonFailed(first=pair.first, other=pair.other, words=words)
+        conflicts = reader.conflicts
+        left = {path: why for path, why in reader.skipped.items() if path not in {*conflicts}}
+        if self._has_quit:  # it ended before it could say
+            errors = (change for change in reader.changes.values() if change.direction == "error")
+            left = {change.path: NO_FILE for change in errors}
+        for path in conflicts:
+            self._emit(Item(action="conflict", **path_fields(path)))
+        self._warn(left)
+        moved = [change for change in reader.changes.values() if change.path not in reader.failed]
+        return SyncedPair(
+            profile=pair.other,
+            to_first=sum(change.direction == "to_first" for change in moved),
+            to_profile=sum(change.direction == "to_other" for change in moved),
+            deleted=sum(change.deletes for change in moved),
+            conflicts=[_shown(path) for path in conflicts],
+            skipped=_problems(left),
+            failed=_problems(reader.failed),
+            plan=self._plan() if pair.dry_run else [],
+        )
+
+    def _warn(self, left: Mapping[bytes, str]) -> None:
+        failed = self._reader.failed
+        for path, why in {**left, **failed}.items():
+            kind = FAILED if path in failed else SKIPPED if NO_FILE in why else UNREADABLE
+            self._emit(Warned(code=kind, message=f"not synced: {why}", **path_fields(path)))
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether unison met locks that nobody holds any more."""
+        return self._reader.is_locked
+
+    def _is_done(self, code: int) -> bool:
+        return code == _DONE or (code in {_SOME_LEFT, _SOME_FAILED} and self._reader.is_complete)
+
+    def _plan(self) -> list[PlannedChange]:
+        changes = self._reader.changes.values()
+        moving = (change for change in changes if change.direction in {"to_first", "to_other"})
+        return [
+            PlannedChange(path=_shown(change.path), action=_action(change, self._pair))
+            for change in moving
+        ]
+
+    def _reply(self, question: Question) -> bytes:
+        if question.about == "remark":
+            return GO_ON
+        if question.about == "conflict" and question.change:
+            return self._decide(question.change)
+        return self._confirm_plan()
+
+    def _decide(self, change: Change) -> bytes:
+        if self._person.decide is None or self._pair.dry_run:
+            return SKIP
+        winner = self._person.decide(change, self._pair.first, self._pair.other)
+        return {"first": TO_OTHER, "other": TO_FIRST, "neither": SKIP}[winner]
+
+    def _confirm_plan(self) -> bytes:
+        changes = list(self._reader.changes.values())
+        moving = [change for change in changes if change.direction in {"to_first", "to_other"}]
+        for change in moving:
+            self._emit(Item(action=_action(change, self._pair), **path_fields(change.path)))
+        if self._pair.dry_run:
+            self._has_quit = True
+            return QUIT
+        if not self._pair.allow_deletions:
+            self._refused = self._too_many_deletions(changes)
+        if self._refused:
+            return QUIT
+        self._planned = len(moving)
+        return YES
+
+    def _too_many_deletions(self, changes: Sequence[Change]) -> SyncManyDeletions | None:
+        """The error when one side would lose many files, and nobody agrees."""
+        pair, folders = self._pair, self._pair.rules.folders
+        sides: tuple[tuple[Direction, str, Count], ...] = (
+            ("to_first", pair.first, pair.count_first),
+            ("to_other", pair.other, pair.count_other),
+        )
+        for towards, name, count in sides:
+            found = files_going(changes, towards, folders, count)
+            if found is None or not is_many(found):
+                continue
+            allow = self._person.allow
+            if allow is None or not allow(name, found.going, found.total):
+                return SyncManyDeletions(profile=name, files=found.going, total=found.total)
+        return None
+
+    def _show_progress(self) -> None:
+        if self._planned:
+            done = self._reader.done
+            self._emit(Progress(phase="sync", files_done=done, files_total=self._planned))
+
+
+def _action(change: Change, pair: Pair) -> str:
+    """`deleted, to aws`; the words of `--verbose` and `--json`."""
+    towards = pair.first if change.direction == "to_first" else pair.other
+    return f"{change.source}, to {towards}"
+
+
+def _problems(found: dict[bytes, str]) -> list[PathProblem]:
+    return [PathProblem(path=_shown(path), reason=printable(why)) for path, why in found.items()]
+
+
+def _shown(path: bytes) -> str:
+    return printable(path.decode("utf-8", "surrogateescape"))

@@ -1,0 +1,232 @@
+"""`sync`: folders of the homes of several profiles are kept equal, in a star around the first."""
+
+from __future__ import annotations
+
+import fnmatch
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import msgspec
+
+from scratchflow.agent.name import agent_command
+from scratchflow.cluster.unison.command import Homes, Rules
+from scratchflow.cluster.unison.version import read_version, work_together
+from scratchflow.config.file import config_path
+from scratchflow.config.settings import load_settings, sync_options
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
+from scratchflow.flows.sync.pair import Pair, Person, sync_pair
+from scratchflow.model.errors import (
+    ConnectionLost,
+    SyncBusy,
+    SyncFolderRefused,
+    SyncNotConfigured,
+    SyncSameHome,
+    UnisonMismatch,
+)
+from scratchflow.model.events import Emit, Log, Status, Warned
+from scratchflow.model.profile import SyncOptions
+from scratchflow.model.requests import SyncCount, SyncLook
+from scratchflow.model.results import FilesCounted, Synced, SyncedPair, SyncSide
+from scratchflow.process.far_words import quoted
+from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
+from scratchflow.reach.login import share_login
+from scratchflow.reach.sync.frames import WORD
+from scratchflow.reach.sync.relay import Relay, Side
+
+HOST_NAME = "UNISONLOCALHOSTNAME"
+"""Unison names its archives by it: the profile's name stays the same on every login host of a pool."""
+_BY_TIME = ("newer", "older")
+
+
+class SyncWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line says. Without `profiles`, all of the configuration."""
+
+    profiles: Sequence[str] = ()
+    prefer: str = ""
+    allow_deletions: bool = False
+    dry_run: bool = False
+    test: bool = False
+    more: Sequence[str] = ()
+
+
+class _Member(msgspec.Struct, frozen=True):
+    """A profile of the star: its cluster, and how a far end is started on its login host."""
+
+    name: str
+    cluster: Cluster
+    argv: Sequence[str]
+    seen: SyncSide
+
+    def count(self, request: SyncCount) -> FilesCounted:
+        return self.cluster.on_login("sync count", request, FilesCounted)
+
+    @property
+    def side(self) -> Side:
+        return Side(profile=self.name, argv=self.argv, variables={HOST_NAME: self.name})
+
+
+def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Synced:
+    """Syncs every other home with the first; what a later one brought goes to the earlier ones too."""
+    options = _options(caller, wanted)
+    with ExitStack() as open_until:
+        first, *others = (
+            open_until.enter_context(_member(name, options, caller, emit))
+            for name in options.profiles
+        )
+        for other in others:
+            _require_fit(first, other)
+        done: dict[str, SyncedPair] = {}
+        late: set[str] = set()
+        for other in others:
+            done[other.name] = _between(first, other, options, wanted, person, caller, emit)
+            if done[other.name].to_first:
+                late.update(name for name in done if name != other.name)
+        if not wanted.dry_run and not wanted.test:
+            for other in others:
+                if other.name in late:
+                    again = _between(first, other, options, wanted, person, caller, emit)
+                    done[other.name] = _together(done[other.name], again)
+    return Synced(
+        first=first.name,
+        folders=options.folders,
+        pairs=list(done.values()),
+        dry_run=wanted.dry_run,
+        test=wanted.test,
+    )
+
+
+def keep_syncing(
+    caller: Caller,
+    emit: Emit,
+    wanted: SyncWanted,
+    every_s: float,
+    clock: Clock = SYSTEM_CLOCK,
+) -> Synced:
+    """Again and again. A lost connection is waited out; whatever needs a decision ends it."""
+    while True:
+        try:
+            done = sync(caller, emit, wanted, Person())
+            emit(Status(data=msgspec.to_builtins(done)))
+        except (ConnectionLost, SyncBusy) as error:
+            emit(Warned(code=error.code, message=f"{error}; trying again"))
+        clock.sleep(every_s)
+
+
+def _options(caller: Caller, wanted: SyncWanted) -> SyncOptions:
+    """The table of the file, with the profiles of the command line; what is missing is an error."""
+    options = sync_options(caller.asked, caller.environment)
+    path, _ = config_path(caller.asked.config, caller.environment)
+    if len(options.profiles) < 2:
+        raise SyncNotConfigured(problem="there are no two profiles", path=path)
+    if not options.folders:
+        raise SyncNotConfigured(problem="there are no folders", path=path)
+    unknown = [name for name in wanted.profiles if name not in options.profiles]
+    if unknown:
+        raise SyncNotConfigured(problem=f"there is no profile `{unknown[0]}`", path=path)
+    for folder in options.folders:
+        for text in options.leave_out:
+            if _is_left_out(folder, text):
+                raise SyncFolderRefused(folder=folder, reason=f"`leave_out` names `{text}`")
+    first, *others = options.profiles
+    chosen = [name for name in others if not wanted.profiles or name in wanted.profiles]
+    return msgspec.structs.replace(options, profiles=[first, *(chosen or others)])
+
+
+def _is_left_out(folder: str, text: str) -> bool:
+    if "/" in text:
+        return fnmatch.fnmatchcase(folder, text) or folder.startswith(f"{text}/")
+    return any(fnmatch.fnmatchcase(part, text) for part in folder.split("/"))
+
+
+@contextmanager
+def _member(name: str, options: SyncOptions, caller: Caller, emit: Emit) -> Iterator[_Member]:
+    """Logs in, and looks at the home."""
+    environment = caller.environment
+    asked = msgspec.structs.replace(caller.asked, profile=name)
+    settings = load_settings(asked, environment)
+    with ExitStack() as open_until:
+        if is_login_host(settings, environment):
+            argv = [sys.executable, "-m", "scratchflow", WORD]
+        else:
+            login = open_until.enter_context(
+                share_login(settings, environment, emit, may_ask=caller.may_ask)
+            )
+            argv = [*login.argv(terminal=False), quoted(agent_command(WORD))]
+        cluster = open_until.enter_context(cluster_of(settings, caller, emit))
+        request = SyncLook(folders=tuple(options.folders), program=options.programs.get(name, ""))
+        seen = cluster.on_login("sync look", request, SyncSide)
+        emit(Log(level="debug", message=f"`{name}`: {seen.version} on {seen.host}, {seen.home}"))
+        yield _Member(name, cluster, argv, seen)
+
+
+def _require_fit(first: _Member, other: _Member) -> None:
+    """One home, or two unisons that do not understand each other, are an error before anything begins."""
+    if first.seen.home_id == other.seen.home_id:
+        raise SyncSameHome(first=first.name, other=other.name, home=first.seen.home)
+    ours, theirs = (read_version(member.seen.version) for member in (first, other))
+    if ours is None or theirs is None or not work_together(ours, theirs):
+        raise UnisonMismatch(
+            ours=first.seen.version, first=first.name, theirs=other.seen.version, other=other.name
+        )
+
+
+def _between(
+    first: _Member,
+    other: _Member,
+    options: SyncOptions,
+    wanted: SyncWanted,
+    person: Person,
+    caller: Caller,
+    emit: Emit,
+) -> SyncedPair:
+    homes = Homes(
+        program=first.seen.program,
+        home=first.seen.home,
+        other=other.name,
+        other_home=other.seen.home,
+    )
+    several = len(options.profiles) > 2
+    message = f"syncing `{first.name}` and `{other.name}`"
+    emit(Log(level="info" if several else "debug", message=message))
+    pair = Pair(
+        first=first.name,
+        other=other.name,
+        homes=homes,
+        other_program=other.seen.program,
+        rules=_rules(homes, first, other, options, wanted),
+        relay=Relay(first.side, other.side, caller.environment),
+        count_first=first.count,
+        count_other=other.count,
+        dry_run=wanted.dry_run,
+        allow_deletions=wanted.allow_deletions,
+    )
+    synced = sync_pair(pair, person, emit)
+    return msgspec.structs.replace(synced, version=other.seen.version)
+
+
+def _rules(
+    homes: Homes, first: _Member, other: _Member, options: SyncOptions, wanted: SyncWanted
+) -> Rules:
+    by_name = {first.name: homes.home, other.name: homes.other_root}
+    # The one that is preferred may be neither of these two: then these two are asked about as ever.
+    prefer = wanted.prefer if wanted.prefer in _BY_TIME else by_name.get(wanted.prefer, "")
+    more = [*wanted.more, *(["-testserver"] if wanted.test else [])]
+    return Rules(
+        folders=options.folders,
+        leave_out=options.leave_out,
+        never=sorted({*first.seen.never, *other.seen.never}),
+        keep_versions=options.keep_versions,
+        prefer=prefer,
+        more=more,
+    )
+
+
+def _together(before: SyncedPair, again: SyncedPair) -> SyncedPair:
+    """Two rounds as one: counts add up, what is left is what the second left."""
+    return msgspec.structs.replace(
+        again,
+        to_first=before.to_first + again.to_first,
+        to_profile=before.to_profile + again.to_profile,
+        deleted=before.deleted + again.deleted,
+    )

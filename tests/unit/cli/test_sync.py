@@ -1,0 +1,124 @@
+"""How `sync` is typed, and what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scratchflow.cli import sync as module
+from scratchflow.cli.questions import TerminalAsker
+from scratchflow.cli.verbs import parse
+from scratchflow.cluster.unison.words import Change
+from scratchflow.flows.sync import sync as flow
+from scratchflow.flows.sync.sync import SyncWanted
+from scratchflow.model.errors import Declined, UsageInvalid
+from scratchflow.model.results import PathProblem, PlannedChange, Synced, SyncedPair
+
+
+def _synced(**pair: Any) -> Synced:
+    return Synced(first="uni", folders=["p"], pairs=[SyncedPair(profile="aws", **pair)])
+
+
+def test_what_stands_after_the_dashes_goes_to_unison(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[SyncWanted] = []
+
+    def sync(_caller: object, _emit: object, wanted: SyncWanted, _person: object) -> Synced:
+        seen.append(wanted)
+        return _synced()
+
+    monkeypatch.setattr(flow, "sync", sync)
+    parse(["sync", "aws", "--dry-run", "--", "-fastcheck", "false"]).flow(lambda _: None)
+    assert seen == [SyncWanted(profiles=("aws",), dry_run=True, more=("-fastcheck", "false"))]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sync --interactive --prefer newer",
+        "sync --interactive --json",
+        "sync --watch --dry-run",
+        "sync --watch --every soon",
+        "sync -- -batch",
+        "sync -- -ignore x -ui=graphic",
+    ],
+)
+def test_what_cannot_work_is_refused(line: str) -> None:
+    with pytest.raises(UsageInvalid):
+        parse(line.split())
+
+
+def test_conflicts_are_named_and_give_the_exit_code() -> None:
+    done = _synced(conflicts=["p/a"], to_profile=2, deleted=1)
+    lines = list(module.shown(done))
+    assert done.exit_code() == 41
+    assert lines[0] == "brought 2 to `aws` and 0 to `uni` (changed paths, 1 of them deletions)"
+    assert "  conflict: p/a" in lines
+    assert "--interactive" in lines[-1]
+
+
+def test_what_failed_is_named_with_its_reason() -> None:
+    done = _synced(failed=[PathProblem(path="p/b", reason="no space")])
+    assert done.exit_code() == 100
+    assert list(module.shown(done)) == ["  failed: p/b: no space"]
+
+
+def test_equal_homes_are_called_so() -> None:
+    assert list(module.shown(_synced())) == ["`uni` and `aws` are equal"]
+
+
+def test_a_dry_run_lists_what_would_happen() -> None:
+    pair = SyncedPair(
+        profile="aws",
+        to_profile=1,
+        plan=[PlannedChange(path="p/x", action="deleted, to aws")],
+    )
+    done = Synced(first="uni", folders=["p"], pairs=[pair], dry_run=True)
+    first, second = module.shown(done)
+    assert first.startswith("would bring 1 to `aws`")
+    assert second == "  deleted, to aws: p/x"
+
+
+def test_a_test_says_that_it_works() -> None:
+    pair = SyncedPair(profile="aws", version="unison version 2.52.1")
+    done = Synced(first="uni", folders=["p"], pairs=[pair], test=True)
+    assert list(module.shown(done)) == ["`uni` and `aws` can be synced (unison version 2.52.1)"]
+
+
+class Answers(TerminalAsker):
+    def __init__(self, *answers: str, can_ask: bool = True) -> None:
+        super().__init__(lambda _: None, may_ask=True, yes=False)
+        self._answers, self._can_ask = iter(answers), can_ask
+
+    @property
+    def can_ask(self) -> bool:
+        return self._can_ask
+
+    def _read(self, prompt: str) -> str:  # noqa: ARG002 - as the real one
+        answer = next(self._answers)
+        if answer == "EOF":
+            raise Declined(what="x", by_hand="y")
+        return answer
+
+
+def test_nobody_is_asked_where_nobody_sits() -> None:
+    person = module._person(Answers(can_ask=False), interactive=False)
+    assert (person.allow, person.decide) == (None, None)
+    with pytest.raises(Declined):
+        module._person(Answers(can_ask=False), interactive=True)
+
+
+@pytest.mark.parametrize(("answer", "agreed"), [("y", True), ("", False), ("EOF", False)])
+def test_deletions_take_a_yes(answer: str, agreed: bool) -> None:
+    person = module._person(Answers(answer), interactive=False)
+    assert person.decide is None
+    assert person.allow is not None
+    assert person.allow("aws", 60, 200) is agreed
+
+
+@pytest.mark.parametrize(("answer", "winner"), [("f", "first"), ("o", "other"), ("", "neither")])
+def test_a_conflict_is_skipped_unless_somebody_decides(answer: str, winner: str) -> None:
+    person = module._person(Answers(answer), interactive=True)
+    assert person.decide is not None
+    change = Change(b"p/\xff", "conflict", "changed", "deleted")
+    assert person.decide(change, "uni", "aws") == winner

@@ -1,0 +1,91 @@
+"""Two homes on this machine, with the real unison in each, as two login hosts have them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scratchflow.cluster.unison.command import Homes, Rules
+from scratchflow.flows.sync.pair import Pair, Person, sync_pair
+from scratchflow.login.homes import count_in
+from scratchflow.model.events import Event
+from scratchflow.model.requests import SyncCount
+from scratchflow.model.results import FilesCounted, SyncedPair
+from scratchflow.reach.sync.relay import Relay, Side
+
+
+class TwoHomes:
+    """`uni` is the first profile, `aws` the other."""
+
+    def __init__(self, directory: Path) -> None:
+        self.uni, self.aws = directory / "uni", directory / "aws"
+        self.uni.mkdir()
+        self.aws.mkdir()
+        self.events: list[Event] = []
+        self.carrier: list[str] = []
+        """What the far end in `aws` is started with, like `ssh` elsewhere."""
+
+    def pair(self, **changes: object) -> Pair:
+        rules = Rules(folders=["p"], leave_out=[".ssh", ".cache"], keep_versions=3)
+        pair = Pair(
+            first="uni",
+            other="aws",
+            homes=Homes(
+                program="unison", home=str(self.uni), other="aws", other_home=str(self.aws)
+            ),
+            other_program="unison",
+            rules=rules,
+            relay=Relay(self._side("uni", []), self._side("aws", self.carrier), os.environ),
+            count_first=_counting(self.uni),
+            count_other=_counting(self.aws),
+        )
+        return msgspec.structs.replace(pair, **changes)
+
+    def sync(self, person: Person | None = None, **changes: object) -> SyncedPair:
+        return sync_pair(self.pair(**changes), person or Person(), self.events.append)
+
+    def rules(self, **changes: object) -> Rules:
+        return msgspec.structs.replace(self.pair().rules, **changes)
+
+    def _side(self, name: str, carrier: Sequence[str]) -> Side:
+        home = {"uni": self.uni, "aws": self.aws}[name]
+        argv = [
+            "env",
+            "-u",
+            "UNISON",
+            f"HOME={home}",
+            sys.executable,
+            "-m",
+            "scratchflow",
+            "sync-end",
+        ]
+        return Side(profile=name, argv=[*carrier, *argv], variables={"UNISONLOCALHOSTNAME": name})
+
+
+def _counting(home: Path) -> Callable[[SyncCount], FilesCounted]:
+    return lambda request: count_in(home, request)
+
+
+@pytest.fixture
+def homes(tmp_path: Path) -> TwoHomes:
+    return TwoHomes(tmp_path)
+
+
+def written(directory: Path, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+
+def content_of(directory: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(directory)): path.read_text()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }

@@ -1,0 +1,181 @@
+"""The star around the first profile: which pairs, in which order, and what is refused before anything begins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scratchflow.config.settings import Asked
+from scratchflow.dispatch.cluster import Caller, Cluster
+from scratchflow.flows.sync import sync as module
+from scratchflow.flows.sync.pair import Pair, Person
+from scratchflow.flows.sync.sync import SyncWanted, keep_syncing, sync
+from scratchflow.model.errors import (
+    ConfigNoProfile,
+    ConnectionLost,
+    ScratchflowError,
+    SyncFolderRefused,
+    SyncManyDeletions,
+    SyncNotConfigured,
+    SyncSameHome,
+    UnisonMismatch,
+)
+from scratchflow.model.events import Event, Status, Warned
+from scratchflow.model.results import Synced, SyncedPair, SyncSide
+from scratchflow.process.waiting import Clock
+
+PROFILES = "".join(f'[profiles.{name}]\nlogin = "local"\n' for name in ("uni", "aws", "mila"))
+TABLE = '[sync]\nprofiles = ["uni", "aws", "mila"]\nfolders = ["p"]\n'
+VERSION = "unison version 2.52.1 (ocaml 4.13.1)"
+
+
+class Star:
+    """Homes and pairs that do what the test says."""
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.file = directory / "config.toml"
+        self.write(TABLE)
+        self.homes = iter("abc")
+        self.versions: dict[str, str] = {}
+        self.to_first: dict[str, int] = {}
+        self.pairs: list[Pair] = []
+        self.events: list[Event] = []
+        monkeypatch.setattr(Cluster, "on_login", self._look)
+        monkeypatch.setattr(module, "sync_pair", self._sync)
+
+    def write(self, table: str) -> None:
+        self.file.write_text(PROFILES + table)
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(asked=Asked(config=str(self.file)), environment=os.environ)
+
+    def sync(self, **wanted: object) -> Synced:
+        return sync(self.caller, self.events.append, SyncWanted(**wanted), Person())  # type: ignore[arg-type]  # by name
+
+    @property
+    def order(self) -> list[str]:
+        return [pair.other for pair in self.pairs]
+
+    def _look(self, *_: object) -> SyncSide:
+        home = next(self.homes)
+        version = self.versions.get(home, VERSION)
+        return SyncSide(host="h", home=f"/{home}", home_id=home, program="u", version=version)
+
+    def _sync(self, pair: Pair, *_: object) -> SyncedPair:
+        self.pairs.append(pair)
+        count = self.to_first.pop(pair.other, 0)
+        return SyncedPair(profile=pair.other, to_first=count, to_profile=1)
+
+
+@pytest.fixture
+def star(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Star:
+    return Star(tmp_path, monkeypatch)
+
+
+def test_each_home_is_synced_with_the_first(star: Star) -> None:
+    done = star.sync()
+    assert [(pair.first, pair.other) for pair in star.pairs] == [("uni", "aws"), ("uni", "mila")]
+    assert done.first == "uni"
+    assert done.exit_code() == 0
+
+
+def test_what_a_later_home_brought_goes_to_the_earlier_ones(star: Star) -> None:
+    star.to_first = {"mila": 3}
+    done = star.sync()
+    assert star.order == ["aws", "mila", "aws"]
+    assert [(pair.profile, pair.to_profile) for pair in done.pairs] == [("aws", 2), ("mila", 1)]
+
+
+def test_only_the_named_profiles_are_synced(star: Star) -> None:
+    star.sync(profiles=("mila",))
+    assert star.order == ["mila"]
+
+
+def test_the_host_name_is_the_profiles(star: Star) -> None:
+    star.sync(profiles=("aws",))
+    (pair,) = star.pairs
+    assert pair.homes.other_root == "ssh://aws//b"
+    assert dict(pair.relay._first.variables) == {"UNISONLOCALHOSTNAME": "uni"}
+    assert dict(pair.relay._other.variables) == {"UNISONLOCALHOSTNAME": "aws"}
+
+
+@pytest.mark.parametrize(
+    ("prefer", "root"), [("newer", "newer"), ("uni", "/a"), ("aws", "ssh://aws//b"), ("mila", "")]
+)
+def test_the_preferred_profile_is_a_root_of_unison(star: Star, prefer: str, root: str) -> None:
+    star.sync(profiles=("aws",), prefer=prefer)
+    assert star.pairs[0].rules.prefer == root
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ("", "no two profiles"),
+        ('[sync]\nprofiles = ["uni"]\nfolders = ["p"]\n', "no two profiles"),
+        ('[sync]\nprofiles = ["uni", "aws"]\n', "no folders"),
+    ],
+)
+def test_what_is_missing_in_the_file_is_named(star: Star, table: str, problem: str) -> None:
+    star.write(table)
+    with pytest.raises(SyncNotConfigured, match=problem):
+        star.sync()
+
+
+def test_a_profile_that_is_not_there_is_refused(star: Star) -> None:
+    star.write('[sync]\nprofiles = ["uni", "awz"]\nfolders = ["p"]\n')
+    with pytest.raises(ConfigNoProfile, match="awz"):
+        star.sync()
+    star.write(TABLE)
+    with pytest.raises(SyncNotConfigured, match="no profile `other`"):
+        star.sync(profiles=("other",))
+
+
+@pytest.mark.parametrize("folder", [".ssh", "a/.cache/b", ".conda/pkgs", ".conda/pkgs/x"])
+def test_a_folder_that_is_left_out_is_refused(star: Star, folder: str) -> None:
+    star.write(f'[sync]\nprofiles = ["uni", "aws"]\nfolders = ["{folder}"]\n')
+    with pytest.raises(SyncFolderRefused, match="leave_out"):
+        star.sync()
+
+
+def test_one_home_is_not_synced_with_itself(star: Star) -> None:
+    star.homes = iter("aab")
+    with pytest.raises(SyncSameHome, match="`uni` and `aws`"):
+        star.sync()
+    assert star.pairs == []
+
+
+def test_versions_that_do_not_fit_are_refused_before_anything_begins(star: Star) -> None:
+    star.versions = {"c": "unison version 2.48.4"}
+    with pytest.raises(UnisonMismatch, match=r"2\.48\.4 on `mila`"):
+        star.sync()
+    assert star.pairs == []
+
+
+def test_watching_waits_a_lost_connection_out_and_stops_for_a_decision(
+    star: Star, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: Iterator[Synced | ScratchflowError] = iter(
+        [
+            Synced(first="uni", folders=["p"], pairs=[]),
+            ConnectionLost(host="aws", reason="x"),
+            Synced(first="uni", folders=["p"], pairs=[]),
+            SyncManyDeletions(profile="aws", files=2, total=3),
+        ]
+    )
+
+    def one_round(*_: object) -> Synced:
+        done = next(rounds)
+        if isinstance(done, ScratchflowError):
+            raise done
+        return done
+
+    monkeypatch.setattr(module, "sync", one_round)
+    waits: list[float] = []
+    with pytest.raises(SyncManyDeletions):
+        keep_syncing(star.caller, star.events.append, SyncWanted(), 60, Clock(sleep=waits.append))
+    assert waits == [60, 60, 60]
+    assert [type(event) for event in star.events] == [Status, Warned, Status]
