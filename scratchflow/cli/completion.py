@@ -76,9 +76,9 @@ def _profiles(context: Any) -> Iterable[str]:
 
 
 def _keys(_: Any) -> Iterable[str]:
-    from scratchflow.config.keys import profile_keys
+    from scratchflow.config.keys import profile_keys, sync_keys
 
-    return [*profile_keys(), "default_profile"]
+    return [*profile_keys(), *sync_keys(), "default_profile"]
 
 
 def _overrides(_: Any) -> Iterable[str]:

@@ -63,7 +63,7 @@ def change(
 ) -> Call[ConfigChanged]:
     """Set one key of the profile in force.
 
-    Comments and order of the file stay. `default_profile` and `profiles.NAME.KEY` work too.
+    Comments and order of the file stay. `default_profile`, `sync.KEY` and `profiles.NAME.KEY` work too.
     """
     wanted = asked(context)
     return Call(

@@ -14,7 +14,13 @@ import msgspec
 
 from scratchflow.config.check import check_config, refuse_unsafe_text
 from scratchflow.config.file import read_text, require_replaceable, utf8_text, write_text
-from scratchflow.config.keys import is_known, require_known, typed_value
+from scratchflow.config.keys import (
+    is_known,
+    is_of_sync,
+    require_known,
+    sync_key_parts,
+    typed_value,
+)
 from scratchflow.config.settings import require_profile
 from scratchflow.config.toml import parse_document
 from scratchflow.model.errors import ConfigBadValue, ConfigUnwritable
@@ -45,7 +51,7 @@ class Edit(msgspec.Struct, frozen=True):
 
 def full_key(key: str, profile: Callable[[], str], origin: str = ORIGIN) -> str:
     """The key from the top of the file down: a bare one belongs to the profile in force."""
-    if key == "default_profile" or key.startswith("profiles."):
+    if key == "default_profile" or key.startswith("profiles.") or is_of_sync(key):
         return key
     require_known(key, origin)
     return f"profiles.{profile()}.{key}"
@@ -68,6 +74,9 @@ def plan_edits(path: Path, assignments: Mapping[str, str], removals: Removals = 
     config = check_config(parse_document(after, str(path)), ORIGIN)
     if assignments.get("default_profile"):  # empty: none
         require_profile(config.default_profile, config.profiles)
+    if any(is_of_sync(key) for key in assignments):
+        for name in (*config.sync.profiles, *config.sync.programs):
+            require_profile(name, config.profiles)
     return Edit(before=before, after=after)
 
 
@@ -117,6 +126,8 @@ def key_parts(key: str, origin: str = ORIGIN) -> list[str]:
     """`profiles.NAME.KEY` in parts; a profile's name may itself hold dots."""
     if key == "default_profile":
         return [key]
+    if is_of_sync(key):
+        return sync_key_parts(key, origin)
     words = key.split(".")[1:]
     for length in range(len(words) - 1, 0, -1):
         if is_known(".".join(words[-length:])):
@@ -128,6 +139,9 @@ def key_parts(key: str, origin: str = ORIGIN) -> list[str]:
 def _value(key: str, text: str) -> Any:
     if key == "default_profile":
         return text
+    if is_of_sync(key):
+        sync_key_parts(key, ORIGIN)
+        return typed_value(key, text, ORIGIN)
     return typed_value(".".join(key_parts(key)[2:]), text, ORIGIN)
 
 

@@ -8,10 +8,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from scratchflow.config.toml import loads
 from scratchflow.model.errors import ConfigBadValue, ConfigUnknownKey
-from scratchflow.model.profile import Profile, Section
+from scratchflow.model.profile import Profile, Section, SyncOptions
 from scratchflow.model.text import closest
 
 _VARIABLES = "environment.variables"
+_SYNC = "sync."
+_PROGRAMS = "sync.programs"
 
 # What people call a key, and the key. The words stand for the last part of what they type.
 OTHER_WORDS = {
@@ -40,6 +42,26 @@ OTHER_WORDS = {
 def profile_keys() -> dict[str, Any]:
     """Every key of a profile in dotted form, with its type."""
     return dict(_keys_of(Profile, ""))
+
+
+@functools.cache
+def sync_keys() -> dict[str, Any]:
+    """Every key of `[sync]` in dotted form, with its type."""
+    return dict(_keys_of(SyncOptions, _SYNC))
+
+
+def is_of_sync(key: str) -> bool:
+    """Whether the key belongs to `[sync]`, and so to no profile."""
+    return key.startswith(_SYNC)
+
+
+def sync_key_parts(key: str, origin: str) -> list[str]:
+    """`sync.KEY` or `sync.programs.NAME` in parts, whatever dots the name holds; refuses a key that does not exist."""
+    if key.startswith(f"{_PROGRAMS}.") and key != f"{_PROGRAMS}.":
+        return [*_PROGRAMS.split("."), key.removeprefix(f"{_PROGRAMS}.")]
+    if key not in sync_keys():
+        raise unknown_key(key, origin, sync_keys())
+    return key.split(".")
 
 
 def _keys_of(section: type[Section], prefix: str) -> list[tuple[str, Any]]:
@@ -84,7 +106,8 @@ def _meant(key: str, known: list[str]) -> str | None:
 
 def typed_value(key: str, text: str, origin: str) -> Any:
     """The text as a value of the key's type: strings bare, everything else as TOML writes it."""
-    kind = profile_keys().get(key, str)  # variables are strings
+    known = sync_keys() if is_of_sync(key) else profile_keys()
+    kind = known.get(key, str)  # variables and programs are strings
     if not _holds_toml(kind):
         return text
     if get_origin(kind) is list and not text.lstrip().startswith("["):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from scratchflow.config.edit import Edit, apply_edits, full_key, key_parts, plan_edits
-from scratchflow.config.file import config_path, is_there, utf8_text
-from scratchflow.config.keys import require_known
+from scratchflow.config.file import config_path, is_there, read_text, utf8_text
+from scratchflow.config.keys import is_of_sync, require_known, sync_key_parts
 from scratchflow.config.settings import (
     LOCAL,
     PROFILE_VARIABLE,
@@ -18,7 +18,9 @@ from scratchflow.config.settings import (
     Settings,
     default_profile,
     load_settings,
+    sync_options,
 )
+from scratchflow.config.toml import parse_document
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain_with_nulls
 from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown, ConfigValue
@@ -84,6 +86,8 @@ def get(asked: Asked, environment: Mapping[str, str], key: str) -> ConfigValue:
         return ConfigValue(
             key=key, value=name or None, origin=utf8_text(place) if name else "default"
         )
+    if is_of_sync(key):
+        return _sync_value(asked, environment, sync_key_parts(key, origin))
     if key.startswith("profiles."):
         _, name, *rest = key_parts(key, origin)
         asked, key = msgspec.structs.replace(asked, profile=name), ".".join(rest)
@@ -93,6 +97,19 @@ def get(asked: Asked, environment: Mapping[str, str], key: str) -> ConfigValue:
     for part in key.split("."):
         value = value.get(part) if isinstance(value, dict) else None
     return ConfigValue(key=key, value=value, origin=_origins(settings).get(key, "default"))
+
+
+def _sync_value(asked: Asked, environment: Mapping[str, str], parts: Sequence[str]) -> ConfigValue:
+    """A key of `[sync]`, which belongs to no profile."""
+    place, required = config_path(asked.config, environment)
+    document = parse_document(read_text(place, required=required) or "", str(place))
+    value: Any = {"sync": to_plain_with_nulls(sync_options(asked, environment))}
+    written: Any = document
+    for part in parts:
+        value = value.get(part) if isinstance(value, dict) else None
+        written = written.get(part) if isinstance(written, dict) else None
+    origin = "default" if written is None else utf8_text(place)
+    return ConfigValue(key=".".join(parts), value=value, origin=origin)
 
 
 def _changed(place: Path, typed: str, key: str, edit: Edit, *, dry_run: bool) -> ConfigChanged:

@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.config.edit import apply_edits
 from scratchflow.config.settings import Asked, sync_options
-from scratchflow.model.errors import ConfigBadValue, ConfigNoProfile, ConfigUnknownKey
+from scratchflow.flows.config import get, unset
+from scratchflow.model.errors import (
+    ConfigBadValue,
+    ConfigNoProfile,
+    ConfigUnknownKey,
+    ScratchflowError,
+)
 from scratchflow.model.profile import SyncOptions
 
 PROFILES = '[profiles.uni]\nlogin = "uni"\n[profiles.aws]\nlogin = "aws"\n'
@@ -48,3 +55,38 @@ def test_a_key_that_is_mistyped_is_named(file: Path) -> None:
 def test_a_file_without_it_has_nothing_to_sync(file: Path) -> None:
     file.write_text(PROFILES)
     assert sync_options(Asked(config=str(file)), {}) == SyncOptions()
+
+
+def test_its_keys_are_set_like_any_other(file: Path) -> None:
+    file.write_text(PROFILES)
+    apply_edits(file, {"sync.profiles": '["uni", "aws"]', "sync.folders": "projects"})
+    apply_edits(file, {"sync.programs.aws": "~/bin/unison", "sync.keep_versions": "3"})
+    options = sync_options(Asked(config=str(file)), {})
+    assert (options.profiles, options.folders) == (["uni", "aws"], ["projects"])
+    assert (options.programs, options.keep_versions) == ({"aws": "~/bin/unison"}, 3)
+    assert file.read_text().startswith(PROFILES)
+
+
+def test_a_key_that_would_not_work_is_not_written(file: Path) -> None:
+    file.write_text(PROFILES)
+    for key, value in {
+        "sync.profiles": '["uni", "awz"]',
+        "sync.programs.awz": "x",
+        "sync.folders": "/etc",
+        "sync.nonsense": "x",
+    }.items():
+        with pytest.raises(ScratchflowError):
+            apply_edits(file, {key: value})
+    assert file.read_text() == PROFILES
+
+
+def test_a_key_is_read_with_its_origin(file: Path) -> None:
+    file.write_text(f'{PROFILES}[sync]\nfolders = ["p"]\n')
+    asked = Asked(config=str(file))
+    written, default = (get(asked, {}, f"sync.{key}") for key in ("folders", "keep_versions"))
+    assert (written.value, written.origin) == (["p"], str(file))
+    assert (default.value, default.origin) == (10, "default")
+    with pytest.raises(ConfigUnknownKey, match=r'did you mean "sync\.folders"'):
+        get(asked, {}, "sync.folder")
+    unset(asked, {}, "sync.folders", dry_run=False)
+    assert get(asked, {}, "sync.folders").value == []
