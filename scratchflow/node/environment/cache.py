@@ -15,6 +15,7 @@ from scratchflow import __version__
 from scratchflow.disk.durable import replace_file
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.node.environment.change import Change, from_bytes, to_bytes
+from scratchflow.node.environment.compute import of_this_user
 from scratchflow.workspace.own_scratch import make_own_scratch
 from scratchflow.workspace.workspace import Workspace
 
@@ -67,12 +68,10 @@ def read_cached(workspace: Workspace, key: str) -> Change | None:
     return from_bytes(payload)
 
 
-def write_cached(
-    workspace: Workspace, key: str, change: Change, environment: Mapping[str, str]
-) -> None:
+def write_cached(workspace: Workspace, key: str, change: Change, base: Mapping[str, str]) -> None:
     """Keeps the change, for us alone: variables may hold secrets. Without room it is not kept."""
     payload = to_bytes(change)
-    stamps = _stamps(depends_on(environment))
+    stamps = _stamps(depends_on(change, base))
     digest = hashlib.sha256(payload).hexdigest()
     header = msgspec.json.encode(_Header(key=key, digest=digest, stamps=stamps))
     with suppress(OSError):
@@ -112,9 +111,12 @@ def _own_content(path: Path) -> bytes:
         return file.read()
 
 
-def depends_on(environment: Mapping[str, str]) -> list[str]:
-    """The files that what was computed depends on, by the environment that it led to."""
-    files = [f"{environment['HOME']}/{name}" for name in _STARTUP_FILES if environment.get("HOME")]
+def depends_on(change: Change, base: Mapping[str, str]) -> list[str]:
+    """The files that the change depends on: startup files, and the environments that it led to."""
+    # Where the login bash looked: the layers, and the startup files themselves, may set another HOME.
+    home = {**of_this_user(), **base}.get("HOME")
+    files = [f"{home}/{name}" for name in _STARTUP_FILES if home]
+    environment = change.applied_to(base)
     if environment.get("VIRTUAL_ENV"):
         files += [f"{environment['VIRTUAL_ENV']}/{name}" for name in ("pyvenv.cfg", "bin/activate")]
     if environment.get("CONDA_PREFIX"):

@@ -48,7 +48,7 @@ def compute(
         script = place / "script"
         # A file, because other users can see arguments, and a tool may read standard input.
         script.write_bytes(os.fsencode(script_of(options, scratch, files)))
-        problem = _run(script, files, {**_of_this_user(), **base}, limit_s)
+        problem = _run(script, files, {**of_this_user(), **base}, limit_s)
         if problem is None and files.dump.exists():
             return change_between(base, parse_dump(files.dump.read_bytes()))
         raise _failed(files, problem or "it ended the shell", node)
@@ -81,7 +81,7 @@ def _run(script: Path, files: ScriptFiles, base: Mapping[str, str], limit_s: flo
     return None if code == 0 else f"exit code {code}"
 
 
-def _of_this_user() -> dict[str, str]:
+def of_this_user() -> dict[str, str]:
     """What profiles and layers take for granted; a step of a job may come without."""
     try:
         entry = pwd.getpwuid(os.getuid())

@@ -38,7 +38,7 @@ def change_for(context: NodeContext, base: Mapping[str, str]) -> Change:
     found = read_cached(workspace, key)
     if found is None:
         found = compute(options, workspace.scratch, base, node=context.node)
-        write_cached(workspace, key, found, found.applied_to(base))
+        write_cached(workspace, key, found, base)
     return found
 
 

@@ -58,8 +58,8 @@ def prepare_shell(
         return EnvironmentReady(file="")
     try:
         file = write_shell_files(context.workspace, change)
-        depends_on_files = depends_on(change.applied_to(environment))
-        replace_file(file.with_name(f"{_NAME}{FRESH_SUFFIX}"), fresh_text(depends_on_files))
+        fresh = fresh_text(depends_on(change, environment))
+        replace_file(file.with_name(f"{_NAME}{FRESH_SUFFIX}"), fresh)
     except OSError as error:
         raise WorkspaceFailed(path=context.workspace.state, reason=error.strerror) from None
     except ChildTimedOut:  # without the file, the next `run` has it computed again
@@ -83,7 +83,8 @@ def bashrc_text(file: str) -> str:
 
 
 # With nanoseconds, and the same wherever it is asked; of a file that is not there it says that.
-_STATED = 'TZ=UTC0 LC_ALL=C stat -c "%n %y %s" -- {files} 2>&1'
+# Links are followed: many people keep their startup files in a repository and link to them.
+_STATED = 'TZ=UTC0 LC_ALL=C stat -L -c "%n %y %s" -- {files} 2>&1'
 
 
 def fresh_text(files: Sequence[str]) -> bytes:

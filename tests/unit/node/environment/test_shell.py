@@ -7,6 +7,7 @@ import stat
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.cluster.slurm.request import login_shell_argv
@@ -118,3 +119,33 @@ def test_what_it_was_computed_from_is_noted_and_a_change_of_it_is_seen(tmp_path:
     assert is_fresh()
     startup.unlink()
     assert not is_fresh()
+
+
+def test_a_startup_file_that_is_a_link_is_watched_where_it_leads(tmp_path: Path) -> None:
+    kept, link, check = tmp_path / "dotfiles", tmp_path / ".bash_profile", tmp_path / "fresh"
+    kept.write_text("export Q=1")
+    link.symlink_to(kept)
+    check.write_bytes(fresh_text([str(link)]))
+    kept.write_text("export Q=eleven")
+    assert subprocess.run(["sh", "-c", f". {check}"], check=False).returncode != 0
+
+
+@pytest.mark.parametrize("line", ["export HOME=/nonexistent", "unset HOME"])
+def test_startup_files_are_watched_although_the_environment_sets_another_home(
+    at_node: NodeHome, tmp_path: Path, line: str
+) -> None:
+    place = tmp_path / "desk"
+    place.mkdir(mode=0o700)
+    desk = make_desk(place, f'[profiles.test.environment]\nprologue = "{line}"\n')
+    context = msgspec.structs.replace(desk.context, job_id=7)
+
+    def ready(value: str) -> tuple[Path, str]:
+        at_node.profile(f"export R={value}")
+        file = Path(prepare_shell(context, desk.notify, NOTHING, at_node.base).file)
+        return file.with_name(f"{file.name}.fresh"), file.read_text()
+
+    fresh, text = ready("one")
+    assert "export R=one" in text
+    at_node.profile("export R=eleven")
+    assert subprocess.run(["sh", "-c", f". {fresh}"], check=False).returncode != 0
+    assert "export R=eleven" in ready("eleven")[1]
