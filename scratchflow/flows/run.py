@@ -21,7 +21,7 @@ from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_here, i
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationMissing,
-    EndedBySignal,
+    CommandSignalled,
     NodeSilent,
     OtherNodeFailed,
     OutputFailed,
@@ -51,6 +51,7 @@ from scratchflow.process.far_words import (
     terminal_argv,
 )
 from scratchflow.process.in_terminal import call_in_terminal
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.reach.login import SharedLogin, share_login
 from scratchflow.report.question import question_open
 
@@ -76,6 +77,8 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
         with cluster_of(settings, caller, emit) as cluster:
             place = cluster.at_workspace("run place", RunAt(), RunPlace)
         _become(place, wanted)
+    if wanted.terminal:
+        _require_terminal(wanted)
     with _reached(caller, emit) as login, cluster_of(settings, caller, emit) as cluster:
         found = _carrier(cluster, wanted)
         # Of a command that nobody watches, nobody would see that its directory is not there.
@@ -94,6 +97,17 @@ def run(caller: Caller, emit: Emit, wanted: Wanted) -> RunEnded:
         with question_open(emit):  # the terminal is the command's now
             code = _Foreground(start, place).code()
     return RunEnded(node=found.node, job_id=found.job_id, code=code)
+
+
+def _require_terminal(wanted: Wanted) -> None:
+    """A terminal on the node has no end of input: without one here, the command would wait for ever."""
+    if os.isatty(0):
+        return
+    if wanted.command:
+        problem = "`--pty` needs a terminal as its input, and this is none; leave it out here"
+        raise UsageInvalid(problem=problem, command="scratchflow run")
+    problem = "`shell` needs a terminal as its input, and this is none; `scratchflow run -- bash -l` does without"
+    raise UsageInvalid(problem=problem, command="scratchflow shell")
 
 
 def cut_error(outcome: Outcome, node: str, ended: str = "") -> RunCut:
@@ -312,7 +326,7 @@ class _Foreground:
             return outcome.code
         if outcome.signals:
             killed = outcome.started and len(outcome.signals) > 2
-            raise EndedBySignal(signal.SIGKILL if killed else outcome.signals[-1])
+            raise CommandSignalled(signal.SIGKILL if killed else outcome.signals[-1])
         if outcome.unwritten:
             raise OutputFailed(error=outcome.unwritten)
         if outcome.started:
@@ -328,14 +342,11 @@ class _Foreground:
         way = self._start.way(self._found.terminal_argv, terminal=True)
         environment = self._start.environment
         if self._login is None:
-            if not os.isatty(0):
-                problem = "`--pty` needs a terminal on the login host"
-                raise UsageInvalid(problem=problem, command="scratchflow run")
-            with _not_too_long():
+            with _not_too_long(), _command_ended():
                 return call_in_terminal(way.argv(self._start.in_terminal(self._place)), environment)
         token = os.urandom(16).hex()
         argv = way.argv(self._start.in_terminal(self._place, token))
-        with _not_too_long():
+        with _not_too_long(), _command_ended():
             return self._login.terminal_code(call_in_terminal(argv, environment, token))
 
 
@@ -411,6 +422,15 @@ def _not_too_long() -> Iterator[None]:
             "give it on its input, or in a file of the workspace"
         )
         raise UsageInvalid(problem=problem, command="scratchflow run") from None
+
+
+@contextmanager
+def _command_ended() -> Iterator[None]:
+    """Around a command in a terminal: a signal that ends us ends something of the user's."""
+    try:
+        yield
+    except Interrupted as interrupted:
+        raise CommandSignalled(interrupted.signum) from None
 
 
 def _text(outcome: Outcome) -> str:

@@ -1549,6 +1549,14 @@ class EndedBySignal(ScratchflowError):
         self.is_cancelled = signum == signal.SIGINT
 
 
+class CommandSignalled(EndedBySignal):
+    """A signal ended `run` or `shell`, and with it the user's own command on the node."""
+
+    code = "run.signal_ended"
+    hint = "the command was your own: see what it has done before you run it again"
+    retryable = False
+
+
 class SubmitCutShort(EndedBySignal):
     """A signal ended `submit` when the login host had been asked already: Slurm may have the job."""
 

@@ -12,10 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from scratchflow.flows.run import cut_error, is_ended_by_others, job_end
-from scratchflow.model.errors import AllocationEnded, AllocationMissing, ConnectionLost
-from scratchflow.model.results import RunCarrier
+from scratchflow.flows.run import _Foreground, cut_error, is_ended_by_others, job_end
+from scratchflow.model.errors import (
+    AllocationEnded,
+    AllocationMissing,
+    CommandSignalled,
+    ConnectionLost,
+)
+from scratchflow.model.results import RunCarrier, RunPlace
 from scratchflow.process.carried import Outcome
+from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.told import ToldCluster
 
 
@@ -124,3 +130,49 @@ def test_a_command_that_is_gone_with_its_job_is_not_said_to_run() -> None:
     error = cut_error(by_sigterm(), "node-1", "job 7 has ended: it was cancelled")
     assert "job 7 has ended" in str(error)
     assert "may still run" not in error.shown_hint
+
+
+@pytest.mark.parametrize(
+    ("words", "next_step"),
+    [
+        (["shell"], "run -- bash -l` does without"),
+        (["run", "--pty", "--", "cat"], "leave it out here"),
+    ],
+)
+def test_what_needs_a_terminal_is_refused_without_one_before_anything_is_asked(
+    environment: dict[str, str], tmp_path: Path, words: list[str], next_step: str
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[profiles.there]\nlogin = "nobody.invalid"\nstore = "~/store"\n')
+    argv = [sys.executable, "-m", "scratchflow", "--config", str(config), *words]
+    done = subprocess.run(argv, env=environment, input=b"", capture_output=True, check=False)
+    assert done.returncode == 2
+    assert next_step in " ".join(done.stderr.decode().split())
+
+
+def test_a_signal_that_ends_a_command_in_a_terminal_promises_nothing_about_it() -> None:
+    def interrupt(signum: int, _: object) -> None:
+        raise Interrupted(signum)
+
+    class Start:
+        found, login, cluster, environment = None, None, None, os.environ
+
+        def way(self, *_: object, **__: object) -> Start:
+            return self
+
+        def in_terminal(self, *_: object) -> list[str]:
+            return ["sh", "-c", "kill -TERM $PPID; exec sleep 9873"]
+
+        def argv(self, words: list[str]) -> list[str]:
+            return words
+
+    start: Any = Start()
+    start.found = msgspec.defstruct("Found", [("terminal_argv", list)])([])
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        with pytest.raises(CommandSignalled) as caught:
+            _Foreground(start, RunPlace(directory="/"))._in_terminal()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert caught.value.exit_code == 128 + signal.SIGTERM
+    assert "finishes" not in str(caught.value.hint)
