@@ -212,20 +212,24 @@ def _usage(error: Any, arguments: Sequence[str]) -> UsageInvalid:
     message = (error.message if is_unknown_option else error.format_message()).strip()
     problem = message[:1].lower() + message[1:].rstrip(".")
     if is_unknown_option:
-        theirs = _of_their_command(arguments) if command == f"{PROGRAM} run" else ""
+        theirs = _of_their_command(arguments, error.option_name) if command == f"{PROGRAM} run" else ""
         problem += theirs or _meant(error.option_name, error.possibilities or [], command)
     return UsageInvalid(problem=problem, command=command)
 
 
-def _of_their_command(arguments: Sequence[str]) -> str:
+def _of_their_command(arguments: Sequence[str], unknown: str) -> str:
     """`run ls -l`: the option is one of the command's, which only `--` says."""
     import shlex
 
     from scratchflow.cli.flags import WITH_VALUE
 
     position = list(arguments).index("run") + 1
+    first = position
     while position < len(arguments) and arguments[position].startswith("-"):
         position += 2 if arguments[position] in WITH_VALUE else 1
+    # What stands before the command's first word was meant for `run`.
+    if any(word.partition("=")[0] == unknown for word in arguments[first:position]):
+        return ""
     words = arguments[position:]
     line = shlex.join([*arguments[:position], "--", *words])
     return f"; `{PROGRAM} {line}` gives it to the command" if words and "`" not in line else ""

@@ -65,6 +65,7 @@ def test_words_that_people_try_lead_to_a_command(
     [
         ("run ls -l", "`scratchflow run -- ls -l` gives it to the command"),
         ("run --cwd src rm -rf 'a b'", "`scratchflow run --cwd src -- rm -rf 'a b'` gives"),
+        ("run ls -l -- x", "`scratchflow run -- ls -l -- x` gives"),
         ("-p x run ls --color", "`scratchflow -p x run -- ls --color` gives"),
         ("autobackup on --every 10m", "`scratchflow config set backup.every TIME`, then"),
     ],
@@ -75,6 +76,14 @@ def test_an_option_that_is_not_ours_is_told_where_it_belongs(
     done = run(environment, *shlex.split(line))
     assert done.returncode == 2
     assert words in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("line", ["--nosuch pwd", "--nosuch -- pwd", "--cwd x --nosuch=3 pwd"])
+def test_an_option_before_the_command_is_not_given_to_it(
+    environment: dict[str, str], line: str
+) -> None:
+    said = run(environment, "run", *shlex.split(line)).stderr
+    assert "no such option: --nosuch\n" in said
 
 
 def test_help_lists_each_verb_once_with_its_section(environment: dict[str, str]) -> None:
