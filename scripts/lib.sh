@@ -15,7 +15,8 @@ die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 need() {
     local pair packages=()
     for pair in "$@"; do
-        command -v "${pair%%=*}" >/dev/null || packages+=("${pair#*=}")
+        # An ordinary Debian user's PATH lacks the directories of servers such as sshd.
+        PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin command -v "${pair%%=*}" >/dev/null || packages+=("${pair#*=}")
     done
     ((${#packages[@]})) || return 0
     apt_install "${packages[@]}"

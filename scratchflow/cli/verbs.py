@@ -212,7 +212,9 @@ def _usage(error: Any, arguments: Sequence[str]) -> UsageInvalid:
     message = (error.message if is_unknown_option else error.format_message()).strip()
     problem = message[:1].lower() + message[1:].rstrip(".")
     if is_unknown_option:
-        theirs = _of_their_command(arguments, error.option_name) if command == f"{PROGRAM} run" else ""
+        theirs = (
+            _of_their_command(arguments, error.option_name) if command == f"{PROGRAM} run" else ""
+        )
         problem += theirs or _meant(error.option_name, error.possibilities or [], command)
     return UsageInvalid(problem=problem, command=command)
 
