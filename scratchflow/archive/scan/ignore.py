@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Sequence
 
@@ -98,10 +99,24 @@ def _is_plain(text: str) -> bool:
     return bool(text) and not _SPECIAL.intersection(text)
 
 
+def _is_pattern(line: str) -> bool:
+    """Whether a line has a meaning. One without leaves nothing out: the file may be anything, and a backup goes on."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):
+        return False
+    return True
+
+
 def _pathspec_matcher(lines: list[str]) -> Matcher:
     from pathspec import GitIgnoreSpec
 
-    spec = GitIgnoreSpec.from_lines(lines)
+    try:
+        spec = GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error):
+        spec = GitIgnoreSpec.from_lines(filter(_is_pattern, lines))
 
     def matches(path: bytes, _name: bytes, is_directory: bool) -> bool:  # noqa: FBT001 - a hot call
         return spec.match_file(os.fsdecode(path) + "/" * is_directory)

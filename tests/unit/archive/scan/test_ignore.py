@@ -147,3 +147,17 @@ def test_an_ignore_file_that_is_a_link_is_not_followed(bench: Bench) -> None:
     (bench.work / ".scratchignore").symlink_to(bench.home / "patterns")
     (bench.work / "kept").write_bytes(b"x")
     assert "work/kept" in _paths(bench.scan())
+
+
+@pytest.mark.parametrize("line", ["[z-a]", "[!z-a]*", "!", "ends in \\", "\\", '[\udce1-"]'])
+def test_a_line_that_is_no_pattern_leaves_nothing_out_and_stops_no_backup(
+    bench: Bench, line: str
+) -> None:
+    for name in ("kept", "z", "a.o", "deep/x"):
+        (bench.work / name).parent.mkdir(exist_ok=True)
+        (bench.work / name).write_bytes(b"x")
+    (bench.work / ".scratchignore").write_bytes(os.fsencode(f"{line}\ndeep/*\n*.o\n"))
+    bench.exclude = [line] if line.isprintable() else []
+    assert _paths(bench.scan()) == {
+        "work", "work/.scratchignore", "work/kept", "work/z", "work/deep",
+    }  # fmt: skip
