@@ -11,9 +11,11 @@ import pytest
 
 from scratchflow.model.errors import SnapshotDamaged, StreamBroken
 from scratchflow.model.requests import ArchiveOf
-from scratchflow.store.commit.arriving import Arriving, arrived_bytes
+from scratchflow.model.snapshot import encode_manifest
+from scratchflow.store.commit.arriving import Arriving, adopt, arrived_bytes
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.sweep import ARRIVING_KEPT_S
+from scratchflow.testing.store import make_lock, make_manifest
 from tests.unit.conftest import Desk
 
 ID = "20261115T103000Z-570643"
@@ -79,3 +81,23 @@ def test_what_nobody_takes_up_goes_after_a_week(
     monkeypatch.setattr(time, "time", lambda: later)
     desk.backup()
     assert names(desk.place) == []
+
+
+def test_a_snapshot_is_not_adopted_when_an_archive_that_lay_here_was_rewritten_meanwhile(
+    desk: Desk,
+) -> None:
+    place = desk.place
+    needed = "20261115T093000Z-aaaaaa"
+    lay_here = ArchiveOf(needed, 1000, "0" * 64)
+    desk.backup()
+    Arriving(place, ARCHIVE, 0).take(iter([CONTENT]))
+    manifest = make_manifest(ID, kind="incremental", needs=[needed])
+    content = encode_manifest(manifest)
+    with make_lock(place).acquired() as lock:
+        place.archive(needed).write_bytes(bytes(999))
+        with pytest.raises(StreamBroken, match="changed there"):
+            adopt(lock, manifest, content, [lay_here, ARCHIVE])
+        assert not place.manifest(ID).exists()
+        place.archive(needed).write_bytes(bytes(1000))
+        adopt(lock, manifest, content, [lay_here, ARCHIVE])
+    assert place.manifest(ID).exists()
