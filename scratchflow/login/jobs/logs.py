@@ -11,6 +11,7 @@ from scratchflow.cluster.slurm.batch.queue import QueuedTask
 from scratchflow.cluster.slurm.hostlist import expand
 from scratchflow.cluster.slurm.reasons import explain
 from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.ends import name_of, why
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
 from scratchflow.model.allocation import RunningAllocation
@@ -150,6 +151,8 @@ class _Reading:
             if not is_end(state):
                 state = _ended_state(code, own.ended_by if own else "")
         self._from_storage()
+        if ended and code is None:
+            self._tell_why(state)
         return LogsShown(
             job=self._record.id,
             task=self._task,
@@ -157,6 +160,13 @@ class _Reading:
             code=code,
             followed=self._asked.follow,
         )
+
+    def _tell_why(self, state: str) -> None:
+        """Of a command that did not run, or has no exit code, what it printed tells nothing of its end."""
+        own = read_task(self._place, self._record.id, self._task)
+        words = why(self._record, self._task, state, own, None)
+        if words and (state != "FAILED" or (own is not None and own.error)):
+            self.say_once(f"job {name_of(self._record, self._task)}: {words}")
 
     def was_ended_from_outside(self) -> bool:
         """By a signal of Slurm's: it was cancelled, preempted or requeued, or its time was up.

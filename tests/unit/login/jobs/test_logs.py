@@ -46,6 +46,16 @@ def test_what_an_ended_job_printed_is_in_the_store(cluster: Cluster, job: Submit
     assert (done.state, done.code, done.exit_code()) == ("FAILED", 5, 0)
 
 
+def test_of_a_command_that_was_not_run_the_reason_is_told(cluster: Cluster, job: Submitted) -> None:
+    cluster.fake.jobs[job.number or 0].state = "FAILED"
+    own = TaskRecord(task=0, job_id=1, node="n", phase="ended", start="", error="no such snapshot")
+    write_task(cluster.desk.place, job.job, own)
+    done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
+    assert done.exit_code() == 1
+    (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert said == f"job {job.number}: the command was not run: no such snapshot"
+
+
 def test_followed_it_ends_with_the_jobs_exit_code(
     cluster: Cluster, job: Submitted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,7 +86,8 @@ def test_followed_a_job_that_ends_under_it_is_no_trouble_with_its_node(
     monkeypatch.setattr(module, "node_transport", lambda *_: None)
     done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
     assert (done.state, printed(cluster)) == ("CANCELLED", b"one\ntwo\n")
-    assert [event for event in cluster.said if isinstance(event, Log)] == []
+    (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert said.startswith(f"job {job.number}: it was cancelled; ")
 
 
 @pytest.mark.parametrize("who_heard", ["SIGTERM", ""])
@@ -152,7 +163,7 @@ def test_a_waiting_job_is_waited_for_and_slurm_is_asked_every_ten_seconds(
     done = read_logs(cluster.login, ReadLogs(wanted="last", follow=True))
     assert (done.state, done.exit_code()) == ("CANCELLED", 1)
     assert sum(argv[0] == "squeue" for argv in cluster.fake.asked) == 4
-    (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+    said, _ = [event.message for event in cluster.said if isinstance(event, Log)]
     assert "pending (it is held; `scontrol release` would let it start); waiting for it" in said
 
 
