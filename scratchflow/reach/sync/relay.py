@@ -10,13 +10,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 
 import msgspec
 
 from scratchflow.model.errors import ConnectionLost, SyncBusy
 from scratchflow.model.text import last_line
-from scratchflow.process.child import end_child, wait_for_child
+from scratchflow.process.child import end_child, kill_child, wait_for_child
 from scratchflow.reach.sync.frames import (
     ALIVE,
     ALIVE_EVERY_S,
@@ -76,6 +76,7 @@ class FarEnd:
         try:
             self._shake_hands(start)
         except BaseException:
+            self.end()
             self.close()
             raise
 
@@ -99,12 +100,24 @@ class FarEnd:
         said = reason or last_line(self._said.read()) or "it was cut in the middle of a sync"
         return ConnectionLost(host=self.side.profile, reason=said)
 
-    def close(self) -> None:
-        """Ends what carries it; the far end then ends unison. May be called from another thread."""
-        with suppress(OSError):
-            if self._process.stdin:
-                self._process.stdin.close()
+    def end(self) -> None:
+        """Ends what carries it; the far end then ends unison. Other threads meet the end of what they read."""
+        if not self._lock.acquire(timeout=_FAREWELL_S):  # somebody writes, and nobody reads
+            kill_child(self._process)
+            self._lock.acquire()
+        try:
+            self._in = -1
+            with suppress(OSError):
+                if self._process.stdin:
+                    self._process.stdin.close()
+        finally:
+            self._lock.release()
         wait_for_child(self._process, _FAREWELL_S)
+        kill_child(self._process)
+
+    def close(self) -> None:
+        """After `end`, when no other thread reads any more: its descriptors may be somebody else's from now on."""
+        self._out = -1
         end_child(self._process)
         self._said.close()
 
@@ -136,6 +149,7 @@ class Relay:
         self._first, self._other, self._environment = first, other, environment
         self._far: FarEnd | None = None
         self._lost: ConnectionLost | SyncBusy | None = None
+        self._threads: list[threading.Thread] = []
         self.server_said = b""
         """The end of what the other unison printed."""
 
@@ -143,13 +157,10 @@ class Relay:
         self, words: Sequence[str], server: Callable[[Sequence[str]], list[str]], answer: Answer
     ) -> int:
         """Unison's exit code. `server` makes the other's command of the words that the first gave to ssh."""
-        with ExitStack() as open_until:
-            near = FarEnd(self._first, _start(self._first, words, leads=True), self._environment)
-            open_until.callback(near.close)
-            is_over = threading.Event()
-            open_until.callback(is_over.set)
-            open_until.callback(self._close_far)
-            threading.Thread(target=self._keep_alive, args=(near, is_over), daemon=True).start()
+        near = FarEnd(self._first, _start(self._first, words, leads=True), self._environment)
+        is_over = threading.Event()
+        try:
+            self._in_thread(self._keep_alive, near, is_over)
             for kind, stream, content in near.frames():
                 if kind == GONE:
                     return self._code(msgspec.json.decode(content, type=Ended))
@@ -160,10 +171,25 @@ class Relay:
                 elif kind in {DATA, ALIVE}:
                     _say(near, answer(content if kind == DATA else b""))
             raise near.lost()
+        finally:
+            is_over.set()
+            self._end_all([self._far, near] if self._far else [near])
 
-    def _close_far(self) -> None:
-        if self._far:
-            self._far.close()
+    def _in_thread(self, function: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=function, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _end_all(self, ends: Sequence[FarEnd]) -> None:
+        """Closes nothing while a thread may still use it."""
+        for end in ends:
+            end.end()
+        for thread in self._threads:
+            thread.join(_FAREWELL_S)
+        if not any(thread.is_alive() for thread in self._threads):
+            for end in ends:
+                end.close()
+        self._far, self._threads = None, []
 
     def _code(self, ended: Ended) -> int:
         if ended.code == BUSY:
@@ -180,7 +206,7 @@ class Relay:
             self._lost = error if isinstance(error, ConnectionLost) else lost
             near.send(END, PEER)
             return
-        threading.Thread(target=self._back, args=(near, self._far), daemon=True).start()
+        self._in_thread(self._back, near, self._far)
 
     def _back(self, near: FarEnd, far: FarEnd) -> None:
         """What the other unison says, to the first."""
@@ -204,8 +230,8 @@ class Relay:
     def _keep_alive(self, near: FarEnd, is_over: threading.Event) -> None:
         while not is_over.wait(ALIVE_EVERY_S):
             near.send(ALIVE)
-            if self._far:
-                self._far.send(ALIVE)
+            if far := self._far:
+                far.send(ALIVE)
 
 
 def _start(side: Side, words: Sequence[str], *, leads: bool = False) -> Start:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,19 @@ def test_a_home_that_another_sync_works_with_is_left_alone(
         pytest.raises(SyncBusy, match="the home of `aws`"),
     ):
         _run(relay, '"$2" aws -server </dev/null; exit 3', ["cat"])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_nothing_is_left_open_and_no_thread_goes_on(tmp_path: Path, fails: bool) -> None:
+    """A thread that wrote on would write into whatever file has the descriptor next."""
+    relay = _relay(tmp_path)
+    before = sorted(os.listdir("/proc/self/fd")), threading.active_count()
+
+    def answer(_piece: bytes) -> bytes:
+        if fails:
+            raise RuntimeError("a bug of ours")
+        return b""
+
+    with pytest.raises(RuntimeError) if fails else nullcontext():
+        relay.run(["sh", "-c", ASKS, "sh"], lambda _: ["cat"], answer)
+    assert (sorted(os.listdir("/proc/self/fd")), threading.active_count()) == before
