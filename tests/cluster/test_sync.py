@@ -100,7 +100,7 @@ def count(directory: Path) -> int:
 
 
 @pytest.mark.slow
-def test_two_thousand_files_through_a_conflict_a_cut_and_a_big_deletion(
+def test_two_thousand_files_through_a_conflict_a_rename_and_a_big_deletion(
     clusters: TwoClusters,
 ) -> None:
     """One long day, because the homes are large and each step begins where the one before ended."""

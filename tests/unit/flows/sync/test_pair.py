@@ -159,6 +159,7 @@ def test_another_host_name_of_the_same_home_keeps_the_archive(equal: TwoHomes) -
     assert not (equal.uni / "p/d1/f1").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut_bytes", [3000, 20_000, 400_000, 2_000_000])
 def test_a_link_that_is_cut_loses_nothing_and_the_next_run_goes_on(
     homes: TwoHomes, cut_bytes: int
