@@ -1,4 +1,4 @@
-"""What Tab offers for a value: profiles, snapshots, nodes, partitions, keys. Never over the network.
+"""What Tab offers for a value: profiles, snapshots, nodes, partitions, sites, keys. Never over the network.
 
 Which values a parameter takes follows from its name in `--help`: what is called SNAPSHOT there is one.
 """
@@ -111,7 +111,17 @@ def _partitions(context: Any) -> Iterable[str]:
     return names
 
 
-_BY_NAME: dict[str, Values] = {"profile": _profiles, "partition": _partitions}
+def _sites(_: Any) -> Iterable[str]:
+    from scratchflow.config.sites import known_sites
+
+    return known_sites()
+
+
+_BY_NAME: dict[str, Values] = {
+    "profile": _profiles,
+    "partition": _partitions,
+    "site": _sites,
+}
 _BY_METAVAR: dict[str, Values] = {
     "PROFILE": _profiles,
     "SNAPSHOT": _snapshots,

@@ -110,6 +110,7 @@ UNIQUE = [
     ("scratchflow profiles use un", "scratchflow profiles use uni "),
     ("scratchflow hop --node gpu", "scratchflow hop --node gpu-a "),
     ("scratchflow up --partition sh", "scratchflow up --partition short "),
+    ("scratchflow setup --site mi", "scratchflow setup --site mila "),
     ("scratchflow restore 20261116", "scratchflow restore 20261116T101500Z-77aa01 "),
     ("scratchflow snapshots verify la", "scratchflow snapshots verify latest "),
     ("scratchflow config set slurm.part", "scratchflow config set slurm.partition "),

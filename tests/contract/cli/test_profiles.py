@@ -173,3 +173,15 @@ def test_in_a_terminal_remove_shows_the_change_and_asks(
     assert '-store = "/fsx/s"  # large' in screen
     assert os.waitstatus_to_exitcode(status) == (0 if removed else 2)
     assert ("profiles.uni" not in machine.file.read_text()) == removed
+
+
+def test_sites_are_listed_without_a_cluster_or_a_file(machine: Machine) -> None:
+    machine.file.unlink()
+    sites = {one["name"]: one for one in machine.data("setup", "--list-sites")["sites"]}
+    assert sites["alliance"]["account"]
+    assert {"key": "scratch", "value": "$SLURM_TMPDIR"}.items() <= sites["mila"]["values"][
+        0
+    ].items()
+    shown = machine.run("setup", "--list-sites").stdout
+    assert "mila: the cluster of the Quebec AI Institute" in shown
+    assert "90 days" in shown
