@@ -55,7 +55,8 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
             _say(settled, emit)
     editor = opened(settings, settled.path, caller.environment, run=run_editor)
     node, job_id, end_time = _held(seen, allocated)
-    changed = allocated is not None or settled.action != "nothing" or autobackup.changed
+    brought = settled.action != "nothing" or _is_brought_to_others(seen, settled)
+    changed = allocated is not None or brought or autobackup.changed
     return UpAndRunning(
         job_id=job_id,
         node=node,
@@ -69,6 +70,12 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         reused=allocated is None or allocated.reused,
         nodes=_nodes(seen, allocated),
     )
+
+
+def _is_brought_to_others(seen: StatusShown, settled: Settled) -> bool:
+    """Whether a further node had no workspace when it was looked at, and has it now."""
+    missing = {copy.node for copy in seen.copies if not copy.exists}
+    return not missing.isdisjoint(settled.nodes)
 
 
 def _looked(cluster: Cluster, request: Hold) -> MadeReady:

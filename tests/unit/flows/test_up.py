@@ -18,6 +18,7 @@ from scratchflow.model.requests import Hold, MakeReady, SwitchOn
 from scratchflow.model.results import (
     Allocated,
     AutobackupSwitched,
+    CopyShown,
     MadeReady,
     Problem,
     Settled,
@@ -231,3 +232,20 @@ def test_what_it_does_not_mend_is_told(
     desk = Desk(tmp_path, monkeypatch, look=wrong, autobackup_on=switched)
     desk.alias_at("node-1")
     assert desk.up().problems == problems
+
+
+def test_a_workspace_that_was_missing_on_a_further_node_and_was_brought_is_no_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = Problem(name="nodes.missing", detail="there is no workspace on `node-2`", fix="`up`")
+    copies = [CopyShown(node="node-2", exists=False)]
+    before = msgspec.structs.replace(seen(job(1)), problems=[missing], copies=copies)
+    brought = msgspec.structs.replace(THERE, nodes=["node-1", "node-2"])
+    ready = MadeReady(seen=before, workspace=brought, autobackup=ON)
+    desk = Desk(tmp_path, monkeypatch, make_ready=ready)
+    desk.alias_at("node-1")
+    done = desk.up()
+    assert (done.changed, done.problems) == (True, [])
+    still = msgspec.structs.replace(ready, workspace=THERE)
+    desk = Desk(tmp_path, monkeypatch, make_ready=still)
+    assert desk.up().problems == [missing]
