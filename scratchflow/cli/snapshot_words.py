@@ -62,6 +62,12 @@ def listed(listed: SnapshotsListed) -> Iterator[str]:
     ]
     for one, fixed in zip(listed.snapshots, aligned(rows, right={1, 2, 4}), strict=True):
         yield fitted(fixed, _quoted(one.message), _remarks(one, _other_reasons(one)), width)
+    yield from _what_a_fork_is(listed)
+
+
+def _what_a_fork_is(listed: SnapshotsListed) -> Iterator[str]:
+    if any(one.fork or "fork" in one.stays for one in listed.snapshots):
+        yield "[fork]: work that went another way; `latest` never means it, `scratchflow restore ID` brings it"
 
 
 def _other_reasons(one: SnapshotRow) -> list[str]:
@@ -91,13 +97,20 @@ def listed_in_full(listed: SnapshotsListed) -> Iterator[str]:
         ]
         for one in listed.snapshots
     ]
-    for one, fixed in zip(listed.snapshots, aligned(rows, right={3, 4}), strict=True):
-        line = GAP.join([fixed, *_details(one)])
+    columns = list(aligned(rows, right={3, 4}))
+    sizes = [""] * len(rows)
+    if width is not None and any(cells(line) > width for line in columns):
+        columns = list(aligned([row[:-1] for row in rows], right={3}))
+        sizes = [row[-1] for row in rows]
+    for one, fixed, size in zip(listed.snapshots, columns, sizes, strict=True):
+        details = GAP.join(filter(None, [size, *_details(one)]))
+        line = f"{fixed}{GAP}{details}"
         if width is None or cells(line) <= width:
             yield line
         else:
             yield fixed
-            yield from broken(f"    {GAP.join(_details(one))}", width, "    ")
+            yield from broken(f"    {details}", width, "    ")
+    yield from _what_a_fork_is(listed)
 
 
 def _details(one: SnapshotRow) -> list[str]:

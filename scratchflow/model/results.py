@@ -335,7 +335,7 @@ class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     damaged: str | None
     fork: bool = False
-    """Work went two ways from its parent on, or it is `beside`."""
+    """Work that went another way than the newest snapshot, or is `beside`."""
     beside: bool = False
     """A copy that was not the newest work when it was taken, like that of another node of the job: it is never `latest`."""
     stays: list[str] = []

@@ -42,6 +42,7 @@ from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalog
 from scratchflow.store.checks.verified import Verification, record_verified
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.names import find_snapshot
+from scratchflow.store.retention.lineage import line_of, lineage_of, read_noted
 from scratchflow.store.retention.prune import read_decided
 from scratchflow.store.retention.rules import SPECIAL, plan_retention
 
@@ -51,8 +52,7 @@ _KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
 def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING) -> SnapshotsListed:
     """Every snapshot, oldest first; what cannot be read is a warning."""
     catalogue = _catalogue(context, notify)
-    # A fork beside the newest one does not make a fork of what went on from the same parent.
-    children = Counter(one.parent for one in catalogue.snapshots if one.parent and not one.beside)
+    forks = _forks(context, catalogue)
     stays = _stays(context, notify, catalogue)
     return SnapshotsListed(
         snapshots=[
@@ -60,7 +60,7 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
                 _row(
                     one,
                     catalogue.damaged.get(one.id),
-                    fork=one.beside or children[one.parent or ""] > 1,
+                    fork=one.id in forks,
                 ),
                 stays=stays.get(one.id, []),
             )
@@ -68,6 +68,24 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
         ],
         now=iso_time(context.now().timestamp()),
     )
+
+
+def _forks(context: NodeContext, catalogue: Catalogue) -> set[str]:
+    """The snapshots with work that went another way than the newest one, from a parent that both have."""
+    snapshots = catalogue.snapshots
+    # A fork beside the newest one does not make a fork of what went on from the same parent.
+    children = Counter(one.parent for one in snapshots if one.parent and not one.beside)
+    noted = {}
+    with suppress(ScratchflowError):
+        noted = read_noted(find_place(context.store, context.workspace.name))
+    lineage, newest = lineage_of(snapshots, noted), catalogue.newest_readable
+    continued = set(line_of(newest.id, lineage)) if newest else set()
+    forks: set[str] = set()
+    for one in snapshots:  # the oldest first: what continues a fork is part of it
+        goes_apart = children[one.parent or ""] > 1 or lineage.get(one.id) in forks
+        if one.beside or (goes_apart and one.id not in continued):
+            forks.add(one.id)
+    return forks
 
 
 def _stays(context: NodeContext, notify: Notifier, catalogue: Catalogue) -> dict[str, list[str]]:

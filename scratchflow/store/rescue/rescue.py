@@ -25,6 +25,7 @@ import threading
 import zlib
 from array import array
 from bisect import bisect_right
+from collections import Counter
 
 ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}\Z")
 ARCHIVE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -136,6 +137,43 @@ class Store:
 def is_fork(manifest):
     """Whether it was taken beside the newest one: a copy of another node, or one that had fallen behind."""
     return manifest.get("beside") is True
+
+
+def forks_of(store):
+    """The ids of the snapshots with work that went another way than the newest one, from a parent that both have."""
+    manifests = {}
+    for snapshot in store.ids():
+        try:
+            manifests[snapshot] = store.manifest(snapshot)
+        except Trouble:
+            continue
+    work = [one for one in sorted(manifests) if not is_fork(manifests[one])]
+    children = Counter(manifests[one].get("parent") for one in work)
+    noted, came_from = noted_parents(store), {}
+    for one, manifest in manifests.items():
+        parent = manifest.get("parent")
+        came_from[one] = parent if parent in manifests else noted.get(one)
+    continued, at = set(), work[-1] if work else None
+    while at in manifests and at not in continued:
+        continued.add(at)
+        at = came_from[at]
+    forks = set()
+    for one in sorted(manifests):  # the oldest first: what continues a fork is part of it
+        parent = manifests[one].get("parent")
+        goes_apart = (parent and children[parent] > 1) or came_from[one] in forks
+        if is_fork(manifests[one]) or (goes_apart and one not in continued):
+            forks.add(one)
+    return forks
+
+
+def noted_parents(store):
+    """What snapshots came from whose parents were removed; nothing when that cannot be read."""
+    try:
+        with open_file(os.path.join(store.directory, "lineage.json")) as file:
+            noted = json.loads(file.read().decode("utf-8"))
+    except (OSError, ValueError, Trouble):
+        return {}
+    return noted if isinstance(noted, dict) else {}
 
 
 def check_archive(store, snapshot):
@@ -1017,6 +1055,7 @@ def problem_of(store, archive_id):
 
 
 def list_snapshots(store, _arguments):
+    forks = forks_of(store)
     for snapshot in store.ids():
         try:
             manifest = store.manifest(snapshot)
@@ -1028,7 +1067,7 @@ def list_snapshots(store, _arguments):
             manifest.get("kind"),
             manifest.get("files", 0),
             manifest.get("bytes", 0),
-            "[fork] " if is_fork(manifest) else "",
+            "[fork] " if snapshot in forks else "",
             manifest.get("message", ""),
         )
         print(printable(line.rstrip()))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.cli.snapshot_words import diffed, exported, marked
+from scratchflow.cli import snapshot_words
+from scratchflow.cli.snapshot_words import diffed, exported, listed, listed_in_full, marked
 from scratchflow.model.results import (
     PathChange,
     SnapshotExported,
+    SnapshotRow,
     SnapshotsDiffed,
+    SnapshotsListed,
     SnapshotsMarked,
 )
 
@@ -55,3 +58,35 @@ def test_a_file_is_named_with_the_machine_that_it_is_on() -> None:
     done = SnapshotExported(snapshot=FIRST, path="/x\n.tar.lz4", bytes=1, host="node-9")
     (line,) = exported(done)
     assert line.startswith("wrote `/x\\n.tar.lz4` on `node-9` (")
+
+
+def _listed(*, fork: bool) -> SnapshotsListed:
+    row = SnapshotRow(
+        id=FIRST,
+        time="2026-11-15T19:51:40Z",
+        kind="incremental",
+        parent=None,
+        node="node-1",
+        files=12_345,
+        bytes=25_800_000,
+        stored_bytes=1_100,
+        verified=True,
+        message="first build",
+        damaged=None,
+        fork=fork,
+    )
+    return SnapshotsListed(snapshots=[row], now="2026-11-16T19:51:40Z")
+
+
+def test_a_list_with_a_fork_says_what_that_is() -> None:
+    for words in (listed, listed_in_full):
+        assert list(words(_listed(fork=True)))[-1].startswith("[fork]: work that went another way")
+        assert not any("[fork]" in line for line in words(_listed(fork=False)))
+
+
+def test_the_full_list_fits_a_small_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot_words, "terminal_width", lambda: 80)
+    first, second = listed_in_full(_listed(fork=False))
+    assert first.endswith("12,345 files")
+    assert second.split("  ")[2:4] == ["24.6 MiB", "1.07 KiB stored"]
+    assert max(len(first), len(second)) <= 80

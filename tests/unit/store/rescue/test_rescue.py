@@ -21,6 +21,7 @@ from scratchflow.archive.tree.chunks import Chunks
 from scratchflow.archive.tree.index import NOWHERE, Index
 from scratchflow.archive.tree.names import PackedNames
 from scratchflow.model.requests import Prune
+from scratchflow.node.history import list_snapshots
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.store import rescue_files
 from scratchflow.store.catalogue import read_catalogue
@@ -434,3 +435,11 @@ def test_damage_of_what_is_left_is_told(
         assert "archive" in done.stderr
         assert not target.exists()
         shutil.rmtree(f"{target}.unfinished", ignore_errors=True)
+
+
+def test_a_fork_means_the_same_as_in_the_list_of_scratchflow(history: Desk, tmp_path: Path) -> None:
+    rows = list_snapshots(history.context, history.notify).snapshots
+    # The second and third were left behind by the restore of the first; the newest continues that one.
+    assert [row.fork for row in rows] == [False, True, True, False, False]
+    lines = run(copied(history, tmp_path / "copy"), "list").stdout.splitlines()
+    assert ["[fork]" in line for line in lines] == [row.fork for row in rows]
