@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fcntl
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -88,7 +89,21 @@ def _with_values(text: str, values: Mapping[str, Any], removals: Removals, origi
         _assign(document, key_parts(key), value, origin)
     for parts in removals:
         _remove(document, parts)
-    return tomlkit.dumps(document)
+    return _with_blank_lines(text, tomlkit.dumps(document))
+
+
+def _with_blank_lines(before: str, after: str) -> str:
+    """A table that was put between two others is followed by a blank line; what was there stays as it was."""
+    lines = before.splitlines()
+    known = set(itertools.pairwise(lines))
+    found: list[str] = []
+    for line in after.splitlines(keepends=True):
+        last = found[-1].strip() if found else ""
+        is_new = found and (found[-1].rstrip("\r\n"), line.rstrip("\r\n")) not in known
+        if is_new and last and not last.startswith(("#", "[")) and line.startswith(("#", "[")):
+            found.append("\r\n" if line.endswith("\r\n") else "\n")
+        found.append(line)
+    return "".join(found)
 
 
 def apply_edits(path: Path, assignments: Mapping[str, str], removals: Removals = ()) -> Edit:

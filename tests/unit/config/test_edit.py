@@ -149,3 +149,13 @@ def test_two_writers_at_once_both_get_their_key_in(file: Path) -> None:
     ]
     assert [writer.wait() for writer in writers] == [0, 0, 0, 0]
     assert len(load(file, profile="p0-0").profiles) == 40 + 1
+
+
+def test_a_new_table_between_two_others_is_followed_by_a_blank_line(file: Path) -> None:
+    one = '[profiles.one]\nlogin = "a"\nstore = "~/s"\n'
+    file.write_text(f'{one}\n[profiles.two]\nlogin = "a"\nstore = "~/s"\n')
+    after = plan_edits(file, {"profiles.one.backup.every": "15m"}).after
+    assert f'{one}\n[profiles.one.backup]\nevery = "15m"\n\n[profiles.two]\n' in after
+    tight = f'{one}[profiles.two]\nlogin = "{{}}"\nstore = "~/s"\n'
+    file.write_text(tight.format("a"))
+    assert plan_edits(file, {"profiles.two.login": "b"}).after == tight.format("b")
