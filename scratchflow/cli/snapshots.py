@@ -136,6 +136,7 @@ def diff(
 ) -> Call[SnapshotsDiffed]:
     """Say which paths of the workspace differ from its last snapshot, or from another one.
 
+    Alone it says what would be lost with the node now. Excluded files are in no snapshot: it leaves them out.
     With two snapshots, compares those; that needs no node.
     """
     op = "snapshots diff"

@@ -1332,7 +1332,7 @@ class EditorMissing(ScratchflowError):
     code = "editor.missing"
     exit_code = 40
     message = "`{editor}` does not open the workspace from here"
-    hint = "in VS Code, run `Shell Command: Install 'code' command in PATH`; `scratchflow open --print` gives a link, `scratchflow attach` a shell there"
+    hint = "in VS Code, run `Shell Command: Install 'code' command in PATH`; `scratchflow open --print` gives a link, `scratchflow shell` opens a shell there"
 
 
 class EnvironmentFailed(ScratchflowError):

@@ -51,6 +51,12 @@ def test_a_mistyped_verb_is_guessed_and_without_one_there_is_help_and_no_error(
         ("fetch", "restore --to laptop:DIR"),
         ("download", "restore --to laptop:DIR"),
         ("time", "status"),
+        ("quit", "clear"),
+        ("watch", "status --watch"),
+        ("rerun", "jobs rerun"),
+        ("queue", "jobs"),
+        ("ps", "jobs"),
+        ("cp", "restore --to laptop:DIR"),
         ("connect", "shell"),
     ],
 )

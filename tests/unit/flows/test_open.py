@@ -58,7 +58,7 @@ def test_an_editor_that_is_missing_or_fails_is_named(tmp_path: Path) -> None:
     for environment in ({"PATH": ""}, editor(tmp_path, "code", "exit 1")):
         with pytest.raises(EditorMissing, match="code") as caught:
             opened(settings, "/w", environment, run=True)
-        assert "`scratchflow attach` a shell" in caught.value.shown_hint
+        assert "`scratchflow shell` opens a shell" in caught.value.shown_hint
 
 
 def test_without_a_running_node_there_is_nothing_to_open(
