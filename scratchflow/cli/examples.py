@@ -22,8 +22,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("open --print", "only say how"),
     ),
     "hop": (
-        ("hop", "to any other node"),
-        ("hop --gpus 4 --partition long", "to a larger one"),
+        ("hop --gpus 4 --partition long", "to a larger node"),
+        ("hop --to mila", "to another cluster"),
     ),
     "clear": (
         ("clear", "save, give the node back"),

@@ -1,20 +1,25 @@
 """`scratchflow hop`: onto another node, with everything."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.clear import LEAVE_BEHIND
 from scratchflow.cli.node_request import NodeCommand, node_request
+from scratchflow.cli.node_wanted import NodeRequest
 from scratchflow.cli.options import DRY_RUN, caller
 from scratchflow.model.ages import named
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Hopped
+from scratchflow.model.results import Hopped, HoppedTo
 from scratchflow.model.text import printable
+from scratchflow.model.units import format_size
 from scratchflow.model.wrap import Whole
+
+if TYPE_CHECKING:
+    from scratchflow.dispatch.cluster import Caller
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -22,16 +27,22 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command(cls=NodeCommand)
 def hop(
     context: typer.Context,
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="PROFILE", help="To a node of this other cluster."),
+    ] = "",
     leave_behind: Annotated[bool, LEAVE_BEHIND] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
-) -> Call[Hopped]:
-    """Move to another node: back up, take the next one, restore there, give the old one back.
+) -> Call[Hopped] | Call[HoppedTo]:
+    """Move to another node, with everything.
 
     The old node is kept until the workspace is whole on the new one, and while a file on it is in no
     snapshot. Interrupted, run it again: it goes on.
     """
     wanted = node_request(context)
     who = caller(context)
+    if to:
+        return _to_another_cluster(who, wanted, to, leave_behind=leave_behind, dry_run=dry_run)
 
     def run(emit: Emit) -> Hopped:
         from scratchflow.flows.hop import hop as flow
@@ -40,6 +51,34 @@ def hop(
         return flow(who, emit, request, leave_behind=leave_behind)
 
     return Call("hop", run, _shown)
+
+
+def _to_another_cluster(
+    who: "Caller", wanted: NodeRequest, to: str, *, leave_behind: bool, dry_run: bool
+) -> Call[HoppedTo]:
+    def run(emit: Emit) -> HoppedTo:
+        from scratchflow.flows.hop_to import hop_to, of_profile
+
+        request = wanted.hold(of_profile(who, to).settings(), dry_run=dry_run)
+        return hop_to(who, emit, request, to, leave_behind=leave_behind)
+
+    return Call("hop --to", run, _shown_there)
+
+
+def _shown_there(hopped: HoppedTo) -> Iterator[str]:
+    if hopped.dry_run:
+        yield Whole("would run: " + printable("; ".join(hopped.commands)))
+        return
+    source, to = printable(hopped.source), printable(hopped.to)
+    job = f", job {hopped.job_id}" if hopped.job_id is not None else ""
+    until = f", {until_words(hopped.end_time)}" if hopped.end_time else ""
+    yield f"from `{source}` to `{printable(hopped.node)}` of `{to}`{job}{until}"
+    yield f"the workspace there is snapshot {named(hopped.snapshot or '')}; {format_size(hopped.sent_bytes)} went over"
+    if hopped.from_job_id is not None:
+        yield f"job {hopped.from_job_id} of `{source}` was given back"
+    if hopped.alias:
+        yield f"`ssh {printable(hopped.alias)}` leads there"
+    yield f"commands go there with `-p {to}`; `scratchflow profiles use {to}` makes that the default"
 
 
 def _shown(hopped: Hopped) -> Iterator[str]:

@@ -112,8 +112,9 @@ def verify(settings: Settings, node: str, emit: Emit, *, may_ask: bool) -> None:
 
 
 def park(settings: Settings) -> bool:
-    """Parks the alias, if this machine has it."""
-    if not has_alias(settings):
+    """Parks the alias, if this machine has it, and it does not lead to the node of another profile by now."""
+    found = read_alias(places_of(settings), settings.profile.alias)
+    if found is None or (isinstance(found, AliasTarget) and found.profile != settings.name):
         return False
     park_alias(places_of(settings), settings.profile.alias, settings.name)
     return True

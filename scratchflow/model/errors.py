@@ -1256,6 +1256,15 @@ class AutobackupFailed(ScratchflowError):
     retryable = True
 
 
+class HopToItself(ScratchflowError):
+    """The profile to move to is the one that is left."""
+
+    code = "hop.same_profile"
+    exit_code = 2
+    message = "`--to {profile}` is where the work is already"
+    hint = "`scratchflow hop` alone moves to another node of the same cluster; `scratchflow profiles list` shows the others"
+
+
 class HopUnfinished(ScratchflowError):
     """The new node does not hold what the old one had, so the old one is kept."""
 

@@ -1115,6 +1115,27 @@ class Hopped(Result, frozen=True):
     """What `serve` had started there, and now runs on the new node."""
 
 
+class HoppedTo(Result, frozen=True):
+    """`hop --to PROFILE`: from one cluster to another, and with which snapshot.
+
+    `left_behind` holds what was changed here while everything moved; it is in both stores.
+    """
+
+    source: str
+    to: str
+    from_node: str | None
+    from_job_id: int | None
+    node: str | None
+    job_id: int | None
+    end_time: str | None
+    alias: str | None
+    snapshot: str | None
+    sent_bytes: int = 0
+    left_behind: str | None = None
+    commands: list[str] = []
+    dry_run: bool = False
+
+
 class EnvironmentReady(Result, frozen=True):
     """`environment`: the file on the node that a shell reads to have the profile's environment; empty without layers."""
 
@@ -1708,6 +1729,7 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "cancel": JobsCancelled,
     "logs": LogsShown,
     "up": UpAndRunning,
+    "hop --to": HoppedTo,
     "hop": Hopped,
     "open": EditorOpened,
     "settle": Settled,

@@ -75,6 +75,14 @@ def test_it_leads_to_the_node_and_back_to_nowhere(set_up: Settings) -> None:
     assert f"Run: scratchflow -p {set_up.name} up" in text
 
 
+def test_one_that_leads_to_the_node_of_another_profile_is_not_parked(set_up: Settings) -> None:
+    point_at(set_up, HELD, lambda _: None)
+    assert not park(msgspec.structs.replace(set_up, name="other"))
+    shown = show_alias(set_up)
+    assert shown
+    assert shown.target == "node-1"
+
+
 def test_numbered_aliases_lead_to_the_other_nodes_of_the_job(set_up: Settings) -> None:
     other = OtherNode(node="node-2", host_keys=[f"node-2 {KEY_B}"])
     point_at(set_up, msgspec.structs.replace(HELD, others=[other]), lambda _: None)

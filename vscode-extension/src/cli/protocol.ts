@@ -99,6 +99,7 @@ export interface Results {
   "cancel": JobsCancelled;
   "logs": LogsShown;
   "up": UpAndRunning;
+  "hop --to": HoppedTo;
   "hop": Hopped;
   "open": EditorOpened;
   "settle": Settled;
@@ -554,6 +555,26 @@ export interface Hopped {
   unsaved?: number;
   unsaved_paths?: Array<string>;
   servers?: Array<string>;
+}
+
+/**
+ * `hop --to PROFILE`: from one cluster to another, and with which snapshot.
+ * `left_behind` holds what was changed here while everything moved; it is in both stores.
+ */
+export interface HoppedTo {
+  source: string;
+  to: string;
+  from_node: string | null;
+  from_job_id: number | null;
+  node: string | null;
+  job_id: number | null;
+  end_time: string | null;
+  alias: string | null;
+  snapshot: string | null;
+  sent_bytes?: number;
+  left_behind?: string | null;
+  commands?: Array<string>;
+  dry_run?: boolean;
 }
 
 /** A context of the other program's file, and the profile that it became. */

@@ -1,0 +1,206 @@
+"""`hop --to PROFILE`: onto another cluster, with everything, before the node here is let go.
+
+Each step looks at what is true first, so a run that was killed anywhere is finished by the next one: until the workspace is whole
+on the other cluster the node here stays ours, and what it had is in the store here in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
+from scratchflow.flows.clear import ClearOptions, clear_on, require_saved, save_copies
+from scratchflow.flows.transfer.copy import copy_snapshots
+from scratchflow.flows.up import up
+from scratchflow.model.allocation import HELD
+from scratchflow.model.errors import (
+    AllocationSuspended,
+    HopToItself,
+    HopUnfinished,
+    SnapshotMissing,
+)
+from scratchflow.model.events import Emit, Log, Progress, Warned
+from scratchflow.model.requests import EVERY_NODE, Backup, Hold, Nothing, Offer, OpenJobs, Settle
+from scratchflow.model.results import (
+    AllocationShown,
+    BackupTaken,
+    HoppedTo,
+    JobsShown,
+    Settled,
+    SnapshotRow,
+    SnapshotsListed,
+    UpAndRunning,
+)
+
+# Whoever goes on working here meanwhile is caught up with a few times, then told.
+_CATCH_UPS = 4
+
+
+def hop_to(
+    caller: Caller, emit: Emit, request: Hold, to: str, *, leave_behind: bool = False
+) -> HoppedTo:
+    """Backup here, copy, node there, restore, verify, alias over, and only then the node here is released."""
+    settings, there = caller.settings(), of_profile(caller, to)
+    if there.settings().name == settings.name:
+        raise HopToItself(profile=settings.name)
+    if request.dry_run:
+        return _foretold(settings.name, there.settings().name)
+    with cluster_of(settings, caller, emit) as source:
+        held = _held(source)
+        moving = _Moving(source, there, emit, request)
+        now, snapshot = moving.bring_over(held, leave_behind=leave_behind)
+        emit(Progress(phase="giving the old node back"))
+        cleared = clear_on(source, ClearOptions(leave_behind=leave_behind))
+        left = cleared.snapshot if cleared.snapshot not in {None, snapshot} else None
+        if left:
+            moving.copy([left])
+            message = f"`{settings.name}` was still worked on: what changed is in snapshot {left}, in both stores"
+            emit(Warned(code="hop.left_behind", message=message))
+    return HoppedTo(
+        source=settings.name,
+        to=there.settings().name,
+        from_node=held.node if held else None,
+        from_job_id=held.job_id if held else None,
+        node=now.node,
+        job_id=now.job_id,
+        end_time=now.end_time,
+        alias=now.alias,
+        snapshot=snapshot,
+        sent_bytes=moving.sent_bytes,
+        left_behind=left,
+    )
+
+
+def of_profile(caller: Caller, profile: str) -> Caller:
+    """The same person, asking of another profile."""
+    return msgspec.structs.replace(
+        caller, asked=msgspec.structs.replace(caller.asked, profile=profile)
+    )
+
+
+def _held(source: Cluster) -> AllocationShown | None:
+    """The job whose node is left; None when there is none, or an earlier run gave it back."""
+    jobs = source.on_login("jobs open", OpenJobs(detached=True), JobsShown).jobs
+    held = [job for job in jobs if job.state in HELD]
+    stopped = next((job for job in held if job.state != "running"), None)
+    if stopped is not None:
+        raise AllocationSuspended(job_id=stopped.job_id, node=stopped.node)
+    return held[-1] if held else None
+
+
+class _Moving:
+    """From one cluster to the other, and how much was sent."""
+
+    def __init__(self, source: Cluster, there: Caller, emit: Emit, request: Hold) -> None:
+        self._source = source
+        self._there = there
+        self._emit = emit
+        self._request = request
+        self.sent_bytes = 0
+
+    def bring_over(
+        self, held: AllocationShown | None, *, leave_behind: bool
+    ) -> tuple[UpAndRunning, str]:
+        """The node there with all that is saved here, and the snapshot that it has."""
+        snapshot = self._save(held, leave_behind=leave_behind)
+        self.copy([snapshot])
+        now = up(self._there, self._emit, self._request, run_editor=False)
+        for _ in range(_CATCH_UPS):
+            self._settle(snapshot)
+            again = self._save(held, leave_behind=leave_behind)
+            if again == snapshot:
+                break
+            # Those in between too: the node there knows by them that the later one continues its work.
+            self.copy(self._line(again, since=snapshot))
+            snapshot = again
+        return now, snapshot
+
+    def _save(self, held: AllocationShown | None, *, leave_behind: bool) -> str:
+        """The newest snapshot here, taken now if there is a node."""
+        if held is None:
+            return self._newest()
+        self._emit(Progress(phase="saving the workspace"))
+        nodes = held.nodes or [str(held.node)]
+        copies = save_copies(self._source, held.job_id, nodes, "before hop")
+        for copy in copies:
+            require_saved(copy.node, copy.saved, verb="hop", leave_behind=leave_behind)
+        return copies[-1].saved.snapshot or self._newest()
+
+    def _newest(self) -> str:
+        rows = self._rows()
+        newest = [one.id for one in rows if not one.beside] or [one.id for one in rows]
+        if not newest:
+            next_step = "there is nothing to move; `scratchflow up` makes a workspace"
+            raise SnapshotMissing(wanted="latest", next_step=next_step)
+        return newest[-1]
+
+    def _rows(self) -> list[SnapshotRow]:
+        return self._source.at_workspace("snapshots list", Nothing(), SnapshotsListed).snapshots
+
+    def _line(self, snapshot: str, *, since: str) -> list[str]:
+        """The snapshot and those that it came from, up to the one that is there already."""
+        parents = {one.id: one.parent for one in self._rows()}
+        line: list[str] = []
+        at: str | None = snapshot
+        while at is not None and at != since and at in parents:
+            line.append(at)
+            at = parents[at]
+        return line
+
+    def copy(self, snapshots: Sequence[str]) -> None:
+        """Into the other store, as far as it lacks them."""
+        done = copy_snapshots(
+            self._source.caller,
+            Offer(snapshots=tuple(snapshots)),
+            self._there.settings().name,
+            self._emit,
+        )
+        self.sent_bytes += done.sent_bytes
+        if done.blocked:
+            reason = f"the other store holds a part of snapshot {done.blocked[0]} under that name"
+            raise HopUnfinished(reason=reason, node=self._source.settings.name)
+
+    def _settle(self, snapshot: str) -> None:
+        """The workspace there from this snapshot, or from work that came from it."""
+        with cluster_of(self._there.settings(), self._there, self._emit) as target:
+            request = Settle(snapshot=snapshot)
+            settled = target.at_workspace("settle", request, Settled, node=EVERY_NODE)
+            for one in settled.failed:
+                raise HopUnfinished(reason=f"on `{one.node}`: {one.message}", node=one.node)
+            if settled.restored and settled.restored.safety_snapshot:
+                message = f"what was there is saved as snapshot {settled.restored.safety_snapshot}"
+                self._emit(Log(level="info", message=message))
+            if settled.action == "restored":
+                _require_equal(target, settled.snapshot)
+
+
+def _require_equal(target: Cluster, snapshot: str | None) -> None:
+    """The node here is given back only when the other one holds what it had."""
+    seen = target.at_workspace("backup", Backup(dry_run=True, purpose="final"), BackupTaken)
+    if seen.kind != "unchanged" or seen.snapshot != snapshot:
+        name = target.settings.name
+        reason = f"the workspace of `{name}` does not equal snapshot {snapshot}"
+        raise HopUnfinished(reason=reason, node=name)
+
+
+def _foretold(source: str, to: str) -> HoppedTo:
+    return HoppedTo(
+        source=source,
+        to=to,
+        from_node=None,
+        from_job_id=None,
+        node=None,
+        job_id=None,
+        end_time=None,
+        alias=None,
+        snapshot=None,
+        commands=[
+            f"scratchflow -p {source} backup",
+            f"scratchflow -p {source} snapshots copy --to {to}",
+            f"scratchflow -p {to} up",
+            f"scratchflow -p {source} clear",
+        ],
+        dry_run=True,
+    )

@@ -1,0 +1,95 @@
+"""`hop --to`: onto another cluster, here another profile with a scratch and a store of its own; killed, it is finished."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.laptop import Laptop
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster
+
+WORK = "/scratch/alice/work"
+THERE = "/scratch/alice/two/work"
+STORES = ("/fsx/alice/store", "/fsx/alice/other-store")
+KILLS = 4
+
+
+@pytest.fixture
+def two(laptop: Laptop, minicluster: Minicluster) -> Iterator[Laptop]:
+    """A workspace of 30 MB on a node of `mini`, and a profile `other`."""
+    forget(minicluster)
+    same = (
+        "--set",
+        f"store={STORES[1]}",
+        "--set",
+        "workspace=work",
+        "--set",
+        "scratch=/scratch/$USER/two",
+    )
+    laptop.data("profiles", "copy", "mini", "other", *same)
+    laptop.data("profiles", "use", "mini")
+    yield laptop
+    laptop.run("clear", "--no-backup", "--profile", "other")
+    laptop.run("profiles", "remove", "other", "--yes")
+
+
+def forget(minicluster: Minicluster) -> None:
+    minicluster.exec("login", "rm", "-rf", *STORES, KNOWN_STORES)
+    for node in minicluster.node_states():
+        minicluster.exec(node, "sh", "-c", "rm -rf /scratch/alice/* /scratch/alice/.scratchflow")
+
+
+def start_working(laptop: Laptop) -> str:
+    """The digest of what is there."""
+    laptop.data("up")
+    laptop.run("run", "--", "sh", "-c", "head -c 30M /dev/urandom > large; date +%N > small")
+    return digest(laptop)
+
+
+def digest(laptop: Laptop, *profile: str) -> str:
+    done = laptop.run(*profile, "run", "--", "sh", "-c", "sha256sum large small")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_everything_moves_and_the_node_here_is_given_back(two: Laptop) -> None:
+    before = start_working(two)
+    done = two.data("hop", "--to", "other")
+    assert (done["source"], done["to"], done["left_behind"]) == ("mini", "other", None)
+    assert digest(two, "-p", "other") == before
+    assert two.data("status")["allocation"] is None
+    there = two.data("status", "--profile", "other")
+    assert there["workspace"]["snapshot"] == done["snapshot"]
+    assert there["autobackup"]["enabled"]
+    two.run("-p", "other", "run", "--", "sh", "-c", "echo more > small")
+    changed = digest(two, "-p", "other")
+    back = two.data("hop", "--to", "mini", "--profile", "other")
+    assert digest(two) == changed
+    assert back["sent_bytes"] < 1_000_000
+
+
+@pytest.mark.slow
+def test_killed_at_random_it_is_finished_by_the_next_one(
+    two: Laptop, minicluster: Minicluster
+) -> None:
+    chance = random.Random(5)  # noqa: S311 - moments, not secrets
+    started_s = time.monotonic()
+    start_working(two)
+    two.data("hop", "--to", "other")
+    whole_s = time.monotonic() - started_s
+    for _ in range(KILLS):
+        two.run("clear", "--no-backup", "--profile", "other")
+        forget(minicluster)
+        before = start_working(two)
+        process = two.begin("hop", "--to", "other")
+        time.sleep(chance.uniform(0.1, whole_s))  # when the power goes
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        for profile in ("mini", "other"):
+            assert two.data("snapshots", "verify", "--profile", profile)["bad"] == []
+        two.data("hop", "--to", "other")
+        assert digest(two, "-p", "other") == before

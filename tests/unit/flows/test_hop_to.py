@@ -1,0 +1,245 @@
+"""`hop --to`: the node here goes only when the other cluster has all that was on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import pytest
+
+from scratchflow.config.settings import Asked
+from scratchflow.dispatch.cluster import Caller
+from scratchflow.flows import hop_to as module
+from scratchflow.flows.clear import SavedCopy
+from scratchflow.flows.hop_to import hop_to
+from scratchflow.model.errors import HopToItself, HopUnfinished, NodeNotSaved, SnapshotMissing
+from scratchflow.model.events import Event, Warned
+from scratchflow.model.requests import Hold
+from scratchflow.model.results import (
+    AllocationShown,
+    BackupTaken,
+    JobsShown,
+    NodeSaved,
+    Settled,
+    SnapshotRow,
+    SnapshotsListed,
+)
+
+A, B, C = (f"20261115T10{number}000Z-00000{number}" for number in range(1, 4))
+
+
+class World:
+    """Two clusters; every step is noted, and `saves` are the snapshots that the node here gives one after the other."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        config = tmp_path / "config.toml"
+        config.write_text(
+            "".join(f'[profiles.{name}]\nlogin = "{name}"\nstore = "/s"\n' for name in ("a", "b"))
+        )
+        self.who = Caller(
+            asked=Asked(config=str(config), profile="a"),
+            environment={"HOME": str(tmp_path), "USER": "u"},
+        )
+        self.steps: list[str] = []
+        self.events: list[Event] = []
+        self.saves = [A]
+        self.jobs: list[AllocationShown] = [_job(7)]
+        self.rows = [A]
+        self.unsaved = 0
+        self.blocked: list[str] = []
+        self.cleared: str | None = None
+        self.seen_there = ("unchanged", A)
+        self.settled: Literal["restored", "nothing"] = "restored"
+        monkeypatch.setattr(module, "cluster_of", self._cluster)
+        monkeypatch.setattr(module, "save_copies", self._save)
+        monkeypatch.setattr(module, "copy_snapshots", self._copy)
+        monkeypatch.setattr(module, "up", self._up)
+        monkeypatch.setattr(module, "clear_on", self._clear)
+
+    def hop(self, **more: Any) -> Any:
+        return hop_to(self.who, self.events.append, Hold(**more), "b")
+
+    def _cluster(self, settings: Any, caller: Caller, _: object) -> Any:
+        from contextlib import nullcontext
+
+        cluster = SimpleNamespace(
+            settings=settings,
+            caller=caller,
+            on_login=lambda *_: JobsShown(jobs=self.jobs),
+            at_workspace=self._at(settings.name),
+        )
+        return nullcontext(cluster)
+
+    def _at(self, profile: str) -> Callable[..., Any]:
+        def at(do: str, request: Any, *_: Any, **__: Any) -> Any:
+            if do == "snapshots list":
+                return SnapshotsListed(
+                    snapshots=[_row(one, before) for one, before in self._chain()]
+                )
+            self.steps.append(
+                f"{do} {getattr(request, 'snapshot', '')} on {profile}".replace("  ", " ")
+            )
+            if do == "settle":
+                return Settled(action=self.settled, path="/w", snapshot=request.snapshot)
+            kind, snapshot = self.seen_there
+            return _taken(kind, snapshot)
+
+        return at
+
+    def _chain(self) -> list[tuple[str, str | None]]:
+        return list(zip(self.rows, [None, *self.rows], strict=False))
+
+    def _save(self, *_: Any) -> list[SavedCopy]:
+        snapshot = self.saves.pop(0) if len(self.saves) > 1 else self.saves[0]
+        self.steps.append(f"save {snapshot}")
+        self.seen_there = ("unchanged", snapshot)
+        saved = NodeSaved(snapshot=snapshot, unsaved=self.unsaved, unsaved_paths=["x"])
+        return [SavedCopy("node-1", saved)]
+
+    def _copy(self, _: Any, offer: Any, to: str, __: Any) -> Any:
+        self.steps.append(f"copy {' '.join(offer.snapshots)} to {to}")
+        return SimpleNamespace(sent_bytes=10, blocked=self.blocked)
+
+    def _up(self, caller: Caller, *_: Any, **__: Any) -> Any:
+        self.steps.append(f"up {caller.settings().name}")
+        return SimpleNamespace(node="far-1", job_id=9, end_time=None, alias="compile_machine")
+
+    def _clear(self, *_: Any) -> Any:
+        self.steps.append("clear")
+        return SimpleNamespace(snapshot=self.cleared or self.saves[0])
+
+
+def _job(number: int) -> AllocationShown:
+    return AllocationShown(
+        state="running",
+        job_id=number,
+        node="node-1",
+        nodes=["node-1"],
+        partition="p",
+        end_time=None,
+        seconds_left=None,
+    )
+
+
+def _row(snapshot: str, parent: str | None) -> SnapshotRow:
+    return SnapshotRow(
+        id=snapshot,
+        time="",
+        kind="full",
+        parent=parent,
+        node="",
+        files=0,
+        bytes=0,
+        stored_bytes=0,
+        verified=True,
+        message="",
+        damaged=None,
+    )
+
+
+def _taken(kind: Any, snapshot: str) -> BackupTaken:
+    return BackupTaken(
+        kind=kind,
+        snapshot=snapshot,
+        parent=None,
+        files=0,
+        bytes=0,
+        changed_files=0,
+        changed_bytes=0,
+        stored_bytes=0,
+        duration_s=0.0,
+    )
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(tmp_path, monkeypatch)
+
+
+def test_the_node_here_is_given_back_last(world: World) -> None:
+    done = world.hop()
+    assert world.steps == [
+        f"save {A}",
+        f"copy {A} to b",
+        "up b",
+        f"settle {A} on b",
+        "backup on b",
+        f"save {A}",
+        "clear",
+    ]
+    assert (done.source, done.to, done.node, done.snapshot) == ("a", "b", "far-1", A)
+    assert (done.from_job_id, done.sent_bytes, done.left_behind) == (7, 10, None)
+
+
+def test_whoever_goes_on_working_is_caught_up_with(world: World) -> None:
+    world.saves, world.rows = [A, C], [A, B, C]
+    done = world.hop()
+    assert world.steps[-6:-1] == [
+        f"save {C}",
+        f"copy {C} {B} to b",
+        f"settle {C} on b",
+        "backup on b",
+        f"save {C}",
+    ]
+    assert done.snapshot == C
+
+
+def test_a_node_that_was_given_back_already_is_not_needed(world: World) -> None:
+    world.jobs, world.rows = [], [A, B]
+    world.saves = [B]
+    world.seen_there = ("unchanged", B)
+    assert world.hop().snapshot == B
+    assert not any(step.startswith("save") for step in world.steps)
+    world.rows = []
+    with pytest.raises(SnapshotMissing):
+        world.hop()
+
+
+@pytest.mark.parametrize("seen", [("incremental", A), ("unchanged", B)])
+def test_what_does_not_equal_it_keeps_the_node(
+    world: World, seen: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def save(*arguments: Any) -> Any:
+        copies = world._save(*arguments)
+        world.seen_there = seen
+        return copies
+
+    monkeypatch.setattr(module, "save_copies", save)
+    with pytest.raises(HopUnfinished):
+        world.hop()
+    assert "clear" not in world.steps
+
+
+def test_files_in_no_snapshot_keep_the_node_before_anything_is_sent(world: World) -> None:
+    world.unsaved = 1
+    with pytest.raises(NodeNotSaved):
+        world.hop()
+    assert world.steps == [f"save {A}"]
+
+
+def test_a_snapshot_that_cannot_be_copied_keeps_the_node(world: World) -> None:
+    world.blocked = [A]
+    with pytest.raises(HopUnfinished, match="holds a part"):
+        world.hop()
+    assert world.steps[-1].startswith("copy")
+
+
+def test_what_the_last_look_saved_goes_over_as_well(world: World) -> None:
+    world.cleared = B
+    done = world.hop()
+    assert world.steps[-1] == f"copy {B} to b"
+    assert done.left_behind == B
+    assert [one.code for one in world.events if isinstance(one, Warned)] == ["hop.left_behind"]
+
+
+def test_a_dry_run_names_the_steps_and_does_none(world: World) -> None:
+    done = world.hop(dry_run=True)
+    assert done.commands[1] == "scratchflow -p a snapshots copy --to b"
+    assert world.steps == []
+
+
+def test_the_same_profile_is_refused(world: World) -> None:
+    with pytest.raises(HopToItself):
+        hop_to(world.who, world.events.append, Hold(), "a")
