@@ -63,7 +63,7 @@ def test_everything_moves_and_the_node_here_is_given_back(two: Laptop) -> None:
     assert digest(two, "-p", "other") == before
     assert two.data("status")["allocation"] is None
     there = two.data("status", "--profile", "other")
-    assert there["workspace"]["snapshot"] == done["snapshot"]
+    assert there["workspace"]["base_snapshot"] == done["snapshot"]
     assert there["autobackup"]["enabled"]
     two.run("-p", "other", "run", "--", "sh", "-c", "echo more > small")
     changed = digest(two, "-p", "other")

@@ -9,7 +9,19 @@ import msgspec
 import pytest
 
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE
-from scratchflow.model.requests import Arguments, Export, Prune, Release, Restore
+from scratchflow.model.requests import (
+    Adopt,
+    ArchiveOf,
+    Arguments,
+    Export,
+    GiveArchive,
+    Lacking,
+    Prune,
+    Release,
+    Restore,
+    TakeArchive,
+    WholeSnapshot,
+)
 
 SAMPLES: dict[str, Any] = {
     "argv": ("sh", "-c", "true"),
@@ -34,6 +46,17 @@ SAMPLES: dict[str, Any] = {
 }
 
 
+ARCHIVE = ArchiveOf("a", 1, "0")
+WHOLE = WholeSnapshot(id="a", workspace="w", manifest="{}", archives=[ARCHIVE])
+# Where a name means something else than elsewhere.
+OWN_SAMPLES: dict[type[Arguments], dict[str, Any]] = {
+    Adopt: {"snapshot": WHOLE},
+    GiveArchive: {"archive": "a"},
+    Lacking: {"snapshots": [WHOLE]},
+    TakeArchive: {"archive": ARCHIVE},
+}
+
+
 def kinds(top: type[Arguments] = Arguments) -> Iterator[type[Arguments]]:
     for kind in top.__subclasses__():
         yield kind
@@ -43,7 +66,8 @@ def kinds(top: type[Arguments] = Arguments) -> Iterator[type[Arguments]]:
 def sample(kind: type[Arguments]) -> Arguments:
     """One with everything given that has no default."""
     needed = {field.name for field in msgspec.structs.fields(kind) if field.required}
-    return kind(**{name: SAMPLES[name] for name in needed})
+    samples = {**SAMPLES, **OWN_SAMPLES.get(kind, {})}
+    return kind(**{name: samples[name] for name in needed})
 
 
 @pytest.mark.parametrize("kind", sorted(set(kinds()), key=repr))

@@ -15,6 +15,7 @@ from scratchflow.model.results import (
     Check,
     ChecksDone,
     OnNodes,
+    OnProfiles,
     Result,
     SnapshotsVerified,
 )
@@ -24,7 +25,7 @@ def test_every_result_belongs_to_an_operation() -> None:
     kinds = {
         kind
         for _, kind in inspect.getmembers(results, inspect.isclass)
-        if issubclass(kind, Result) and kind not in {Result, OnNodes}
+        if issubclass(kind, Result) and kind not in {Result, OnNodes, OnProfiles}
     }
     assert kinds == set(RESULTS_BY_OP.values())
 
