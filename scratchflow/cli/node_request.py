@@ -66,6 +66,8 @@ def _node(
     """Only its signature counts, too."""
 
 
+# What `setup` takes as flags of its own: a profile that `up` writes first gets them, too.
+_OF_PROFILE = ("partition", "time")
 # Each resource flag, and the key of the profile that it sets for this once.
 KEYS = {
     "time": "slurm.time",
@@ -175,6 +177,7 @@ def node_request(context: typer.Context) -> NodeRequest:
         keep_waiting=given["keep_waiting"],
         flags=tuple(as_typed.values()),
         typed={**_set_by_hand(kept.get("overrides", ())), **as_typed},
+        of_profile={KEYS[flag]: values[flag] for flag in _OF_PROFILE if flag in values},
     )
 
 

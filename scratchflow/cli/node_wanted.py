@@ -21,6 +21,8 @@ class NodeRequest(msgspec.Struct, frozen=True):
     """The resource flags that were given, as typed: `--gpus 2`."""
     typed: dict[str, str] = {}
     """The same by key, with what `--set` says."""
+    of_profile: dict[str, str] = {}
+    """What `setup` would write of them into a profile that is not there yet, by key."""
 
     def hold(self, settings: Settings, *, dry_run: bool) -> Hold:
         """The request as the login host gets it."""

@@ -46,10 +46,14 @@ def up_call(who: Caller, wanted: NodeRequest, start: Start) -> Call[UpAndRunning
             emit, may_ask=who.may_ask and not start.dry_run, yes=start.yes and not start.dry_run
         )
         if start.dry_run and not start.local:
-            planned = foretold_set_up(who, emit, start.login, asker, wanted.foretold())
+            planned = foretold_set_up(
+                who, emit, start.login, asker, wanted.foretold(), values=wanted.of_profile
+            )
             if planned is not None:
                 return foretold_with_set_up(planned)
-        ready = ready_to_work(who, emit, start.login, asker, local=start.local)
+        ready = ready_to_work(
+            who, emit, start.login, asker, local=start.local, values=wanted.of_profile
+        )
         name_in_hints(ready)
         request = wanted.hold(ready.settings(), dry_run=start.dry_run)
         now = flow(ready, emit, request, run_editor=start.open_editor)

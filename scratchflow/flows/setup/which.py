@@ -33,6 +33,7 @@ from scratchflow.workspace.workspace import find_workspace
 if TYPE_CHECKING:
     from scratchflow.flows.setup.setup import SetupOptions
 
+NO_VALUES: Mapping[str, str] = {}
 _MOST_HOSTS = 9
 _THIS_MACHINE = "this machine itself: it has Slurm's commands"
 
@@ -55,12 +56,23 @@ def set_up_chosen(caller: Caller, emit: Emit, options: SetupOptions, asker: Aske
     return set_up(caller.asked, caller.environment, emit, chosen, asker, may_ask=caller.may_ask)
 
 
-def ready_to_work(caller: Caller, emit: Emit, login: str, asker: Asker, *, local: bool) -> Caller:
-    """`up`: the caller with a profile that is set up on this machine, set up now if need be."""
+def ready_to_work(
+    caller: Caller,
+    emit: Emit,
+    login: str,
+    asker: Asker,
+    *,
+    local: bool,
+    values: Mapping[str, str] = NO_VALUES,
+) -> Caller:
+    """`up`: the caller with a profile that is set up on this machine, set up now if need be.
+
+    `values` are for a profile that is not there yet, as `setup` would write them.
+    """
     if local:
         return _on_this_machine(caller, emit)
     if login:
-        return _ready_at(caller, emit, login, asker)
+        return _ready_at(caller, emit, login, asker, values)
     settings = caller.settings()
     if settings.profile.scheduler == "slurm":
         return _ready(caller, settings, emit, asker)
@@ -72,16 +84,22 @@ def ready_to_work(caller: Caller, emit: Emit, login: str, asker: Asker, *, local
     choices = ["set up a cluster", "work on this machine alone, without a cluster"]
     if asker.choose("What would you like to do?", choices) == choices[1]:
         return _on_this_machine(caller, emit)
-    return _set_up_for_work(caller, emit, _options(""), asker)
+    return _set_up_for_work(caller, emit, _options("", values=values), asker)
 
 
 def foretold_set_up(
-    caller: Caller, emit: Emit, login: str, asker: Asker, request: Hold
+    caller: Caller,
+    emit: Emit,
+    login: str,
+    asker: Asker,
+    request: Hold,
+    *,
+    values: Mapping[str, str] = NO_VALUES,
 ) -> ClusterSetUp | None:
     """`up --dry-run`: the set-up that would come first, shown and not done; None when none would."""
     known = _known(caller)
     if login and not known.at(login) and login not in known.profiles:
-        options = _options(login, caller.asked.profile or "")
+        options = _options(login, caller.asked.profile or "", values)
     else:
         settings = _with_login(caller, known, login).settings()
         is_ready = is_login_host(settings, caller.environment) or is_set_up(settings)
@@ -92,11 +110,11 @@ def foretold_set_up(
     return set_up_chosen(caller, emit, options, asker)
 
 
-def _options(login: str, name: str = "") -> SetupOptions:
+def _options(login: str, name: str = "", values: Mapping[str, str] = NO_VALUES) -> SetupOptions:
     """For a cluster that has to be set up; what that takes is loaded only then."""
     from scratchflow.flows.setup.setup import SetupOptions
 
-    return SetupOptions(login=login, name=name)
+    return SetupOptions(login=login, name=name, values=values)
 
 
 def _with_login(caller: Caller, known: Known, login: str) -> Caller:
@@ -115,7 +133,9 @@ def _on_this_machine(caller: Caller, emit: Emit) -> Caller:
     return _with_profile(caller, LOCAL)
 
 
-def _ready_at(caller: Caller, emit: Emit, login: str, asker: Asker) -> Caller:
+def _ready_at(
+    caller: Caller, emit: Emit, login: str, asker: Asker, values: Mapping[str, str]
+) -> Caller:
     known = _known(caller)
     names = known.at(login)
     if not names and login in known.profiles:  # a profile's name, where a host was expected
@@ -123,7 +143,7 @@ def _ready_at(caller: Caller, emit: Emit, login: str, asker: Asker) -> Caller:
     name = caller.asked.profile or (names[0] if names else "")
     if name in names:
         return _ready(_with_profile(caller, name), None, emit, asker)
-    return _set_up_for_work(caller, emit, _options(login, name), asker)
+    return _set_up_for_work(caller, emit, _options(login, name, values), asker)
 
 
 def _ready(caller: Caller, settings: Settings | None, emit: Emit, asker: Asker) -> Caller:

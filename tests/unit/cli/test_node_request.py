@@ -211,3 +211,10 @@ def test_the_verbs_that_ask_for_resources_take_the_same_flags(line: str) -> None
     more = ["--account", "a", "--qos", "q", "--constraint", "c"]
     rest = ["--", command] if separator else []
     assert isinstance(parse([*verb.split(), *flags, *more, *rest]), Call)
+
+
+def test_what_setup_would_write_is_kept_apart_from_what_is_for_this_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, request = understood(monkeypatch, "--partition", "gpu", "--gpus", "2")
+    assert request.of_profile == {"slurm.partition": "gpu"}

@@ -35,6 +35,7 @@ class Desk:
         self.file = directory / "config.toml"
         self.environment = {"HOME": str(directory), "PATH": "", "USER": "u"}
         self.begun: list[tuple[str, str]] = []
+        self.written: list[dict[str, str]] = []
         self.dry_runs: list[Hold] = []
         self.told: list[Event] = []
         self.is_default = True
@@ -48,6 +49,7 @@ class Desk:
         options: SetupOptions = given[3]
         assert not may_ask  # as the caller has it
         self.begun.append((options.name, options.login))
+        self.written.append(dict(options.values))
         if options.dry_run:
             self.dry_runs.append(options.request)
         return ClusterSetUp(
@@ -69,7 +71,7 @@ class Desk:
     def set_up(self, caller: Caller, asker: Answers, login: str = "", name: str = "") -> None:
         set_up_chosen(caller, self.told.append, SetupOptions(login=login, name=name), asker)
 
-    def up(self, caller: Caller, asker: Answers, login: str = "", **flags: bool) -> str | None:
+    def up(self, caller: Caller, asker: Answers, login: str = "", **flags: Any) -> str | None:
         options = {"local": False, **flags}
         return ready_to_work(caller, self.told.append, login, asker, **options).asked.profile
 
@@ -193,3 +195,12 @@ def test_one_that_is_not_the_default_says_how_to_call_it_next_time(desk: Desk) -
     desk.up(desk.caller(ONE), Answers(), "other")
     (remark,) = [event.message for event in desk.told if isinstance(event, Log)]
     assert "`scratchflow up other`" in remark
+
+
+def test_a_first_up_writes_the_partition_that_was_asked_for_as_setup_would(desk: Desk) -> None:
+    values = {"slurm.partition": "gpu"}
+    desk.up(desk.caller(), NOBODY, "aws", values=values)
+    desk.up(
+        desk.caller(TWO), NOBODY, "lab", values=values
+    )  # a profile that is there is not changed
+    assert desk.written == [values]
