@@ -83,6 +83,7 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         require_saved(copy.node, copy.saved, verb="clear", leave_behind=options.leave_behind)
     for copy in taken:
         warn_of_loss(cluster.emit, copy.node, copy.saved)
+    tell_excluded(cluster.emit, taken)
     # Those that were looked at, and no other: a job that came meanwhile was not saved.
     numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
     wanted = Release(job_ids=numbers, dry_run=options.dry_run)
@@ -298,6 +299,20 @@ def warn_of_loss(emit: Emit, node: str | None, saved: NodeSaved) -> None:
         fate = "go with the job" if saved.goes_with_job else "stay behind"
         message = f"{count} on `{node}` {fate}, in no snapshot: {_named(saved)}"
         emit(Warned(code="release.left_behind", message=message))
+
+
+def tell_excluded(emit: Emit, copies: Sequence[SavedCopy]) -> None:
+    """What does not come along because a pattern keeps it out of snapshots."""
+    patterns = list(dict.fromkeys(one for copy in copies for one in copy.saved.excluded))
+    if not patterns:
+        return
+    named = ", ".join(f"`{one}`" for one in patterns[:_NAMED])
+    more = ", …" if len(patterns) > _NAMED else ""
+    nodes = ", ".join(f"`{copy.node}`" for copy in copies if copy.saved.excluded)
+    is_gone = any(copy.saved.goes_with_job for copy in copies)
+    fate = "goes with the job" if is_gone else f"stays on {nodes}"
+    message = f"excluded ({named}{more}): what matches is in no snapshot, and {fate}"
+    emit(Log(level="info", message=message))
 
 
 def _named(saved: NodeSaved) -> str:

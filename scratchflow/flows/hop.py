@@ -17,6 +17,7 @@ from scratchflow.flows.clear import (
     forks_of,
     require_saved,
     save_copies,
+    tell_excluded,
     tell_what_ends,
     warn_of_loss,
 )
@@ -279,6 +280,7 @@ def _leave(move: _Move, snapshot: str | None) -> tuple[list[SavedCopy], str | No
     for copy in copies:
         warn_of_loss(cluster.emit, copy.node, copy.saved)
         _say_what_stays(move, copy)
+    tell_excluded(cluster.emit, copies)
     saved = copies[-1].saved
     left = saved.snapshot if saved.snapshot != snapshot else None
     if left:

@@ -669,6 +669,8 @@ class NodeSaved(Result, frozen=True):
     # Paths that no snapshot holds; the first few, and how many.
     unsaved: int = 0
     unsaved_paths: list[str] = []
+    excluded: list[str] = []
+    """Patterns by which files of the workspace are in no snapshot because that is wanted."""
     # Scratch is removed with the job: the snapshots are the only copy.
     goes_with_job: bool = False
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from scratchflow.archive.scan.ignore import patterns_in_force
 from scratchflow.disk.trees import may_hold_something
 from scratchflow.model.errors import (
     ScratchflowError,
@@ -86,8 +87,17 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         others={name: snapshot for name, snapshot in others.items() if snapshot},
         unsaved=unsaved.count,
         unsaved_paths=unsaved.shown[:_SHOWN],
+        excluded=_excluded(context) if held else [],
         goes_with_job=context.scratch_goes_with_job,
     )
+
+
+def _excluded(context: NodeContext) -> list[str]:
+    """What the profile and the workspace keep out of snapshots, in their own words."""
+    exclude, workspace = context.profile.backup.exclude, context.workspace
+    roots = [workspace.scratch / root for root in workspace.roots]
+    found = [printable(one) for root in roots for one in patterns_in_force(exclude, root)]
+    return list(dict.fromkeys(found))[:_SHOWN]
 
 
 def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Held | None:

@@ -6,6 +6,8 @@ import os
 import re
 import stat
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 IGNORE_FILE = b".scratchignore"
 CACHE_TAG = b"CACHEDIR.TAG"
@@ -31,6 +33,19 @@ class IgnoreRules:
         lines = [*self._exclude, *_read_ignore_file(descriptor)]
         lines = [line for line in lines if line.strip() and not line.startswith("#")]
         return _matcher(lines) if lines else None
+
+
+def patterns_in_force(exclude: Sequence[str], root: Path) -> list[str]:
+    """The patterns by which files beneath this root stay out of snapshots, each once."""
+    lines = list(exclude)
+    with suppress(OSError):
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            lines += _read_ignore_file(descriptor)
+        finally:
+            os.close(descriptor)
+    kept = [line.strip() for line in lines if line.strip() and not line.startswith(("#", "!"))]
+    return list(dict.fromkeys(kept))
 
 
 def _read_ignore_file(directory: int) -> list[str]:

@@ -18,7 +18,7 @@ from scratchflow.model.errors import (
     NoSpace,
     ScratchflowError,
 )
-from scratchflow.model.events import Warned
+from scratchflow.model.events import Log, Warned
 from scratchflow.model.requests import Release, SaveNode
 from scratchflow.model.results import JobsShown, NodeReleased, NodeSaved, Settled
 from scratchflow.ssh.config.alias import point_alias
@@ -235,3 +235,19 @@ def test_what_no_snapshot_holds_goes_with_the_job_where_scratch_does(tmp_path: P
     assert clear_on(cluster, ClearOptions(leave_behind=True)).goes_with_job
     (warned,) = [one for one in cluster.told if isinstance(one, Warned)]
     assert "go with the job, in no snapshot" in warned.message
+
+
+@pytest.mark.parametrize(
+    ("goes", "fate"), [(False, "stays on `node-1`"), (True, "goes with the job")]
+)
+def test_what_is_excluded_is_told_with_what_becomes_of_it(
+    tmp_path: Path, goes: bool, fate: str
+) -> None:
+    saved = NodeSaved(snapshot="last", excluded=["data/", "*.o"], goes_with_job=goes)
+    cluster = cluster_with(tmp_path, job(1), **{"save node": saved})
+    clear_on(cluster, ClearOptions())
+    said = [event.message for event in cluster.told if isinstance(event, Log)]
+    assert f"excluded (`data/`, `*.o`): what matches is in no snapshot, and {fate}" in said
+    cluster = cluster_with(tmp_path, job(1))
+    clear_on(cluster, ClearOptions())
+    assert not [one for one in cluster.told if isinstance(one, Log) and "excluded" in one.message]

@@ -246,3 +246,9 @@ def test_an_old_copy_of_another_workspace_does_not_become_its_newest_either(desk
     assert read_catalogue(desk.place).newest_id == desk.ids[-2]
     desk.restore("latest", to=desk.scratch / "again")
     assert (desk.scratch / "again/work/paper").read_text() == "a day of work"
+
+
+def test_the_patterns_that_keep_files_out_are_named(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nexclude = ["*.o", "build/"]\n')
+    desk.write("work/.scratchignore", "# large\ndata/\n\n!data/keep\n*.o\n")
+    assert save(desk).excluded == ["*.o", "build/", "data/"]

@@ -854,6 +854,7 @@ export interface NodeSaved {
   newer?: string | null;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+  excluded?: Array<string>;
   goes_with_job?: boolean;
 }
 
