@@ -71,6 +71,6 @@ def _shown(status: AutobackupStatus) -> Iterator[str]:
             yield f"not on {nodes}; `scratchflow autobackup on` starts it there"
         last = f"at {at(shown.last_time)}" if shown.last_time else "not yet"
         following = f"at {at(shown.next_time)}" if shown.next_time else "unknown"
-        yield printable(f"last {last}, next {following}")
+        yield printable(f"last by itself {last}, next {following}")
     if shown.last_error:
         yield f"last error: {printable(shown.last_error)}"

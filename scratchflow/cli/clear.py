@@ -71,8 +71,10 @@ def _shown(cleared: Cleared) -> Iterator[str]:
         yield f"snapshot {shown_id(cleared.snapshot)} holds the workspace without {missing}{_read_back(cleared)}"
     for name, snapshot in cleared.others.items():
         command = f"scratchflow --set workspace={quote(name)} restore"
+        stays = "" if cleared.goes_with_job else " and stays as it is"
         yield printable(
-            f"workspace `{name}` is in snapshot {shown_id(snapshot)}; `{command}` brings it back"
+            f"workspace `{name}`, also on that node, is saved in snapshot {shown_id(snapshot)}{stays};"
+            f" `{command}` brings it to another node"
         )
     if cleared.goes_with_job and cleared.snapshot:
         yield "that is the only copy: the directory on the node goes with the job"

@@ -39,7 +39,8 @@ def test_every_workspace_on_the_node_is_named_with_the_way_back() -> None:
     cleared = Cleared(job_id=7, snapshot=make_id(1, "aaaaaa"), released=True, others=others)
     lines = list(_shown(cleared))
     assert lines[1] == (
-        "workspace `p2` is in snapshot 98c09c; `scratchflow --set workspace=p2 restore` brings it back"
+        "workspace `p2`, also on that node, is saved in snapshot 98c09c and stays as it is;"
+        " `scratchflow --set workspace=p2 restore` brings it to another node"
     )
 
 
