@@ -28,6 +28,7 @@ _COPY_BYTES = 1 << 20
 _AT_ONCE = 8
 _NOTE = "collected"
 _HALF_S = 86400
+_FILE_CLOCK = 5  # CLOCK_REALTIME_COARSE, by which Linux notes when a file was changed; Python has no name for it
 
 Stamp = tuple[int, int, int, int, int]
 # A file that was written to so shortly before may be written to again without another time.
@@ -61,8 +62,8 @@ class Collector:
     ) -> None:
         self._top, self._target, self._only_newer = top, target, only_newer
         self._patterns = [*dict.fromkeys([DEFAULT_PATTERN, *patterns])]
-        # When the command began. The kernel's own clock for files goes in steps of some milliseconds.
-        self._began_ns = time.time_ns() - 10**7 if since_ns is None else since_ns
+        # When the command began, by the clock of files: on a busy machine that lags by more than its usual steps.
+        self._began_ns = time.clock_gettime_ns(_FILE_CLOCK) if since_ns is None else since_ns
         self._closed: dict[str, str] = {}  # directories that cannot be listed, with the reason
         self._before = {} if all_of_it else {path: stamp for path, stamp, _ in self._found()}
         self._closed_before = frozenset(() if all_of_it else self._closed)

@@ -125,6 +125,19 @@ def test_the_next_run_begins_with_what_the_last_one_had(top: Path, target: Path)
     assert (target / "outputs/new").stat().st_mtime_ns == 1
 
 
+def test_the_clock_of_files_may_lag_behind_that_of_programs(
+    top: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = time.time_ns
+    monkeypatch.setattr(time, "time_ns", lambda: real() + 10**9)
+    (top / "big").mkdir()
+    (top / "outputs/best").symlink_to("../big")
+    collector = Collector(top, target, [])
+    (top / "big/new").write_text("made")
+    collector.collect()
+    assert (target / "outputs/best/new").read_text() == "made"
+
+
 def test_what_was_made_behind_a_link_is_put_back_behind_it(top: Path, target: Path) -> None:
     def with_link(copy: Path) -> Path:
         (copy / "outputs").mkdir(parents=True, exist_ok=True)
