@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 from scratchflow.archive.read.reader import Archives, Span
 
-MAX_KEPT_FRAMES = 8
+# What small changes of a large file stored lies in small frames, a few for each snapshot: many of them fit.
+MAX_KEPT_BYTES = 64 << 20
 
 
 class SpanReader:
@@ -44,6 +45,6 @@ class SpanReader:
             self._left[place] -= length
             if self._left[place] > 0:
                 self._kept[place] = content
-                if len(self._kept) > MAX_KEPT_FRAMES:
+                while sum(map(len, self._kept.values())) > MAX_KEPT_BYTES:
                     self._kept.popitem(last=False)
         return content

@@ -65,7 +65,7 @@ def test_frames_that_do_not_fit_are_decompressed_again(
     bench: Bench, decompressed: Counter[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index, entry, content = _changed_in_places(bench, 40)
-    monkeypatch.setattr(spans_module, "MAX_KEPT_FRAMES", 0)
+    monkeypatch.setattr(spans_module, "MAX_KEPT_BYTES", 0)
     assert _read(bench, index, entry) == content
     assert max(decompressed.values()) > 1
 
@@ -80,3 +80,21 @@ def test_of_a_frame_that_little_is_wanted_of_only_that_is_read(
         assert not decompressed
         frame = archives.frame(0, 1)
     assert list(map(bytes, found)) == [frame[start : start + size] for _, _, start, size in spans]
+
+
+def test_frames_of_many_small_changes_are_decompressed_once_each(
+    bench: Bench, decompressed: Counter[tuple[int, int]]
+) -> None:
+    content = bytearray(os.urandom(SIZE))
+    (bench.work / "large").write_bytes(content)
+    index = bench.backup("S0")
+    for number in range(1, 13):  # each changes a place near the beginning and one near the end
+        for at in (number * 40_000, SIZE // 2 + number * 40_000):
+            content[at : at + 100] = os.urandom(100)
+        (bench.work / "large").write_bytes(content)
+        index = bench.backup(f"S{number}", index)
+    entry = index.find(b"work/large")
+    assert entry is not None
+    assert _read(bench, index, entry) == content
+    assert len(decompressed) > 12
+    assert set(decompressed.values()) == {1}
