@@ -42,6 +42,7 @@ WITH_VALUE = frozenset(
         "--scratch",
         "--set",
         "--signal",
+        "--site",
         "--store",
         "--time",
         "--to",
