@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scratchflow.cli import naming
 from scratchflow.cli.call import Call
 from scratchflow.cli.plain import FORMS, plain_call
 from scratchflow.cli.verbs import parse
@@ -21,6 +22,7 @@ from scratchflow.flows import status as status_flow
 from scratchflow.flows.setup import which
 from scratchflow.flows.transfer import take_home
 from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.zone import local_zone
 
 
 class Done(Exception):
@@ -86,6 +88,15 @@ TAKEN = [
     "jobs --profile mine --config /c list",
     "--json jobs -q list",
 ]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_moment() -> Iterator[None]:
+    """A request says which zone was in force when it was typed: both are typed in the same moment."""
+    zone = local_zone(1_800_000_000.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(naming, "local_zone", lambda _: zone)
+        yield
 
 
 @pytest.mark.parametrize("line", TAKEN)

@@ -439,7 +439,7 @@ def test_damage_of_what_is_left_is_told(
 
 def test_a_fork_means_the_same_as_in_the_list_of_scratchflow(history: Desk, tmp_path: Path) -> None:
     rows = list_snapshots(history.context, history.notify).snapshots
-    # The second and third were left behind by the restore of the first; the newest continues that one.
-    assert [row.fork for row in rows] == [False, True, True, False, False]
+    # The second to fourth were left behind by the restore of the first; the newest continues that one.
+    assert [row.fork for row in rows] == [False, True, True, True, False, False]
     lines = run(copied(history, tmp_path / "copy"), "list").stdout.splitlines()
     assert ["[fork]" in line for line in lines] == [row.fork for row in rows]
