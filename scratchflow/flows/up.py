@@ -23,11 +23,13 @@ from scratchflow.model.events import PHASE_WORKSPACE, Emit, Event, Log, Progress
 from scratchflow.model.requests import EVERY_NODE, Hold, MakeReady, Settle, SwitchOn
 from scratchflow.model.results import (
     FEWER_NODES,
+    ON_FAILED_NODE,
     Allocated,
     AutobackupSwitched,
     ClusterSetUp,
     EditorOpened,
     MadeReady,
+    Problem,
     Settled,
     StatusShown,
     UpAndRunning,
@@ -35,7 +37,7 @@ from scratchflow.model.results import (
 from scratchflow.process.interrupted import Interrupted
 
 # Nothing that `up` does mends these; of others, what was seen before it may be over.
-_STAYS = frozenset({NoSpace.code, StoreUnusable.code, FEWER_NODES})
+_STAYS = frozenset({NoSpace.code, StoreUnusable.code, FEWER_NODES, ON_FAILED_NODE})
 
 
 def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndRunning:
@@ -66,10 +68,17 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
         autobackup=autobackup,
         editor=editor,
         changed=changed,
-        problems=[one for one in seen.problems if not changed or one.name in _STAYS],
+        problems=[one for one in seen.problems if _is_still(one, node, changed=changed)],
         reused=allocated is None or allocated.reused,
         nodes=_nodes(seen, allocated),
     )
+
+
+def _is_still(problem: Problem, node: str | None, *, changed: bool) -> bool:
+    """Whether it was seen before, and is true afterwards. What lay on a node that we have again was saved."""
+    if problem.name == ON_FAILED_NODE and f"`{node}`" in problem.detail:
+        return False
+    return not changed or problem.name in _STAYS
 
 
 def _is_brought_to_others(seen: StatusShown, settled: Settled) -> bool:

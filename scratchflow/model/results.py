@@ -770,6 +770,8 @@ class SnapshotsShown(msgspec.Struct, frozen=True, kw_only=True):
     """How long ago the snapshot was read back that waits longest; null when one never was."""
 
 
+ON_FAILED_NODE = "workspace.on_failed_node"
+"""The problem of work that is on the disk of a node that failed, and in no snapshot."""
 FEWER_NODES = "allocation.fewer_nodes"
 """The problem of a job that has fewer nodes than the profile asks for."""
 

@@ -14,6 +14,7 @@ from scratchflow.model.allocation import OPEN, Allocation
 from scratchflow.model.errors import LatestUnreadable
 from scratchflow.model.results import (
     FEWER_NODES,
+    ON_FAILED_NODE,
     AutobackupShown,
     OtherShown,
     Problem,
@@ -29,6 +30,7 @@ from scratchflow.store.cut_off import cut_off
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.known import store_lost
+from scratchflow.workspace.job_scratch import goes_with_job
 from scratchflow.workspace.workspace import expand
 
 
@@ -141,6 +143,27 @@ def _waiting_words(job: Allocation) -> str:
     return f"job {job.job_id} waits in the queue{why}" + (f", expected at {when}" if when else "")
 
 
+def _had_several_nodes(ended: Allocation) -> bool:
+    """Of a job that is being cleaned up Slurm lists the nodes that did not fail."""
+    return len(ended.nodes) > (0 if ended.state == "completing" else 1)
+
+
+def work_on_failed_node(
+    jobs: list[Allocation], held: Allocation | None, scratch: str
+) -> Iterator[Problem]:
+    """What was changed since the last snapshot, on a node that failed under its job."""
+    last = jobs[-1] if jobs and held is None else None
+    if last is None or last.cause != "node_fail" or not last.node or _had_several_nodes(last):
+        return
+    if not goes_with_job(scratch, "", None):
+        yield Problem(
+            name=ON_FAILED_NODE,
+            detail=f"whatever was changed on `{last.node}` since the last snapshot is on its disk alone",
+            fix=f"when that node is back, `scratchflow up --node {last.node}`, or `hop --node {last.node}` from another"
+            " one, saves it as a fork",
+        )
+
+
 def job_problems(
     jobs: list[Allocation], held: Allocation | None, autobackup: AutobackupShown
 ) -> Iterator[Problem]:
@@ -150,9 +173,7 @@ def job_problems(
     if held is None and jobs and jobs[-1].cause not in {None, "cancelled", "completed"}:
         last = jobs[-1]
         reason = CAUSE_TEXTS[last.cause] if last.cause else ""
-        # Of a job that is being cleaned up Slurm lists the nodes that did not fail.
-        is_several = len(last.nodes) > (0 if last.state == "completing" else 1)
-        if last.cause == "node_fail" and is_several:
+        if last.cause == "node_fail" and _had_several_nodes(last):
             reason = "one of its nodes failed"
         detail = f"job {last.job_id} on `{last.node or '?'}` has ended: {reason}"
         fix = "`scratchflow up` takes another node"

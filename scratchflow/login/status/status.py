@@ -28,6 +28,7 @@ from scratchflow.login.status.problems import (
     store_unwritable_problem,
     unreadable_snapshots,
     unsaved_others,
+    work_on_failed_node,
     workspace_behind,
     workspace_gone,
 )
@@ -92,6 +93,7 @@ def look(
     problems = [
         *copies_differ(on_nodes, is_first_there=stored.workspace.exists is True),
         *job_problems(jobs, held, stored.autobackup),
+        *work_on_failed_node(jobs, held, login.profile.scratch),
         *fewer_nodes(held, login.profile.slurm.nodes),
         *(lost_session(session) if _wants_session(login, held) else ()),
         *forgotten_jobs(login, jobs, stored.living),

@@ -249,3 +249,15 @@ def test_a_workspace_that_was_missing_on_a_further_node_and_was_brought_is_no_pr
     still = msgspec.structs.replace(ready, workspace=THERE)
     desk = Desk(tmp_path, monkeypatch, make_ready=still)
     assert desk.up().problems == [missing]
+
+
+@pytest.mark.parametrize(("failed", "is_told"), [("node-3", True), (NEW.node, False)])
+def test_work_on_a_node_that_failed_is_named_unless_we_have_that_node_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failed: str, is_told: bool
+) -> None:
+    left = Problem(name="workspace.on_failed_node", detail=f"changed on `{failed}`", fix="hop")
+    ended = Problem(name="allocation.ended", detail="job 1 has ended", fix="up")
+    before = msgspec.structs.replace(seen(None), problems=[ended, left])
+    restored = Settled(action="restored", path="/w", snapshot="s")
+    desk = Desk(tmp_path, monkeypatch, look=before, settle=restored, autobackup_on=OFF)
+    assert desk.up().problems == ([left] if is_told else [])
