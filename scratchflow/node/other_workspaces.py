@@ -16,6 +16,7 @@ from scratchflow.node.context import NodeContext
 from scratchflow.node.settle import present_base
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
+from scratchflow.store.identity import read_store_id
 from scratchflow.workspace.notes import Base, known_workspaces, noted_base
 from scratchflow.workspace.workspace import Workspace
 
@@ -42,8 +43,9 @@ def _is_other(context: NodeContext, name: str) -> bool:
 
 def as_known(context: NodeContext, name: str) -> NodeContext:
     """This machine with that workspace's settings, as far as its last manifest has them."""
-    base = noted_base(Workspace(context.workspace.scratch, name))
-    known = new_manifest(name, base) if base else None
+    scratch = context.workspace.scratch
+    base = noted_base(Workspace(scratch, name))
+    known = _known(scratch, name, base) if base else None
     if base is None or known is None:
         raise WorkspaceUnknown("no store has the snapshot that it came from")
     profile = context.profile
@@ -53,11 +55,39 @@ def as_known(context: NodeContext, name: str) -> NodeContext:
     return msgspec.structs.replace(
         context,
         settings=settings,
-        workspace=Workspace(context.workspace.scratch, name, tuple(known.also)),
+        workspace=Workspace(scratch, name, tuple(known.also)),
         store=Path(base.store),
         # The login host named the id of the profile's own place. This one is known by its snapshot.
         store_seen=None,
     )
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """What is saved with a workspace, and what is not."""
+
+    also: list[str]
+    exclude: list[str]
+
+
+def _known(scratch: Path, name: str, base: Base) -> _Known | None:
+    """As in the snapshot that it came from; when that was removed by and by, what loses nothing.
+
+    Then every directory counts that any snapshot was taken with, and only what all of them left out stays out.
+    """
+    place = find_place(Path(base.store), name)
+    snapshots = read_catalogue(place).snapshots
+    for one in snapshots:
+        if one.id == base.snapshot:
+            return _Known(list(one.also), list(one.exclude))
+    if not snapshots or not base.store_id or read_store_id(place) != base.store_id:
+        return None
+    also = dict.fromkeys(root for one in snapshots for root in one.also)
+    left_out = [
+        pattern
+        for pattern in snapshots[-1].exclude
+        if all(pattern in one.exclude for one in snapshots)
+    ]
+    return _Known([root for root in also if may_hold_something(scratch / root)], left_out)
 
 
 def is_old_copy(context: NodeContext) -> bool:

@@ -252,3 +252,23 @@ def test_the_patterns_that_keep_files_out_are_named(tmp_path: Path) -> None:
     desk = make_desk(tmp_path, '[profiles.test.backup]\nexclude = ["*.o", "build/"]\n')
     desk.write("work/.scratchignore", "# large\ndata/\n\n!data/keep\n*.o\n")
     assert save(desk).excluded == ["*.o", "build/", "data/"]
+
+
+def test_an_old_copy_whose_snapshot_was_removed_by_and_by_is_saved_all_the_same(
+    desk: Desk,
+) -> None:
+    first = of_job(desk, 1)
+    gone = first.backup().snapshot
+    state = desk.context.workspace.state / "base.json"
+    note = state.read_bytes()
+    desk.write("work/more", "x")
+    newest = of_job(desk, 2).backup().snapshot
+    (desk.place.directory / f"{gone}.json").unlink()  # as `prune` does in time
+    (desk.work / "more").unlink()
+    desk.write("work/only here", "y")
+    state.write_bytes(note)  # as the disk of the first node still is
+    saved = save(of_job(renamed(desk, "work2"), 3))
+    assert (saved.unsaved, saved.unsaved_paths) == (0, [])
+    kept = read_catalogue(desk.place)
+    assert kept.by_id(saved.others["work"]).beside
+    assert kept.newest_id == newest
