@@ -62,6 +62,8 @@ def shown(taken: BackupTaken) -> Iterator[str]:
         yield f"nothing changed since snapshot {named(taken.snapshot or '')}"
         return
     changed = f"{counted(taken.changed_files, 'file')} ({format_size(taken.changed_bytes)}) changed"
+    if taken.moved_files:
+        changed += f", {counted(taken.moved_files, 'file')} copied or moved"
     if taken.removed_files:
         changed += f", {counted(taken.removed_files, 'file')} removed"
     total = f"{counted(taken.files, 'file')}, {format_size(taken.bytes)}"

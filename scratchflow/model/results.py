@@ -251,6 +251,8 @@ class BackupTaken(Result, frozen=True):
     # Paths that could not be read, so that no snapshot holds them; the first few, and how many.
     unsaved: int = 0
     unsaved_paths: list[str] = []
+    moved_files: int = 0
+    """Files that were copied, renamed or put back: nothing of them had to be stored, and `changed_files` lacks them."""
     # Files of the parent that are gone; `shrunk` when that is most of them and nobody was asked.
     removed_files: int = 0
     shrunk: bool = False

@@ -115,6 +115,7 @@ def foretell_backup(
         stored_bytes=0,
         duration_s=round(context.monotonic() - started_s, 3),
         dry_run=True,
+        moved_files=planned.moved_files,
         removed_files=removed_files(planned),
         **unsaved_fields(heard.unsaved(notify)),
     )

@@ -39,6 +39,8 @@ class Plan(msgspec.Struct):
     changed_bytes: int
     gone: int
     unchanged: bool
+    # Files that are new at their path, or others there now, with a content that the parent has.
+    moved_files: int = 0
     # Everything is stored because that is better, not because nothing else would do.
     is_only_due: bool = False
 
@@ -80,11 +82,14 @@ def plan(
     """
     found = compare(scanned, parent, cache) if parent else _everything_is_new(scanned)
     xattrs: dict[int, dict[bytes, bytes]] = {}
+    moved_files = 0
     if parent:
         looker = Looker(scanned, parent.seed)
         look = _LookOnce(parent, skips_chunked=will_cut and not full)
         xattrs = _settle_suspects(found, scanned, parent, looker, look)
+        not_there = len(found.new)
         xattrs |= _find_moved(found, scanned, parent, looker, look)
+        moved_files = not_there - len(found.new)
         xattrs |= _look_at_directories(found, scanned, parent)
     with scanned.handles() as handles:
         dropped = _unreadable(scanned, found.new, handles, warn)
@@ -105,6 +110,7 @@ def plan(
         full=full or parent is None,
         changed_files=changed_files,
         changed_bytes=changed_bytes,
+        moved_files=moved_files,
         gone=len(found.gone),
         unchanged=same and parent is not None and not full,
     )

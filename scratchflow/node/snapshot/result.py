@@ -66,6 +66,7 @@ def taken(
         changed_bytes=written.changed_bytes,
         stored_bytes=manifest.archive_bytes,
         duration_s=round(took_s, 3),
+        moved_files=planned.moved_files,
         removed_files=removed_files(planned),
         shrunk=manifest.shrunk,
         beside=manifest.beside,

@@ -284,6 +284,7 @@ export interface BackupTaken {
   dry_run?: boolean;
   unsaved?: number;
   unsaved_paths?: Array<string>;
+  moved_files?: number;
   removed_files?: number;
   shrunk?: boolean;
   beside?: boolean;

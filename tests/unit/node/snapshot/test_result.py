@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scratchflow.cli.backup_call import shown
 from scratchflow.node.progress import Notifier
 from scratchflow.node.snapshot.result import Heard, unsaved_fields
 from tests.unit.conftest import Desk
@@ -44,3 +45,15 @@ def test_of_many_unsaved_paths_all_are_counted_and_some_are_shown() -> None:
     assert len(fields["unsaved_paths"]) == 20
     assert "\x1b" not in "".join(fields["unsaved_paths"])
     assert unsaved_fields([b"caf\xe9"])["unsaved_paths"][0].isprintable()
+
+
+def test_files_that_were_copied_over_or_beside_others_are_counted(desk: Desk) -> None:
+    first, second = desk.write("work/za", "one content"), desk.write("work/zb", "another one")
+    desk.backup()
+    desk.write("work/zc", first.read_text())
+    copied = desk.backup()
+    assert (copied.kind, copied.changed_files, copied.moved_files) == ("incremental", 0, 1)
+    first.write_text(second.read_text())
+    over = desk.backup()
+    assert (over.kind, over.changed_files, over.moved_files) == ("incremental", 0, 1)
+    assert "0 files (0 B) changed, 1 file copied or moved" in next(iter(shown(over)))
