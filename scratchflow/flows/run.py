@@ -27,6 +27,7 @@ from scratchflow.model.errors import (
     OutputFailed,
     RunCut,
     RunDirectoryMissing,
+    RunProgramMissing,
     ScratchflowError,
     UsageInvalid,
 )
@@ -56,6 +57,14 @@ from scratchflow.reach.login import SharedLogin, share_login
 from scratchflow.report.question import question_open
 
 _REFUSED_S, _AGAIN_S = 20.0, 1.0
+# What a shell says of a command that it cannot start, in the environment that the command would have.
+_NOT_STARTED = (126, 127)
+_CAN_START = b"""\
+case $1 in
+*/*) [ -e "$1" ] || exit 127; [ -x "$1" ] && [ ! -d "$1" ] || exit 126 ;;
+*) command -v "$1" >/dev/null || exit 127 ;;
+esac
+"""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -256,8 +265,23 @@ class _Start(msgspec.Struct, frozen=True):
         return NodeSilent(node=node, job_id=self.found.job_id, reason=reason)
 
 
+def _require_program(start: _Start, place: RunPlace) -> None:
+    """RunProgramMissing when the command cannot be started: once it is left alone, nobody sees that."""
+    program, node = start.wanted.command[0], start.found.node
+    way, token = start.way(start.found.argv), os.urandom(16).hex()
+    words = [b"sh", b"-c", _CAN_START, b"sh", os.fsencode(program)]
+    directory, sourced = os.fsencode(start.directory(place)), os.fsencode(place.sourced)
+    argv = way.argv(followed_argv(token, directory, sourced, words))
+    look = Far(node, argv, token, lambda group, name: way.argv(kill_argv(group, name)))
+    with _not_too_long():
+        code = carry_all([look], start.environment)[node].code
+    if code in _NOT_STARTED:
+        raise RunProgramMissing.because_of(program, node, code)
+
+
 def _leave(start: _Start, place: RunPlace) -> RunWindow:
     command = start.wanted.command
+    _require_program(start, place)
     name = os.path.basename(command[0]) if command else "shell"
     program = "".join(letter for letter in name if letter.isascii() and letter.isalnum())[:20]
     request = RunDetached(argv=tuple(start.in_terminal(place)), program=program or "run")

@@ -7,20 +7,30 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
-from scratchflow.flows.run import _Foreground, cut_error, is_ended_by_others, job_end
+from scratchflow.flows.run import (
+    Wanted,
+    _Foreground,
+    _require_program,
+    cut_error,
+    is_ended_by_others,
+    job_end,
+)
 from scratchflow.model.errors import (
     AllocationEnded,
     AllocationMissing,
     CommandSignalled,
     ConnectionLost,
+    RunProgramMissing,
 )
 from scratchflow.model.results import RunCarrier, RunPlace
 from scratchflow.process.carried import Outcome
+from scratchflow.process.far_words import Way
 from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.told import ToldCluster
 
@@ -176,3 +186,39 @@ def test_a_signal_that_ends_a_command_in_a_terminal_promises_nothing_about_it() 
         signal.signal(signal.SIGTERM, before)
     assert caught.value.exit_code == 128 + signal.SIGTERM
     assert "finishes" not in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [
+        ("pyhton-x", 127),
+        ("./none", 127),
+        ("/etc/passwd", 126),
+        ("/etc", 126),
+        ("./there", 0),
+        ("sh", 0),
+        ("only-sourced", 0),
+    ],
+)
+def test_what_cannot_be_started_is_not_left_alone(tmp_path: Path, program: str, code: int) -> None:
+    """In its directory and environment, without touching our input."""
+    for name in ("there", "bin/only-sourced"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    sourced = tmp_path / "environment.sh"
+    sourced.write_text(f"PATH={tmp_path}/bin:$PATH\n")
+    start: Any = SimpleNamespace(
+        wanted=Wanted(command=(program, "x")),
+        found=SimpleNamespace(node="node-1", argv=[]),
+        environment=dict(os.environ),
+        way=lambda carrier: Way([], carrier, quotes=False),
+        directory=lambda place: place.directory,
+    )
+    place = RunPlace(directory=str(tmp_path), sourced=str(sourced))
+    if not code:
+        _require_program(start, place)
+        return
+    with pytest.raises(RunProgramMissing) as caught:
+        _require_program(start, place)
+    assert caught.value.exit_code == code
