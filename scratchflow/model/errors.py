@@ -174,7 +174,7 @@ class PathNameUnset(ScratchflowError):
     code = "config.name_unset"
     exit_code = 10
     message = "`{key}` is `{path}`, but `${name}` is not set {where}{similar}"
-    hint = "use a name that is set there, or write the path out; `scratchflow config show` shows where `{key}` comes from"
+    hint = "use a name that is set there, or write the path out{more}"
 
 
 class ImportUnreadable(ScratchflowError):

@@ -12,6 +12,7 @@ from scratchflow.model.text import printable
 from scratchflow.node.base_note import is_of_job, note_taken_up
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.snapshot.allowed import refuse_links
 from scratchflow.store.catalogue import LATEST, Catalogue, newer_elsewhere, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
 from scratchflow.store.directory import StoreDirectory, find_place
@@ -38,6 +39,8 @@ def settle(context: NodeContext, notify: Notifier, request: Settle) -> Settled:
     if base is not None and _is_enough(context, catalogue, base, request, notify):
         if not request.dry_run and base == catalogue.newest_id:
             note_taken_up(context, place, notify)
+        # No backup could be taken of it: better said now than by the first one that fails.
+        refuse_links(context.workspace.scratch, context.workspace.roots)
         newer = newer_elsewhere(catalogue, base)
         return Settled(action="nothing", path=path, snapshot=base, newer=newer)
     from scratchflow.node.restore.restore import restore

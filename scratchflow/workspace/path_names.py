@@ -32,6 +32,9 @@ def with_names(path: str, environment: Mapping[str, str], *, key: str, where: st
             name=name,
             where=where or f"on `{os.uname().nodename}`",
             similar=_similar_in_words(name, environment),
+            more=""
+            if key.startswith("--")
+            else f"; `scratchflow config show` shows where `{key}` comes from",
         )
 
     return PATH_NAME.sub(lambda match: value(match[1] or match[2]), whole)

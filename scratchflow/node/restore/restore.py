@@ -12,6 +12,7 @@ import msgspec
 from scratchflow.model.errors import (
     FileFailed,
     TargetFull,
+    UsageInvalid,
     WorkspaceFailed,
 )
 from scratchflow.model.requests import Restore
@@ -52,8 +53,12 @@ def requested_restore(context: NodeContext, notify: Notifier, asked: Restore) ->
 
 
 def _absolute(path: str) -> Path:
+    expanded = os.path.expanduser(with_names(path, os.environ, key="--to"))
+    if path.startswith("$") and not os.path.isabs(expanded):
+        problem = f"`{path}` is `{expanded}` there, which is not a whole path: give one that begins with `/` or `~/`"
+        raise UsageInvalid(problem=problem, command="scratchflow restore")
     try:
-        return Path(os.path.expanduser(with_names(path, os.environ, key="--to"))).absolute()
+        return Path(expanded).absolute()
     except OSError as error:  # the current directory is gone
         raise FileFailed(path=path, reason=error.strerror) from None
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from scratchflow.flows import up
+from scratchflow.model.errors import WorkspaceIsLink
 from scratchflow.model.events import Warned
 from scratchflow.model.requests import SaveNode, Settle
 from scratchflow.model.results import Settled
@@ -200,3 +201,13 @@ def test_one_that_an_earlier_job_began_gives_way_to_the_newest(desk: Desk, elsew
     job = in_job(desk, 3)
     assert settled(job).action == "restored"
     assert job.content() == elsewhere.content()
+
+
+def test_a_workspace_that_became_a_link_is_told_before_a_backup_fails(desk: Desk) -> None:
+    here = in_job(desk, 1)
+    here.backup()
+    moved = desk.work.with_name("elsewhere")
+    desk.work.rename(moved)
+    desk.work.symlink_to(moved)
+    with pytest.raises(WorkspaceIsLink):
+        settled(here)

@@ -11,14 +11,17 @@ from scratchflow.model.errors import (
     FileFailed,
     FileTaken,
     PathMissing,
+    PathNameUnset,
     SnapshotDamaged,
     SnapshotMissing,
+    UsageInvalid,
 )
-from scratchflow.model.requests import Diff, Show
+from scratchflow.model.requests import Diff, Restore, Show
 from scratchflow.node.history import (
     diff_snapshots,
     show_snapshot,
 )
+from scratchflow.node.restore.restore import requested_restore
 from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
 from scratchflow.workspace.notes import Restoring, begin_restoring, read_base, read_restoring
 from tests.unit.conftest import Desk, make_desk, pack_plainly, unpack_plainly
@@ -146,3 +149,19 @@ def test_show_and_diff_tell_what_is_inside(desk: Desk) -> None:
         ("added", "work/new\nline"),
         ("removed", "work/src/main.py"),
     }
+
+
+@pytest.mark.parametrize("to", ["${PART}x", "$"])
+def test_a_name_that_leads_to_no_whole_path_is_refused(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, to: str
+) -> None:
+    desk.backup()
+    monkeypatch.setenv("PART", "part/of-one")
+    with pytest.raises(UsageInvalid, match="not a whole path"):
+        requested_restore(desk.context, desk.notify, Restore(to=to))
+
+
+def test_of_a_name_in_the_command_line_nobody_is_sent_to_the_settings(desk: Desk) -> None:
+    with pytest.raises(PathNameUnset) as caught:
+        requested_restore(desk.context, desk.notify, Restore(to="$NO_SUCH_NAME/x"))
+    assert "config show" not in caught.value.shown_hint
