@@ -34,7 +34,8 @@ expand() {
     done
 }
 
-# NUMBER STORE: the workspaces that have snapshots there, how many, and which nodes hold copies.
+# NUMBER STORE: the workspaces that have snapshots there, how many, which nodes hold copies, and how many jobs
+# have records.
 look() {
     for place in "$2"/*/; do
         name=${place%/}
@@ -49,9 +50,13 @@ look() {
             node=${record##*/}
             [ ! -e "$record" ] || nodes="$nodes ${node%.json}"
         done
+        jobs=0
+        for record in "$place"jobs/*/; do
+            [ ! -d "$record" ] || jobs=$((jobs + 1))
+        done
         real=$(cd -- "$place" && pwd -P)
-        printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' \
-            "$mark" workspace "$1" "$name" "$count" "$nodes" "$real"
+        printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' \
+            "$mark" workspace "$1" "$name" "$count" "$nodes" "$jobs" "$real"
     done
 }
 

@@ -87,7 +87,7 @@ def _own_trace(profile: Profile, traces: Traces | None) -> WorkspaceTrace | None
 
 
 def _them(trace: WorkspaceTrace | None) -> str:
-    return "it" if trace is not None and trace.snapshots < 2 else "them"
+    return "it" if trace is not None and trace.snapshots < 2 and not trace.jobs else "them"
 
 
 def removal_command(login: str, path: str) -> str:
@@ -138,7 +138,11 @@ def _snapshots(
 
 
 def _number(trace: WorkspaceTrace) -> str:
-    return counted(trace.snapshots, "snapshot") if trace.snapshots else "a store without snapshots"
+    """What lies there, in numbers; what submitted jobs made is in no snapshot."""
+    found = counted(trace.snapshots, "snapshot") if trace.snapshots else "a store without snapshots"
+    if trace.jobs:
+        found += f" and the records and outputs of {counted(trace.jobs, 'job')}"
+    return found
 
 
 def _owner(trace: WorkspaceTrace, settings: Settings, others: Mapping[str, Profile]) -> str:

@@ -22,6 +22,8 @@ class WorkspaceTrace(msgspec.Struct, frozen=True):
     name: str
     snapshots: int
     nodes: tuple[str, ...] = ()
+    # Submitted jobs, whose records and outputs lie beside the snapshots.
+    jobs: int = 0
 
     @property
     def path(self) -> str:
@@ -73,13 +75,14 @@ def _workspaces(lines: Sequence[Sequence[str]], stores: Sequence[str]) -> dict[s
     """By their real paths. Only names that a profile may hold: what else lies in a store is not ours."""
     found = {}
     for kind, *fields in lines:
-        if kind != "workspace" or len(fields) != 5:
+        if kind != "workspace" or len(fields) != 6:
             continue
-        number, name, count, nodes, real = fields
-        is_ours = re.fullmatch(NAME_PATTERN, name) and number.isdigit() and count.isdigit()
+        number, name, count, nodes, jobs, real = fields
+        is_counted = number.isdigit() and count.isdigit() and jobs.isdigit()
+        is_ours = re.fullmatch(NAME_PATTERN, name) and is_counted
         if is_ours and int(number) < len(stores):
             known = tuple(node for node in nodes.split() if re.fullmatch(NAME_PATTERN, node))
-            found[real] = WorkspaceTrace(stores[int(number)], name, int(count), known)
+            found[real] = WorkspaceTrace(stores[int(number)], name, int(count), known, int(jobs))
     return found
 
 

@@ -206,3 +206,10 @@ def test_of_a_removed_profile_only_what_may_be_there_is_named(
     lines = list(left_of_profile(msgspec.structs.replace(settings, profile=profile), traces))
     assert len(lines) == len(begins)
     assert all(line.startswith(begin) for line, begin in zip(lines, begins, strict=True))
+
+
+def test_what_submitted_jobs_made_is_named_with_the_snapshots_it_lies_beside(
+    settings: Settings,
+) -> None:
+    _, snapshots = left(settings, found(WorkspaceTrace(STORE, "w", 13, (), 9)))
+    assert snapshots.what.startswith("13 snapshots and the records and outputs of 9 jobs in ")

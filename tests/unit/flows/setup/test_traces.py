@@ -113,3 +113,11 @@ def test_a_name_that_no_profile_may_hold_is_not_ours(account: Account, name: str
     account.snapshots(f"scratchflow/{name}", 1)
     assert account.look().workspaces == ()
     assert not list(account.home.rglob("pwned"))
+
+
+def test_records_of_submitted_jobs_are_counted_beside_the_snapshots(account: Account) -> None:
+    account.snapshots("scratchflow/work", 2)
+    for name in ("a", "b"):
+        (account.home / "scratchflow/work/jobs" / name).mkdir(parents=True)
+    (account.home / "scratchflow/work/jobs/over").touch()
+    assert account.look().workspaces == (WorkspaceTrace("~/scratchflow", "work", 2, (), 2),)
