@@ -19,7 +19,8 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 def attach(context: typer.Context) -> Call[Attached]:
     """Show our tmux session in this terminal: a shell on the node, in the workspace.
 
-    Leave it with `exit`, or with tmux's own `Ctrl-b d`, which keeps the shell and what runs in it. The node
+    Leave it with `exit`, or with tmux's own `Ctrl-b d`, which keeps the shell and what runs in it; that is
+    also the way out of the window of a `run --detach` that has ended. The node
     stays ours; only with `hold = "tmux"` does `exit` give it back. With `--json`, or without a terminal,
     the command is printed instead of run.
     """

@@ -32,6 +32,11 @@ WINDOW = "node"
 _PROBE_S = 10.0
 _PROFILE_OPTION = "@scratchflow_profile"
 # Of a window: `run --detach` has opened it, in this job (or `here`, without a cluster).
+# What stands beneath the output of a command that has ended: how it ended, and how to get away from there.
+_ENDED = (
+    "The command has ended#{?pane_dead_status, with exit code #{pane_dead_status},}. "
+    "#{prefix} d leaves, #{prefix} & closes this window"
+)
 _RUN_OPTION = "@scratchflow_run"
 # tmux allows no `:` in a session's name. The window's is last: the user's own may hold anything.
 _FIELDS = (
@@ -194,6 +199,8 @@ class Tmux:
         target = f"={session}:={window}"
         where = ["-t", f"={session}:", "-n", window]
         mark = [";", "set-option", "-w", "-t", target, _RUN_OPTION, run]
+        # `-q`: before version 3.3 tmux has no such option, and says "Pane is dead".
+        mark += [";", "set-option", "-w", "-q", "-t", target, "remain-on-exit-format", _ENDED]
         self._cmd("new-window", *where, "--", *_quoted(argv), *_window_options(target), *mark)
         return window
 

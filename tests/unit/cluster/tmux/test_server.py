@@ -252,3 +252,17 @@ def test_a_pane_that_another_run_closes_in_the_same_moment_is_closed(
     monkeypatch.setattr(tmux, "pane_with_id", seen_and_closed)
     tmux.kill_pane(before.pane_id)
     assert tmux.pane("other") is None
+
+
+def test_a_command_that_was_left_alone_and_has_ended_says_how_to_leave_its_window(
+    tmux: Tmux, socket: str
+) -> None:
+    version = subprocess.run(["tmux", "-V"], capture_output=True, text=True, check=True).stdout
+    if version.split()[1] < "3.3":
+        pytest.skip("this tmux has its own words for that")
+    tmux.start("aws", "s", SLEEP)
+    window = tmux.open_window("aws", "train", ["sh", "-c", "exit 3"], run="7")
+    argv = ["capture-pane", "-p", "-J", "-t", f"=s:={window}"]
+    retry_until(lambda: "has ended" in "".join(listed(socket, *argv)))
+    said = "".join(listed(socket, *argv))
+    assert "The command has ended with exit code 3. C-b d leaves, C-b & closes this window" in said
