@@ -168,8 +168,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "jobs": (
         ("jobs", "what is queued, running and done"),
-        ("jobs show last", "the newest one, with all that is known"),
-        ("jobs rerun --failed 41", "its failed tasks, from the same files"),
+        ("jobs outputs 41 --to laptop:.", "what it made, to this machine"),
+        ("jobs rerun --failed 41", "its failed tasks, once more"),
     ),
     "jobs list": (
         ("jobs list --state failed --since 2d", "of the last two days"),
@@ -198,6 +198,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "jobs code": (
         ("jobs code 41 --to laptop:~/job41", "its files, to this machine"),
         ("jobs code 41", "into the workspace"),
+    ),
+    "jobs outputs": (
+        ("jobs outputs 41", "list them"),
+        ("jobs outputs 41 --to laptop:.", "here, as ./job-41"),
+        ("jobs outputs 41_3 --to laptop:~/runs", "one task's"),
     ),
     "logs": (
         ("logs -f last", "of the newest job, until it ends"),
@@ -302,13 +307,18 @@ OTHER_WORDS = {
     "pull": "restore --to laptop:DIR",
     "cp": "restore --to laptop:DIR",
     "copy": "restore --to laptop:DIR",
-    "fetch": "restore --to laptop:DIR",
+    "fetch": "jobs outputs --to laptop:DIR JOB",
     "download": "restore --to laptop:DIR",
     "push": "create --from laptop:DIR",
     "upload": "create --from laptop:DIR",
     "ls": "snapshots list",
     "list": "snapshots list",
     "log": "logs",
+    "outputs": "jobs outputs",
+    "output": "jobs outputs",
+    "results": "jobs outputs",
+    "result": "jobs outputs",
+    "debug": "jobs debug",
     "history": "snapshots list",
     "diff": "snapshots diff",
     "verify": "snapshots verify",
@@ -348,6 +358,31 @@ OTHER_WORDS = {
     "use": "profiles use",
     "code": "open",
     "editor": "open",
+}
+
+
+# The same after `jobs`: a job follows.
+OTHER_WORDS_OF_JOBS = {
+    "cancel": "cancel",
+    "kill": "cancel",
+    "stop": "cancel",
+    "logs": "logs",
+    "log": "logs",
+    "tail": "logs -f",
+    "output": "jobs outputs",
+    "results": "jobs outputs",
+    "result": "jobs outputs",
+    "fetch": "jobs outputs --to laptop:.",
+    "get": "jobs outputs --to laptop:.",
+    "download": "jobs outputs --to laptop:.",
+    "pull": "jobs outputs --to laptop:.",
+    "status": "jobs show",
+    "info": "jobs show",
+    "again": "jobs rerun",
+    "retry": "jobs rerun",
+    "remove": "jobs prune",
+    "rm": "jobs prune",
+    "delete": "jobs prune",
 }
 
 

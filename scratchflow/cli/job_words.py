@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
+from scratchflow.cli.remote_call import on_host
 from scratchflow.cli.tables import aligned
 from scratchflow.model.ages import age, shown_id, span
 from scratchflow.model.results import (
@@ -14,6 +15,8 @@ from scratchflow.model.results import (
     JobShown,
     JobsListed,
     JobsPruned,
+    OutputsPut,
+    OutputsShown,
     TaskShown,
 )
 from scratchflow.model.text import counted, printable, shortened
@@ -112,6 +115,11 @@ def _asked_for(job: JobShown) -> Iterator[str]:
     if job.rerun_of:
         yield f"rerun of   {job.rerun_of}"
     yield f"record     {printable(job.directory)}"
+    files = sum(one.collected_files for one in job.tasks)
+    if files:
+        size = format_size(sum(one.collected_bytes for one in job.tasks))
+        command = f"`scratchflow jobs outputs {job.number or job.job} --to laptop:.`"
+        yield f"outputs    {counted(files, 'file')} ({size}): {command}"
 
 
 def _before_the_end(job: JobShown) -> str:
@@ -161,6 +169,40 @@ def _used(one: TaskShown) -> Iterator[str]:
         yield f"peak memory {format_size(one.peak_memory_bytes)}"
     if one.cpu_s is not None:
         yield f"{one.cpu_s:g} s of processor time"
+
+
+def outputs_in_words(found: OutputsShown) -> Iterator[str]:
+    """What people read after `jobs outputs`."""
+    name = str(found.number or found.job)
+    if not found.files:
+        whose = f" of task {found.tasks[0]}" if found.is_array and len(found.tasks) == 1 else ""
+        yield f"nothing{whose} of job {name} is saved: only new and changed files in `outputs/` and `--collect` are"
+        return
+    total = f"{counted(found.files, 'file')} ({format_size(found.bytes)})"
+    put = found.put
+    if put is not None:
+        yield _put_in_words(put, total)
+        return
+    rows = [[format_size(one.bytes), one.path] for one in found.outputs]
+    yield from aligned(rows, right={0})
+    if found.files > len(found.outputs):
+        yield f"… and {counted(found.files - len(found.outputs), 'file')} more"
+    yield f"{total} in `{printable(found.directory)}` on `{printable(found.host)}`"
+    yield f"`scratchflow jobs outputs {name} --to laptop:.` brings them here, into `{found.place}/`"
+
+
+def _put_in_words(put: OutputsPut, total: str) -> str:
+    where = f"`{put.target}`{on_host(put.host)}"
+    if put.dry_run:
+        return (
+            f"would put {total} into {where}; what is there already and differs is never replaced"
+        )
+    if not put.written_files:
+        return f"{where} has all of it already: {total}"
+    were = "was" if put.same_files == 1 else "were"
+    there = f", {counted(put.same_files, 'file')} {were} there already" if put.same_files else ""
+    size = format_size(put.written_bytes)
+    return f"{where}: {counted(put.written_files, 'file')} ({size}) written{there}"
 
 
 def removal_in_words(found: JobsPruned) -> Iterator[str]:

@@ -8,7 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.job_words import details, differences, listed, pruned, removal_in_words
+from scratchflow.cli.job_words import (
+    details,
+    differences,
+    listed,
+    outputs_in_words,
+    pruned,
+    removal_in_words,
+)
 from scratchflow.cli.node_request import KEYS, ResourceCommand, resource_flags
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.questions import TerminalAsker
@@ -19,6 +26,7 @@ from scratchflow.model.errors import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import (
     CompareJobs,
+    JobOutputs,
     ListJobs,
     OneJob,
     PruneJobs,
@@ -31,6 +39,7 @@ from scratchflow.model.results import (
     JobsCompared,
     JobsListed,
     JobsPruned,
+    OutputsShown,
     Restored,
     Submitted,
 )
@@ -53,6 +62,19 @@ class JobsGroup(VerbGroup):
         if is_list and not wants_help and not ctx.resilient_parsing:
             args = ["list", *args]
         return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """`jobs logs 20` and `jobs 20`: what does that."""
+        from scratchflow.cli.examples import OTHER_WORDS_OF_JOBS
+
+        word = args[0]
+        meant = OTHER_WORDS_OF_JOBS.get(word, "jobs show" if word[:1].isdigit() else "")
+        if meant and word not in self.commands:
+            named = [one for one in [word, *args[1:]] if one[:1].isdigit() or one == "last"]
+            right = f"scratchflow {meant} {printable(named[0] if named else 'JOB')}"
+            problem = f"no such command: {printable(word)}; did you mean `{right}`?"
+            raise UsageInvalid(problem=problem, command=ctx.command_path)
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(cls=JobsGroup, rich_markup_mode=None, add_completion=False)
@@ -102,6 +124,44 @@ def show(context: typer.Context, job: Annotated[str, JOB]) -> Call[JobInspected]
 
 def _shown(found: JobInspected) -> Iterator[str]:
     yield from details(found.job, found.task)
+
+
+@app.command(cls=VerbCommand)
+def outputs(
+    context: typer.Context,
+    job: Annotated[str, JOB],
+    task: Annotated[
+        list[int] | None, typer.Option("--task", metavar="N", help="Only this task; repeatable.")
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="DIR",
+            help="Put them into this directory of the node; `laptop:DIR` is on this machine.",
+        ),
+    ] = None,
+    dry_run: Annotated[bool, DRY_RUN] = False,
+) -> Call[OutputsShown]:
+    """List what a job has made, or bring it to this machine.
+
+    That is what was saved of `outputs/` and `--collect` so far. `--to DIR` makes `DIR/job-41/` with the files in
+    it, of an array in a directory for each task. A file that is there already and differs is never replaced.
+    """
+    here = on_laptop(to) if to is not None else None
+    if here == "":
+        problem = "`laptop:` needs a directory, like `laptop:.`"
+        raise UsageInvalid(problem=problem, command=context.command_path)
+    request = JobOutputs(wanted=job, tasks=tuple(task or ()))
+    who = caller(context)
+
+    def flow(emit: Emit) -> OutputsShown:
+        from scratchflow.flows.jobs.outputs import outputs as outputs_of
+
+        there = to if here is None else None
+        return outputs_of(who, emit, request, to=there, here=here, dry_run=dry_run)
+
+    return Call("jobs outputs", flow, outputs_in_words)
 
 
 @app.command(cls=ResourceCommand)
@@ -188,7 +248,7 @@ def prune(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Without asking.")] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[JobsPruned]:
-    """Remove records and logs of jobs that ended long ago, or of named ones.
+    """Remove records and logs of jobs that ended long ago.
 
     Long ago is before `backup.keep_jobs`. What would go is shown, and asked for. Jobs that made
     something stay unless `--outputs` is given, and so do those that have not ended, or of which not

@@ -156,4 +156,5 @@ def shown_submitted(done: Submitted, from_what: str = "") -> Iterator[str]:
     tasks = f" with {counted(done.tasks, 'task')}" if done.tasks > 1 else ""
     numbers = ", ".join(str(number) for number in [done.number, *done.more])
     yield f"job {numbers} (`{done.name}`){tasks} is submitted, from {from_what or newest}: {shown_id(done.snapshot)}"
-    yield f"`scratchflow logs -f {done.number}` shows what it prints, `scratchflow jobs` how it goes"
+    yield f"`scratchflow logs -f {done.number}` shows what it prints, `scratchflow jobs` how it goes,"
+    yield f"`scratchflow jobs outputs {done.number}` what it has made in `outputs/`"

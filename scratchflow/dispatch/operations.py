@@ -73,6 +73,7 @@ ON_NODE = {
     "job tail": OnNode(requests.TailLogs, "scratchflow.node.job.tail:tail", compares_store=False),
     "job further": OnNode(requests.FurtherJob, "scratchflow.node.job.further:run_further"),
     "job debug": OnNode(requests.DebugTask, "scratchflow.node.job.debug:prepare_debug"),
+    "job outputs": OnNode(requests.PutOutputs, "scratchflow.node.job.outputs:put_outputs"),
     "settle": OnNode(requests.Settle, "scratchflow.node.settle:settle"),
     "autobackup run": OnNode(
         requests.Autobackup, "scratchflow.node.autobackup.loop:run_autobackup"
@@ -151,6 +152,7 @@ ON_LOGIN = {
     "jobs show": OnLogin(requests.OneJob, "scratchflow.login.jobs.list:show_job"),
     "jobs rerun": OnLogin(requests.RerunJob, "scratchflow.login.jobs.rerun:rerun_job"),
     "jobs diff": OnLogin(requests.CompareJobs, "scratchflow.login.jobs.compare:compare_jobs"),
+    "jobs outputs": OnLogin(requests.JobOutputs, "scratchflow.login.jobs.outputs:show_outputs"),
     "jobs prune": OnLogin(requests.PruneJobs, "scratchflow.login.jobs.prune:prune_jobs"),
     "cancel": OnLogin(requests.CancelJobs, "scratchflow.login.jobs.cancel:cancel_jobs"),
     "logs": OnLogin(requests.ReadLogs, "scratchflow.login.jobs.logs:read_logs"),

@@ -1180,6 +1180,15 @@ class TargetDiffers(ScratchflowError):
     hint = "`--replace` keeps each of them as `NAME.before-ID`; or name another directory"
 
 
+class OutputsDiffer(ScratchflowError):
+    """Files in the directory that `jobs outputs --to` names are others than those that the job made."""
+
+    code = "job.target_differs"
+    exit_code = 35
+    message = "`{target}` has other files where the job made {count}: {paths}; nothing was changed"
+    hint = "name another directory, or move these away first"
+
+
 class ShrinkGuard(ScratchflowError):
     """The workspace lost more than half since the last snapshot."""
 

@@ -505,6 +505,26 @@ class OneJob(Arguments, frozen=True, kw_only=True):
     wanted: str
 
 
+class JobOutputs(Arguments, frozen=True, kw_only=True):
+    """`jobs outputs`: what was collected from a job, or from these tasks; with `send` also the files themselves."""
+
+    wanted: str
+    tasks: tuple[int, ...] = ()
+    send: bool = False
+
+
+class PutOutputs(DryRun, frozen=True, kw_only=True):
+    """`job outputs`: the same into a directory of the node."""
+
+    job: str
+    to: str
+    tasks: tuple[int, ...] = ()
+
+    path_fields: ClassVar[tuple[str, ...]] = ("to",)
+    laptop_fields: ClassVar[tuple[str, ...]] = ("to",)
+    named_fields: ClassVar[tuple[str, ...]] = ("to",)
+
+
 class RerunJob(DryRun, frozen=True, kw_only=True):
     """`jobs rerun`: the same snapshot, command and parameters; `slurm` are the resources that change."""
 

@@ -1374,6 +1374,47 @@ class JobInspected(Result, frozen=True):
     task: int | None = None
 
 
+class OutputShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was collected: its path beneath the directory that it is taken to."""
+
+    path: str
+    bytes: int
+    task: int
+
+
+class OutputsPut(Result, frozen=True, kw_only=True):
+    """`job outputs`: what was written, and how many files were there already."""
+
+    target: str
+    host: str
+    written_files: int = 0
+    written_bytes: int = 0
+    same_files: int = 0
+    dry_run: bool = False
+
+
+class OutputsShown(Result, frozen=True, kw_only=True):
+    """`jobs outputs`: what was collected from a job, and with `--to` where it was put."""
+
+    job: str
+    number: int | None
+    directory: str
+    """Where they lie in the store; `host` sees it."""
+    host: str
+    place: str
+    """The job's own directory beneath the one that `--to` names."""
+    outputs: list[OutputShown]
+    """The first 1000 of them."""
+    files: int
+    bytes: int
+    tasks: list[int]
+    """The tasks that were asked for, or all."""
+    is_array: bool = False
+    sha256: str = ""
+    """Of what was sent."""
+    put: OutputsPut | None = None
+
+
 class JobsCancelled(Result, frozen=True):
     """`cancel`: which jobs or tasks were ended, as `12` or `12_3`, and what they are called."""
 
@@ -1732,6 +1773,8 @@ RESULTS_BY_OP: dict[str, type[Result]] = {
     "jobs diff": JobsCompared,
     "jobs prune": JobsPruned,
     "jobs code": Restored,
+    "jobs outputs": OutputsShown,
+    "job outputs": OutputsPut,
     "cancel": JobsCancelled,
     "logs": LogsShown,
     "up": UpAndRunning,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.cli.call import Call
-from scratchflow.cli.examples import EXAMPLES, OTHER_WORDS, example_lines
+from scratchflow.cli.examples import EXAMPLES, OTHER_WORDS, OTHER_WORDS_OF_JOBS, example_lines
 from scratchflow.cli.verbs import VERBS, parse
 from tests.unit.cli.test_help import COMMANDS, help_of
 
@@ -41,3 +41,10 @@ def test_other_words_lead_to_commands_and_hide_none() -> None:
     assert not OTHER_WORDS.keys() & VERBS.keys()
     for command in OTHER_WORDS.values():
         assert command.partition("--")[0].strip() in COMMANDS
+
+
+def test_other_words_after_jobs_lead_to_commands_and_hide_none() -> None:
+    own = {words.removeprefix("jobs ") for words in COMMANDS if words.startswith("jobs ")}
+    assert not OTHER_WORDS_OF_JOBS.keys() & own
+    for command in OTHER_WORDS_OF_JOBS.values():
+        assert command.partition(" -")[0] in COMMANDS

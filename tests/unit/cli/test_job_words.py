@@ -8,6 +8,7 @@ from scratchflow.cli.job_words import (
     details,
     differences,
     listed,
+    outputs_in_words,
     pruned,
     removal_in_words,
     states,
@@ -20,6 +21,9 @@ from scratchflow.model.results import (
     JobPruned,
     JobsListed,
     JobsPruned,
+    OutputShown,
+    OutputsPut,
+    OutputsShown,
     TaskShown,
 )
 from tests.unit.flows.jobs.test_code import JOB
@@ -102,3 +106,50 @@ def test_where_something_is_that_could_not_be_saved_is_told() -> None:
     lines = list(details(msgspec.structs.replace(ONE, tasks=[task]), None))
     assert "             NOT collected: outputs/u: Permission denied" in lines
     assert "             it is still on `n1`; the next job there tries again" in lines
+
+
+def test_what_was_collected_is_told_with_the_way_to_this_machine() -> None:
+    tasks = [
+        msgspec.structs.replace(TASK, task=n, collected_files=n, collected_bytes=5)
+        for n in range(3)
+    ]
+    text = "\n".join(details(msgspec.structs.replace(ONE, tasks=tasks), None))
+    assert "outputs    3 files (15 B): `scratchflow jobs outputs 7 --to laptop:.`" in text
+    assert "jobs outputs" not in "\n".join(details(ONE, None))
+
+
+FOUND = OutputsShown(
+    job="j",
+    number=7,
+    directory="/store/j/outputs",
+    host="login",
+    place="job-7",
+    outputs=[OutputShown(path="outputs/r", bytes=3, task=0)],
+    files=3,
+    bytes=30,
+    tasks=[0],
+)
+
+
+def test_outputs_are_listed_with_where_they_lie_and_how_to_get_them() -> None:
+    assert list(outputs_in_words(FOUND)) == [
+        "3 B  outputs/r",
+        "… and 2 files more",
+        "3 files (30 B) in `/store/j/outputs` on `login`",
+        "`scratchflow jobs outputs 7 --to laptop:.` brings them here, into `job-7/`",
+    ]
+    (line,) = outputs_in_words(msgspec.structs.replace(FOUND, files=0))
+    assert line.startswith("nothing of job 7 is saved")
+
+
+def test_where_outputs_were_put_is_told() -> None:
+    def told(**fields: object) -> str:
+        put = msgspec.structs.replace(OutputsPut(target="/h/job-7", host="node-1"), **fields)
+        (line,) = outputs_in_words(msgspec.structs.replace(FOUND, put=put))
+        return line
+
+    assert told(dry_run=True).startswith("would put 3 files (30 B) into `/h/job-7` on `node-1`")
+    assert told(same_files=3) == "`/h/job-7` on `node-1` has all of it already: 3 files (30 B)"
+    assert told(written_files=2, written_bytes=9, same_files=1) == (
+        "`/h/job-7` on `node-1`: 2 files (9 B) written, 1 file was there already"
+    )

@@ -96,6 +96,8 @@ export interface Results {
   "jobs diff": JobsCompared;
   "jobs prune": JobsPruned;
   "jobs code": Restored;
+  "jobs outputs": OutputsShown;
+  "job outputs": OutputsPut;
   "cancel": JobsCancelled;
   "logs": LogsShown;
   "up": UpAndRunning;
@@ -886,6 +888,39 @@ export interface OtherShown {
   saved_time?: string | null;
   last_error?: string | null;
   own_autobackup?: boolean;
+}
+
+/** A file that was collected: its path beneath the directory that it is taken to. */
+export interface OutputShown {
+  path: string;
+  bytes: number;
+  task: number;
+}
+
+/** `job outputs`: what was written, and how many files were there already. */
+export interface OutputsPut {
+  target: string;
+  host: string;
+  written_files?: number;
+  written_bytes?: number;
+  same_files?: number;
+  dry_run?: boolean;
+}
+
+/** `jobs outputs`: what was collected from a job, and with `--to` where it was put. */
+export interface OutputsShown {
+  job: string;
+  number: number | null;
+  directory: string;
+  host: string;
+  place: string;
+  outputs: Array<OutputShown>;
+  files: number;
+  bytes: number;
+  tasks: Array<number>;
+  is_array?: boolean;
+  sha256?: string;
+  put?: OutputsPut | null;
 }
 
 /** A partition as `setup` proposes it; None is no limit. */

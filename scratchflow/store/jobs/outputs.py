@@ -1,0 +1,73 @@
+"""What was collected from a job, as a list of files, and where each goes when it is taken elsewhere."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.disk.durable import TEMP_PREFIX
+from scratchflow.model.job import JobRecord
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.failures import store_errors
+from scratchflow.store.jobs.records import job_directory
+
+
+class Output(msgspec.Struct, frozen=True):
+    """A file or link. `name` is its path beneath the directory that it is taken to."""
+
+    name: str
+    file: Path
+    task: int
+    size_bytes: int
+
+
+def place_of(record: JobRecord) -> str:
+    """The directory for this job's files, beneath the one that was named: two jobs never mix."""
+    return f"job-{record.number or record.id}"
+
+
+def outputs_of_tasks(
+    place: StoreDirectory, record: JobRecord, tasks: Collection[int] = ()
+) -> list[Output]:
+    """All of them, or those of these tasks, in the order of tasks and names."""
+    top = job_directory(place, record.id).all_outputs
+    with store_errors(top):
+        try:
+            names = os.listdir(top)
+        except FileNotFoundError:
+            return []
+        numbered = sorted((int(number), name) for name in names if (number := _task(name)))
+        return [
+            Output(f"{name}/{path}" if _has_own(record, name) else path, top / name / path, *rest)
+            for number, name in numbered
+            if not tasks or number in tasks
+            for path, *rest in _files(top / name, number)
+        ]
+
+
+def _task(name: str) -> str:
+    """The number in `3` and `3@node-2`; empty for any other name."""
+    number = name.partition("@")[0]
+    return number if number.isascii() and number.isdigit() else ""
+
+
+def _has_own(record: JobRecord, name: str) -> bool:
+    """Whether files of this directory need one of their own: what the only task's first node made does not."""
+    return record.is_array or name != "0"
+
+
+def _files(directory: Path, task: int) -> Iterator[tuple[str, int, int]]:
+    for above, directories, names in os.walk(directory):
+        directories.sort()
+        links = [name for name in directories if os.path.islink(os.path.join(above, name))]
+        for name in sorted([*names, *links]):
+            path = os.path.join(above, name)
+            found = os.lstat(path)
+            is_half = name.startswith(TEMP_PREFIX)  # somebody is copying it, or was killed
+            if not is_half and (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+                size = found.st_size if stat.S_ISREG(found.st_mode) else 0
+                yield os.path.relpath(path, directory), task, size

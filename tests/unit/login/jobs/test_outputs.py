@@ -1,0 +1,71 @@
+"""`jobs outputs`, on the login host: a list, and the files themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scratchflow.login.jobs.look import store_of
+from scratchflow.login.jobs.outputs import show_outputs
+from scratchflow.login.jobs.submit import submit
+from scratchflow.model.errors import JobNotReady
+from scratchflow.model.events import Data
+from scratchflow.model.requests import JobOutputs, Submit
+from scratchflow.model.results import Submitted
+from scratchflow.node.job.outputs import unpack
+from scratchflow.store.jobs.records import job_directory
+from tests.unit.login.jobs.conftest import Cluster
+
+
+def made(cluster: Cluster, tasks: int = 1) -> Submitted:
+    """A job of which each task made `outputs/r` with its number."""
+    sets = tuple({"n": number} for number in range(tasks)) if tasks > 1 else ()
+    job = submit(cluster.login, Submit(command=("true",), tasks=sets))
+    for number in range(tasks):
+        file = job_directory(store_of(cluster.login), job.job).outputs(number) / "outputs" / "r"
+        file.parent.mkdir(parents=True)
+        file.write_text(str(number) * 3)
+    return job
+
+
+def test_files_are_listed_with_their_sizes_and_where_they_lie(cluster: Cluster) -> None:
+    job = made(cluster)
+    found = show_outputs(cluster.login, JobOutputs(wanted="last"))
+    assert [(one.path, one.bytes) for one in found.outputs] == [("outputs/r", 3)]
+    assert (found.files, found.bytes, found.place) == (1, 3, f"job-{job.number}")
+    assert Path(found.directory, "0", "outputs", "r").is_file()
+    assert not any(isinstance(event, Data) for event in cluster.said)
+
+
+@pytest.mark.parametrize(("wanted", "tasks"), [("{}_2", ()), ("{}", (2,))])
+def test_of_an_array_a_task_may_be_chosen(
+    cluster: Cluster, wanted: str, tasks: tuple[int, ...]
+) -> None:
+    job = made(cluster, tasks=3)
+    asked = JobOutputs(wanted=wanted.format(job.number), tasks=tasks)
+    found = show_outputs(cluster.login, asked)
+    assert [one.path for one in found.outputs] == ["2/outputs/r"]
+    assert found.tasks == [2]
+
+
+def test_the_files_follow_as_a_tar(cluster: Cluster, tmp_path: Path) -> None:
+    job = made(cluster, tasks=2)
+    found = show_outputs(cluster.login, JobOutputs(wanted=job.job, send=True))
+    pieces = [event.content for event in cluster.said if isinstance(event, Data)]
+    (tmp_path / "x.tar").write_bytes(b"".join(pieces))
+    assert unpack(tmp_path / "x.tar", tmp_path / "room") == ["0/outputs/r", "1/outputs/r"]
+    assert (tmp_path / "room/1/outputs/r").read_text() == "111"
+    assert found.sha256
+
+
+def test_slurm_need_not_answer(cluster: Cluster) -> None:
+    made(cluster)
+    cluster.fake.up = False
+    assert show_outputs(cluster.login, JobOutputs(wanted="last")).files == 1
+
+
+def test_a_task_that_is_not_there_is_told(cluster: Cluster) -> None:
+    job = made(cluster)
+    with pytest.raises(JobNotReady, match=f"job {job.number} has no task 5"):
+        show_outputs(cluster.login, JobOutputs(wanted="last", tasks=(5,)))
