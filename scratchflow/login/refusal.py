@@ -18,14 +18,14 @@ _WORD = re.compile(r"\((\w+)\)$", re.ASCII)
 
 def cannot_be_met(login: LoginHost) -> bool:
     """Whether the request is too much for every node, so that it is no use to ask for another one."""
-    return bool(excesses(login.profile.slurm, "", _cluster(login)))
+    return bool(excesses(login.profile.slurm, "", known_cluster(login)))
 
 
 def explained(
     login: LoginHost, node: str, typed: Mapping[str, str], refused: AllocationRefused
 ) -> AllocationRefused:
     """The same refusal with what was too much, and where that is to be changed."""
-    options, cluster = login.profile.slurm, _cluster(login)
+    options, cluster = login.profile.slurm, known_cluster(login)
     reason = refused.fields["reason"]
     found = excesses(options, node, cluster)
     if found:
@@ -39,8 +39,8 @@ def explained(
     return AllocationRefused(reason=reason, next_step=step)
 
 
-def _cluster(login: LoginHost) -> Cluster:
-    """Nothing is known when Slurm does not answer: then the refusal stays as it is."""
+def known_cluster(login: LoginHost) -> Cluster:
+    """Its partitions and nodes; none when Slurm does not answer."""
     try:
         return Cluster(partitions(login.slurm), nodes(login.slurm))
     except ScratchflowError:

@@ -521,6 +521,15 @@ class JobRefused(ScratchflowError):
     hint = "change what is asked for with `--time`, `--mem`, `--partition` …; `scratchflow nodes` shows what there is"
 
 
+class JobImpossible(ScratchflowError):
+    """The job asks for more than there is, and would wait for ever; it was not submitted."""
+
+    code = "job.impossible"
+    exit_code = 22
+    message = "the job could never start: {reason}"
+    hint = "{next_step}; `scratchflow nodes` shows what there is"
+
+
 class JobInDoubt(ScratchflowError):
     """Slurm did not answer `sbatch`, so the job may be in the queue or not."""
 

@@ -10,6 +10,7 @@ from scratchflow import __version__
 from scratchflow.cluster.slurm.batch.script import sbatch_lines
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import known_jobs
+from scratchflow.login.jobs.limits import require_startable
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot
 from scratchflow.login.jobs.submit import new_job_id, submit_record
@@ -42,7 +43,9 @@ def rerun_job(login: LoginHost, asked: RerunJob) -> Submitted:
         host=login.host,
         tool_version=__version__,
     )
-    return submit_record(login, place, again, _lines(place, record), dry_run=asked.dry_run)
+    lines = _lines(place, record)
+    require_startable(login, again, lines, asked.slurm)
+    return submit_record(login, place, again, lines, dry_run=asked.dry_run)
 
 
 def _failed(looked: Looked, tasks: list[int]) -> list[int]:

@@ -45,6 +45,7 @@ from scratchflow.disk.durable import is_there, replace_file
 from scratchflow.disk.trees import remove_tree
 from scratchflow.experiments.arrays import array_parts
 from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.limits import require_startable
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot
 from scratchflow.model.errors import (
     JobInDoubt,
@@ -91,6 +92,7 @@ def submit(login: LoginHost, asked: Submit) -> Submitted:
     _require_usable([*login.profile.slurm.extra, *asked.sbatch, *words_of(lines)])
     parts = _parts(login, asked)
     records = [_record(login, part, manifest, command, lines) for part in parts]
+    require_startable(login, records[0], lines, asked.given)
     first, *others = _submit_all(login, place, records, lines, dry_run=asked.dry_run)
     numbers = [other.number for other in others if other.number is not None]
     tasks = first.tasks + sum(other.tasks for other in others)

@@ -24,11 +24,11 @@ def test_the_snapshot_command_and_resources_are_those_of_the_first(cluster: Clus
     first = submit(cluster.login, Submit(command=("true",), tags=("x",), collect=("*.pt",)))
     cluster.desk.write("work/README", "changed since")
     cluster.desk.backup()
-    again = rerun_job(cluster.login, RerunJob(wanted=str(first.number), slurm={"mem": "8G"}))
+    again = rerun_job(cluster.login, RerunJob(wanted=str(first.number), slurm={"mem": "3G"}))
     one, two = record(cluster, first.job), record(cluster, again.job)
     assert (two.snapshot, two.command) == (one.snapshot, one.command)
     assert (two.tags, two.collect, two.rerun_of) == (one.tags, one.collect, one.id)
-    assert two.slurm == {**one.slurm, "mem": "8G"}
+    assert two.slurm == {**one.slurm, "mem": "3G"}
     assert two.number == again.number != one.number
 
 

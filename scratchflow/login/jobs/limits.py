@@ -1,0 +1,57 @@
+"""Whether a job that is about to be submitted can ever start: Slurm would take it, and let it wait for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import msgspec
+
+from scratchflow.cluster.slurm.batch.script import resources_in, words_of
+from scratchflow.login.host import LoginHost
+from scratchflow.login.refusal import known_cluster
+from scratchflow.login.request_limits import excesses, in_words, next_step
+from scratchflow.model.errors import JobImpossible
+from scratchflow.model.job import JobRecord
+from scratchflow.model.profile import SlurmOptions
+
+_FLAGS = {"cpus_per_task": "cpus"}
+
+
+def require_startable(
+    login: LoginHost, record: JobRecord, lines: Sequence[str], given: Collection[str]
+) -> None:
+    """JobImpossible when it asks for more than the partition allows or a node has; `given` are the keys that were typed.
+
+    A QOS may allow more than its partition: with one, Slurm alone decides. So it does while it does not answer.
+    """
+    options = _asked_for(record, lines)
+    if options is None or options.qos:
+        return
+    found = excesses(options, "", known_cluster(login))
+    if not found:
+        return
+    values = msgspec.to_builtins(options)
+    typed = {f"slurm.{key}": f"--{_FLAGS.get(key, key)} {values[key]}" for key in given}
+    raise JobImpossible(
+        reason=in_words(found, typed, lambda key: values[key.partition(".")[2]]),
+        next_step=next_step([one.key for one in found], typed, login.settings.name),
+    )
+
+
+def _asked_for(record: JobRecord, lines: Sequence[str]) -> SlurmOptions | None:
+    """The record's resources with those that a script and further options of `sbatch` set; None when they cannot be read."""
+    table: dict[str, Any] = dict(record.slurm)
+    script = resources_in(words_of(lines))
+    # What the record has itself was typed, or is the profile's where the script says nothing.
+    own = {key: value for key, value in script.items() if not table.get(key)}
+    own |= resources_in([*table.get("extra", ()), *record.sbatch])
+    for key, value in own.items():
+        is_number = isinstance(table.get(key), int) or key in {"gpus", "cpus_per_task"}
+        if is_number and not value.isdecimal():
+            return None
+        table[key] = int(value) if is_number else value
+    try:
+        return msgspec.convert(table, SlurmOptions)
+    except msgspec.ValidationError:
+        return None

@@ -1,0 +1,63 @@
+"""A job that could never start is not submitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from scratchflow.login.jobs.rerun import rerun_job
+from scratchflow.login.jobs.submit import submit
+from scratchflow.model.errors import JobImpossible
+from scratchflow.model.requests import RerunJob, Submit
+from tests.unit.login.jobs.conftest import Cluster
+
+
+def ask_for(cluster: Cluster, **slurm: Any) -> None:
+    options = msgspec.structs.replace(cluster.profile.slurm, **slurm)
+    profile = msgspec.structs.replace(cluster.profile, slurm=options)
+    cluster.settings = msgspec.structs.replace(cluster.settings, profile=profile)
+
+
+@pytest.mark.parametrize(
+    ("slurm", "given", "said"),
+    [
+        ({"time": "5-00:00:00"}, ("time",), "`--time 5-00:00:00` is more than the"),
+        ({"time": "5-00:00:00"}, (), "`slurm.time = 5-00:00:00` is more than the"),
+        ({"cpus_per_task": 40}, ("cpus_per_task",), "`--cpus 40` is more than the"),
+    ],
+)
+def test_what_is_too_much_is_named_and_nothing_is_submitted(
+    cluster: Cluster, slurm: dict[str, Any], given: tuple[str, ...], said: str
+) -> None:
+    ask_for(cluster, **slurm)
+    with pytest.raises(JobImpossible) as caught:
+        submit(cluster.login, Submit(command=("true",), given=given))
+    assert said in str(caught.value)
+    assert not cluster.fake.jobs
+
+
+def test_a_qos_may_allow_more(cluster: Cluster) -> None:
+    ask_for(cluster, time="5-00:00:00", qos="long")
+    assert submit(cluster.login, Submit(command=("true",))).number
+
+
+def test_what_a_script_or_an_option_of_sbatch_says_counts(cluster: Cluster) -> None:
+    with pytest.raises(JobImpossible, match=r"slurm\.time = 5-0` is more"):
+        submit(cluster.login, Submit(command=("true",), sbatch=("--time=5-0",)))
+    cluster.desk.write("work/long.sh", "#!/bin/bash\n#SBATCH --cpus-per-task=40\ntrue\n")
+    cluster.desk.backup()
+    with pytest.raises(JobImpossible, match=r"slurm\.cpus_per_task = 40"):
+        submit(cluster.login, Submit(script="long.sh"))
+
+
+def test_options_that_cannot_be_read_are_left_to_slurm(cluster: Cluster) -> None:
+    asked = Submit(command=("true",), sbatch=("--gpus=a100:1",))
+    assert submit(cluster.login, asked).number
+
+
+def test_a_rerun_is_looked_at_too(cluster: Cluster) -> None:
+    job = submit(cluster.login, Submit(command=("true",)))
+    with pytest.raises(JobImpossible, match="--cpus 40"):
+        rerun_job(cluster.login, RerunJob(wanted=job.job, slurm={"cpus_per_task": 40}))
