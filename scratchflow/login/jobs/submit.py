@@ -6,6 +6,7 @@ Killed anywhere in between, there is a record without a number; `jobs` finds the
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import time
 from collections.abc import Sequence
@@ -81,6 +82,7 @@ from scratchflow.store.jobs.records import (
 from scratchflow.workspace.workspace import expand
 
 _COMMAND = "scratchflow submit"
+_INTERPRETER = re.compile(r"(python|pypy|bash|sh|zsh|Rscript|julia|perl|ruby|node)[\d.]*", re.ASCII)
 
 
 def submit(login: LoginHost, asked: Submit) -> Submitted:
@@ -287,11 +289,10 @@ def _command(
 def _record(
     login: LoginHost, asked: Submit, manifest: Manifest, command: list[str], lines: list[str]
 ) -> JobRecord:
-    program = Path(asked.script or (command[0] if command else "job")).name
     return JobRecord(
         id=new_job_id(),
         time=iso_time(time.time()) or "",
-        name=fitting_name(asked.name or job_name_in(lines) or program),
+        name=fitting_name(asked.name or job_name_in(lines) or program_name(asked.script, command)),
         profile=login.settings.name,
         workspace=login.profile.workspace,
         snapshot=manifest.id,
@@ -313,6 +314,23 @@ def _record(
         host=login.host,
         tool_version=__version__,
     )
+
+
+def program_name(script: str, command: Sequence[str]) -> str:
+    """What the job is called unless it is said: of `python3 -u train.py`, `train.py`, and of `python -m pkg.train`, `pkg.train`."""
+    first = Path(script or (command[0] if command else "job")).name
+    if script or not _INTERPRETER.fullmatch(first):
+        return first
+    rest = iter(command[1:])
+    for word in rest:
+        if word == "-m":
+            return next(rest, first)
+        if word == "-c":
+            return first
+        if not word.startswith("-"):
+            # `-W error`, `-o pipefail`: the value of an option is no file.
+            return Path(word).name if "." in word or "/" in word else first
+    return first
 
 
 def _with_script(table: dict[str, Any], lines: list[str], given: Sequence[str]) -> dict[str, Any]:

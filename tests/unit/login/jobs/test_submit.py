@@ -10,7 +10,7 @@ import pytest
 from scratchflow.cluster.slurm.batch.sbatch import submit_batch
 from scratchflow.login.jobs.list import list_jobs
 from scratchflow.login.jobs.rerun import rerun_job
-from scratchflow.login.jobs.submit import submit
+from scratchflow.login.jobs.submit import program_name, submit
 from scratchflow.model.errors import (
     JobInDoubt,
     JobRefused,
@@ -35,7 +35,7 @@ def test_the_record_says_what_was_submitted(cluster: Cluster) -> None:
     record = read_job(cluster.desk.place, done.job)
     assert record is not None
     assert (record.number, record.snapshot) == (done.number, cluster.snapshot)
-    assert (record.command, record.name) == (["python", "train.py"], "python")
+    assert (record.command, record.name) == (["python", "train.py"], "train.py")
     assert (record.tags, record.collect) == (["a"], ["*.pt"])
     assert record.slurm["time"] == "5:00"
     assert len(asked_of_slurm(cluster)) == 1
@@ -226,3 +226,20 @@ def test_a_scripts_own_resources_win_over_the_profile_and_flags_over_both(cluste
     assert record.slurm["mem"] == cluster.profile.slurm.mem
     (argv,) = asked_of_slurm(cluster)
     assert not [word for word in argv if word.startswith(("--time", "--partition", "--cpus"))]
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("python3 train.py --lr 1", "train.py"),
+        ("/usr/bin/python3.12 -u src/train.py", "train.py"),
+        ("python -m pkg.train x", "pkg.train"),
+        ("python3 -W error train.py", "python3"),
+        ("python3 -c x.y", "python3"),
+        ("bash scripts/run.sh", "run.sh"),
+        ("bin/solve a.txt", "solve"),
+        ("python3", "python3"),
+    ],
+)
+def test_a_job_is_called_by_its_script_and_not_by_the_interpreter(command: str, name: str) -> None:
+    assert program_name("", command.split()) == name
