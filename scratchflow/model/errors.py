@@ -1583,11 +1583,11 @@ class EndedBySignal(ScratchflowError):
     hint = "everything can be run again: the next run finishes or undoes what this one began"
     retryable = True
 
-    def __init__(self, signum: int, more: str = "") -> None:
-        """`more` is a sentence about what became of what was under way."""
+    def __init__(self, signum: int, more: str = "", cancelled: str = "Cancelled.") -> None:
+        """`more` is a sentence about what became of what was under way, `cancelled` what Ctrl-C did."""
         name = signal.Signals(signum).name
         # Ctrl-C: the user knows what it was, and that it worked.
-        ended = "Cancelled." if signum == signal.SIGINT else f"ended by {name}"
+        ended = cancelled if signum == signal.SIGINT else f"ended by {name}"
         between = " " if signum == signal.SIGINT else ". "
         super().__init__(ended=ended, more=f"{between}{more}" if more else "")
         self.exit_code = 128 + signum
@@ -1612,6 +1612,17 @@ class SubmitCutShort(EndedBySignal):
     def __init__(self, signum: int) -> None:
         """With the same words for Ctrl-C, which shows no hint."""
         super().__init__(signum, "Slurm may have the job: `scratchflow jobs` shows it")
+
+
+class LogsCutShort(EndedBySignal):
+    """A signal ended `logs -f`, and with it nothing but the reading."""
+
+    code = "logs.signal_ended"
+    hint = "`scratchflow logs -f JOB` goes on reading; `scratchflow cancel JOB` would end the job"
+
+    def __init__(self, signum: int) -> None:
+        """Nobody is to take it for the end of the job."""
+        super().__init__(signum, "The job was not cancelled.", cancelled="Stopped reading.")
 
 
 class FarError(ScratchflowError):

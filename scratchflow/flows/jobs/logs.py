@@ -8,9 +8,11 @@ from contextlib import suppress
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, cluster_of
+from scratchflow.model.errors import LogsCutShort
 from scratchflow.model.events import Data, Emit, Event
 from scratchflow.model.requests import ReadLogs
 from scratchflow.model.results import LogsShown
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.report.output import STDERR, write_stdout
 from scratchflow.report.question import question_open
 
@@ -30,8 +32,11 @@ def show_logs(caller: Caller, emit: Emit, asked: ReadLogs, *, keep: bool) -> Log
         else:
             write_stdout(event.content)
 
-    with question_open(emit), cluster_of(caller.settings(), caller, hear) as cluster:
-        done = cluster.on_login("logs", asked, LogsShown)
+    try:
+        with question_open(emit), cluster_of(caller.settings(), caller, hear) as cluster:
+            done = cluster.on_login("logs", asked, LogsShown)
+    except Interrupted as interrupted:
+        raise LogsCutShort(interrupted.signum) from interrupted
     output, error = (b"".join(kept[name]).decode("utf-8", "replace") for name in (False, True))
     return msgspec.structs.replace(done, output=output, error=error)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from scratchflow.login.host import LoginHost
@@ -14,7 +16,7 @@ from scratchflow.model.times import epoch
 
 
 def compare_jobs(login: LoginHost, asked: CompareJobs) -> JobsCompared:
-    """Compares two jobs, or two tasks; of several tasks without a number, the first."""
+    """Compares two jobs, each as a whole, or two tasks."""
     place = store_of(login)
     jobs = known_jobs(login, place)
     found = [jobs.find(wanted) for wanted in (asked.first, asked.second)]
@@ -38,8 +40,7 @@ def differences(first: dict[str, Any], second: dict[str, Any]) -> list[JobDiffer
 
 
 def _table(job: JobShown, task: int | None) -> dict[str, Any]:
-    tasks = {one.task: one for one in job.tasks}
-    one = tasks[task] if task is not None else job.tasks[0]
+    tasks = [one for one in job.tasks if task in {None, one.task}]
     git = job.git
     return {
         "snapshot": job.snapshot,
@@ -48,24 +49,52 @@ def _table(job: JobShown, task: int | None) -> dict[str, Any]:
         "git dirty": git.dirty if git else None,
         "command": " ".join(job.command),
         "directory": job.cwd,
-        **{f"param {name}": value for name, value in one.parameters.items()},
+        "tasks": len(tasks),
+        **_parameters(tasks),
         "tags": " ".join(job.tags),
         **{f"slurm {name}": value for name, value in job.slurm.items()},
         "sbatch": " ".join(job.sbatch),
         "continue": job.continues,
         "signal": job.signal,
-        **_outcome(one),
+        **_outcome(tasks),
     }
 
 
-def _outcome(task: TaskShown) -> dict[str, Any]:
-    start, end = epoch(task.start), epoch(task.end)
+def _parameters(tasks: Sequence[TaskShown]) -> dict[str, Any]:
+    """Each with its value; with all that it has, when it varies between the tasks."""
+    names = dict.fromkeys(name for task in tasks for name in task.parameters)
+    return {f"param {name}": _each([task.parameters.get(name) for task in tasks]) for name in names}
+
+
+def _each(values: Sequence[Any]) -> Any:
+    """The one value, or the different ones in a row."""
+    different = [value for at, value in enumerate(values) if value not in values[:at]]
+    return different[0] if len(different) == 1 else ", ".join(map(str, different))
+
+
+def _outcome(tasks: Sequence[TaskShown]) -> dict[str, Any]:
+    starts, ends = ([epoch(moment) for moment in moments] for moments in _moments(tasks))
+    is_over = None not in starts and None not in ends
+    memory = [task.peak_memory_bytes for task in tasks if task.peak_memory_bytes is not None]
+    cpu_s = [task.cpu_s for task in tasks if task.cpu_s is not None]
     return {
-        "state": task.state,
-        "exit code": task.code,
-        "node": task.node,
-        "seconds": None if start is None or end is None else round(end - start),
-        "peak memory": task.peak_memory_bytes,
-        "cpu seconds": task.cpu_s,
-        "collected files": task.collected_files,
+        "state": states_of(tasks),
+        "exit code": _each(sorted({task.code for task in tasks}, key=str)),
+        "node": _each([task.node for task in tasks]),
+        "seconds": round(max(filter(None, ends)) - min(filter(None, starts))) if is_over else None,
+        "peak memory": max(memory, default=None),
+        "cpu seconds": sum(cpu_s) if cpu_s else None,
+        "collected files": sum(task.collected_files for task in tasks),
     }
+
+
+def _moments(tasks: Sequence[TaskShown]) -> tuple[list[str | None], list[str | None]]:
+    return [task.start for task in tasks], [task.end for task in tasks]
+
+
+def states_of(tasks: Sequence[TaskShown]) -> str:
+    """`FAILED`, or of several tasks how many are in which state."""
+    if len(tasks) == 1:
+        return tasks[0].state
+    counts = Counter(task.state for task in tasks).most_common()
+    return ", ".join(f"{count} {state}" for state, count in counts)

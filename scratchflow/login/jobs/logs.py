@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 
 import msgspec
 
@@ -42,6 +43,19 @@ def read_logs(login: LoginHost, asked: ReadLogs) -> LogsShown:
     record, named = known_jobs(login, place).find(asked.wanted)
     (looked,) = look_at(login, place, [record])
     task = _task(looked, asked, named)
+    others = _others(looked, task) if asked.task is None and named is None else ""
+    if others and asked.follow:
+        login.remark(others)
+    shown = _shown(login, place, looked, task, asked)
+    if others and not asked.follow:  # beneath what may be many lines
+        login.remark(others)
+    return shown
+
+
+def _shown(
+    login: LoginHost, place: StoreDirectory, looked: Looked, task: int, asked: ReadLogs
+) -> LogsShown:
+    record = looked.record
     reading = _Reading(login, place, record, task, asked)
     while True:
         state, queued = looked.state(task), looked.queued.get(task)
@@ -58,6 +72,19 @@ def read_logs(login: LoginHost, asked: ReadLogs) -> LogsShown:
             reading.say_once(f"job {name} is {state.lower()}{why}; waiting for it")
         login.clock.sleep(ASK_SLURM_S)
         (looked,) = look_at(login, place, [record])
+
+
+def _others(looked: Looked, task: int) -> str:
+    """That there are further tasks, and how to see what they printed; empty for the only one."""
+    tasks, name = looked.record.task_numbers, looked.record.number or looked.record.id
+    if len(tasks) == 1:
+        return ""
+    states = Counter(looked.state(one) for one in tasks).most_common()
+    counts = ", ".join(f"{count} {state}" for state, count in states)
+    return (
+        f"this is task {task}, one of {len(tasks)} ({counts}); `scratchflow logs {name}_{tasks[-1]}` shows another,"
+        f" `scratchflow logs --failed {name}` the first that failed"
+    )
 
 
 def _task(looked: Looked, asked: ReadLogs, named: int | None) -> int:

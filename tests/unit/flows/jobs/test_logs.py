@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 
 from scratchflow.flows.jobs import logs as module
 from scratchflow.flows.jobs.logs import show_logs
+from scratchflow.model.errors import LogsCutShort
 from scratchflow.model.events import Data
 from scratchflow.model.requests import ReadLogs
 from scratchflow.model.results import LogsShown
+from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.told import ToldCluster, give
 
 SHOWN = LogsShown(job="j", task=0, state="COMPLETED")
@@ -47,3 +50,14 @@ def test_kept_it_is_in_the_result_and_nowhere_else(cluster: ToldCluster, capfdbi
     done = show_logs(cluster.caller, cluster.emit, ReadLogs(wanted="1"), keep=True)
     assert (done.output, done.error) == ("out\ufffd\n", "err\n")
     assert capfdbinary.readouterr().out == b""
+
+
+def test_ctrl_c_says_that_the_job_goes_on(cluster: ToldCluster) -> None:
+    def interrupted(_: object) -> LogsShown:
+        raise Interrupted(signal.SIGINT)
+
+    cluster._answers["logs"] = interrupted
+    with pytest.raises(LogsCutShort) as caught:
+        show_logs(cluster.caller, cluster.emit, ReadLogs(wanted="7", follow=True), keep=False)
+    assert str(caught.value) == "Stopped reading. The job was not cancelled."
+    assert caught.value.exit_code == 130

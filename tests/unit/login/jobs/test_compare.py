@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from scratchflow.login.jobs.compare import compare_jobs
+from scratchflow.login.jobs.compare import compare_jobs, states_of
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.requests import CompareJobs, Submit
+from scratchflow.model.results import TaskShown
 from tests.unit.login.jobs.conftest import Cluster
 
 
@@ -28,3 +29,23 @@ def test_two_jobs_are_compared_by_snapshot_and_outcome(cluster: Cluster) -> None
     told = {one.what: (one.first, one.second) for one in found.differences}
     assert told["snapshot"] == (first.snapshot, second.snapshot)
     assert told["state"][0] == "FAILED"
+
+
+def test_jobs_with_several_tasks_are_compared_as_a_whole(cluster: Cluster) -> None:
+    """Not by the first task of each."""
+    tasks = ({"lr": 1, "seed": 7}, {"lr": 2, "seed": 7}, {"lr": 2, "seed": 7})
+    first = submit(cluster.login, Submit(command=("true",), tasks=tasks))
+    second = submit(cluster.login, Submit(command=("true",), tasks=tasks[:1]))
+    found = compare_jobs(cluster.login, CompareJobs(first=first.job, second=second.job))
+    told = {one.what: (one.first, one.second) for one in found.differences}
+    assert told["tasks"] == (3, 1)
+    assert told["param lr"] == ("1, 2", 1)
+    assert "param seed" not in told
+    assert told["state"][0].split()[0].isdigit()
+    assert not told["state"][1].split()[0].isdigit()
+
+
+def test_tasks_that_ended_differently_are_counted() -> None:
+    tasks = [TaskShown(task=n, job_id=1, state=state) for n, state in enumerate("AAB")]
+    assert states_of(tasks) == "2 A, 1 B"
+    assert states_of(tasks[2:]) == "B"

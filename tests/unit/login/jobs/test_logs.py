@@ -173,3 +173,18 @@ def test_a_task_that_is_not_there_is_told(cluster: Cluster) -> None:
         read_logs(cluster.login, ReadLogs(wanted="last", task=3))
     with pytest.raises(JobNotReady, match="has failed"):
         read_logs(cluster.login, ReadLogs(wanted="last", failed=True))
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_said"),
+    [({}, True), ({"task": 1}, False), ({"wanted": "last_1"}, False)],
+)
+def test_of_several_tasks_it_is_said_which_one_is_shown(
+    cluster: Cluster, asked: dict[str, Any], is_said: bool
+) -> None:
+    job = submit(cluster.login, Submit(command=("true",), tasks=({"a": 1}, {"a": 2})))
+    read_logs(cluster.login, ReadLogs(**{"wanted": "last", **asked}))
+    said = [event.message for event in cluster.said if isinstance(event, Log)]
+    way = f"; `scratchflow logs {job.number}_1` shows another"
+    found = [line for line in said if line.startswith("this is task 0, one of 2 (") and way in line]
+    assert bool(found) is is_said
