@@ -162,9 +162,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("tunnel tensorboard", "what runs already, from another laptop"),
     ),
     "submit": (
-        ("submit -- python train.py", "as the profile says"),
-        ("submit --time 2h --gpus 1 -- python t.py", "others"),
-        ("submit --grid lr=0.1,0.01 -- python t.py", "two tasks"),
+        ("submit -- python3 train.py", "as the profile says"),
+        ("submit --time 2h --gpus 1 -- python3 t.py", "others"),
+        ("submit --grid lr=0.1,0.01 -- python3 t.py", "--lr=0.1 …"),
     ),
     "jobs": (
         ("jobs", "what is queued, running and done"),

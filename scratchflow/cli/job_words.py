@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from scratchflow.cli.remote_call import on_host
-from scratchflow.cli.tables import aligned
+from scratchflow.cli.tables import GAP, aligned
 from scratchflow.model.ages import age, shown_id, span
 from scratchflow.model.results import (
     JobDifference,
@@ -19,12 +19,15 @@ from scratchflow.model.results import (
     OutputsShown,
     TaskShown,
 )
-from scratchflow.model.text import counted, printable, shortened
+from scratchflow.model.text import cells, counted, printable, shortened
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
 from scratchflow.report.output import terminal_width
 
 _HEADER = ["name", "job", "state", "submitted", "ran", "node", "last output"]
+# What goes first where the terminal is narrow; a name keeps so many columns.
+_DISPENSABLE = ("last output", "node", "submitted", "ran")
+_NAME = 12
 _LISTED = 10
 _WIDEST = 40
 
@@ -47,7 +50,19 @@ def table(jobs: list[JobShown], width: int | None) -> Iterator[str]:
     """One line a job, oldest first."""
     now_s = time.time()
     rows = [_HEADER, *(_row(job, now_s) for job in jobs)]
-    yield from aligned(rows, width=width)
+    yield from aligned(_narrowed(rows, width), width=width)
+
+
+def _narrowed(rows: list[list[str]], width: int | None) -> list[list[str]]:
+    """Without as many of the columns that `jobs show` tells as well as it takes to stay within the width."""
+    for name in _DISPENSABLE:
+        widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+        least = min(widths[0], _NAME) + sum(widths[1:]) + len(GAP) * (len(widths) - 1)
+        if width is None or least <= width:
+            break
+        at = rows[0].index(name)
+        rows = [[*row[:at], *row[at + 1 :]] for row in rows]
+    return rows
 
 
 def _row(job: JobShown, now_s: float) -> list[str]:
@@ -220,6 +235,10 @@ def pruned(found: JobsPruned) -> Iterator[str]:
         yield f"kept {name}: {printable(one.why)}; {printable(one.next_step)}"
     size = format_size(sum(one.bytes for one in found.removed))
     yield f"{word} {counted(len(found.removed), 'job')}, {size}"
+    if found.older_than == "forever":
+        yield "no job is old: `backup.keep_jobs` is `forever`; `scratchflow jobs prune JOB` removes one"
+    elif found.older_than:
+        yield f"old are jobs that ended more than {found.older_than} ago (`backup.keep_jobs`)"
     if found.unneeded_snapshots:
         freed = counted(len(found.unneeded_snapshots), "snapshot")
         yield f"no job needs {freed} any more; `scratchflow snapshots prune` removes what no rule keeps"

@@ -96,6 +96,8 @@ def submit(
     job. On its node the job gets its own copy, and the profile's environment. New and changed files in
     `outputs/` are saved to the store, also when the job is cancelled or reaches its time limit. `#SBATCH`
     lines of SCRIPT count, except for its output files; flags win.
+
+    A parameter follows the command as `--lr=0.1`; `{lr}` in the command puts the value there instead.
     """
     resource_flags(context)
     if nodes is not None:

@@ -1455,6 +1455,8 @@ class JobsPruned(Result, frozen=True):
     unneeded_snapshots: list[str] = []
     """Those that only the removed jobs ran from: the rules of `snapshots prune` decide about them again."""
     dry_run: bool = False
+    older_than: str = ""
+    """What counts as old, when no jobs were named: `backup.keep_jobs`."""
 
 
 class JobDifference(msgspec.Struct, frozen=True, kw_only=True):

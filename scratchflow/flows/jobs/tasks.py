@@ -32,6 +32,11 @@ def with_tasks(
         return request
     words = [request.script, *request.command] if request.script else list(request.command)
     planned = plan_tasks(words, params=params, grids=grids, zips=zips, spec=spec)
+    if added := planned[0].command[len(words) :] if words else ():
+        first = " ".join(added)
+        names = ", ".join(f"`{{{name}}}`" for name in planned[0].parameters)
+        message = f"parameters follow the command, in the first task as `{first}`; {names} in the command would put the values there instead"
+        emit(Log(level="info", message=printable(message)))
     request = msgspec.structs.replace(request, tasks=tuple(task.parameters for task in planned))
     return request if spec is None else _with_spec(request, spec, emit)
 

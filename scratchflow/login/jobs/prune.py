@@ -44,7 +44,11 @@ def prune_jobs(login: LoginHost, asked: PruneJobs) -> JobsPruned:
     if jobs.damaged:  # which snapshots those need is not known
         freed = set()
     return JobsPruned(
-        removed=removed, kept=kept, unneeded_snapshots=sorted(freed), dry_run=asked.dry_run
+        removed=removed,
+        kept=kept,
+        unneeded_snapshots=sorted(freed),
+        dry_run=asked.dry_run,
+        older_than="" if named else str(login.profile.backup.keep_jobs),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shlex
 import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -52,6 +53,7 @@ from scratchflow.model.errors import (
     JobInDoubt,
     JobRefused,
     JobsPartlySubmitted,
+    PathMissing,
     SchedulerMissing,
     ScratchflowError,
     SlurmMissing,
@@ -63,6 +65,7 @@ from scratchflow.model.profile import SlurmOptions, to_plain
 from scratchflow.model.requests import RunJob, StoreSeen, Submit
 from scratchflow.model.results import Submitted
 from scratchflow.model.snapshot import Manifest, snapshot_id
+from scratchflow.model.text import printable
 from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.times import iso_time
 from scratchflow.node.job.collect import DEFAULT_PATTERN, beneath_workspace
@@ -278,12 +281,25 @@ def _command(
     """The `#SBATCH` lines of a script, and the words to run."""
     if not asked.script:
         return [], list(asked.command)
-    text = read_in_snapshot(place, manifest, asked.script).decode("utf-8", "surrogateescape")
+    try:
+        text = read_in_snapshot(place, manifest, asked.script).decode("utf-8", "surrogateescape")
+    except PathMissing as error:
+        raise _no_script(asked) from error
     runs = interpreter(text)
     if not runs:
         problem = f"`{asked.script}` has no first line like `#!/bin/bash`; `submit -- CMD` runs any command"
         raise UsageInvalid(problem=problem, command=_COMMAND)
     return sbatch_lines(text), [*runs, asked.script, *asked.command]
+
+
+def _no_script(asked: Submit) -> UsageInvalid:
+    """A command without `--`, or a script that is not in the workspace."""
+    command = printable(shlex.join([asked.script, *asked.command]))
+    problem = (
+        f"the workspace has no batch script `{printable(asked.script)}`, as of the snapshot that the job would run from;"
+        f" `scratchflow submit -- {command}` runs it as a command. A script of this machine has to be copied into the workspace first"
+    )
+    return UsageInvalid(problem=problem, command=_COMMAND)
 
 
 def _record(

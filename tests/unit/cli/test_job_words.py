@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from scratchflow.cli.job_words import (
     details,
@@ -153,3 +154,27 @@ def test_where_outputs_were_put_is_told() -> None:
     assert told(written_files=2, written_bytes=9, same_files=1) == (
         "`/h/job-7` on `node-1`: 2 files (9 B) written, 1 file was there already"
     )
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_the_list_stays_within_the_terminal(width: int) -> None:
+    found = ["COMPLETED"] * 3 + ["RUNNING"] * 2 + ["FAILED"]
+    tasks = [
+        msgspec.structs.replace(TASK, task=n, state=state, node=f"node-{n}", start="2026-11-16T10:00:00Z", last_output="2026-11-16T10:00:00Z")
+        for n, state in enumerate(found)
+    ]  # fmt: skip
+    job = msgspec.structs.replace(
+        ONE, name="train_a_large_model.py", time="2026-11-16T10:00:00Z", tasks=tasks
+    )
+    header, line = table([job], width)
+    assert max(len(header), len(line)) <= width
+    assert "3 COMPLETED, 2 RUNNING, 1 FAILED" in line
+    assert line.startswith("train_a_lar")
+    assert ("last output" in header) is (width >= 100)
+
+
+def test_what_old_means_is_told() -> None:
+    *_, line = pruned(JobsPruned(removed=[], older_than="90d"))
+    assert line == "old are jobs that ended more than 90d ago (`backup.keep_jobs`)"
+    *_, line = pruned(JobsPruned(removed=[], older_than="forever"))
+    assert "`forever`" in line

@@ -703,6 +703,7 @@ export interface JobsPruned {
   kept?: Array<JobKept>;
   unneeded_snapshots?: Array<string>;
   dry_run?: boolean;
+  older_than?: string;
 }
 
 /** `jobs open`: the allocations of a profile, oldest first, waiting ones too; two while moving. */

@@ -55,3 +55,21 @@ def test_what_is_wrong_is_told_before_anything_is_done() -> None:
     asked = Submit(command=("x", "{ls}"))
     with pytest.raises(ParameterInvalid, match="no parameter `ls`"):
         with_tasks(asked, (), ("lr=1,2",), (), "", lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("python3", "t.py"), ["`--lr=0.1`; `{lr}` in the command"]),
+        (("python3", "t.py", "{lr}"), []),
+    ],
+)
+def test_it_is_said_how_the_command_gets_its_parameters(
+    command: tuple[str, ...], said: list[str]
+) -> None:
+    heard: list[Event] = []
+    with_tasks(Submit(command=command), (), ("lr=0.1,0.01",), (), "", heard.append)
+    assert [
+        any(isinstance(event, Log) and text in event.message for event in heard) for text in said
+    ] == [True] * len(said)
+    assert len(heard) == len(said)

@@ -15,7 +15,6 @@ from scratchflow.model.errors import (
     JobInDoubt,
     JobRefused,
     JobsPartlySubmitted,
-    PathMissing,
     SnapshotMissing,
     UsageInvalid,
 )
@@ -80,7 +79,7 @@ def test_a_script_brings_its_lines_its_name_and_its_interpreter(cluster: Cluster
     assert text.splitlines()[1:3] == ["#SBATCH --job-name=mine", "#SBATCH --mem=1G"]
     with pytest.raises(UsageInvalid, match="first line"):
         submit(cluster.login, Submit(script="README"))
-    with pytest.raises(PathMissing):
+    with pytest.raises(UsageInvalid, match="has no batch script"):
         submit(cluster.login, Submit(script="missing.sh"))
 
 
@@ -243,3 +242,8 @@ def test_a_scripts_own_resources_win_over_the_profile_and_flags_over_both(cluste
 )
 def test_a_job_is_called_by_its_script_and_not_by_the_interpreter(command: str, name: str) -> None:
     assert program_name("", command.split()) == name
+
+
+def test_a_command_without_its_dashes_is_told_with_them(cluster: Cluster) -> None:
+    with pytest.raises(UsageInvalid, match=r"`scratchflow submit -- python3 'a b.py' 1` runs it"):
+        submit(cluster.login, Submit(script="python3", command=("a b.py", "1")))
