@@ -27,6 +27,7 @@ _NAMED = 1000
 _COPY_BYTES = 1 << 20
 _AT_ONCE = 8
 _NOTE = "collected"
+_BEFORE = "before"
 _HALF_S = 86400
 _FILE_CLOCK = 5  # CLOCK_REALTIME_COARSE, by which Linux notes when a file was changed; Python has no name for it
 
@@ -65,7 +66,7 @@ class Collector:
         # When the command began, by the clock of files: on a busy machine that lags by more than its usual steps.
         self._began_ns = time.clock_gettime_ns(_FILE_CLOCK) if since_ns is None else since_ns
         self._closed: dict[str, str] = {}  # directories that cannot be listed, with the reason
-        self._before = {} if all_of_it else {path: stamp for path, stamp, _ in self._found()}
+        self._before = self._as_it_began(is_left=all_of_it)
         self._closed_before = frozenset(() if all_of_it else self._closed)
         self._saved: dict[str, Stamp] = dict(_already_in(target))
         self._note = top.parent / STATE_NAME / _NOTE
@@ -74,6 +75,18 @@ class Collector:
             self._saved |= {path: noted[path] for path in noted.keys() & self._saved.keys()}
         self.present: list[str] = []
         """All that the patterns matched at the last look, whoever made it."""
+
+    def _as_it_began(self, *, is_left: bool) -> dict[str, Stamp]:
+        """What the patterns matched before the command ran, noted in the copy for whoever finds it after a crash.
+
+        Of a copy that was left without such a note, everything counts as made by the job.
+        """
+        note = self._top.parent / STATE_NAME / _BEFORE
+        if is_left:
+            return _read_note(note, self._top)
+        found = {path: stamp for path, stamp, _ in self._found()}
+        _write_note(note, self._top, found)
+        return found
 
     def collect(self) -> Collected:
         """Copies what is new or changed since the last time."""

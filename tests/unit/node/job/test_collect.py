@@ -297,3 +297,26 @@ def test_half_a_copy_of_a_killed_run_goes_after_a_day(
     monkeypatch.setattr("scratchflow.node.job.collect._HALF_S", -60)
     Collector(top, target, [])
     assert not half.exists()
+
+
+def test_of_a_copy_that_was_left_only_what_the_job_made_is_saved(top: Path, target: Path) -> None:
+    """A crashed node: what was in the snapshot and did not change is not the job's work there either."""
+    (top / "outputs").mkdir(exist_ok=True)
+    for name in ("old", "changed", "touched"):
+        (top / "outputs" / name).write_text("1")
+    Collector(top, target, [])  # the job began, and died
+    (top / "outputs/new").write_text("2")
+    (top / "outputs/changed").write_text("22")
+    os.utime(top / "outputs/touched", (0, 0))
+    Collector(top, target, [], all_of_it=True).collect()
+    assert sorted(os.listdir(target / "outputs")) == ["changed", "new", "touched"]
+
+
+def test_without_a_note_of_how_it_began_all_of_it_is_saved(top: Path, target: Path) -> None:
+    (top / "outputs").mkdir(exist_ok=True)
+    (top / "outputs/old").write_text("1")
+    Collector(top, target, [])
+    for note in top.parent.rglob("before"):
+        note.write_bytes(b"half")
+    Collector(top, target, [], all_of_it=True).collect()
+    assert (target / "outputs/old").read_text() == "1"
