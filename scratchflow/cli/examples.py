@@ -182,6 +182,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "jobs rerun": (
         ("jobs rerun 41", "the same again"),
         ("jobs rerun --failed --time 4h 41", "what failed, for longer"),
+        ("jobs rerun --failed --current 41", "after mending the code"),
     ),
     "jobs diff": (
         ("jobs diff 41 42", "what differs between two jobs"),

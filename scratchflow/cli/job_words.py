@@ -110,6 +110,9 @@ def details(job: JobShown, task: int | None) -> Iterator[str]:
         yield from _task_lines(job, one)
     if len(chosen) > _LISTED:
         yield f"  … and {counted(len(chosen) - _LISTED, 'task')} more; `--json` shows all"
+    if any(one.state == "FAILED" for one in chosen):
+        again = f"`scratchflow jobs rerun --failed {job.number or job.job}`"
+        yield f"{again} runs it from the same files; with `--current` from the workspace as it is now"
 
 
 def _asked_for(job: JobShown) -> Iterator[str]:

@@ -171,6 +171,9 @@ def rerun(
     failed: Annotated[
         bool, typer.Option("--failed", help="Only tasks that did not end well.")
     ] = False,
+    current: Annotated[
+        bool, typer.Option("--current", help="From the workspace as it is now: with mended code.")
+    ] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[Submitted]:
     """Submit a job again: the same snapshot, command and parameters, with its own record.
@@ -182,7 +185,16 @@ def rerun(
         for flag, value in resource_flags(context).items()
     }
     request = RerunJob(wanted=job, failed=failed, slurm=slurm, dry_run=dry_run)
-    return on_login(caller(context), "jobs rerun", request, _shown_again)
+    if not current:
+        return on_login(caller(context), "jobs rerun", request, _shown_again)
+    who = caller(context)
+
+    def flow(emit: Emit) -> Submitted:
+        from scratchflow.flows.jobs.submit import rerun_current
+
+        return rerun_current(who, emit, request)
+
+    return Call("jobs rerun", flow, shown_submitted)
 
 
 def _shown_again(done: Submitted) -> Iterator[str]:

@@ -526,11 +526,17 @@ class PutOutputs(DryRun, frozen=True, kw_only=True):
 
 
 class RerunJob(DryRun, frozen=True, kw_only=True):
-    """`jobs rerun`: the same snapshot, command and parameters; `slurm` are the resources that change."""
+    """`jobs rerun`: the same command and parameters; `slurm` are the resources that change.
+
+    From the job's own snapshot, from this one, or with `newest` from the newest.
+    """
 
     wanted: str
     failed: bool = False
     slurm: dict[str, Any] = {}
+    snapshot: str = ""
+    newest: bool = False
+    git: GitState | None = None
 
 
 class PruneJobs(DryRun, frozen=True):

@@ -13,7 +13,7 @@ from scratchflow.model.errors import (
     WorkspaceMissing,
 )
 from scratchflow.model.events import Emit, Log
-from scratchflow.model.requests import DryRun, Submit
+from scratchflow.model.requests import DryRun, RerunJob, Submit
 from scratchflow.model.results import Frozen, Submitted
 from scratchflow.process.interrupted import Interrupted
 
@@ -27,7 +27,7 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
     keys = tuple(key.removeprefix("slurm.") for key in given if key.startswith("slurm."))
     asked = msgspec.structs.replace(asked, given=keys)
     with cluster_of(settings, caller, emit) as cluster:
-        frozen = _frozen(cluster, asked)
+        frozen = None if asked.snapshot else _frozen(cluster, dry_run=asked.dry_run)
         if frozen is not None:
             asked = msgspec.structs.replace(asked, snapshot=frozen.snapshot or "", git=frozen.git)
         try:
@@ -39,11 +39,26 @@ def submit(caller: Caller, emit: Emit, asked: Submit) -> Submitted:
     return msgspec.structs.replace(done, is_current=frozen is not None)
 
 
-def _frozen(cluster: Cluster, asked: Submit) -> Frozen | None:
-    if asked.snapshot:
-        return None
+def rerun_current(caller: Caller, emit: Emit, asked: RerunJob) -> Submitted:
+    """`jobs rerun --current`: a job once more, from the workspace as it is now."""
+    with cluster_of(caller.settings(), caller, emit) as cluster:
+        frozen = _frozen(cluster, dry_run=asked.dry_run)
+        if frozen is None or not frozen.snapshot:
+            asked = msgspec.structs.replace(asked, newest=True)
+        else:
+            asked = msgspec.structs.replace(asked, snapshot=frozen.snapshot, git=frozen.git)
+        try:
+            done = cluster.on_login("jobs rerun", asked, Submitted)
+        except Interrupted as interrupted:
+            if asked.dry_run:
+                raise
+            raise SubmitCutShort(interrupted.signum) from interrupted
+    return msgspec.structs.replace(done, is_current=frozen is not None)
+
+
+def _frozen(cluster: Cluster, *, dry_run: bool) -> Frozen | None:
     try:
-        return cluster.at_workspace("freeze", DryRun(dry_run=asked.dry_run), Frozen)
+        return cluster.at_workspace("freeze", DryRun(dry_run=dry_run), Frozen)
     except (AllocationMissing, WorkspaceMissing):
         message = "no workspace is on a node now: the job runs from the newest snapshot"
         cluster.emit(Log(level="info", message=message))

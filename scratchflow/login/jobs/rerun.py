@@ -37,13 +37,15 @@ def rerun_job(login: LoginHost, asked: RerunJob) -> Submitted:
         time=iso_time(time.time()) or "",
         chosen=[] if len(chosen) == len(record.tasks) else chosen,
         slurm={**record.slurm, **asked.slurm},
+        snapshot=_snapshot(place, record, asked),
+        git=asked.git if asked.snapshot or asked.newest else record.git,
         rerun_of=record.id,
         number=None,
         not_submitted="",
         host=login.host,
         tool_version=__version__,
     )
-    lines = _lines(place, record)
+    lines = _lines(place, again)
     require_startable(login, again, lines, asked.slurm)
     return submit_record(login, place, again, lines, dry_run=asked.dry_run)
 
@@ -57,6 +59,14 @@ def _failed(looked: Looked, tasks: list[int]) -> list[int]:
         next_step = f"`scratchflow jobs rerun {name}` runs all of it again"
         raise JobNotReady(problem=problem, next_step=next_step)
     return failed
+
+
+def _snapshot(place: StoreDirectory, record: JobRecord, asked: RerunJob) -> str:
+    """The job's own, or the one that was asked for."""
+    if not asked.newest:
+        return asked.snapshot or record.snapshot
+    latest = read_catalogue(place).latest
+    return record.snapshot if latest is None else latest.id
 
 
 def _lines(place: StoreDirectory, record: JobRecord) -> list[str]:

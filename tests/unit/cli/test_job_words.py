@@ -178,3 +178,11 @@ def test_what_old_means_is_told() -> None:
     assert line == "old are jobs that ended more than 90d ago (`backup.keep_jobs`)"
     *_, line = pruned(JobsPruned(removed=[], older_than="forever"))
     assert "`forever`" in line
+
+
+def test_the_way_to_run_what_failed_with_mended_code_is_told() -> None:
+    *_, line = details(ONE, None)
+    assert line.startswith("`scratchflow jobs rerun --failed 7` runs it from the same files")
+    assert "`--current` from the workspace as it is now" in line
+    well = msgspec.structs.replace(TASK, state="COMPLETED")
+    assert "--current" not in "".join(details(msgspec.structs.replace(ONE, tasks=[well]), None))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from scratchflow.flows.jobs import submit as module
-from scratchflow.flows.jobs.submit import submit
+from scratchflow.flows.jobs.submit import rerun_current, submit
 from scratchflow.model.errors import AllocationMissing, SchedulerMissing, SubmitCutShort
 from scratchflow.model.events import Log
 from scratchflow.model.job import GitState
-from scratchflow.model.requests import Submit
+from scratchflow.model.requests import RerunJob, Submit
 from scratchflow.model.results import Frozen, Submitted
 from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.told import ToldCluster, give
@@ -61,3 +61,15 @@ def test_cut_short_while_slurm_is_asked_it_does_not_call_itself_undone(
         submit(cluster.caller, cluster.emit, Submit(command=("x",)))
     assert (caught.value.exit_code, caught.value.retryable) == (128 + signum, False)
     assert "there may be two" in caught.value.shown_hint
+
+
+def test_a_job_is_run_again_from_the_workspace_as_it_is_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"freeze": [FROZEN, AllocationMissing(profile="p")], "jobs rerun": DONE}
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
+    asked = RerunJob(wanted="7", failed=True)
+    assert rerun_current(cluster.caller, cluster.emit, asked).is_current
+    assert cluster.asked[-1][1] == RerunJob(wanted="7", failed=True, snapshot="s1", git=GIT)
+    assert not rerun_current(cluster.caller, cluster.emit, asked).is_current
+    assert cluster.asked[-1][1] == RerunJob(wanted="7", failed=True, newest=True)

@@ -68,3 +68,14 @@ def test_without_a_failure_nothing_is_submitted(cluster: Cluster) -> None:
     cluster.fake.jobs[first.number or 0].state = "COMPLETED"
     with pytest.raises(JobNotReady, match="no task"):
         rerun_job(cluster.login, RerunJob(wanted=first.job, failed=True))
+
+
+def test_the_code_may_be_another(cluster: Cluster) -> None:
+    """The script's own lines are then those of the new code."""
+    first = submit(cluster.login, Submit(script="job.sh"))
+    cluster.desk.write("work/job.sh", "#!/bin/bash\n#SBATCH --mem=2G\ntrue\n")
+    newest = cluster.desk.backup().snapshot or ""
+    again = rerun_job(cluster.login, RerunJob(wanted=first.job, snapshot=newest))
+    assert record(cluster, again.job).snapshot == again.snapshot == newest != first.snapshot
+    assert "--mem=2G" in job_directory(cluster.desk.place, again.job).script.read_text()
+    assert rerun_job(cluster.login, RerunJob(wanted=first.job, newest=True)).snapshot == newest
