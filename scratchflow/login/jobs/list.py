@@ -118,7 +118,11 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     # A task that was requeued and waits has a record of its earlier run, and no node or time of its own.
     ran = None if state == "PENDING" else own
     is_open = queued is not None and not is_end(state)
-    reason = _in_words(queued.reason) if queued is not None and state == "PENDING" else ""
+    reason = (
+        waits_for(queued.reason, has_run=own is not None)
+        if queued is not None and state == "PENDING"
+        else ""
+    )
     code = own.code if own is not None and own.code is not None else said.code if said else None
     return TaskShown(
         task=task,
@@ -144,8 +148,11 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     )
 
 
-def _in_words(reason: str) -> str:
+def waits_for(reason: str, *, has_run: bool = False) -> str:
     """Why it waits; empty when Slurm has not looked yet."""
+    if reason == "BeginTime" and has_run:
+        # Slurm itself sets one, some minutes ahead, when it puts a job back.
+        return "it was put back into the queue, as when its node fails, and starts again in a few minutes"
     from scratchflow.cluster.slurm.reasons import explain  # few jobs wait, and a list loads little
 
     return "" if reason in {"", "None"} else explain(reason).text

@@ -10,10 +10,10 @@ import msgspec
 from scratchflow.agent.request import asking
 from scratchflow.cluster.slurm.batch.queue import QueuedTask
 from scratchflow.cluster.slurm.hostlist import expand
-from scratchflow.cluster.slurm.reasons import explain
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.ends import name_of, why
 from scratchflow.login.jobs.find import known_jobs
+from scratchflow.login.jobs.list import waits_for
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors import AllocationEnded, JobNotReady, ScratchflowError
@@ -68,7 +68,9 @@ def _shown(
             return reading.done(state, ended=is_end(state))
         else:
             name = record.number or record.id
-            why = f" ({explain(queued.reason).text})" if state == "PENDING" and queued else ""
+            reason = queued.reason if queued is not None and state == "PENDING" else ""
+            words = waits_for(reason, has_run=task in looked.tasks)
+            why = f" ({words})" if words else ""
             reading.say_once(f"job {name} is {state.lower()}{why}; waiting for it")
         login.clock.sleep(ASK_SLURM_S)
         (looked,) = look_at(login, place, [record])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.login.jobs import list as module
-from scratchflow.login.jobs.list import list_jobs, show_job
+from scratchflow.login.jobs.list import list_jobs, show_job, waits_for
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors import StoreLost
 from scratchflow.model.events import Warned
@@ -158,3 +158,9 @@ def test_of_several_tasks_one_that_runs_tells_the_state(cluster: Cluster) -> Non
     found = show_job(cluster.login, OneJob(wanted="last"))
     assert found.job.state == "RUNNING"
     assert [task.parameters for task in found.job.tasks] == [{"k": 1}, {"k": 2}]
+
+
+def test_a_begin_time_of_a_job_that_has_run_means_that_it_was_put_back() -> None:
+    assert waits_for("BeginTime") == "its begin time has not come"
+    assert waits_for("BeginTime", has_run=True).startswith("it was put back into the queue")
+    assert waits_for("JobArrayTaskLimit") == "as many tasks of the array run as may"
