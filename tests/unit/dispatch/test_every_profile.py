@@ -107,6 +107,7 @@ def test_one_that_fails_is_told_with_its_code_and_the_others_are_there(caller: C
     assert OnProfiles().exit_code() == 0
 
 
+@pytest.mark.slow
 def test_one_that_is_silent_is_given_up_and_says_nothing_later(
     caller: Caller, never: threading.Event
 ) -> None:
@@ -121,6 +122,7 @@ def test_one_that_is_silent_is_given_up_and_says_nothing_later(
     assert not [one for one in clusters.told if isinstance(one, Warned)]
 
 
+@pytest.mark.slow
 def test_the_process_that_a_silent_one_waits_for_is_ended(caller: Caller) -> None:
     started = []
 

@@ -220,11 +220,13 @@ def test_experiments_that_differ_in_more_than_parameters_are_refused(desk: Desk)
     assert "its experiments differ in `script`" in desk.refusal(text)
 
 
+@pytest.mark.slow
 def test_a_file_that_does_not_end_is_ended(desk: Desk) -> None:
     with pytest.raises(SpecInvalid, match="it was not done after 1 s"):
         desk.read("while True: pass\n", time_limit_s=1.0)
 
 
+@pytest.mark.slow
 def test_what_a_file_leaves_running_is_not_waited_for(desk: Desk) -> None:
     left = "import subprocess; subprocess.Popen(['sleep', '600'])"
     assert desk.helper("base_config={'a': 1}, params_grid={}", left).sets == [{"a": 1}]

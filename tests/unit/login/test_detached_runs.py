@@ -35,6 +35,7 @@ def test_what_ends_with_a_job_is_named_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("heeds", [True, False])
+@pytest.mark.slow
 def test_a_command_ends_with_the_session_or_is_named_with_what_ends_it(
     tmp_path: Path, tmux: Tmux, monkeypatch: pytest.MonkeyPatch, heeds: bool
 ) -> None:

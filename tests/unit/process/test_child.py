@@ -30,6 +30,7 @@ def test_what_it_printed_and_how_it_ended() -> None:
     assert (done.text, done.error_text) == ("in\udcff", "words\n")
 
 
+@pytest.mark.slow
 def test_what_a_program_leaves_running_is_ended_and_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -64,6 +65,7 @@ def test_it_has_the_environment_that_is_given_and_no_other() -> None:
     assert "HOME=" not in done.text
 
 
+@pytest.mark.slow
 def test_a_program_that_ignores_a_polite_request_is_killed() -> None:
     began_s = time.monotonic()
     with pytest.raises(ChildTimedOut):

@@ -92,12 +92,14 @@ def test_an_agent_that_is_gone_is_not_waited_for(dead: int) -> None:
     assert time.monotonic() - began_s < FOR_EVER / 2
 
 
+@pytest.mark.slow
 def test_last_words_that_are_on_their_way_are_heard(dead: int) -> None:
     node = ThisMachine()
     assert heard(node, 1.4, agent=dead, silent_s=1.0) == ([b"one", b"two"], None)
     assert node.probed == 1
 
 
+@pytest.mark.slow
 def test_an_agent_that_is_only_slow_is_left_alone() -> None:
     node = ThisMachine()
     assert heard(node, 1.0, agent=os.getpid()) == ([b"one", b"two"], None)
@@ -126,6 +128,7 @@ def test_before_its_first_word_an_agent_gets_more_time(monkeypatch: pytest.Monke
     assert heard(node, FOR_EVER, agent=None) == ([b"one"], "nobody there answers")
 
 
+@pytest.mark.slow
 def test_what_runs_on_the_node_does_not_need_slurm() -> None:
     def unreachable() -> Allocation:
         raise SlurmUnreachable(host="login", reason="slurmctld does not answer")

@@ -89,6 +89,7 @@ def test_an_unusable_manifest_is_skipped_with_its_reason(
     assert re.search(reason, listed.skipped[0].reason)
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_in_any_byte_of_a_manifest_is_noticed(place: StoreDirectory) -> None:
     sound = encode_manifest(make_manifest(make_id(), archive_bytes=1, message="a note"))
     place.archive(make_id()).write_bytes(b"x")
@@ -99,6 +100,7 @@ def test_a_flipped_bit_in_any_byte_of_a_manifest_is_noticed(place: StoreDirector
         assert read_catalogue(place).skipped, f"damage at byte {position} went unnoticed"
 
 
+@pytest.mark.slow
 def test_any_truncation_of_a_manifest_is_noticed(place: StoreDirectory) -> None:
     sound = encode_manifest(make_manifest(make_id()))
     for length in range(len(sound)):

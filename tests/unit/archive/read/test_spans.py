@@ -82,6 +82,7 @@ def test_of_a_frame_that_little_is_wanted_of_only_that_is_read(
     assert list(map(bytes, found)) == [frame[start : start + size] for _, _, start, size in spans]
 
 
+@pytest.mark.slow
 def test_frames_of_many_small_changes_are_decompressed_once_each(
     bench: Bench, decompressed: Counter[tuple[int, int]]
 ) -> None:

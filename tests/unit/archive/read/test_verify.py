@@ -169,6 +169,7 @@ def test_every_byte_is_read_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.slow
 def test_damage_in_any_frame_is_named_and_ends_the_threads(bench: Bench, threads: int) -> None:
     (bench.work / "large").write_bytes(os.urandom(20 * FRAME_BYTES))
     bench.backup("A")

@@ -193,6 +193,7 @@ def test_an_older_file_with_other_bytes_than_it_should_have_is_not_believed(
 
 
 @pytest.mark.usefixtures("small_chunks")
+@pytest.mark.slow
 def test_a_file_that_was_written_to_since_is_not_used(bench: Bench, read_bytes: list[int]) -> None:
     two = _Two(bench)
     delta = two.delta()

@@ -72,6 +72,7 @@ def write(bench: Bench, archive_id: str, threads: int, when_busy: object = None)
     return open_index(bench.path(archive_id))
 
 
+@pytest.mark.slow
 def test_the_same_is_stored_with_packers_as_without(bench: Bench) -> None:
     many(bench)
     alone, helped = write(bench, "A", 1), write(bench, "B", 2)

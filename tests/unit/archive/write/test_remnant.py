@@ -183,6 +183,7 @@ def test_a_damaged_archive_is_not_rewritten(bench: Bench) -> None:
     assert bench.path("A").read_bytes() == content
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_noticed_or_harmless(bench: Bench) -> None:
     left = _Left(bench)
     left.rewrite()

@@ -70,6 +70,7 @@ def _sparse(path: Path, size: int, *data: tuple[int, bytes]) -> None:
         file.truncate(size)
 
 
+@pytest.mark.slow
 def test_sparse_files_stay_sparse_in_store_and_on_disk(bench: Bench) -> None:
     _sparse(bench.work / "hole", 1 << 28, (1 << 20, b"in the middle"), (200 << 20, b"late"))
     _sparse(bench.work / "nothing-but-hole", 1 << 26)

@@ -354,6 +354,7 @@ def test_without_the_library_blocks_that_did_not_move_are_found(
     _check(bench, third, "once-more")
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_is_noticed_or_harmless(bench: Bench) -> None:
     content = bytearray(os.urandom(200_000))
     (bench.work / "large").write_bytes(content)
@@ -422,6 +423,7 @@ def _change_at_random(work: Path, chance: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.slow
 def test_a_long_chain_of_changes_comes_back_to_the_byte(bench: Bench, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 - the same in every run
     for name in ("a", "b", "c"):

@@ -202,6 +202,7 @@ def test_a_command_of_ours_tells_its_job(command: str, job: int | str | None) ->
 
 
 @pytest.mark.parametrize(("state", "asked"), [("RUNNING", 1), ("COMPLETING", 2)])
+@pytest.mark.slow
 def test_a_shell_that_ended_with_its_job_is_waited_for_and_one_that_was_left_is_not(
     tmp_path: Path, state: str, asked: int
 ) -> None:

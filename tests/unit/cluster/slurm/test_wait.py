@@ -20,6 +20,7 @@ from scratchflow.model.errors import (
 from tests.unit.cluster.slurm.conftest import REQUEST, Cluster
 
 
+@pytest.mark.slow
 def test_without_a_limit_the_wait_goes_on_until_the_grant(cluster: Cluster) -> None:
     began = cluster.fake.fake_clock.seconds
 

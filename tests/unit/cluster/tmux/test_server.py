@@ -151,6 +151,7 @@ def test_a_mistake_in_the_users_settings_does_no_harm(tmux: Tmux, tmp_path: Path
     retry_until(lambda: "oops" in tmux.text(pane))
 
 
+@pytest.mark.slow
 def test_a_renamed_window_is_still_the_one_that_was_started(tmux: Tmux, socket: str) -> None:
     holder = WindowHolder(tmux, "aws", "s")
     holder.start(SLEEP)

@@ -40,6 +40,7 @@ def files(state: Path) -> list[Path]:
     return [path for path in state.rglob("*") if path.is_file()]
 
 
+@pytest.mark.slow
 def test_one_that_lives_is_known_and_afterwards_nothing_is(state: Path) -> None:
     assert read_tunnels("p") == []
     with holding_tunnel("p", "tb") as is_ours:

@@ -134,6 +134,7 @@ def cut_after(byte_count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("byte_count", [0, 300_000, 1_000_000, 1_500_000])
+@pytest.mark.slow
 def test_a_broken_copy_goes_on_where_it_ended(
     two: Two, byte_count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,7 @@ def test_what_a_profile_leaves_running_is_not_waited_for(at_node: NodeHome) -> N
         os.kill(int(pid.read_text()), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_what_a_line_leaves_running_ends_with_it(at_node: NodeHome) -> None:
     pids = at_node.home / "pids"
     left = f"(while :; do sleep 1000; done) & echo $! > {pids}; sleep 1000 & echo $! >> {pids}"
@@ -80,6 +81,7 @@ def test_what_a_line_leaves_running_ends_with_it(at_node: NodeHome) -> None:
     assert [pid for pid in pids.read_text().split() if is_running(int(pid))] == []
 
 
+@pytest.mark.slow
 def test_what_a_failing_line_leaves_running_ends_too(at_node: NodeHome) -> None:
     pid = at_node.home / "pid"
     with pytest.raises(LayerFailed):
@@ -96,6 +98,7 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.slow
 def test_a_line_that_never_ends_is_ended(at_node: NodeHome) -> None:
     options = EnvironmentOptions(prologue="sleep 1000")
     with pytest.raises(LayerFailed, match=r"environment.prologue.*did not end within 0.5 s"):

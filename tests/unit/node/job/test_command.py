@@ -115,6 +115,7 @@ def test_a_hang_up_means_nothing(tmp_path: Path) -> None:
     assert run(tmp_path, "kill -HUP $PPID; exit 5")[0] == 5
 
 
+@pytest.mark.slow
 def test_it_saves_now_and_then(tmp_path: Path) -> None:
     assert run(tmp_path, "sleep 1", every_s=0.1)[1] > 1
 

@@ -90,6 +90,7 @@ def test_our_package_is_out_of_reach_where_rescue_runs(tmp_path: Path) -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_every_snapshot_comes_back_as_from_scratchflow_itself(
     history: Desk, tmp_path: Path
 ) -> None:

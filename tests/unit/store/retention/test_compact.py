@@ -267,6 +267,7 @@ def _needed_bytes(desk: Desk, archive: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.slow
 def test_after_prune_no_archive_takes_more_than_twice_what_is_needed_of_it(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
