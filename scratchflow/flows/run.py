@@ -58,7 +58,7 @@ from scratchflow.report.question import question_open
 
 _REFUSED_S, _AGAIN_S = 20.0, 1.0
 # What a shell says of a command that it cannot start, in the environment that the command would have.
-_NOT_STARTED = (126, 127)
+_NOT_STARTED = {126: "it is not executable", 127: "there is no such program"}
 _CAN_START = b"""\
 case $1 in
 */*) [ -e "$1" ] || exit 127; [ -x "$1" ] && [ ! -d "$1" ] || exit 126 ;;
@@ -276,7 +276,7 @@ def _require_program(start: _Start, place: RunPlace) -> None:
     with _not_too_long():
         code = carry_all([look], start.environment)[node].code
     if code in _NOT_STARTED:
-        raise RunProgramMissing.because_of(program, node, code)
+        raise RunProgramMissing(program=program, node=node, reason=_NOT_STARTED[code])
 
 
 def _leave(start: _Start, place: RunPlace) -> RunWindow:

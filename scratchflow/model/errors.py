@@ -604,21 +604,12 @@ class RunDirectoryMissing(ScratchflowError):
 
 
 class RunProgramMissing(ScratchflowError):
-    """The program that `run --detach` names cannot be started; the exit code is a shell's, 127 or 126."""
+    """The program that `run --detach` names cannot be started."""
 
     code = "run.no_program"
-    exit_code = 127
+    exit_code = 30
     message = "`{program}` cannot be started on `{node}`: {reason}"
     hint = "check its name and path: `scratchflow run -- CMD` shows the same; nothing was started"
-
-    @classmethod
-    def because_of(cls, program: str, node: str, exit_code: int) -> RunProgramMissing:
-        """With what a shell's exit code says."""
-        is_there = exit_code == 126
-        reason = "it is not executable" if is_there else "there is no such program"
-        error = cls(program=program, node=node, reason=reason)
-        error.exit_code = exit_code
-        return error
 
 
 class ServerFailed(ScratchflowError):
