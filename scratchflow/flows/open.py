@@ -61,7 +61,8 @@ def _run(command: list[str], environment: Mapping[str, str]) -> None:
     )
     try:
         failed = editor.wait(_OPEN_S) != 0
-    except subprocess.TimeoutExpired:
-        return  # it stays in the foreground: it is open
+    except subprocess.TimeoutExpired:  # it stays in the foreground: it is open
+        editor.returncode = 0  # and outlives us: no warning that it was not waited for
+        return
     if failed:
         raise EditorMissing(editor=command[0])
