@@ -19,7 +19,7 @@ from scratchflow.cluster.this_host import job_id, node_name
 from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Partition
-from scratchflow.model.errors import ScratchflowError, ScratchUnsafe
+from scratchflow.model.errors import ScratchflowError, ScratchUnsafe, WorkspaceIsLink
 from scratchflow.model.events import Checked, Emit, Progress
 from scratchflow.model.requests import Look, Nothing
 from scratchflow.model.results import Check, ChecksDone
@@ -29,6 +29,7 @@ from scratchflow.model.units import format_size
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import require_same_store
+from scratchflow.node.snapshot.allowed import refuse_links
 from scratchflow.process.parallel import as_done
 from scratchflow.reach.node import steps_overlap
 from scratchflow.store.checks.freshness import watch
@@ -181,6 +182,10 @@ def _check_workspace(
     if not workspace.path.is_dir():
         was = base or _recorded(settings, environment, job_name)
         return _missing_workspace(workspace, was)
+    try:
+        refuse_links(workspace.scratch, workspace.roots)
+    except WorkspaceIsLink as error:  # there it is, and no backup can be taken of it
+        return Check(name="workspace", ok=False, detail=str(error), fix=error.shown_hint)
     equals = f", from snapshot {base}" if base else ", in no snapshot yet"
     return Check(name="workspace", ok=True, detail=f"{workspace.path}{equals}")
 

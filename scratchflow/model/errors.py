@@ -817,7 +817,10 @@ class WorkspaceKnown(ScratchflowError):
     code = "workspace.known"
     exit_code = 35
     message = "the store already has snapshots of `{workspace}`, the last is `{snapshot}`"
-    hint = "`scratchflow restore` brings it back; `{second}` makes a second workspace beside it"
+    hint = (
+        "`scratchflow restore` brings it back; `{second}` makes a second workspace beside it; files are added to"
+        " this one with `scp` or `rsync` to the host that `scratchflow up` names"
+    )
 
 
 class WorkspaceFailed(ScratchflowError):

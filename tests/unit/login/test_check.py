@@ -33,6 +33,19 @@ def test_doctor_says_that_a_deleted_workspace_is_amiss(login: Login) -> None:
     assert "is not there any more" in checks["workspace"].detail
 
 
+def test_doctor_says_that_of_a_workspace_that_became_a_link_nothing_can_be_saved(
+    login: Login,
+) -> None:
+    login.desk.backup()
+    work = login.desk.work
+    work.rename(work.with_name("moved"))
+    work.symlink_to("moved")
+    check = found(login)["workspace"]
+    assert not check.ok
+    assert "is a symlink" in check.detail
+    assert check.fix
+
+
 def test_doctor_knows_it_from_the_record_when_the_notes_are_gone_too(held: Login) -> None:
     shutil.rmtree(held.desk.scratch)
     environment = {**held.environment, "SLURMD_NODENAME": NODE, "SLURM_JOB_ID": "7"}
