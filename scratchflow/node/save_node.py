@@ -7,7 +7,8 @@ renamed in the configuration, or another profile's. What could not be saved is n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 import msgspec
 
@@ -88,6 +89,7 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         unsaved=unsaved.count,
         unsaved_paths=unsaved.shown[:_SHOWN],
         excluded=_excluded(context) if held else [],
+        beside=_beside(context.workspace, others) if held else [],
         goes_with_job=context.scratch_goes_with_job,
     )
 
@@ -98,6 +100,18 @@ def _excluded(context: NodeContext) -> list[str]:
     roots = [workspace.scratch / root for root in workspace.roots]
     found = [printable(one) for root in roots for one in patterns_in_force(exclude, root)]
     return list(dict.fromkeys(found))[:_SHOWN]
+
+
+def _beside(workspace: Workspace, others: Collection[str]) -> list[str]:
+    """What of the user's lies beside the workspace on its scratch, and belongs to no snapshot: named, never refused for."""
+    ours = {name.split("/")[0] for name in (*workspace.roots, *others)} | {"jobs", "debug"}
+    found = []
+    with suppress(OSError), os.scandir(workspace.scratch) as entries:
+        for entry in entries:
+            is_known = entry.name in ours or entry.name.startswith(".") or ".before-" in entry.name
+            if not is_known and entry.stat(follow_symlinks=False).st_uid == os.geteuid():
+                found.append(printable(entry.name))
+    return sorted(found)[:_SHOWN]
 
 
 def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Held | None:

@@ -243,11 +243,15 @@ def test_what_no_snapshot_holds_goes_with_the_job_where_scratch_does(tmp_path: P
 def test_what_is_excluded_is_told_with_what_becomes_of_it(
     tmp_path: Path, goes: bool, fate: str
 ) -> None:
-    saved = NodeSaved(snapshot="last", excluded=["data/", "*.o"], goes_with_job=goes)
+    saved = NodeSaved(
+        snapshot="last", excluded=["data/", "*.o"], beside=["outside.txt"], goes_with_job=goes
+    )
     cluster = cluster_with(tmp_path, job(1), **{"save node": saved})
     clear_on(cluster, ClearOptions())
     said = [event.message for event in cluster.told if isinstance(event, Log)]
     assert f"excluded (`data/`, `*.o`): what matches is in no snapshot, and {fate}" in said
+    (beside,) = [one for one in said if "beside the workspace" in one]
+    assert "`node-1`, in no snapshot: `outside.txt`;" in beside
     cluster = cluster_with(tmp_path, job(1))
     clear_on(cluster, ClearOptions())
     assert not [one for one in cluster.told if isinstance(one, Log) and "excluded" in one.message]

@@ -56,6 +56,24 @@ def test_an_excluded_file_that_cannot_be_read_is_no_matter(tmp_path: Path) -> No
     (desk.work / "build").chmod(0o700)
 
 
+def test_what_lies_beside_the_workspace_is_named_and_keeps_nobody(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["opt/tools"]\n')
+    for path in (
+        "work/file",
+        "opt/tools/t",
+        "outside.txt",
+        "data/x",
+        "jobs/1-0/x",
+        "work.before-1/x",
+    ):
+        desk.write(path)
+    saved = save(desk)
+    assert saved.beside == ["data", "outside.txt"]
+    require_saved(
+        "node-1", msgspec.structs.replace(saved, unsaved=0), verb="clear", leave_behind=False
+    )
+
+
 def test_a_workspace_that_was_renamed_in_the_configuration_is_saved_too(desk: Desk) -> None:
     desk.backup(message="by hand")
     desk.write("work/since", "in no snapshot yet")

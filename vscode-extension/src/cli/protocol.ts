@@ -859,6 +859,7 @@ export interface NodeSaved {
   unsaved?: number;
   unsaved_paths?: Array<string>;
   excluded?: Array<string>;
+  beside?: Array<string>;
   goes_with_job?: boolean;
 }
 
