@@ -39,6 +39,9 @@ from tests.unit.node.transfer.test_transfer import (
 
 Rescue = Callable[..., "subprocess.CompletedProcess[str]"]
 
+# Each makes a store with a large file in it.
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def history(tmp_path: Path) -> Desk:
