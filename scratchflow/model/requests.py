@@ -264,9 +264,13 @@ class TakeArchive(Arguments, frozen=True, kw_only=True):
 
 
 class Adopt(Arguments, frozen=True, kw_only=True):
-    """`snapshots adopt`: the snapshot whose archives have all arrived becomes one of this store."""
+    """`snapshots adopt`: the snapshot whose archives have all arrived becomes one of this store.
+
+    `awaited` are the archives of all snapshots that the same copy brings: no leftovers, though they have no manifest yet.
+    """
 
     snapshot: WholeSnapshot
+    awaited: tuple[str, ...] = ()
 
 
 class Newer(Naming, frozen=True, kw_only=True):

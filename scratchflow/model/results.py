@@ -483,10 +483,11 @@ class SnapshotsOffered(Result, frozen=True):
 
 
 class ArchiveLacking(msgspec.Struct, frozen=True):
-    """An archive that is to be sent, and how much of it arrived earlier."""
+    """An archive that is to be sent, and how much of it arrived earlier; `is_whole` when that was compared and is all."""
 
     archive: ArchiveOf
     arrived_bytes: int = 0
+    is_whole: bool = False
 
 
 class SnapshotLacking(msgspec.Struct, frozen=True):

@@ -103,6 +103,8 @@ class _Copy:
     def run(self, offered: Sequence[WholeSnapshot]) -> str | None:
         """Sends and commits each; the newest snapshot there at the end, None if nothing was lacking."""
         by_id = {one.id: one for one in offered}
+        wanted = [by_id[one.id] for one in self._lacking]
+        awaited = tuple(sorted({archive.id for one in wanted for archive in one.archives}))
         newest = None
         for number, one in enumerate(self._lacking, start=1):
             message = f"snapshot {one.id}, {number} of {len(self._lacking)}"
@@ -112,7 +114,7 @@ class _Copy:
                     self._in_one(by_id[one.id]) if one.in_one else self._chain(by_id[one.id], one)
                 )
                 adopted = self._target.at_workspace(
-                    "snapshots adopt", Adopt(snapshot=whole), SnapshotAdopted
+                    "snapshots adopt", Adopt(snapshot=whole, awaited=awaited), SnapshotAdopted
                 )
             except StreamBroken as error:
                 reason = error.fields.get("reason") or str(error)
@@ -123,7 +125,7 @@ class _Copy:
     def _chain(self, snapshot: WholeSnapshot, lacking: SnapshotLacking) -> WholeSnapshot:
         """The archives that are missing, as they are."""
         for one in lacking.archives:
-            if one.archive.id in self._arrived or one.arrived_bytes == one.archive.bytes:
+            if one.archive.id in self._arrived or one.is_whole:
                 continue
             try:
                 self._send_archive(snapshot.id, one.archive, one.arrived_bytes)

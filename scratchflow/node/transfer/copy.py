@@ -46,7 +46,7 @@ from scratchflow.store.catalogue import (
     read_manifest_file,
 )
 from scratchflow.store.checks.fresh import forget_old_listing
-from scratchflow.store.commit.arriving import Arriving, arrived_bytes, sha256_of
+from scratchflow.store.commit.arriving import Arriving, arrived_bytes, has_arrived, sha256_of
 from scratchflow.store.commit.arriving import adopt as adopt_arrived
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
@@ -128,7 +128,8 @@ def _lacking(place: StoreDirectory, catalogue: Catalogue, wanted: WholeSnapshot)
     own_first = sorted(wanted.archives, key=lambda archive: archive.id != wanted.id)
     for archive in own_first:
         if not place.archive(archive.id).exists():
-            missing.append(ArchiveLacking(archive, arrived_bytes(place, archive)))
+            arrived = arrived_bytes(place, archive)
+            missing.append(ArchiveLacking(archive, arrived, has_arrived(place, archive)))
         elif not _is_same(place, catalogue, archive):
             return SnapshotLacking(wanted.id, [], in_one=True, blocked=archive.id == wanted.id)
     return SnapshotLacking(wanted.id, missing)
@@ -187,7 +188,8 @@ def adopt(context: NodeContext, notify: Notifier, asked: Adopt) -> SnapshotAdopt
     manifest = _decoded(wanted.id, content)
     place = open_store(context)
     with context.lock(place, "scratchflow snapshots copy", remark=notify.remark) as lock:
-        sweep(lock, time.time())
+        awaited = {*asked.awaited, *(archive.id for archive in wanted.archives)}
+        sweep(lock, time.time(), awaited=awaited)
         is_new = not place.manifest(wanted.id).exists()
         if is_new:
             adopt_arrived(lock, manifest, content, wanted.archives)

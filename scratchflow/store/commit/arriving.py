@@ -36,14 +36,19 @@ _NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, e
 
 
 def arrived_bytes(place: StoreDirectory, archive: ArchiveOf) -> int:
-    """How much of it can be taken up again: all of it once it is whole.
+    """How much of it can be taken up again. All of it may be there and not be looked at yet: see `has_arrived`.
 
     Nothing of one whose SHA-256 nobody knows: what is there could be of another archive.
     """
-    if _size(_whole(place, archive.id)) == archive.bytes:
+    if has_arrived(place, archive):
         return archive.bytes
     part = _size(_part(place, archive.id)) or 0
     return part if archive.sha256 and part <= archive.bytes else 0
+
+
+def has_arrived(place: StoreDirectory, archive: ArchiveOf) -> bool:
+    """Whether it is there as a whole, compared with its SHA-256."""
+    return bool(archive.bytes) and _size(_whole(place, archive.id)) == archive.bytes
 
 
 class Arriving(msgspec.Struct, frozen=True):

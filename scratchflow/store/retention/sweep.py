@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,8 +37,8 @@ class Swept(msgspec.Struct, frozen=True):
     freed_bytes: int = 0
 
 
-def sweep(lock: StoreLock, now: float) -> Swept:
-    """Removes leftovers, while the lock is held. `now` is the wall clock.
+def sweep(lock: StoreLock, now: float, *, awaited: Collection[str] = ()) -> Swept:
+    """Removes leftovers, while the lock is held. `now` is the wall clock; `awaited` archives get their manifest soon.
 
     An archive goes only if it has no manifest, no manifest needs it, and every manifest could be
     read. Temporary files of a run that certainly died go at once: its half archive may be what
@@ -49,7 +50,7 @@ def sweep(lock: StoreLock, now: float) -> Swept:
     leftovers = [
         *_older(_temps(place.directory), now - temp_patience_s),
         *_older(_temps(place.nodes), now - patience_s),
-        *_older(_orphans(place), now - patience_s),
+        *_older(_orphans(place, awaited), now - patience_s),
         *_older(_arriving(place), now - ARRIVING_KEPT_S),
         *old_readers(place, now),
     ]
@@ -70,7 +71,7 @@ def _temps(directory: Path) -> list[Path]:
     return [directory / name for name in _names(directory) if name.startswith(TEMP_PREFIX)]
 
 
-def _orphans(place: StoreDirectory) -> list[Path]:
+def _orphans(place: StoreDirectory, awaited: Collection[str]) -> list[Path]:
     # The directory is listed before the manifests are read: an archive that came with a manifest
     # in between is then seen as needed.
     names = _names(place.directory)
@@ -81,7 +82,7 @@ def _orphans(place: StoreDirectory) -> list[Path]:
         name.removesuffix(ARCHIVE_SUFFIX) for name in names if name.endswith(ARCHIVE_SUFFIX)
     }
     manifests = {name.removesuffix(MANIFEST_SUFFIX) for name in names}
-    orphans = archives - manifests - _needed(catalogue) - held_archives(place)
+    orphans = archives - manifests - _needed(catalogue) - held_archives(place) - set(awaited)
     return [place.archive(one) for one in orphans if is_snapshot_id(one)]
 
 

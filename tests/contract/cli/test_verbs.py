@@ -48,7 +48,7 @@ def test_a_mistyped_verb_is_guessed_and_without_one_there_is_help_and_no_error(
         ("remove", "setup --remove"),
         ("push", "create --from laptop:DIR"),
         ("pull", "restore --to laptop:DIR"),
-        ("fetch", "restore --to laptop:DIR"),
+        ("fetch", "jobs outputs --to laptop:DIR JOB"),
         ("download", "restore --to laptop:DIR"),
         ("time", "status"),
         ("quit", "clear"),

@@ -198,10 +198,11 @@ export interface ArchiveGiven {
   sha256: string;
 }
 
-/** An archive that is to be sent, and how much of it arrived earlier. */
+/** An archive that is to be sent, and how much of it arrived earlier; `is_whole` when that was compared and is all. */
 export interface ArchiveLacking {
   archive: ArchiveOf;
   arrived_bytes?: number;
+  is_whole?: boolean;
 }
 
 /**

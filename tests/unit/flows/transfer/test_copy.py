@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,17 @@ def test_what_an_earlier_run_left_is_thrown_away_when_it_is_no_beginning(two: Tw
     two.require_same(first)
 
 
+def test_one_that_is_all_there_and_was_not_looked_at_yet_is_looked_at(two: Two) -> None:
+    """Killed between the last byte and the name."""
+    first = two.here.ids[0]
+    two.there.backup()
+    two.there.place.arriving.mkdir()
+    part = two.there.place.arriving / f"{first}.part"
+    part.write_bytes(two.here.place.archive(first).read_bytes())
+    assert two.copy(first).sent_bytes == 0
+    two.require_same(first)
+
+
 @pytest.mark.parametrize("where", [0.3, 0.99])
 def test_a_damaged_archive_is_not_taken(two: Two, where: float) -> None:
     archive = two.here.place.archive(two.here.ids[0])
@@ -239,6 +251,18 @@ def test_an_archive_that_is_given_up_in_part_meanwhile_stops_the_copy(
     with pytest.raises(CopyBroken, match="was changed there meanwhile"):
         two.copy(third)
     assert third not in two.there.ids
+
+
+def test_archives_that_a_killed_run_left_without_a_manifest_are_no_leftovers(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two.copy()
+    for one in two.there.ids:
+        two.there.place.manifest(one).unlink()
+    later = time.time() + 86400
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert two.copy().sent_bytes == 0
+    assert two.there.ids == two.here.ids
 
 
 def test_a_mark_that_keeps_it_goes_along(two: Two) -> None:
