@@ -219,6 +219,7 @@ def test_a_second_workspace_is_saved_too_and_at_the_jobs_end(
     assert (last["message"], last["files"]) == ("the job ends", 2)
 
 
+@pytest.mark.slow
 def test_status_knows_that_the_store_is_away_on_the_node_alone(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

@@ -43,6 +43,7 @@ def digests(minicluster: Minicluster, store: str) -> str:
 
 
 @pytest.mark.parametrize("transport", ["paramiko", "openssh"])
+@pytest.mark.slow
 def test_snapshots_go_from_store_to_store(
     two_stores: Laptop, minicluster: Minicluster, transport: str
 ) -> None:

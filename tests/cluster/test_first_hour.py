@@ -465,6 +465,7 @@ def test_a_scratch_that_the_node_does_not_have_is_told_with_what_it_has(
     assert newcomer.run("up").returncode == 0  # the same node, with the profile's own scratch
 
 
+@pytest.mark.slow
 def test_killed_at_any_step_the_next_setup_finishes(newcomer: Newcomer) -> None:
     """Each time one event later, until it was not killed any more."""
     before = (newcomer.ssh / "config").read_bytes()

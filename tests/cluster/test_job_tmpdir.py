@@ -203,6 +203,7 @@ def test_setup_proposes_what_the_site_gives_each_job(
     assert "`/etc/slurm/task_prolog`" in by_slurm["reason"]
 
 
+@pytest.mark.slow
 def test_what_only_a_second_node_has_is_saved_before_its_directory_goes(
     per_job: Laptop, minicluster: Minicluster
 ) -> None:

@@ -171,6 +171,7 @@ def test_a_second_laptop_opens_it_too_and_stops_it_for_both(
     assert working.data("serve", "list") == {"servers": [], "tunnels": []}
 
 
+@pytest.mark.slow
 def test_a_tunnel_to_a_port_follows_a_hop_and_ends_with_the_allocation(
     working: Laptop,  # noqa: F811 - the fixture
     minicluster: Minicluster,

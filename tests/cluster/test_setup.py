@@ -93,6 +93,7 @@ def test_a_host_that_does_not_answer_is_a_lost_connection(laptop: Laptop) -> Non
     assert not (laptop.home / "CONFIG/scratchflow/config.toml").exists()
 
 
+@pytest.mark.slow
 def test_nodes_while_slurm_is_away_is_exit_20(
     laptop: Laptop, restored_minicluster: Minicluster
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_node_that_fails_is_named_and_the_others_have_it(
     assert list(saved["forks"]) == ["node-2"]
 
 
+@pytest.mark.slow
 def test_what_only_another_node_has_survives_clear_as_a_fork(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
@@ -173,6 +174,7 @@ def forks(laptop: Laptop) -> dict[str, str]:
     return {one["message"]: one["id"] for one in listed if one["beside"]}
 
 
+@pytest.mark.slow
 def test_a_job_that_is_cancelled_leaves_a_last_snapshot_of_every_node(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

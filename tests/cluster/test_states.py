@@ -90,6 +90,7 @@ def test_a_drained_node_is_waited_for_no_longer_than_wanted(
     assert jobs_named_ours(minicluster) == []
 
 
+@pytest.mark.slow
 def test_a_lost_node_and_a_time_limit_are_told_as_what_they_are(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

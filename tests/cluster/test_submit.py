@@ -124,7 +124,7 @@ def test_words_and_variables_reach_the_command_as_they_are(held: Laptop) -> None
     assert "SLURM_TIME_FORMAT" not in variables
 
 
-@pytest.mark.parametrize("how", ["scancel", "time limit"])
+@pytest.mark.parametrize("how", ["scancel", pytest.param("time limit", marks=pytest.mark.slow)])
 def test_outputs_are_saved_when_a_job_is_ended_from_outside(
     held: Laptop, minicluster: Minicluster, how: str
 ) -> None:
