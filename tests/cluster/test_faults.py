@@ -70,6 +70,7 @@ def test_a_fault_at_any_moment_loses_nothing(story: Story, verb: str, fault: str
         print(f"{time.monotonic() - began:.0f} s", *story.notes, sep=" | ", flush=True)  # noqa: T201
 
 
+@pytest.mark.slow
 def test_a_job_whose_end_slurm_forgot_is_given_back_once_more(story: Story) -> None:
     story.work_on()
     retry_until(lambda: _is_written_down(story.cluster), "slurmctld has saved the job")

@@ -263,6 +263,7 @@ def test_a_store_that_cannot_be_used_fails_where_nobody_can_be_asked(newcomer: N
     assert newcomer.files() == before
 
 
+@pytest.mark.slow
 def test_a_host_without_slurm_is_told_as_that(newcomer: Newcomer, minicluster: Minicluster) -> None:
     before = newcomer.files()
     minicluster.exec("login", "scontrol", "shutdown", "slurmctld")

@@ -56,6 +56,7 @@ def read(laptop: Laptop) -> str:
     return laptop.ssh(f"cat {WORK}/file").stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_second_job_of_the_same_number_does_not_take_an_old_copy_for_its_own_work(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_second_job_of_the_same_number_does_not_take_an_old_copy_for_its_own_w
     assert read(laptop) == "new"
 
 
+@pytest.mark.slow
 def test_a_hop_whose_next_job_is_forgotten_names_the_one_that_holds_the_workspace(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

@@ -150,6 +150,7 @@ def test_a_session_of_ssh_on_the_node_means_the_same_directory(
     assert per_job.ssh(f"ls -d {place_of(job_id)}").returncode == 0
 
 
+@pytest.mark.slow
 def test_hop_takes_everything_to_the_directory_of_the_next_job(per_job: Laptop) -> None:
     first = per_job.data("up")
     assert per_job.ssh(f"echo moved > {place_of(first['job_id'])}/file").returncode == 0

@@ -105,6 +105,7 @@ def test_nodes_while_slurm_is_away_is_exit_20(
     laptop.outcome("setup", "--remove", "--yes")
 
 
+@pytest.mark.slow
 def test_removing_one_profile_leaves_what_another_one_uses(
     laptop: Laptop, restored_minicluster: Minicluster
 ) -> None:
@@ -138,6 +139,7 @@ def test_removing_one_profile_leaves_what_another_one_uses(
     assert laptop.ssh_config.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_agent_stays_while_a_job_of_another_laptops_profile_runs(
     restored_minicluster: Minicluster, tmp_path: Path
 ) -> None:

@@ -185,6 +185,7 @@ class TestWatch:
             yield process
             process.kill()
 
+    @pytest.mark.slow
     def test_it_tells_at_once_then_each_change_and_outlives_a_restart_of_slurmctld(
         self, watching: subprocess.Popen[str], laptop: Laptop, minicluster: Minicluster
     ) -> None:

@@ -74,6 +74,7 @@ def test_clear_keeps_a_suspended_node(laptop: Laptop, minicluster: Minicluster) 
     assert laptop.data("clear")["released"] is True
 
 
+@pytest.mark.slow
 def test_in_a_job_of_another_kind_the_scratch_there_is_not_the_workspace(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

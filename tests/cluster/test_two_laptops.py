@@ -10,7 +10,7 @@ import pytest
 from tests.cluster.laptop import SETUP, Laptop
 from tests.cluster.minicluster import Minicluster
 
-ROUNDS = 4
+ROUNDS = 2
 
 
 @pytest.mark.parametrize("verb", ["up", pytest.param("allocate", marks=pytest.mark.slow)])

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-KILLS = int(os.environ.get("SCRATCHFLOW_KILLS", "15"))
+KILLS = int(os.environ.get("SCRATCHFLOW_KILLS", "10"))
 
 
 class Program:
