@@ -304,9 +304,9 @@ def warn_of_loss(emit: Emit, node: str | None, saved: NodeSaved) -> None:
 def tell_excluded(emit: Emit, copies: Sequence[SavedCopy]) -> None:
     """What does not come along: because it lies beside the workspace, or a pattern keeps it out of snapshots."""
     for copy in copies:
-        if copy.saved.beside:
-            named = ", ".join(f"`{one}`" for one in copy.saved.beside[:_NAMED])
-            more = ", …" if len(copy.saved.beside) > _NAMED else ""
+        if copy.saved.other_files:
+            named = ", ".join(f"`{one}`" for one in copy.saved.other_files[:_NAMED])
+            more = ", …" if len(copy.saved.other_files) > _NAMED else ""
             message = f"beside the workspace on `{copy.node}`, in no snapshot: {named}{more}; `backup.also` names what is saved with it"
             emit(Log(level="info", message=message))
     patterns = list(dict.fromkeys(one for copy in copies for one in copy.saved.excluded))

@@ -674,7 +674,7 @@ class NodeSaved(Result, frozen=True):
     unsaved_paths: list[str] = []
     excluded: list[str] = []
     """Patterns by which files of the workspace are in no snapshot because that is wanted."""
-    beside: list[str] = []
+    other_files: list[str] = []
     """What else of the user's lies on the same scratch; `backup.also` would save it."""
     # Scratch is removed with the job: the snapshots are the only copy.
     goes_with_job: bool = False

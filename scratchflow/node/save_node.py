@@ -89,7 +89,7 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
         unsaved=unsaved.count,
         unsaved_paths=unsaved.shown[:_SHOWN],
         excluded=_excluded(context) if held else [],
-        beside=_beside(context.workspace, others) if held else [],
+        other_files=_other_files(context.workspace, others) if held else [],
         goes_with_job=context.scratch_goes_with_job,
     )
 
@@ -102,7 +102,7 @@ def _excluded(context: NodeContext) -> list[str]:
     return list(dict.fromkeys(found))[:_SHOWN]
 
 
-def _beside(workspace: Workspace, others: Collection[str]) -> list[str]:
+def _other_files(workspace: Workspace, others: Collection[str]) -> list[str]:
     """What of the user's lies beside the workspace on its scratch, and belongs to no snapshot: named, never refused for."""
     ours = {name.split("/")[0] for name in (*workspace.roots, *others)} | {"jobs", "debug"}
     found = []

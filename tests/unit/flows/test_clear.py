@@ -244,7 +244,7 @@ def test_what_is_excluded_is_told_with_what_becomes_of_it(
     tmp_path: Path, goes: bool, fate: str
 ) -> None:
     saved = NodeSaved(
-        snapshot="last", excluded=["data/", "*.o"], beside=["outside.txt"], goes_with_job=goes
+        snapshot="last", excluded=["data/", "*.o"], other_files=["outside.txt"], goes_with_job=goes
     )
     cluster = cluster_with(tmp_path, job(1), **{"save node": saved})
     clear_on(cluster, ClearOptions())

@@ -68,7 +68,7 @@ def test_what_lies_beside_the_workspace_is_named_and_keeps_nobody(tmp_path: Path
     ):
         desk.write(path)
     saved = save(desk)
-    assert saved.beside == ["data", "outside.txt"]
+    assert saved.other_files == ["data", "outside.txt"]
     require_saved(
         "node-1", msgspec.structs.replace(saved, unsaved=0), verb="clear", leave_behind=False
     )

@@ -860,7 +860,7 @@ export interface NodeSaved {
   unsaved?: number;
   unsaved_paths?: Array<string>;
   excluded?: Array<string>;
-  beside?: Array<string>;
+  other_files?: Array<string>;
   goes_with_job?: boolean;
 }
 
