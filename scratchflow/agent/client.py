@@ -11,13 +11,9 @@ from typing import Any, TypeVar
 
 from scratchflow.agent.request import Request, encode
 from scratchflow.agent.stream import Garbled, Line, Preamble, as_error, parse_line
-from scratchflow.model.errors import (
-    AgentGarbled,
-    AgentMismatch,
-    AgentMissing,
-    ConnectionLost,
-    ScratchflowError,
-)
+from scratchflow.model.errors.agent import AgentGarbled, AgentMismatch, AgentMissing
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import PROTOCOL_VERSION, Emit, Failure, Hello, Summary
 from scratchflow.model.text import last_line
 from scratchflow.ssh.transport.base import Feed, Stream, Transport

@@ -98,7 +98,7 @@ def _write_note(fingerprint: str, name: str) -> None:
 
 def _note_path() -> str:
     from scratchflow.config.file import users_directory
-    from scratchflow.model.errors import ConfigBadValue
+    from scratchflow.model.errors.config import ConfigBadValue
 
     try:
         return str(users_directory("cache") / "agent-name")

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from scratchflow import __version__
-from scratchflow.model.errors import RequestRefused, UsageInvalid
+from scratchflow.model.errors.agent import RequestRefused
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import PROTOCOL_VERSION
 from scratchflow.model.profile import NAME_PATTERN
 from scratchflow.model.requests import FIRST, Arguments, StoreSeen, Where

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from scratchflow import __version__
 from scratchflow.agent.request import MAX_REQUEST_BYTES, Request, decode
-from scratchflow.model.errors import AgentMismatch, RequestRefused
+from scratchflow.model.errors.agent import AgentMismatch, RequestRefused
 from scratchflow.model.events import Emit, Event, Item, Log
-from scratchflow.model.results import Result
+from scratchflow.model.results.base import Result
 
 Dispatch = Callable[[Request, Emit], Result]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from scratchflow.model.errors import ScratchflowError, error_from_agent
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.by_code import error_from_agent
 from scratchflow.model.events import (
     PROTOCOL_VERSION,
     Checked,

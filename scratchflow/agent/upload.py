@@ -11,7 +11,7 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 
-from scratchflow.model.errors import StreamBroken
+from scratchflow.model.errors.agent import StreamBroken
 
 _HEAD = struct.Struct(">I")
 _DIGEST_BYTES = 32  # of SHA-256

@@ -9,10 +9,11 @@ from scratchflow.agent.request import Request, typed_arguments
 from scratchflow.agent.server import hang_up, hang_up_at_end_of, read_request, serve
 from scratchflow.agent.upload import rest_of_input, unframed
 from scratchflow.cli.call import Call
-from scratchflow.model.errors import RequestRefused, UsageInvalid
+from scratchflow.model.errors.agent import RequestRefused
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import KnownJob, Where
-from scratchflow.model.results import Result, VersionShown
+from scratchflow.model.results.base import Result, VersionShown
 
 STDIN = 0
 

@@ -12,7 +12,7 @@ from scratchflow.cli.remote_call import other_nodes
 from scratchflow.model.ages import named
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Allocated
+from scratchflow.model.results.allocation import Allocated
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
 

@@ -13,14 +13,14 @@ from scratchflow import __version__
 from scratchflow.cli.call import Call
 from scratchflow.cli.flags import Flags, is_agent, peek
 from scratchflow.cli.signals import SignalGate
-from scratchflow.model.errors import (
+from scratchflow.model.errors.base import (
     ClockUnusable,
     EndedBySignal,
     InternalBug,
     OutputFailed,
     ScratchflowError,
 )
-from scratchflow.model.results import VersionShown
+from scratchflow.model.results.base import VersionShown
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.report.output import (
     OutputGone,

@@ -8,7 +8,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Attached
+from scratchflow.model.results.run import Attached
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
 

@@ -10,7 +10,7 @@ from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.remote_call import on_login
 from scratchflow.model.ages import at, span
 from scratchflow.model.requests import DryRun, Nothing, SwitchOn
-from scratchflow.model.results import AutobackupStatus, AutobackupSwitched
+from scratchflow.model.results.backup import AutobackupStatus, AutobackupSwitched
 from scratchflow.model.text import printable
 
 app = typer.Typer(

@@ -8,7 +8,7 @@ from scratchflow.cli.backup_call import backup_call
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.model.requests import Backup
-from scratchflow.model.results import BackupTaken
+from scratchflow.model.results.backup import BackupTaken
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 

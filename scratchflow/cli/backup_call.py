@@ -11,10 +11,10 @@ import msgspec
 from scratchflow.cli.call import Call
 from scratchflow.cli.remote_call import at_workspace
 from scratchflow.model.ages import for_people, named, shown_id
-from scratchflow.model.errors import ShrinkGuard
+from scratchflow.model.errors.workspace import ShrinkGuard
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Backup
-from scratchflow.model.results import BackupTaken
+from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.text import counted, removed_in_words
 from scratchflow.model.units import format_size, format_took
 

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Result
+from scratchflow.model.results.base import Result
 
 R = TypeVar("R", bound=Result)
 

@@ -8,10 +8,10 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.cli.questions import TerminalAsker
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import CancelJobs
-from scratchflow.model.results import JobsCancelled
+from scratchflow.model.results.jobs import JobsCancelled
 from scratchflow.model.text import printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)

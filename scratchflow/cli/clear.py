@@ -1,7 +1,6 @@
 """`scratchflow clear`: let everything go again, after a last backup."""
 
 from collections.abc import Iterator
-from shlex import quote
 from typing import Annotated
 
 import typer
@@ -10,8 +9,8 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.model.ages import age, shown_id
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Cleared
-from scratchflow.model.text import counted, printable
+from scratchflow.model.results.allocation import Cleared
+from scratchflow.model.text import counted, printable, restore_command
 from scratchflow.model.wrap import Whole
 
 LEAVE_BEHIND = typer.Option(
@@ -61,7 +60,7 @@ def _shown(cleared: Cleared) -> Iterator[str]:
         return
     if cleared.snapshot and cleared.newer:
         yield (
-            f"the node held an older copy of the workspace, which is in snapshot {shown_id(cleared.snapshot)}"
+            f"the node held another copy of the workspace, which is in snapshot {shown_id(cleared.snapshot)}"
             f"{_read_back(cleared)}; the newest snapshot is {shown_id(cleared.newer)}"
         )
     elif cleared.snapshot and cleared.unsaved == cleared.unsaved_beside:
@@ -70,7 +69,7 @@ def _shown(cleared: Cleared) -> Iterator[str]:
         missing = counted(cleared.unsaved - cleared.unsaved_beside, "path")
         yield f"snapshot {shown_id(cleared.snapshot)} holds the workspace without {missing}{_read_back(cleared)}"
     for name, snapshot in cleared.others.items():
-        command = f"scratchflow --set workspace={quote(name)} restore"
+        command = restore_command(name, cleared.other_stores.get(name, ""))
         stays = "" if cleared.goes_with_job else " and stays as it is"
         yield printable(
             f"workspace `{name}`, also on that node, is saved in snapshot {shown_id(snapshot)}{stays};"

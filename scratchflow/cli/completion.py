@@ -1,4 +1,4 @@
-"""What Tab offers for a value: profiles, snapshots, nodes, partitions, sites, keys. Never over the network.
+"""What Tab offers for a value: profiles, snapshots, jobs, nodes, partitions, sites, keys. Never over the network.
 
 Which values a parameter takes follows from its name in `--help`: what is called SNAPSHOT there is one.
 """
@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 
 Values = Callable[[Any], Iterable[str]]
 
@@ -111,6 +111,10 @@ def _partitions(context: Any) -> Iterable[str]:
     return names
 
 
+def _jobs(context: Any) -> Iterable[str]:
+    return ["last", *reversed(_remembered(context).jobs)]
+
+
 def _sites(_: Any) -> Iterable[str]:
     from scratchflow.config.sites import known_sites
 
@@ -126,6 +130,7 @@ _BY_METAVAR: dict[str, Values] = {
     "PROFILE": _profiles,
     "SNAPSHOT": _snapshots,
     "NODE": _nodes,
+    "JOB": _jobs,
     "KEY": _keys,
     "KEY=VALUE": _overrides,
 }

@@ -12,13 +12,14 @@ from scratchflow.cli.options import DRY_RUN, YES, VerbCommand, VerbGroup, asked,
 from scratchflow.cli.questions import TerminalAsker
 from scratchflow.flows import config as flow
 from scratchflow.model.events import Emit
-from scratchflow.model.results import (
+from scratchflow.model.results.config import (
     ConfigChanged,
     ConfigImported,
     ConfigPath,
     ConfigShown,
     ConfigValue,
 )
+from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
 
 app = typer.Typer(
@@ -185,3 +186,4 @@ def _changed(changed: ConfigChanged) -> Iterator[str]:
         yield Whole(changed.diff)
     if changed.takes_effect:
         yield changed.takes_effect
+    yield from map(printable, changed.stays)

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 
 from scratchflow.cli.tables import wrapped
-from scratchflow.model.results import ConfigImported, ImportedContext, ImportedKey
+from scratchflow.model.results.config import ConfigImported, ImportedContext, ImportedKey
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
 

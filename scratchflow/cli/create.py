@@ -11,10 +11,10 @@ from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.cli.packages import Requirements, package_words, read_requirements
 from scratchflow.cli.remote_call import at_workspace, on_host
 from scratchflow.model.ages import shown_id
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Create
-from scratchflow.model.results import WorkspaceCreated
+from scratchflow.model.results.create import WorkspaceCreated
 from scratchflow.model.source import LAPTOP, is_git_url, on_laptop, without_password
 from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size

@@ -8,7 +8,7 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.model.events import Emit
-from scratchflow.model.results import ChecksDone
+from scratchflow.model.results.checks import ChecksDone
 from scratchflow.model.text import counted
 from scratchflow.report.checks import check_lines
 

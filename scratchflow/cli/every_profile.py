@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from scratchflow.cli.tables import wrapped
 from scratchflow.model.ages import Wording, for_people
-from scratchflow.model.errors import UsageInvalid
-from scratchflow.model.results import OnProfiles
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.results.base import OnProfiles
 from scratchflow.model.text import printable
 
 if TYPE_CHECKING:

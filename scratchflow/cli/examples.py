@@ -46,9 +46,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("restore --path results --to laptop:~/thesis", "as ~/thesis/results"),
     ),
     "sync": (
-        ("sync --dry-run", "show what would happen"),
-        ("sync", "make all homes equal"),
-        ("sync --prefer newer", "where both changed, the newer wins"),
+        ('config set sync.profiles \'["uni", "aws"]\'', "whose homes"),
+        ("config set sync.folders '[\"projects\"]'", "what in them"),
+        ("sync --dry-run", "show what it would do"),
     ),
     "autobackup": (
         ("autobackup on", "from now on, on the node"),
@@ -108,9 +108,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("snapshots copy --to mila", "the newest"),
         ("snapshots copy --all --to mila", "what it lacks"),
     ),
+    "snapshots mirror": (
+        ("snapshots mirror", "what it lacks"),
+        ("snapshots mirror --dry-run", "how much that is"),
+    ),
     "snapshots import": (
         ("snapshots import /fsx/me/w.tar.lz4", "as the newest"),
-        ("snapshots import /fsx/me/w.tar.lz4 --dry-run", "try it"),
+        ("snapshots import --from-mirror --all", "off-site"),
     ),
     "allocate": (
         ("allocate --gpus 2 --time 8h", "two GPUs for 8 hours"),
@@ -146,7 +150,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "serve command": (
         ("serve command -- uvicorn app:app --uds {socket}", "yours"),
-        ("serve -- python -m http.server {port}", "a port"),
+        ("serve -- python3 -m http.server -b 127.0.0.1 {port}", "a port"),
     ),
     "serve list": (
         ("serve list", "what runs, and where to open it"),

@@ -13,7 +13,7 @@ from scratchflow.cli.options import DRY_RUN, caller
 from scratchflow.model.ages import named
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Hopped, HoppedTo
+from scratchflow.model.results.allocation import Hopped, HoppedTo
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 from scratchflow.model.wrap import Whole

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from scratchflow.cli.remote_call import on_host
 from scratchflow.cli.tables import GAP, aligned
 from scratchflow.model.ages import age, shown_id, span
-from scratchflow.model.results import (
+from scratchflow.model.results.jobs import (
     JobDifference,
     JobPruned,
     JobShown,
@@ -34,6 +34,9 @@ _WIDEST = 40
 
 def listed(found: JobsListed) -> Iterator[str]:
     """What `jobs` prints."""
+    if found.no_cluster:
+        yield "no jobs: this profile has no cluster; `scratchflow run -- CMD` runs a command in the workspace"
+        return
     if not found.jobs:
         yield (
             "no jobs but those that cannot be read"
@@ -131,7 +134,8 @@ def _asked_for(job: JobShown) -> Iterator[str]:
     if job.tags:
         yield f"tags       {printable(' '.join(job.tags))}"
     if job.rerun_of:
-        yield f"rerun of   {job.rerun_of}"
+        number = f"job {job.rerun_of_number}, " if job.rerun_of_number is not None else ""
+        yield f"rerun of   {number}{job.rerun_of}"
     yield f"record     {printable(job.directory)}"
     files = sum(one.collected_files for one in job.tasks)
     if files:
@@ -151,8 +155,10 @@ def _git(job: JobShown) -> str:
     if job.git is None:
         return ""
     branch = f" on {job.git.branch}" if job.git.branch else ""
-    dirty = ", with changes" if job.git.dirty else ""
-    return printable(f", git {job.git.commit[:10]}{branch}{dirty}")
+    more = ["changes"] if job.git.dirty else []
+    more += ["files that git does not track"] if job.git.untracked else []
+    beyond = f", with {' and '.join(more)}" if more else ""
+    return printable(f", git {job.git.commit[:10]}{branch}{beyond}")
 
 
 def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:

@@ -22,7 +22,7 @@ from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cli.remote_call import on_host, on_login
 from scratchflow.cli.restore_call import restored_code
 from scratchflow.cli.submit import shown_submitted
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import (
     CompareJobs,
@@ -33,16 +33,16 @@ from scratchflow.model.requests import (
     RerunJob,
     Restore,
 )
-from scratchflow.model.results import (
+from scratchflow.model.results.jobs import (
     DebugReady,
     JobInspected,
     JobsCompared,
     JobsListed,
     JobsPruned,
     OutputsShown,
-    Restored,
     Submitted,
 )
+from scratchflow.model.results.restore import Restored
 from scratchflow.model.source import on_laptop
 from scratchflow.model.text import printable
 from scratchflow.model.units import Duration
@@ -204,8 +204,8 @@ def _shown_again(done: Submitted) -> Iterator[str]:
 @app.command(cls=VerbCommand)
 def diff(
     context: typer.Context,
-    first: Annotated[str, typer.Argument(metavar="A", help="A job or a task.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+    first: Annotated[str, typer.Argument(metavar="JOB", help="A job or a task.")],
+    second: Annotated[str, typer.Argument(metavar="JOB", help="Another one.")],
 ) -> Call[JobsCompared]:
     """Show what differs between two jobs: snapshot, commit, command, parameters, resources, outcome."""
     request = CompareJobs(first=first, second=second)

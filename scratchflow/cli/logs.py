@@ -6,10 +6,10 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import ReadLogs
-from scratchflow.model.results import LogsShown
+from scratchflow.model.results.jobs import LogsShown
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 

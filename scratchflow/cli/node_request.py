@@ -11,7 +11,7 @@ import typer
 from scratchflow.cli.node_wanted import NodeRequest
 from scratchflow.cli.options import VerbCommand, asked
 from scratchflow.config.settings import load_settings
-from scratchflow.model.errors import ScratchflowError, UsageInvalid
+from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
 from scratchflow.model.text import printable
 from scratchflow.model.time_limit import FORMS, as_slurm_takes_it, time_limit_s
 from scratchflow.model.units import Duration, parse_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from scratchflow.config.settings import Settings
-from scratchflow.model.errors import SchedulerMissing
+from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import Hold
 

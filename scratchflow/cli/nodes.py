@@ -10,7 +10,7 @@ from scratchflow.cli.remote_call import on_login
 from scratchflow.cli.tables import aligned
 from scratchflow.model.ages import shown_id
 from scratchflow.model.requests import Nothing
-from scratchflow.model.results import NodeRow, NodesShown
+from scratchflow.model.results.allocation import NodeRow, NodesShown
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 from scratchflow.report.output import terminal_width

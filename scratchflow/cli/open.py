@@ -9,7 +9,7 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.cli.up_call import editor_lines
 from scratchflow.model.events import Emit
-from scratchflow.model.results import EditorOpened
+from scratchflow.model.results.up import EditorOpened
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 

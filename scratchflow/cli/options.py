@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from scratchflow.cli.naming import NAMED
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.text import closest, printable
 
 DRY_RUN = typer.Option("--dry-run", help="Say what would happen, change nothing.")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.model.errors import FileFailed, UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.transfer import FileFailed
 from scratchflow.model.requests import RequirementsKind
 
 PROJECT, LOCK = "pyproject.toml", "uv.lock"

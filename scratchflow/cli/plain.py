@@ -17,7 +17,8 @@ from scratchflow.cli.call import Call
 if TYPE_CHECKING:
     from scratchflow.dispatch.cluster import Caller
     from scratchflow.model.events import Emit
-    from scratchflow.model.results import JobsListed, StatusShown
+    from scratchflow.model.results.jobs import JobsListed
+    from scratchflow.model.results.status import StatusShown
 
 _SHORT = {"-p": "--profile", "-q": "--quiet", "-v": "--verbose", "-m": "--message"}
 _SWITCHES = frozenset({"--json", "--quiet", "--verbose"})

@@ -13,9 +13,14 @@ from scratchflow.cli.questions import confirmed
 from scratchflow.cli.tables import aligned
 from scratchflow.config.settings import checked_overrides
 from scratchflow.model.ages import time_left
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results import ProfileRemoved, ProfileRow, ProfilesListed, ProfileWritten
+from scratchflow.model.results.config import (
+    ProfileRemoved,
+    ProfileRow,
+    ProfilesListed,
+    ProfileWritten,
+)
 from scratchflow.model.text import printable
 from scratchflow.model.time_limit import time_limit_s
 from scratchflow.model.wrap import Whole
@@ -156,7 +161,9 @@ _HEADER = ["  profile", "login", "partition", "time", "node", "store"]
 
 def _listed(shown: ProfilesListed) -> Iterator[str]:
     """The node is the one that the alias leads to: to look it up takes no network."""
-    yield from aligned([_HEADER, *map(_row, shown.profiles)], width=terminal_width())
+    rows = [_HEADER, *map(_row, shown.profiles)]
+    # A name is what one types next; `config show` has the whole store.
+    yield from aligned(rows, width=terminal_width(), gives_way=(_HEADER.index("store"), 0))
     if any(row.built_in for row in shown.profiles):
         yield "`local` is built in: this machine, no cluster"
     if any(row.node for row in shown.profiles):

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 
-from scratchflow.model.errors import Declined
+from scratchflow.model.errors.base import Declined
 from scratchflow.model.events import Emit
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import broken

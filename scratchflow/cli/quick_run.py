@@ -15,7 +15,11 @@ TYPE_CHECKING = False  # `typing` itself takes longer to import than all of this
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from scratchflow.model.events import Warned
+
 _BY_SIGTERM = 128 + 15
+# What a shell exits with that found no such program, or could not start it.
+_NOT_RUN = (126, 127)
 
 
 def quick_run(arguments: Sequence[str]) -> int | None:
@@ -43,7 +47,9 @@ def quick_run(arguments: Sequence[str]) -> int | None:
     except OSError:  # too many words for this system, or no `ssh` any more
         return None
     if outcome.started:
-        return code_of(outcome, warm.node, warm.job_id)
+        code = code_of(outcome, warm.node, warm.job_id)
+        _say_if_shell_line(command, code)
+        return code
     forget_warm_run(os.environ)
     return 128 + outcome.signals[0] if outcome.signals else None
 
@@ -70,8 +76,8 @@ def code_of(outcome: Outcome, node: str, job_id: str = "") -> int:
         return outcome.code
     if outcome.signals:
         return 128 + 9 if len(outcome.signals) > 2 else 128 + outcome.signals[-1]
-    from scratchflow.flows.run import cut_error, job_end_by_settings
-    from scratchflow.model.errors import OutputFailed
+    from scratchflow.flows.run.ended import cut_error, job_end_by_settings
+    from scratchflow.model.errors.base import OutputFailed
     from scratchflow.report.human import Human
 
     human = Human(quiet=False, verbose=False)
@@ -80,8 +86,31 @@ def code_of(outcome: Outcome, node: str, job_id: str = "") -> int:
     return human.fail(cut_error(outcome, node, job_end_by_settings(os.environ, job_id)))
 
 
+def is_shell_line(command: Sequence[str], code: int) -> bool:
+    """Whether one word with spaces was taken for a program's name, which there is none of: a line for a shell."""
+    return code in _NOT_RUN and len(command) == 1 and len(command[0].split()) > 1
+
+
+def shell_line_warning(line: str) -> Warned:
+    """How to have a shell read it."""
+    from shlex import quote
+
+    from scratchflow.model.events import Warned
+    from scratchflow.model.text import printable
+
+    message = f"no shell reads the words of `run`: `scratchflow run -- sh -c {printable(quote(line))}` asks for one"
+    return Warned(code="run.no_shell", message=message)
+
+
+def _say_if_shell_line(command: Sequence[str], code: int) -> None:
+    if is_shell_line(command, code):
+        from scratchflow.report.human import Human
+
+        Human(quiet=False, verbose=False).emit(shell_line_warning(command[0]))
+
+
 def _say_if_job_ended(outcome: Outcome, job_id: str) -> None:
-    from scratchflow.flows.run import ended_with_job, is_ended_by_others, job_end_by_settings
+    from scratchflow.flows.run.ended import ended_with_job, is_ended_by_others, job_end_by_settings
     from scratchflow.report.human import Human
 
     if is_ended_by_others(outcome) and (ended := job_end_by_settings(os.environ, job_id)):

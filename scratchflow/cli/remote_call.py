@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from scratchflow.cli.call import Call
 from scratchflow.model.ages import for_people
 from scratchflow.model.events import Emit
-from scratchflow.model.results import OnNodes, Result
+from scratchflow.model.results.base import OnNodes, Result
 from scratchflow.model.text import printable
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def name_in_hints(who: "Caller") -> None:
     """Makes hints name the profile of this caller, unless commands without `-p` mean the same one."""
     from scratchflow.config.settings import Asked, load_settings
     from scratchflow.model.ages import Wording
-    from scratchflow.model.errors import ScratchflowError
+    from scratchflow.model.errors.base import ScratchflowError
 
     name = who.settings().name
     try:

@@ -9,9 +9,9 @@ from datetime import datetime
 from scratchflow.cli.naming import stays_in_words
 from scratchflow.cli.questions import confirmed
 from scratchflow.model.ages import shown_id
-from scratchflow.model.errors import RemovalDeclined, RemovalUnconfirmed
+from scratchflow.model.errors.snapshots import RemovalDeclined, RemovalUnconfirmed
 from scratchflow.model.events import Emit
-from scratchflow.model.results import SnapshotRow
+from scratchflow.model.results.snapshots import SnapshotRow
 from scratchflow.model.text import counted, printable
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size

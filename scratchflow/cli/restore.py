@@ -7,10 +7,10 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.naming import LATEST, zone_for
 from scratchflow.cli.options import DRY_RUN, SNAPSHOT, VerbCommand, caller
-from scratchflow.cli.restore_call import restore_call, restored_code
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.cli.restore_call import restore_call, restored_code, restored_from_mirror
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.requests import Restore
-from scratchflow.model.results import Restored
+from scratchflow.model.results.restore import Restored
 from scratchflow.model.source import on_laptop
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -47,11 +47,22 @@ def restore(
             "--from-job", metavar="JOB", help="The files that this submitted job ran from."
         ),
     ] = "",
+    from_mirror: Annotated[
+        bool,
+        typer.Option("--from-mirror", help="A snapshot of `backup.mirror`: brings it back first."),
+    ] = False,
     replace: Annotated[
         bool,
         typer.Option(
             "--replace",
             help="Move an unknown workspace aside instead of refusing; with `--to`, files that differ.",
+        ),
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="With `--replace`: move aside also what another profile works in.",
         ),
     ] = False,
     abandon: Annotated[
@@ -78,6 +89,9 @@ def restore(
     if abandon and (snapshot != LATEST or paths or to or source or from_job or replace):
         problem = "`--abandon` takes no snapshot, and no option but `--dry-run`"
         raise UsageInvalid(problem=problem, command=context.command_path)
+    if force and not replace:
+        problem = "`--force` is for `--replace`: it moves aside also what another profile works in"
+        raise UsageInvalid(problem=problem, command=context.command_path)
     if source is not None and snapshot != LATEST:
         problem = "a snapshot's id and `--from` exclude each other"
         raise UsageInvalid(problem=problem, command=context.command_path)
@@ -85,6 +99,10 @@ def restore(
         problem = (
             "`--from-job` excludes a snapshot's id and `--from`: it means the job's own snapshot"
         )
+        raise UsageInvalid(problem=problem, command=context.command_path)
+
+    if from_mirror and (source is not None or from_job or abandon or dry_run):
+        problem = "`--from-mirror` excludes `--from`, `--from-job`, `--abandon` and `--dry-run`"
         raise UsageInvalid(problem=problem, command=context.command_path)
 
     here = on_laptop(to) if to is not None else None
@@ -99,12 +117,15 @@ def restore(
         to=to if here is None else None,
         source=source,
         replace=replace,
+        force=force,
         abandon=abandon,
         dry_run=dry_run,
         zone=zone_for(snapshot),
     )
     if from_job:
         return restored_code(caller(context), "restore", from_job, request, here)
+    if from_mirror:
+        return restored_from_mirror(caller(context), request, here)
     return restore_call(caller(context), request, here)
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from scratchflow.cli.call import Call
 from scratchflow.cli.remote_call import at_workspace, on_host, on_the_others
 from scratchflow.model.ages import named, shown_id
-from scratchflow.model.errors import EndedBySignal
+from scratchflow.model.errors.base import EndedBySignal
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import EVERY_NODE, Restore
-from scratchflow.model.results import Restored
+from scratchflow.model.results.restore import Restored
 from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size, format_took
 from scratchflow.process.interrupted import Interrupted
@@ -56,6 +56,18 @@ def restored_code(
     call = Call(op, run, shown_restored)
     is_elsewhere = request.dry_run or here is not None or request.to is not None
     return call if is_elsewhere else _telling_what_an_end_means(call)
+
+
+def restored_from_mirror(who: Caller, request: Restore, here: str | None) -> Call[Restored]:
+    """A snapshot of the mirror; `here` is a directory of this machine."""
+
+    def run(emit: Emit) -> Restored:
+        from scratchflow.flows.transfer.from_mirror import restore_from_mirror
+
+        return restore_from_mirror(who, emit, request, here)
+
+    call = Call("restore", run, shown_restored)
+    return call if here is not None or request.to is not None else _telling_what_an_end_means(call)
 
 
 def _telling_what_an_end_means(call: Call[Restored]) -> Call[Restored]:

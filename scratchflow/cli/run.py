@@ -7,9 +7,9 @@ import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results import RunEnded
+from scratchflow.model.results.run import RunEnded
 from scratchflow.model.text import printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -57,8 +57,9 @@ def run(
     words = tuple(command)
 
     def flow(emit: Emit) -> RunEnded:
-        from scratchflow.flows.run import Wanted
-        from scratchflow.flows.run import run as run_on_node
+        from scratchflow.cli.quick_run import is_shell_line, shell_line_warning
+        from scratchflow.flows.run.run import run as run_on_node
+        from scratchflow.flows.run.start import Wanted
 
         wanted = Wanted(
             command=words,
@@ -68,7 +69,10 @@ def run(
             take_node=take_node,
             every_node=every_node,
         )
-        return run_on_node(who, emit, wanted)
+        ended = run_on_node(who, emit, wanted)
+        if is_shell_line(words, ended.code):
+            emit(shell_line_warning(words[0]))
+        return ended
 
     return Call("run", flow, _shown)
 

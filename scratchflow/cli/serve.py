@@ -13,10 +13,10 @@ from scratchflow.cli.server_words import (
     server_lines,
     tunnel_lines,
 )
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import StartServer, StopServers
-from scratchflow.model.results import ServersListed, ServersStopped, Serving
+from scratchflow.model.results.serve import ServersListed, ServersStopped, Serving
 from scratchflow.model.text import closest, printable
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import terminal_width

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from scratchflow.cli.tables import wrapped
 from scratchflow.model.ages import for_people
-from scratchflow.model.results import ServerShown, TunnelShown
+from scratchflow.model.results.status import ServerShown, TunnelShown
 from scratchflow.model.text import printable
 
 

@@ -11,9 +11,9 @@ from scratchflow.cli.options import DRY_RUN, YES, VerbCommand, caller, may_ask
 from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cli.tables import aligned
 from scratchflow.cli.up_call import shown as up_shown
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results import ClusterSetUp, SetupRemoved, SitesListed
+from scratchflow.model.results.setup import ClusterSetUp, SetupRemoved, SitesListed
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import terminal_width
@@ -111,8 +111,8 @@ def setup(
 
     def run(emit: Emit) -> ClusterSetUp:
         from scratchflow.config.settings import checked_overrides
+        from scratchflow.flows.setup.draft import SetupOptions
         from scratchflow.flows.setup.go_on import go_on_working
-        from scratchflow.flows.setup.setup import SetupOptions
         from scratchflow.flows.setup.which import set_up_chosen
 
         given = {key: value for key, value in values.items() if value}

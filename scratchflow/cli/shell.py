@@ -7,9 +7,9 @@ import typer
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.cli.run import CWD, UP
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results import RunEnded
+from scratchflow.model.results.run import RunEnded
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -29,7 +29,8 @@ def shell(
         raise UsageInvalid(problem=problem, command=context.command_path)
 
     def flow(emit: Emit) -> RunEnded:
-        from scratchflow.flows.run import Wanted, run
+        from scratchflow.flows.run.run import run
+        from scratchflow.flows.run.start import Wanted
 
         return run(who, emit, Wanted(cwd=cwd, terminal=True, take_node=take_node))
 

@@ -19,21 +19,25 @@ from scratchflow.model.ages import (
     wall_date,
     wall_time,
 )
-from scratchflow.model.results import (
+from scratchflow.model.results.snapshots import (
     NOT_ASKED_FOR,
     WORKSPACE,
     PathChange,
     PathEntry,
-    SnapshotExported,
-    SnapshotImported,
     SnapshotRow,
-    SnapshotsCopied,
     SnapshotsDiffed,
+    SnapshotsFetched,
     SnapshotShown,
     SnapshotsListed,
     SnapshotsMarked,
     SnapshotsPruned,
     SnapshotsVerified,
+)
+from scratchflow.model.results.transfer import (
+    SnapshotExported,
+    SnapshotImported,
+    SnapshotsCopied,
+    SnapshotsMirrored,
 )
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import cells, counted, printable, shown_path
@@ -285,8 +289,8 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
         yield f"not copied, because it is damaged: snapshot {named(one)}"
     for one in done.blocked:
         yield (
-            f"not copied: {to} still holds a part of snapshot {named(one)} for others, under that name;"
-            " `scratchflow snapshots export` and `import` bring it under another one"
+            f"not copied: {to} has another archive under the name of snapshot {named(one)}, or a damaged one;"
+            " `scratchflow snapshots export`, and `import` there, bring it under another name"
         )
     if not done.copied and (done.damaged or done.blocked) and not done.already_there:
         return
@@ -296,11 +300,71 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
     what = counted(len(done.copied), "snapshot")
     size = format_size(done.sent_bytes)
     if done.dry_run:
-        yield f"would copy {what} ({size}) to {to}"
+        full = (
+            f", and up to {format_size(done.as_full_bytes)} as full archives"
+            if done.as_full_bytes
+            else ""
+        )
+        yield f"would copy {what} ({size}{full}) to {to}"
         return
-    yield f"copied {what} to {to}: {size} sent in {format_took(done.duration_s)}, every byte compared there"
+    yield f"copied {what} to {to}: {size} sent in {format_took(done.duration_s)}, and compared there with its SHA-256"
+    if done.relies_on:
+        verify = f"`scratchflow -p {printable(done.to)} snapshots verify`"
+        were = (
+            "1 archive that was" if done.relies_on == 1 else f"{done.relies_on} archives that were"
+        )
+        yield f"{'it needs' if len(done.copied) == 1 else 'they need'} {were} there already; {verify} reads them"
     if done.newest in done.copied:
         yield f"the newest there is {named(done.newest)} now"
+
+
+def mirrored(done: SnapshotsMirrored) -> Iterator[str]:
+    """What went to the mirror."""
+    mirror = f"`{printable(done.mirror)}`"
+    for one in done.damaged:
+        yield f"not sent, because it is damaged: snapshot {named(one)}"
+    for one in done.blocked:
+        yield (
+            f"not sent: {mirror} has another archive named like that of snapshot {named(one)}, which others there need;"
+            " another path as `backup.mirror` takes all"
+        )
+    if not done.sent:
+        if done.there:
+            yield f"{mirror} has {'the' if done.there == 1 else 'all'} {counted(done.there, 'snapshot')} already"
+        elif not done.damaged and not done.blocked:
+            yield "the store has no snapshot: nothing was sent"
+        return
+    what, size = counted(len(done.sent), "snapshot"), format_size(done.sent_bytes)
+    if done.dry_run:
+        yield f"would send {what} ({size}) to {mirror}"
+        return
+    yield f"sent {what} to {mirror}: {size} in {format_took(done.duration_s)}"
+
+
+def fetched(done: SnapshotsFetched) -> Iterator[str]:
+    """What came from the mirror, and what is the newest now."""
+    mirror = f"`{printable(done.mirror)}`"
+    for one in done.unreadable:
+        yield f"passed over, because its manifest on {mirror} is damaged or half: snapshot {named(one)}"
+    for one in done.blocked:
+        yield (
+            f"not brought: the store still holds a part of snapshot {named(one)} for others, under that name;"
+            " a profile with another `store` takes it"
+        )
+    if not done.fetched:
+        if not done.snapshots:
+            yield f"{mirror} has no snapshot"
+        elif not done.blocked:
+            yield f"the store has {'it' if len(done.snapshots) == 1 else 'all of them'} already"
+        return
+    what, size = counted(len(done.fetched), "snapshot"), format_size(done.fetched_bytes)
+    if done.dry_run:
+        yield f"would bring {what} ({size}) from {mirror}"
+        return
+    took = format_took(done.duration_s)
+    yield f"brought {what} from {mirror}: {size} in {took}, every byte compared"
+    if done.newest in done.fetched:
+        yield f"the newest is {named(done.newest)} now"
 
 
 def imported(imported: SnapshotImported) -> Iterator[str]:

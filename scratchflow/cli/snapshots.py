@@ -27,13 +27,11 @@ from scratchflow.cli.remote_call import at_workspace
 from scratchflow.cli.removal import confirm_removal
 from scratchflow.model import requests
 from scratchflow.model.ages import for_profile
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit, Event, Log
-from scratchflow.model.results import (
-    SnapshotExported,
-    SnapshotImported,
-    SnapshotsCopied,
+from scratchflow.model.results.snapshots import (
     SnapshotsDiffed,
+    SnapshotsFetched,
     SnapshotShown,
     SnapshotsListed,
     SnapshotsMarked,
@@ -41,6 +39,7 @@ from scratchflow.model.results import (
     SnapshotsPruned,
     SnapshotsVerified,
 )
+from scratchflow.model.results.transfer import SnapshotExported, SnapshotsCopied, SnapshotsMirrored
 from scratchflow.model.source import on_laptop
 from scratchflow.model.text import printable
 from scratchflow.report.output import terminal_width
@@ -67,7 +66,7 @@ def list_snapshots(
         ),
     ] = False,
 ) -> Call[Any]:
-    """List the snapshots, newest last; `-v` adds whole ids, UTC, sizes and nodes."""
+    """List the snapshots, newest last; `-v` adds ids, sizes and nodes."""
     say = words.listed_in_full if is_verbose(context) else words.listed
     if every:
         who = caller(context)
@@ -235,7 +234,7 @@ def keep(
     snapshots: Annotated[list[str], SNAPSHOTS],
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> Call[SnapshotsMarked]:
-    """Mark snapshots, so that they stay until `snapshots unkeep` or until you prune them by id."""
+    """Mark snapshots: they stay until `snapshots unkeep`, or until you prune them by id."""
     request = requests.Mark(snapshots=tuple(snapshots), dry_run=dry_run, zone=zone_for(*snapshots))
     return at_workspace(caller(context), "snapshots keep", request, words.marked)
 
@@ -316,7 +315,7 @@ def copy(
 ) -> Call[SnapshotsCopied]:
     """Copy snapshots into another profile's store.
 
-    Without a name it is the newest. Only what that store lacks is sent, through this machine, and compared there byte for byte with its
+    `workspace` has to be the same name in both profiles. Without a snapshot's name it is the newest. Only what that store lacks is sent, through this machine, and compared there byte for byte with its
     SHA-256; ids stay. Broken off, what arrived is kept: run it again, and it goes on.
 
     A copied snapshot that is newer than all others there is `latest` there.
@@ -336,13 +335,43 @@ def copy(
     return Call("snapshots copy", run, words.copied)
 
 
+@app.command("mirror", cls=VerbCommand)
+def mirror(
+    context: typer.Context, dry_run: Annotated[bool, DRY_RUN] = False
+) -> Call[SnapshotsMirrored]:
+    """Send what the profile's mirror lacks, with rclone.
+
+    `backup.mirror = "remote:path"` names it; the remote is one of `rclone config` where the store is: on the
+    login host. New snapshots go there by themselves; this sends them now. Archives go first, manifests last,
+    and nothing there is replaced: broken off anywhere, what is there can be restored, and the next run sends
+    the rest. Snapshots that are pruned here stay there.
+    """
+    return at_workspace(
+        caller(context), "snapshots mirror", requests.DryRun(dry_run=dry_run), words.mirrored
+    )
+
+
 @app.command("import", cls=VerbCommand)
 def import_file(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Any `.tar.lz4` on the node.")],
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="Any `.tar.lz4` on the node; with `--from-mirror` snapshots.",
+            show_default=False,
+        ),
+    ] = None,
+    from_mirror: Annotated[
+        bool,
+        typer.Option("--from-mirror", help="Snapshots of `backup.mirror`, the newest by default."),
+    ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="With `--from-mirror`: all that the store lacks.")
+    ] = False,
     dry_run: Annotated[bool, DRY_RUN] = False,
-) -> Call[SnapshotImported]:
-    """Take a `.tar.lz4` into the store as a snapshot.
+) -> Call[Any]:
+    """Take in a `.tar.lz4` as a snapshot, or snapshots from the mirror.
 
     An archive of scratchflow's own comes back as it was, with everything that was saved beside the
     workspace. Any other: when all its names start with the workspace's name or one of `backup.also`,
@@ -350,6 +379,25 @@ def import_file(
 
     The imported snapshot becomes `latest`, however old the archive is: a plain `restore`, and `up` on
     another node, bring it. `scratchflow restore ID` with the id of the one before goes back.
+    Snapshots of the mirror keep their ids.
     """
-    request = requests.Import(file=file, dry_run=dry_run)
+    if from_mirror:
+        return _import_from_mirror(context, files or [], every=every, dry_run=dry_run)
+    if every or len(files or []) != 1:
+        problem = "`import` takes one FILE, or `--from-mirror` with snapshots or `--all`"
+        raise UsageInvalid(problem=problem, command=context.command_path)
+    request = requests.Import(file=(files or [""])[0], dry_run=dry_run)
     return at_workspace(caller(context), "snapshots import", request, words.imported)
+
+
+def _import_from_mirror(
+    context: typer.Context, snapshots: list[str], *, every: bool, dry_run: bool
+) -> Call[SnapshotsFetched]:
+    if every and snapshots:
+        problem = "`--all` means every snapshot: name none besides"
+        raise UsageInvalid(problem=problem, command=context.command_path)
+    names = () if every else tuple(snapshots or ("latest",))
+    request = requests.FetchSnapshots(
+        snapshots=names, every=every, dry_run=dry_run, zone=zone_for(*names) if names else ()
+    )
+    return at_workspace(caller(context), "snapshots fetch", request, words.fetched)

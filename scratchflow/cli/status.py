@@ -9,9 +9,9 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.every_profile import refuse_with_all
 from scratchflow.cli.options import VerbCommand, caller
 from scratchflow.cli.status_lines import overview, shown, watched
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results import StatusOfAll, StatusShown
+from scratchflow.model.results.status import StatusOfAll, StatusShown
 
 if TYPE_CHECKING:
     from scratchflow.dispatch.cluster import Caller

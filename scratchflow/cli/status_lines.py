@@ -19,13 +19,13 @@ from scratchflow.model.ages import (
     until,
 )
 from scratchflow.model.allocation import WARN_AT_S
-from scratchflow.model.errors import StoreLost, StoreUnusable
-from scratchflow.model.results import (
+from scratchflow.model.errors.store import StoreLost, StoreUnusable
+from scratchflow.model.results.backup import AutobackupShown, CopyShown
+from scratchflow.model.results.status import (
     AliasShown,
     AllocationShown,
-    AutobackupShown,
-    CopyShown,
     ElsewhereShown,
+    MirrorShown,
     OtherShown,
     Problem,
     SessionShown,
@@ -55,6 +55,7 @@ def shown(status: StatusShown) -> Iterator[str]:
         "workspace": _workspace(status.workspace, is_held=status.allocation is not None),
         "snapshots": _snapshots(status.snapshots),
         "store": _store(status),
+        "mirror": _mirror(status.mirror),
         "auto-backup": _autobackup(status.autobackup, status.allocation),
         "tmux": _session(status.session),
     }
@@ -265,6 +266,15 @@ def _store(status: StatusShown) -> str:
         return ""
     where = f" on {status.session.host}" if status.scheduler == "slurm" else ""
     return f"{status.store}{where}, with HOW-TO-RESTORE.txt"
+
+
+def _mirror(mirror: MirrorShown | None) -> str:
+    """What is there as far as is known; why not all is among the problems."""
+    if mirror is None:
+        return ""
+    if mirror.missing:
+        return f"{mirror.mirror}, {counted(mirror.missing, 'snapshot')} not there yet"
+    return f"{mirror.mirror}, all snapshots" if mirror.looked_time else mirror.mirror
 
 
 def _checked(oldest_s: int | None) -> str:

@@ -9,10 +9,10 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.node_request import ResourceCommand, resource_flags
 from scratchflow.cli.options import DRY_RUN, caller
 from scratchflow.model.ages import shown_id
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Submit
-from scratchflow.model.results import Submitted
+from scratchflow.model.results.jobs import Submitted
 from scratchflow.model.text import counted, printable
 from scratchflow.model.wrap import Whole
 

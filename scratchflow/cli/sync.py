@@ -11,9 +11,10 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cluster.unison.command import refused_option
-from scratchflow.model.errors import Declined, UsageInvalid
+from scratchflow.model.errors.base import Declined, UsageInvalid
+from scratchflow.model.errors.sync import LOST_HOME
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Synced, SyncedPair
+from scratchflow.model.results.sync import Synced, SyncedPair
 from scratchflow.model.text import printable
 from scratchflow.model.units import Duration
 
@@ -144,7 +145,7 @@ def _person(asker: TerminalAsker, *, interactive: bool) -> Person:
 
     def allow(profile: str, files: int, total: int) -> bool:
         where = printable(profile)
-        asker.tell([f"`{where}` would lose {files} of {total} files."])
+        asker.tell([f"`{where}` would lose {files} of {total} files; {LOST_HOME}."])
         question = "Delete them there, with a copy in `~/.unison/backup`?"
         try:
             return asker.confirm(question, default=False)
@@ -181,11 +182,15 @@ def _pair_lines(first: str, pair: SyncedPair, synced: Synced) -> Iterator[str]:
     deletions = f", {pair.deleted} of them deletions" if pair.deleted else ""
     if pair.to_first or pair.to_profile:
         yield f"{verb} {changes} (changed paths{deletions})"
-    elif not pair.conflicts and not pair.failed:
+    elif pair.equal:
         yield f"`{first}` and `{other}` are equal"
+    elif not pair.conflicts and not pair.failed:
+        yield f"`{first}` and `{other}` are equal but for what is named above"
     for change in pair.plan:
         yield f"  {change.action}: {change.path}"
+    same = set(pair.same_contents)
     for path in pair.conflicts:
-        yield f"  conflict: {path}"
+        remark = " (same contents, different permissions)" if path in same else ""
+        yield f"  conflict: {path}{remark}"
     for problem in pair.failed:
         yield f"  failed: {problem.path}: {problem.reason}"

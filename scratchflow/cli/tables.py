@@ -12,17 +12,29 @@ _SHORTEST_NAME = 6
 
 
 def aligned(
-    rows: Sequence[Sequence[str]], right: Collection[int] = (), width: int | None = None
+    rows: Sequence[Sequence[str]],
+    right: Collection[int] = (),
+    width: int | None = None,
+    gives_way: Sequence[int] = (0,),
 ) -> Iterator[str]:
     """Each row as one line, its cells beneath those of the others; `right` are columns of numbers.
 
-    With a `width`, the names in the first column are shortened so far as that is needed.
+    With a `width`, the columns of `gives_way` are shortened so far as that is needed, one after the other.
     """
     widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
     excess = sum(widths) + len(GAP) * (len(widths) - 1) - width if width is not None else 0
-    if excess > 0:
-        widths[0] = max(_SHORTEST_NAME, widths[0] - excess)
-        rows = [[shortened(row[0], widths[0]), *row[1:]] for row in rows]
+    for column in gives_way if excess > 0 else ():
+        least = min(_SHORTEST_NAME, widths[column])
+        given = min(max(excess, 0), widths[column] - least)
+        widths[column] -= given
+        excess -= given
+    rows = [
+        [
+            shortened(cell, widths[number]) if number in gives_way else cell
+            for number, cell in enumerate(row)
+        ]
+        for row in rows
+    ]
     for row in rows:
         padded = [
             f"{' ' * (width - cells(cell))}{cell}"

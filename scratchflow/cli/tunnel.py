@@ -9,9 +9,9 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.cli.serve import COPY, OPEN, PORT
 from scratchflow.cli.server_words import done_with_address
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit
-from scratchflow.model.results import TunnelOpened
+from scratchflow.model.results.serve import TunnelOpened
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
 

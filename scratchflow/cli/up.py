@@ -8,8 +8,8 @@ from scratchflow.cli.call import Call
 from scratchflow.cli.node_request import NodeCommand, node_request
 from scratchflow.cli.options import DRY_RUN, YES, caller
 from scratchflow.cli.up_call import Start, up_call
-from scratchflow.model.errors import UsageInvalid
-from scratchflow.model.results import UpAndRunning
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.results.up import UpAndRunning
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 

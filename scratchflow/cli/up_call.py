@@ -14,7 +14,8 @@ from scratchflow.cli.status_lines import problem_lines
 from scratchflow.model.ages import named, span
 from scratchflow.model.ages import until as until_words
 from scratchflow.model.events import Emit
-from scratchflow.model.results import AutobackupSwitched, UpAndRunning
+from scratchflow.model.results.backup import AutobackupSwitched
+from scratchflow.model.results.up import UpAndRunning
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import terminal_width

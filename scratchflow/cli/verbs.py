@@ -13,8 +13,8 @@ from typer.exceptions import TyperException
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbGroup
-from scratchflow.model.errors import UsageInvalid
-from scratchflow.model.results import HelpShown
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.results.base import HelpShown
 from scratchflow.model.wrap import Whole
 from scratchflow.report.output import write_stdout
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 
 from scratchflow.config.keys import unknown_key
-from scratchflow.model.errors import ConfigBadValue
+from scratchflow.model.errors.config import ConfigBadValue
 from scratchflow.model.profile import NAME_PATTERN, Config, Profile, Section, decode_duration
 
 _S = TypeVar("_S", bound=Section)

@@ -24,7 +24,7 @@ from scratchflow.config.keys import (
 )
 from scratchflow.config.settings import require_profile
 from scratchflow.config.toml import parse_document
-from scratchflow.model.errors import ConfigBadValue, ConfigUnwritable
+from scratchflow.model.errors.config import ConfigBadValue, ConfigUnwritable
 
 if TYPE_CHECKING:
     import tomlkit

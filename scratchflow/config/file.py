@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from scratchflow.disk.durable import replace_file
-from scratchflow.model.errors import (
+from scratchflow.model.errors.config import (
     ConfigBadValue,
     ConfigMissing,
     ConfigUnreadable,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, get_args, get_origin, get_type_hints
 
 from scratchflow.config.toml import loads
-from scratchflow.model.errors import ConfigBadValue, ConfigUnknownKey
+from scratchflow.model.errors.config import ConfigBadValue, ConfigUnknownKey
 from scratchflow.model.profile import Profile, Section, SyncOptions
 from scratchflow.model.text import closest
 

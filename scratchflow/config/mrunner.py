@@ -14,7 +14,7 @@ import msgspec
 from scratchflow.config.check import check_given_profile
 from scratchflow.config.one_line import one_line
 from scratchflow.config.yaml_text import Text
-from scratchflow.model.errors import ConfigBadValue, ImportUnreadable
+from scratchflow.model.errors.config import ConfigBadValue, ImportUnreadable
 from scratchflow.model.secrets import MASK, is_secret_name
 from scratchflow.model.text import closest, counted
 

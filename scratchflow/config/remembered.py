@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from scratchflow.config.file import users_directory
-from scratchflow.model.errors import ConfigBadValue
+from scratchflow.model.errors.config import ConfigBadValue
 
 _MOST_NAMES = 2000
+_MOST_JOBS = 100
 _MOST_BYTES = 1 << 20
 # Completion hands names to the shell, and zsh evaluates what it gets: nothing else is remembered.
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}", re.ASCII)
@@ -33,6 +34,8 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     partitions: tuple[str, ...] = ()
     snapshots: tuple[str, ...] = ()
     """Their ids, newest last."""
+    jobs: tuple[str, ...] = ()
+    """Slurm's numbers of the last submitted jobs, newest last."""
 
 
 def recall(profile: str) -> Remembered:
@@ -67,6 +70,7 @@ def _plain(found: Remembered) -> Remembered:
         nodes=_names(found.nodes),
         partitions=_names(found.partitions),
         snapshots=_names(found.snapshots),
+        jobs=_names(found.jobs)[-_MOST_JOBS:],
     )
 
 

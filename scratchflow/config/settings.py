@@ -18,11 +18,7 @@ from scratchflow.config.check import (
 from scratchflow.config.file import config_path, read_text, users_directory
 from scratchflow.config.keys import require_known, typed_value
 from scratchflow.config.toml import parse_document
-from scratchflow.model.errors import (
-    ConfigBadValue,
-    ConfigNoProfile,
-    ConfigProfileNeeded,
-)
+from scratchflow.model.errors.config import ConfigBadValue, ConfigNoProfile, ConfigProfileNeeded
 from scratchflow.model.profile import Profile, SyncOptions, to_plain
 from scratchflow.model.text import closest
 

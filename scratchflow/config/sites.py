@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.config.toml import loads
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.text import closest
 
 GENERIC = "generic"
@@ -118,6 +118,6 @@ def site_named(name: str) -> Site:
     if name in sites:
         return sites[name]
     guess = closest(name, sites)
-    meant = f"; did you mean `{guess}`?" if guess else ""
-    problem = f"there is no site `{name}`{meant} `--list-sites` shows all of them"
+    meant = f" (did you mean `{guess}`?)" if guess else ""
+    problem = f"there is no site `{name}`{meant}; `--list-sites` shows all of them"
     raise UsageInvalid(problem=problem, command="scratchflow setup")

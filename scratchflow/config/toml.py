@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from scratchflow.model.errors import ConfigSyntax
+from scratchflow.model.errors.config import ConfigSyntax
 
 # Both readers put the place into the message; only newer ones have it as attributes.
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")

@@ -74,15 +74,20 @@ def write_warm_run(warm: WarmRun, environment: Mapping[str, str]) -> None:
             file.write(content)
         os.replace(aside, path)
     except OSError:
-        return
+        _remove(aside)
 
 
 def read_warm_run(environment: Mapping[str, str]) -> WarmRun | None:
     """What was noted, if it was noted for these settings on this machine and the connection may live."""
     path = _path(environment)
     try:
-        with open(path, "rb") as file:
-            fields = [os.fsdecode(field) for field in file.read(_MOST_BYTES).split(b"\0")]
+        # Whatever lies there, a FIFO too, is read without waiting.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            content = os.read(descriptor, _MOST_BYTES)
+        finally:
+            os.close(descriptor)
+        fields = [os.fsdecode(field) for field in content.split(b"\0")]
         count = len(_VARIABLES) + 4
         config, shared, node, job_id, directory, sourced, current = fields[count : count + 7]
         quotes, outers = fields[count + 7 : count + 9]
@@ -110,8 +115,12 @@ def read_warm_run(environment: Mapping[str, str]) -> WarmRun | None:
 
 def forget_warm_run(environment: Mapping[str, str]) -> None:
     """It did not fit any more."""
+    _remove(_path(environment))
+
+
+def _remove(path: str) -> None:
     try:
-        os.unlink(_path(environment))
+        os.unlink(path)
     except OSError:
         return
 

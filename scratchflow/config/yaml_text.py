@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scratchflow.model.errors import ImportUnreadable
+from scratchflow.model.errors.config import ImportUnreadable
 
 if TYPE_CHECKING:
     import yaml

@@ -13,10 +13,12 @@ from scratchflow.cluster.this_host import role
 from scratchflow.config.settings import PROFILE_VARIABLE, Asked, Settings, load_settings
 from scratchflow.dispatch.noted import note
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE, OnLogin, OnNode, do_here
-from scratchflow.model.errors import SchedulerMissing, SlurmUnreachable
+from scratchflow.model.errors.config import SchedulerMissing
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import EVERY_NODE, FIRST, Arguments, Where
-from scratchflow.model.results import RESULTS_BY_OP, Result
+from scratchflow.model.results.base import Result
+from scratchflow.model.results.by_op import result_of
 
 if TYPE_CHECKING:
     from scratchflow.ssh.transport.base import Feed, Transport
@@ -176,6 +178,7 @@ class Cluster:
     ) -> Result:
         from scratchflow.reach.login import ask_agent, feed_agent
 
+        kind = result_of(do)
         login = self._login()
         arguments = msgspec.to_builtins(request)
         settings, verbose = self.settings, self.caller.verbose
@@ -204,7 +207,7 @@ class Cluster:
                 verbose=verbose,
             )
             data = feed_agent(login, fed, feed, emit)
-        return msgspec.convert(data, RESULTS_BY_OP[do])
+        return msgspec.convert(data, kind)
 
     def _login(self) -> Transport:
         """The connection to the login host, made when it is first needed."""
@@ -242,13 +245,18 @@ def at_workspace(
             message += ": this machine alone. `scratchflow up LOGIN` sets a cluster up"
         emit(Log(level="info", message=message))
     with cluster_of(settings, caller, emit, once=True) as cluster:
-        return cluster.at_workspace(do, request, RESULTS_BY_OP[do], node=node)
+        return cluster.at_workspace(do, request, result_of(do), node=node)
+
+
+def at_workspace_as(kind: type[R], do: str, request: Arguments, caller: Caller, emit: Emit) -> R:
+    """The same for whoever goes on with the result, which is of this kind."""
+    return _of(kind, at_workspace(do, request, caller, emit))
 
 
 def on_login(do: str, request: Arguments, caller: Caller, emit: Emit) -> Result:
     """Runs one operation on the login host."""
     with cluster_of(caller.settings(), caller, emit, once=True) as cluster:
-        return cluster.on_login(do, request, RESULTS_BY_OP[do])
+        return cluster.on_login(do, request, result_of(do))
 
 
 def _unframed(feed: Feed) -> Iterator[bytes]:

@@ -8,17 +8,14 @@ from typing import TypeVar
 
 import msgspec
 
-from scratchflow.model.errors import OtherNodeFailed, ScratchflowError
+from scratchflow.model.errors.allocation import OtherNodeFailed
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.events import Emit, Event, Log, Warned
 from scratchflow.model.requests import Arguments, Restore, Settle
-from scratchflow.model.results import (
-    NodeFailure,
-    OnNodes,
-    Restored,
-    Result,
-    RunPlace,
-    Settled,
-)
+from scratchflow.model.results.base import NodeFailure, OnNodes, Result
+from scratchflow.model.results.restore import Restored, Settled
+from scratchflow.model.results.run import RunPlace
+from scratchflow.process.parallel import EachInThread
 
 # Does the operation on this node, with these arguments.
 Ask = Callable[[str, Arguments, Emit], Result]
@@ -37,15 +34,15 @@ def on_every_node(
     in_turn = _one_at_a_time(emit)
     if first_alone:
         done = ask(first, arguments, in_turn)
-        rest = _Together(others, _beside(arguments, done), ask, in_turn)
+        rest = _asked(others, _beside(arguments, done), ask, in_turn)
     else:
-        rest = _Together(others, _beside(arguments, None), ask, in_turn)
+        rest = _asked(others, _beside(arguments, None), ask, in_turn)
         try:
             done = ask(first, arguments, in_turn)
         except ScratchflowError:
-            rest.wait()
+            _wait_for(rest, in_turn)
             raise
-    rest.wait()
+    _wait_for(rest, in_turn)
     forks = _forks(rest.done)
     for node, fork in forks.items():
         in_turn(fork_warning(node, fork))
@@ -83,67 +80,41 @@ def _forks(done: Mapping[str, Result]) -> dict[str, str]:
     return forks
 
 
-def _joined(done: Result, first: str, rest: _Together, forks: dict[str, str]) -> Result:
+def _joined(done: Result, first: str, rest: EachInThread[Result], forks: dict[str, str]) -> Result:
     if isinstance(done, RunPlace):
         places = {node: one for node, one in rest.done.items() if isinstance(one, RunPlace)}
-        return msgspec.structs.replace(done, others=places, failed=rest.failures)
+        return msgspec.structs.replace(done, others=places, failed=_failures(rest))
     if isinstance(done, OnNodes):
         nodes = [first, *rest.done]
-        return msgspec.structs.replace(done, nodes=nodes, failed=rest.failures, forks=forks)
+        return msgspec.structs.replace(done, nodes=nodes, failed=_failures(rest), forks=forks)
     return done
 
 
-class _Together:
-    """The other nodes, each asked in a thread of its own. Interrupted, the process ends, and they end with it."""
+def _asked(
+    nodes: Sequence[str], arguments: Arguments, ask: Ask, emit: Emit
+) -> EachInThread[Result]:
+    """The other nodes, which are asked from now on."""
+    return EachInThread(nodes, lambda node: ask(node, arguments, _speaks_for(node, emit)))
 
-    def __init__(self, nodes: Sequence[str], arguments: Arguments, ask: Ask, emit: Emit) -> None:
-        self._nodes, self._arguments, self._ask, self._emit = nodes, arguments, ask, emit
-        self._results: dict[str, Result] = {}
-        self._errors: dict[str, ScratchflowError] = {}
-        self._bugs: list[BaseException] = []
-        self._threads = [
-            threading.Thread(target=self._run, args=(node,), name=f"ask-{node}", daemon=True)
-            for node in nodes
-        ]
-        for thread in self._threads:
-            thread.start()
 
-    def wait(self) -> None:
-        """Returns when all are through, and tells what failed."""
-        for thread in self._threads:
-            thread.join()
-        if self._bugs:
-            raise self._bugs[0]
-        for node, error in self._errors.items():
-            self._emit(Warned(code=OtherNodeFailed.code, message=f"`{node}`: {error}"))
+def _wait_for(rest: EachInThread[Result], emit: Emit) -> None:
+    """Waits for the others, and tells what failed."""
+    rest.wait()
+    for node, error in rest.failed.items():
+        emit(Warned(code=OtherNodeFailed.code, message=f"`{node}`: {error}"))
 
-    @property
-    def done(self) -> dict[str, Result]:
-        """What worked, by node, in their order."""
-        return {node: self._results[node] for node in self._nodes if node in self._results}
 
-    @property
-    def failures(self) -> list[NodeFailure]:
-        """What did not."""
-        failed = [(node, self._errors[node]) for node in self._nodes if node in self._errors]
-        return [
-            NodeFailure(
-                node=node,
-                code=error.code,
-                message=str(error),
-                hint=error.shown_hint,
-                exit_code=error.exit_code,
-            )
-            for node, error in failed
-        ]
-
-    def _run(self, node: str) -> None:
-        try:
-            self._results[node] = self._ask(node, self._arguments, _speaks_for(node, self._emit))
-        except ScratchflowError as error:
-            self._errors[node] = error
-        except BaseException as bug:  # noqa: BLE001 - raised again where somebody reports it
-            self._bugs.append(bug)
+def _failures(rest: EachInThread[Result]) -> list[NodeFailure]:
+    return [
+        NodeFailure(
+            node=node,
+            code=error.code,
+            message=str(error),
+            hint=error.shown_hint,
+            exit_code=error.exit_code,
+        )
+        for node, error in rest.failed.items()
+    ]
 
 
 def _one_at_a_time(emit: Emit) -> Emit:

@@ -14,16 +14,12 @@ import msgspec
 from scratchflow.config.settings import LOCAL, Asked, file_profiles, load_settings
 from scratchflow.dispatch.cluster import Caller, at_workspace
 from scratchflow.dispatch.every_node import naming_node
-from scratchflow.model.errors import ProfileSilent, ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.ssh import ProfileSilent
 from scratchflow.model.events import Emit, Event, Log, Progress, Warned
 from scratchflow.model.requests import NOTHING
-from scratchflow.model.results import (
-    ProfileFailure,
-    Result,
-    SnapshotsListed,
-    SnapshotsOfAll,
-    SnapshotsOfProfile,
-)
+from scratchflow.model.results.base import ProfileFailure, Result
+from scratchflow.model.results.snapshots import SnapshotsListed, SnapshotsOfAll, SnapshotsOfProfile
 from scratchflow.process.child import Children
 
 # How long those that are given up on may take to remove their files.

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import Arguments
 

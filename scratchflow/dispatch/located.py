@@ -39,7 +39,7 @@ def with_store_found(
         environment = with_login_names(environment, missing, run or local_run(environment))
     path = str(expand(store, environment))
     if "$" in path or not path.isprintable():
-        from scratchflow.model.errors import ConfigBadValue
+        from scratchflow.model.errors.config import ConfigBadValue
         from scratchflow.model.text import printable
 
         # Whoever gets it next would take a `$` for one more name, and mean another directory.

@@ -6,16 +6,17 @@ The node is asked while Slurm, tmux and the store are looked at: both take about
 from __future__ import annotations
 
 from scratchflow.dispatch.relay import relay_to_all
-from scratchflow.login.autobackup import is_on, switch_on
+from scratchflow.login.autobackup.switch import is_on, switch_on
 from scratchflow.login.current_job import note_current_job
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.jobs import jobs_seen, meant_of
 from scratchflow.login.status.status import look
 from scratchflow.model.allocation import Allocation, RunningAllocation
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.events import PHASE_WORKSPACE, Progress
 from scratchflow.model.requests import MakeReady, Settle, SwitchOn
-from scratchflow.model.results import MadeReady, Settled
+from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.up import MadeReady
 from scratchflow.process.parallel import Meanwhile
 from scratchflow.reach.node import steps_overlap
 from scratchflow.store.directory import find_place

@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from scratchflow.config.remembered import recall, remember
 from scratchflow.config.settings import Settings
 from scratchflow.model.profile import to_plain
-from scratchflow.model.results import (
-    BackupTaken,
-    MadeReady,
-    NodeHeld,
-    NodesShown,
-    Result,
-    SnapshotsListed,
-    StatusShown,
-)
+from scratchflow.model.results.allocation import NodeHeld, NodesShown
+from scratchflow.model.results.backup import BackupTaken
+from scratchflow.model.results.base import Result
+from scratchflow.model.results.jobs import JobsListed, Submitted
+from scratchflow.model.results.snapshots import SnapshotsListed
+from scratchflow.model.results.status import StatusShown
+from scratchflow.model.results.up import MadeReady
 
 
 def note(settings: Settings, done: Result) -> None:
@@ -30,10 +28,21 @@ def note(settings: Settings, done: Result) -> None:
         _add_snapshots(settings.name, [done.snapshot or ""], gone=done.pruned)
     elif isinstance(done, StatusShown):
         _add_snapshots(settings.name, [recent.id for recent in done.snapshots.recent])
+    elif isinstance(done, JobsListed):
+        _add_jobs(settings.name, [job.number for job in done.jobs])
+    elif isinstance(done, Submitted) and not done.dry_run:
+        _add_jobs(settings.name, [done.number, *done.more])
     elif isinstance(done, MadeReady):
         note(settings, done.seen)
     elif isinstance(done, NodeHeld) and not done.reused and not done.dry_run:
         remember(settings.name, slurm=to_plain(settings.profile.slurm))
+
+
+def _add_jobs(profile: str, numbers: Iterable[int | None]) -> None:
+    """Those that are named now count as the newest: numbers may begin again when Slurm lost its state."""
+    new = [str(number) for number in numbers if number is not None]
+    known = [number for number in recall(profile).jobs if number not in new]
+    remember(profile, jobs=(*known, *new))
 
 
 def _add_snapshots(profile: str, ids: Iterable[str], gone: Iterable[str] = ()) -> None:

@@ -11,10 +11,11 @@ import msgspec
 
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.located import with_store_found
+from scratchflow.dispatch.mirroring import start_mirroring
 from scratchflow.model import requests
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Arguments, KnownJob, StoreSeen
-from scratchflow.model.results import Result
+from scratchflow.model.results.base import Result
 
 NO_JOB = KnownJob()
 
@@ -124,6 +125,17 @@ ON_NODE = {
     "snapshots adopt": OnNode(
         requests.Adopt, "scratchflow.node.transfer.copy:adopt", needs_scratch=False
     ),
+    "snapshots mirror": OnNode(
+        requests.DryRun, "scratchflow.node.mirror.send:mirror_snapshots", needs_scratch=False
+    ),
+    "mirror keep": OnNode(
+        requests.Nothing, "scratchflow.node.mirror.keep:keep_mirrored", needs_scratch=False
+    ),
+    "snapshots fetch": OnNode(
+        requests.FetchSnapshots,
+        "scratchflow.node.mirror.fetch:fetch_snapshots",
+        needs_scratch=False,
+    ),
     "snapshots newer": OnNode(requests.Newer, "scratchflow.node.restore.unsaved:find_newer"),
     "snapshots import": OnNode(
         requests.Import, "scratchflow.node.transfer.transfer:requested_import"
@@ -157,9 +169,9 @@ ON_LOGIN = {
     "cancel": OnLogin(requests.CancelJobs, "scratchflow.login.jobs.cancel:cancel_jobs"),
     "logs": OnLogin(requests.ReadLogs, "scratchflow.login.jobs.logs:read_logs"),
     "jobs open": OnLogin(requests.OpenJobs, "scratchflow.login.status.jobs:open_jobs"),
-    "autobackup on": OnLogin(requests.SwitchOn, "scratchflow.login.autobackup:switch_on"),
-    "autobackup off": OnLogin(requests.DryRun, "scratchflow.login.autobackup:switch_off"),
-    "autobackup status": OnLogin(requests.Nothing, "scratchflow.login.autobackup:show"),
+    "autobackup on": OnLogin(requests.SwitchOn, "scratchflow.login.autobackup.switch:switch_on"),
+    "autobackup off": OnLogin(requests.DryRun, "scratchflow.login.autobackup.switch:switch_off"),
+    "autobackup status": OnLogin(requests.Nothing, "scratchflow.login.autobackup.switch:show"),
 }
 
 
@@ -189,7 +201,9 @@ def do_here(
     if do in ON_LOGIN:
         from scratchflow.login.host import LoginHost
 
-        return function_of(ON_LOGIN[do])(LoginHost(settings, os.environ, emit), request)
+        done = function_of(ON_LOGIN[do])(LoginHost(settings, os.environ, emit), request)
+        start_mirroring(do, settings, os.environ)
+        return done
     from scratchflow.node.context import node_context
     from scratchflow.node.progress import Notifier
 
@@ -209,4 +223,6 @@ def do_here(
         require_store_here(here, os.environ)
         if store_seen is not None:
             require_same_store(here)
-    return function_of(served)(here, Notifier(emit, wants_items=wants_items), request)
+    done = function_of(served)(here, Notifier(emit, wants_items=wants_items), request)
+    start_mirroring(do, settings, os.environ)
+    return done

@@ -15,10 +15,12 @@ from scratchflow.cluster.this_host import home_of, node_name
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.every_node import naming_node, on_every_node
 from scratchflow.dispatch.located import with_store_found
+from scratchflow.dispatch.mirroring import start_mirroring
 from scratchflow.dispatch.operations import do_here
 from scratchflow.login.status.copy_looks import copies_differ
 from scratchflow.model.allocation import RunningAllocation, with_node
-from scratchflow.model.errors import HopUnderWay, WorkspaceMissing
+from scratchflow.model.errors.hop import HopUnderWay
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Emit, Log, Warned
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import (
@@ -32,7 +34,9 @@ from scratchflow.model.requests import (
     StoreSeen,
     Where,
 )
-from scratchflow.model.results import RESULTS_BY_OP, BackupTaken, Result
+from scratchflow.model.results.backup import BackupTaken
+from scratchflow.model.results.base import Result
+from scratchflow.model.results.by_op import result_of
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.process.parallel import Meanwhile
 from scratchflow.reach.job_scratch import scratch_of_job
@@ -66,6 +70,17 @@ def relay(
     Meanwhile(lambda: steps_overlap(environment), "look-srun")  # `node_transport` will want to know
     held = require_allocation(slurm, settings.name, home_of(environment), where.job_id)
     passing = _Passing(settings, do, environment, verbose, feed)
+    try:
+        return _relayed(passing, arguments, held, where, emit)
+    finally:  # also when it failed late: a snapshot may have been taken
+        start_mirroring(do, settings, environment)
+
+
+def _relayed(
+    passing: _Passing, arguments: Arguments, held: RunningAllocation, where: Where, emit: Emit
+) -> Result:
+    settings, environment = passing.settings, passing.environment
+    slurm = this_slurm(environment)
     if where.node == EVERY_NODE and len(held.nodes) > 1:
         return passing.to_all(held, arguments, emit)
     if where.node and where.node != EVERY_NODE:
@@ -177,6 +192,7 @@ class _Passing(msgspec.Struct, frozen=True):
     def there(self, held: RunningAllocation, arguments: Arguments, emit: Emit) -> Result:
         """What the agent on the node of this allocation answers."""
         settings, do, environment = self.settings, self.do, self.environment
+        kind = result_of(do)
         request = asking(
             do,
             msgspec.to_builtins(arguments),
@@ -198,7 +214,7 @@ class _Passing(msgspec.Struct, frozen=True):
             request = msgspec.structs.replace(request, store_seen=seen)
             slurm = this_slurm(environment)
             data = ask_node(there, request, emit, settings, slurm, self.feed)
-        return msgspec.convert(data, RESULTS_BY_OP[do])
+        return msgspec.convert(data, kind)
 
     def _scratch(self, held: RunningAllocation, emit: Emit) -> str:
         slurm = this_slurm(self.environment)

@@ -9,7 +9,7 @@ from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.located import with_store_found
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.workspace import expand

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from scratchflow.experiments.values import Value, as_json, write_value
-from scratchflow.model.errors import ParameterInvalid
+from scratchflow.model.errors.base import ParameterInvalid
 from scratchflow.model.text import closest
 
 PARAMETERS_VARIABLE = "SCRATCHFLOW_PARAMS"

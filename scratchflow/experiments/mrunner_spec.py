@@ -17,7 +17,7 @@ from typing import Any
 from scratchflow.experiments.command import kept_as_is
 from scratchflow.experiments.sets import require_few_enough, require_name
 from scratchflow.experiments.spec import Remark, Spec, without_secrets
-from scratchflow.model.errors import SpecInvalid
+from scratchflow.model.errors.base import SpecInvalid
 from scratchflow.model.text import few_lines
 from scratchflow.process.child import ChildTimedOut, Completed, run_alone
 

@@ -9,7 +9,7 @@ import msgspec
 from scratchflow.experiments.command import command_for
 from scratchflow.experiments.sets import Parameters, combined, parameter_sets
 from scratchflow.experiments.spec import Spec
-from scratchflow.model.errors import ParameterInvalid
+from scratchflow.model.errors.base import ParameterInvalid
 
 
 class Task(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from scratchflow.experiments.values import Value, as_json, read_value, split_values, write_value
-from scratchflow.model.errors import ParameterInvalid
+from scratchflow.model.errors.base import ParameterInvalid
 from scratchflow.model.text import counted
 
 Parameters = dict[str, Value]

@@ -37,7 +37,7 @@ from scratchflow.experiments.sets import (
     require_passable,
 )
 from scratchflow.experiments.spec import Remark, Spec, without_secrets
-from scratchflow.model.errors import SpecInvalid
+from scratchflow.model.errors.base import SpecInvalid
 from scratchflow.model.text import closest, counted
 
 MAX_BYTES = 1 << 20

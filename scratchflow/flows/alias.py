@@ -11,9 +11,10 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.config.settings import Settings
-from scratchflow.model.errors import AliasUnused, AliasUnverified
+from scratchflow.model.errors.ssh import AliasUnused, AliasUnverified
 from scratchflow.model.events import Emit, Warned
-from scratchflow.model.results import AliasShown, NodeHeld, OtherNode, Problem
+from scratchflow.model.results.allocation import NodeHeld, OtherNode
+from scratchflow.model.results.status import AliasShown, Problem
 from scratchflow.model.text import last_line, printable
 from scratchflow.reach.login import is_set_up
 from scratchflow.report.question import question_open

@@ -8,7 +8,7 @@ from scratchflow.flows.alias import has_alias, point_at, require_alias, verify
 from scratchflow.flows.hold import hold
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import Allocated
+from scratchflow.model.results.allocation import Allocated
 
 
 def allocate(caller: Caller, emit: Emit, request: Hold) -> Allocated:

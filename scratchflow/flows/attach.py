@@ -7,10 +7,11 @@ import subprocess
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.alias import places_of
-from scratchflow.model.errors import ConnectionLost, TmuxFailed
+from scratchflow.model.errors.slurm import TmuxFailed
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import Session
-from scratchflow.model.results import Attached, SessionReady
+from scratchflow.model.results.run import Attached, SessionReady
 
 _ASK_S = 20.0
 _SSH_FAILED = 255

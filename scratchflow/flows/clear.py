@@ -13,7 +13,7 @@ from scratchflow.flows.current_work import has_present_work
 from scratchflow.flows.serve.serve import end_all
 from scratchflow.login.detached_runs import end_runs_here
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors import (
+from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationMissing,
     AllocationSuspended,
@@ -21,21 +21,14 @@ from scratchflow.model.errors import (
     NodeFailed,
     NodeNotSaved,
     OtherNodeFailed,
-    ScratchflowError,
-    WorkspaceMissing,
 )
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import Backup, DryRun, OpenJobs, Release, SaveNode
-from scratchflow.model.results import (
-    AllocationShown,
-    AutobackupSwitched,
-    BackupTaken,
-    Cleared,
-    DetachedRun,
-    JobsShown,
-    NodeReleased,
-    NodeSaved,
-)
+from scratchflow.model.results.allocation import Cleared, NodeReleased
+from scratchflow.model.results.backup import AutobackupSwitched, BackupTaken, NodeSaved
+from scratchflow.model.results.status import AllocationShown, DetachedRun, JobsShown
 from scratchflow.model.text import counted
 from scratchflow.workspace.job_scratch import goes_with_job
 
@@ -99,6 +92,9 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
         read_back_age_s=last.read_back_age_s if last else None,
         newer=last.newer if last else None,
         others={name: one for copy in taken for name, one in copy.saved.others.items()},
+        other_stores={
+            name: store for copy in taken for name, store in copy.saved.other_stores.items()
+        },
         forks=forks_of(taken),
         released=bool(released.job_ids) and not options.dry_run,
         session_ended=released.session_ended,
@@ -296,7 +292,9 @@ def warn_of_loss(emit: Emit, node: str | None, saved: NodeSaved) -> None:
     """Says what goes with the node."""
     if saved.unsaved:
         count = counted(saved.unsaved, "path")
-        fate = "go with the job" if saved.goes_with_job else "stay behind"
+        many = ("go with the job", "stay behind")
+        one = ("goes with the job", "stays behind")
+        fate = (one if saved.unsaved == 1 else many)[0 if saved.goes_with_job else 1]
         message = f"{count} on `{node}` {fate}, in no snapshot: {_named(saved)}"
         emit(Warned(code="release.left_behind", message=message))
 
@@ -309,6 +307,8 @@ def tell_excluded(emit: Emit, copies: Sequence[SavedCopy]) -> None:
             more = ", …" if len(copy.saved.other_files) > _NAMED else ""
             message = f"beside the workspace on `{copy.node}`, in no snapshot: {named}{more}; `backup.also` names what is saved with it"
             emit(Log(level="info", message=message))
+        if copy.saved.debug_copies:
+            emit(Log(level="info", message=_debug_words(copy)))
     patterns = list(dict.fromkeys(one for copy in copies for one in copy.saved.excluded))
     if not patterns:
         return
@@ -319,6 +319,13 @@ def tell_excluded(emit: Emit, copies: Sequence[SavedCopy]) -> None:
     fate = "goes with the job" if is_gone else f"stays on {nodes}"
     message = f"excluded ({named}{more}): what matches is in no snapshot, and {fate}"
     emit(Log(level="info", message=message))
+
+
+def _debug_words(copy: SavedCopy) -> str:
+    made = copy.saved.debug_copies
+    named = ", ".join(f"`{one}`" for one in made[:_NAMED]) + (", …" if len(made) > _NAMED else "")
+    fate = "goes with the job" if copy.saved.goes_with_job else "stays there until you remove it"
+    return f"what `jobs debug` made on `{copy.node}` is in no snapshot and {fate}: {named}"
 
 
 def _named(saved: NodeSaved) -> str:

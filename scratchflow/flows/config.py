@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from scratchflow.config.settings import (
     Settings,
     default_profile,
     load_settings,
+    settings_in,
     sync_options,
 )
 from scratchflow.config.toml import parse_document
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain_with_nulls
-from scratchflow.model.results import ConfigChanged, ConfigPath, ConfigShown, ConfigValue
+from scratchflow.model.results.config import ConfigChanged, ConfigPath, ConfigShown, ConfigValue
 
 
 def show(asked: Asked, environment: Mapping[str, str], emit: Emit, *, origin: bool) -> ConfigShown:
@@ -125,7 +127,35 @@ def _changed(place: Path, typed: str, key: str, edit: Edit, *, dry_run: bool) ->
         dry_run=dry_run,
         diff=edit.diff(place),
         takes_effect=taken_over(named) if changed and is_of_loop(key) else "",
+        stays=_stays(place, key, edit),
     )
+
+
+def _stays(place: Path, key: str, edit: Edit) -> list[str]:
+    """Where the snapshots of a profile stay whose store or workspace has another name now."""
+    parts = key_parts(key)
+    if len(parts) != 3 or parts[2] not in {"store", "workspace"}:
+        return []
+    name = parts[1]
+    if name not in parse_document(edit.before, str(place)).get("profiles", {}):
+        return []
+    old, new = (settings_in(text, place, name).profile for text in (edit.before, edit.after))
+    if (old.store, old.workspace) == (new.store, new.workspace):
+        return []
+    store = f"--set {shlex.quote(f'store={old.store}')}"
+    workspace = f"--set {shlex.quote(f'workspace={old.workspace}')}"
+    where = workspace if parts[2] == "workspace" else store
+    stay = (
+        f"snapshots made so far, if any, stay in `{old.store.rstrip('/')}/{old.workspace}`:"
+        f" `scratchflow -p {name} {where} snapshots list` lists them"
+    )
+    if old.workspace != new.workspace:
+        return [stay]
+    bring = (
+        f"to bring them along: `scratchflow {store} {workspace} profiles copy {name} {name}-old`,"
+        f" then `scratchflow -p {name}-old snapshots copy --all --to {name}`"
+    )
+    return [stay, bring]
 
 
 def _profile_to_change(asked: Asked, environment: Mapping[str, str], place: Path) -> str:

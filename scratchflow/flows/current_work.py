@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from scratchflow.dispatch.cluster import Cluster
-from scratchflow.model.errors import RestoreIncomplete, TargetNotEmpty
+from scratchflow.model.errors.restore import RestoreIncomplete, TargetNotEmpty, WorkspaceOfOther
 from scratchflow.model.requests import Settle
-from scratchflow.model.results import Settled
+from scratchflow.model.results.restore import Settled
 
 
 def newer_than(cluster: Cluster, job_id: int | None) -> str | None:
@@ -15,7 +15,7 @@ def newer_than(cluster: Cluster, job_id: int | None) -> str | None:
     """
     try:
         settled = cluster.at_workspace("settle", Settle(dry_run=True), Settled, job_id=job_id)
-    except TargetNotEmpty:  # the user's own, never saved: nothing is newer
+    except (TargetNotEmpty, WorkspaceOfOther):  # the user's own, never saved: nothing is newer
         return None
     return settled.snapshot if settled.action == "restored" else None
 

@@ -8,10 +8,13 @@ from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_h
 from scratchflow.flows.alias import alias_problem, show_alias, verify
 from scratchflow.flows.mend import mend
 from scratchflow.flows.status import seen_on
-from scratchflow.model.errors import ScratchflowError, StoreLost
+from scratchflow.login.status.mirror import MIRROR_BEHIND
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import Emit, Progress
 from scratchflow.model.requests import Look, Nothing
-from scratchflow.model.results import Check, ChecksDone, StatusShown
+from scratchflow.model.results.checks import Check, ChecksDone
+from scratchflow.model.results.status import StatusShown
 from scratchflow.reach.login import reach_login
 
 
@@ -82,7 +85,7 @@ def _around_the_node(cluster: Cluster) -> Iterator[Check]:
     detail = f"job {held.job_id} on `{node}`" if held and node else "none"
     yield Check(name="allocation", ok=True, detail=detail)
     for problem in seen.problems:
-        if problem.name == StoreLost.code:
+        if problem.name in {StoreLost.code, MIRROR_BEHIND}:
             continue  # the login host has just told it
         yield Check(name=problem.name, ok=False, detail=problem.detail, fix=problem.fix)
     yield _alias(cluster, node, held.nodes[1:] if held and node else [])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+
 from scratchflow.dispatch.cluster import Cluster
-from scratchflow.model.errors import EndedBySignal, ScratchflowError
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.events import Event, Progress, State
-from scratchflow.model.requests import Hold, OpenJobs
-from scratchflow.model.results import JobsShown, NodeHeld
+from scratchflow.model.requests import Hold, OpenJobs, Release
+from scratchflow.model.results.allocation import NodeHeld, NodeReleased
+from scratchflow.model.results.status import JobsShown
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.process.waiting import looks
 
@@ -27,16 +30,21 @@ def hold(cluster: Cluster, request: Hold) -> NodeHeld:
     except Interrupted as interrupted:
         if not seen:
             raise
-        became = _what_became(cluster, seen[-1])
+        became = _what_became(cluster, request, seen[-1], interrupted.signum)
         raise EndedBySignal(interrupted.signum, became) from interrupted
 
 
-def _what_became(cluster: Cluster, last: State) -> str:
-    """The login host withdraws the request by itself; here it is looked whether it is gone."""
+def _what_became(cluster: Cluster, request: Hold, last: State, signum: int) -> str:
+    """The login host withdraws the request by itself, or leaves it for us to do; here it is looked whether it is gone."""
     if last.resumed:
         return f"Job {last.job_id} stays in the queue; `scratchflow clear` withdraws it."
+    if request.keep_waiting and signum != signal.SIGINT:
+        return f"Job {last.job_id} stays in the queue; `scratchflow clear --pending` withdraws it."
     cluster.emit(Progress(phase="withdrawing the request"))
     try:
+        if request.keep_waiting and last.job_id is not None:
+            # The end of our connection does not end such a request.
+            cluster.on_login("release", Release(job_ids=(last.job_id,)), NodeReleased)
         for _ in looks(_WITHDRAW_S, _LOOK_S):
             jobs = cluster.on_login("jobs open", OpenJobs(), JobsShown).jobs
             if all(job.job_id != last.job_id for job in jobs):

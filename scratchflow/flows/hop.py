@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from shlex import quote
 
 import msgspec
 
@@ -26,16 +25,15 @@ from scratchflow.flows.hold import hold
 from scratchflow.flows.serve.local_tunnels import lead_on
 from scratchflow.flows.serve.serve import start_again
 from scratchflow.model.allocation import HELD
-from scratchflow.model.errors import (
+from scratchflow.model.errors.allocation import (
     AllocationMissing,
+    AllocationPending,
     AllocationSuspended,
-    HopCutShort,
-    HopUnfinished,
-    NextNodeLost,
-    SchedulerMissing,
-    ScratchflowError,
-    WorkspaceMissing,
 )
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.config import SchedulerMissing
+from scratchflow.model.errors.hop import HopCutShort, HopUnfinished, NextNodeLost
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import (
     EVERY_NODE,
@@ -47,16 +45,12 @@ from scratchflow.model.requests import (
     Settle,
     SwitchOn,
 )
-from scratchflow.model.results import (
-    AutobackupSwitched,
-    BackupTaken,
-    Hopped,
-    JobsShown,
-    NodeHeld,
-    NodeReleased,
-    SessionReady,
-    Settled,
-)
+from scratchflow.model.results.allocation import Hopped, NodeHeld, NodeReleased
+from scratchflow.model.results.backup import AutobackupSwitched, BackupTaken
+from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.run import SessionReady
+from scratchflow.model.results.status import JobsShown
+from scratchflow.model.text import restore_command
 
 # Whoever goes on working on the old node meanwhile is caught up with a few times, then told.
 _CATCH_UPS = 4
@@ -133,7 +127,7 @@ def _say_what_forked(move: _Move, saved: str | None, newer: str) -> None:
     fork = _forked(saved, newer)
     if fork:
         message = (
-            f"`{move.old_node}` held an older copy of the workspace, with changes: they are saved as a fork,"
+            f"`{move.old_node}` held another copy of the workspace, with changes: they are saved as a fork,"
             f" snapshot {fork}; the newest work, snapshot {newer}, is what moves."
             f" `scratchflow snapshots diff {fork} {newer}` compares them"
         )
@@ -211,7 +205,21 @@ def _next_node(move: _Move, request: Hold) -> NodeHeld:
         typed=request.typed,
     )
     move.say("asking for the next node")
-    return hold(move.cluster, beside)
+    try:
+        return hold(move.cluster, beside)
+    except AllocationPending:
+        if request.typed and not request.node and not request.keep_waiting:
+            _say_that_the_old_node_may_do(move, request)
+        raise
+
+
+def _say_that_the_old_node_may_do(move: _Move, request: Hold) -> None:
+    """`hop` leaves the old node out, which may have free what was asked for: only another way asks for it, too."""
+    message = (
+        f"`hop` asks for another node than `{move.old_node}`. To ask for that one, too:"
+        f" `scratchflow clear`, then `scratchflow up {' '.join(request.typed.values())}`"
+    )
+    move.cluster.emit(Log(level="info", message=message))
 
 
 def _bring_over(move: _Move, held: NodeHeld) -> tuple[str | None, str | None]:
@@ -295,7 +303,7 @@ def _leave(move: _Move, snapshot: str | None) -> tuple[list[SavedCopy], str | No
 def _say_what_stays(move: _Move, copy: SavedCopy) -> None:
     """Only the profile's own workspace moves: of the others it is said where they are."""
     for name, snapshot in copy.saved.others.items():
-        command = f"scratchflow --set workspace={quote(name)} restore"
+        command = restore_command(name, copy.saved.other_stores.get(name, ""))
         if copy.beside:
             command += f" {snapshot}"
         message = (

@@ -11,28 +11,22 @@ from collections.abc import Sequence
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
+from scratchflow.dispatch.other_profile import failures_of, remarks_of
 from scratchflow.flows.clear import ClearOptions, clear_on, require_saved, save_copies
 from scratchflow.flows.transfer.copy import copy_snapshots
 from scratchflow.flows.up import up
 from scratchflow.model.allocation import HELD
-from scratchflow.model.errors import (
-    AllocationSuspended,
-    HopToItself,
-    HopUnfinished,
-    SnapshotMissing,
-)
+from scratchflow.model.errors.allocation import AllocationSuspended
+from scratchflow.model.errors.hop import HopToItself, HopUnfinished
+from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import EVERY_NODE, Backup, Hold, Nothing, Offer, OpenJobs, Settle
-from scratchflow.model.results import (
-    AllocationShown,
-    BackupTaken,
-    HoppedTo,
-    JobsShown,
-    Settled,
-    SnapshotRow,
-    SnapshotsListed,
-    UpAndRunning,
-)
+from scratchflow.model.results.allocation import HoppedTo
+from scratchflow.model.results.backup import BackupTaken
+from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.snapshots import SnapshotRow, SnapshotsListed
+from scratchflow.model.results.status import AllocationShown, JobsShown
+from scratchflow.model.results.up import UpAndRunning
 
 # Whoever goes on working here meanwhile is caught up with a few times, then told.
 _CATCH_UPS = 4
@@ -106,9 +100,12 @@ class _Moving:
         """The node there with all that is saved here, and the snapshot that it has."""
         snapshot = self._save(held, leave_behind=leave_behind)
         self.copy([snapshot])
-        now = up(self._there, self._emit, self._request, run_editor=False)
+        name = self._there.settings().name
+        with failures_of(name):
+            now = up(self._there, remarks_of(name, self._emit), self._request, run_editor=False)
         for _ in range(_CATCH_UPS):
-            self._settle(snapshot)
+            with failures_of(name):
+                self._settle(snapshot)
             again = self._save(held, leave_behind=leave_behind)
             if again == snapshot:
                 break
@@ -159,12 +156,13 @@ class _Moving:
         )
         self.sent_bytes += done.sent_bytes
         if done.blocked:
-            reason = f"the other store holds a part of snapshot {done.blocked[0]} under that name"
+            reason = f"the other store has another archive under the name of snapshot {done.blocked[0]}, or a damaged one"
             raise HopUnfinished(reason=reason, node=self._source.settings.name)
 
     def _settle(self, snapshot: str) -> None:
         """The workspace there from this snapshot, or from work that came from it."""
-        with cluster_of(self._there.settings(), self._there, self._emit) as target:
+        emit = remarks_of(self._there.settings().name, self._emit)
+        with cluster_of(self._there.settings(), self._there, emit) as target:
             request = Settle(snapshot=snapshot)
             settled = target.at_workspace("settle", request, Settled, node=EVERY_NODE)
             for one in settled.failed:

@@ -6,7 +6,9 @@ from scratchflow.dispatch.cluster import Cluster
 from scratchflow.flows.alias import has_alias, park, point_at
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Hold, Session, SwitchOn
-from scratchflow.model.results import AutobackupSwitched, NodeHeld, SessionReady
+from scratchflow.model.results.allocation import NodeHeld
+from scratchflow.model.results.backup import AutobackupSwitched
+from scratchflow.model.results.run import SessionReady
 
 _RESTARTED = {
     "autobackup.overdue",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scratchflow.model.ages import span
 from scratchflow.model.allocation import HELD
-from scratchflow.model.results import AllocationShown, StatusShown
+from scratchflow.model.results.status import AllocationShown, StatusShown
 
 # With less time than this left, moving is what matters; `hop` needs a few minutes of it.
 _ENDING_S = 15 * 60

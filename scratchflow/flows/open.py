@@ -11,9 +11,13 @@ from urllib.parse import quote
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, cluster_of
 from scratchflow.flows.status import seen_on
-from scratchflow.model.errors import AllocationMissing, EditorMissing
-from scratchflow.model.events import Emit
-from scratchflow.model.results import EditorOpened
+from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.run import EditorMissing
+from scratchflow.model.errors.ssh import AliasBehind
+from scratchflow.model.errors.workspace import WorkspaceMissing
+from scratchflow.model.events import Emit, Warned
+from scratchflow.model.results.status import StatusShown
+from scratchflow.model.results.up import EditorOpened
 
 EDITORS = ("code", "code-insiders", "codium", "cursor")
 _OPEN_S = 10.0
@@ -28,11 +32,31 @@ def open_workspace(caller: Caller, emit: Emit, *, run: bool) -> EditorOpened:
         seen.allocation is None or seen.allocation.state != "running"
     ):
         raise AllocationMissing(profile=settings.name)
-    return opened(settings, seen.workspace.path, caller.environment, run=run)
+    _require_something_to_open(seen, emit)
+    workspace = seen.workspace
+    return opened(settings, workspace.path, caller.environment, run=run, exists=workspace.exists)
+
+
+def _require_something_to_open(seen: StatusShown, emit: Emit) -> None:
+    """An editor on a folder that is not there, or on a node that is not ours, says nothing that helps."""
+    node = seen.allocation.node if seen.allocation else None
+    if seen.alias is not None and seen.alias.target != node:
+        where = f"leads to `{seen.alias.target}`" if seen.alias.target else "is parked"
+        raise AliasBehind(node=node or "?", alias=seen.alias.name, where=where)
+    if seen.workspace.exists is False:
+        raise WorkspaceMissing(path=seen.workspace.path)
+    if seen.workspace.exists is None:
+        message = f"whether there is a workspace at `{seen.workspace.path}` is not known; `scratchflow up` makes sure"
+        emit(Warned(code="workspace.unknown", message=message))
 
 
 def opened(
-    settings: Settings, path: str, environment: Mapping[str, str], *, run: bool
+    settings: Settings,
+    path: str,
+    environment: Mapping[str, str],
+    *,
+    run: bool,
+    exists: bool | None = None,
 ) -> EditorOpened:
     """The command and the link; run, if that is wanted."""
     editor = next(
@@ -45,7 +69,14 @@ def opened(
     link = f"vscode://{where}{quote(path)}"
     if run:
         _run(command, environment)
-    return EditorOpened(path=path, command=command, link=link, opened=run)
+    return EditorOpened(
+        path=path,
+        command=command,
+        link=link,
+        opened=run,
+        host=settings.profile.alias if remote else None,
+        exists=exists,
+    )
 
 
 def _run(command: list[str], environment: Mapping[str, str]) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from scratchflow.config.check import check_config
 from scratchflow.config.edit import Edit, Removals, apply_edits, plan_edits
-from scratchflow.config.file import config_path, utf8_text
+from scratchflow.config.file import config_path, read_text, utf8_text
 from scratchflow.config.own_names import own_names
 from scratchflow.config.remembered import forget
 from scratchflow.config.settings import (
@@ -23,26 +24,23 @@ from scratchflow.config.settings import (
     require_profile,
     settings_in,
 )
+from scratchflow.config.toml import parse_document
 from scratchflow.dispatch.cluster import Caller, is_login_host
 from scratchflow.flows.setup.left_behind import left_of_profile
 from scratchflow.flows.setup.traces import Traces, look_for_traces
-from scratchflow.model.errors import (
-    AllocationHeld,
-    CommandTimedOut,
-    ConfigProfileNeeded,
-    Declined,
-    ScratchflowError,
-    UsageInvalid,
-)
+from scratchflow.model.errors.allocation import AllocationHeld
+from scratchflow.model.errors.base import Declined, ScratchflowError, UsageInvalid
+from scratchflow.model.errors.config import ConfigProfileNeeded
+from scratchflow.model.errors.ssh import CommandTimedOut
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.profile import Profile
-from scratchflow.model.results import (
-    AllocationShown,
+from scratchflow.model.results.config import (
     ProfileRemoved,
     ProfileRow,
     ProfilesListed,
     ProfileWritten,
 )
+from scratchflow.model.results.status import AllocationShown
 from scratchflow.ssh.config.alias import read_alias, remove_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
@@ -142,7 +140,10 @@ def remove(
     default = default_profile(asked, environment)
     if default == name:
         default, removals = "", [*removals, ("default_profile",)]
-    edit = plan_edits(place, {}, removals)
+    others = {one: _profile(asked, environment, one) for one in tables if one != name}
+    synced, programs = _sync_of(place, others)
+    removals = [*removals, *programs]
+    edit = plan_edits(place, synced, removals)
     alias = _own_alias(asked, environment, settings)
     traces = None
     if not dry_run:
@@ -150,7 +151,7 @@ def remove(
         if not confirm(edit.diff(place)):
             what, by_hand = f"the removal of profile `{name}`", f"edit `{utf8_text(place)}`"
             raise Declined(what=what, by_hand=by_hand)
-        apply_edits(place, {}, removals)
+        apply_edits(place, synced, removals)
         if alias:
             remove_alias(SshPaths.of(settings.profile.ssh_config), alias)
         forget(name)
@@ -158,11 +159,25 @@ def remove(
         profile=name,
         path=utf8_text(place),
         diff=edit.diff(place),
-        stays=[*left_of_profile(settings, traces), *_foreign_alias(settings)],
+        stays=[*left_of_profile(settings, traces, others), *_foreign_alias(settings)],
         default_profile=default,
         alias=alias,
         dry_run=dry_run,
     )
+
+
+def _sync_of(place: Path, profiles: Collection[str]) -> tuple[dict[str, str], Removals]:
+    """What has to change in `[sync]` for it to name only these profiles: what is set, and what is taken out."""
+    import tomlkit
+
+    text = read_text(place, required=False) or ""
+    options = check_config(parse_document(text, str(place)), str(place)).sync
+    stay = {*profiles, LOCAL}
+    programs = [("sync", "programs", one) for one in options.programs if one not in stay]
+    if stay.issuperset(options.profiles):
+        return {}, programs
+    rest = [one for one in options.profiles if one in stay]
+    return {"sync.profiles": tomlkit.item(rest).as_string()}, programs
 
 
 def _profile(asked: Asked, environment: Environment, name: str) -> Profile:
@@ -255,10 +270,10 @@ def _look(caller: Caller, settings: Settings, emit: Emit) -> _Seen:
     """Where there is no agent none is put there: no job can be ours."""
     from scratchflow.agent.request import asking
     from scratchflow.dispatch.operations import do_here
-    from scratchflow.model.errors import AgentMissing
+    from scratchflow.model.errors.agent import AgentMissing
     from scratchflow.model.profile import to_plain
     from scratchflow.model.requests import OpenJobs
-    from scratchflow.model.results import JobsShown
+    from scratchflow.model.results.status import JobsShown
     from scratchflow.reach.login import ask_once, reach_login
 
     if is_login_host(settings, caller.environment):

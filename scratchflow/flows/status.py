@@ -14,7 +14,7 @@ from scratchflow.model.ages import time_left
 from scratchflow.model.allocation import ENDING, HELD, WARN_AT_S
 from scratchflow.model.events import Emit, Event, Status, Warned
 from scratchflow.model.requests import Nothing, Watch
-from scratchflow.model.results import StatusOfAll, StatusShown
+from scratchflow.model.results.status import StatusOfAll, StatusShown
 
 
 def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:

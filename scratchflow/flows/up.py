@@ -12,28 +12,17 @@ from scratchflow.flows.alias import show_alias
 from scratchflow.flows.allocate import allocate_on, session_here
 from scratchflow.flows.open import opened
 from scratchflow.flows.status import seen_on, with_alias
-from scratchflow.model.errors import (
-    EndedBySignal,
-    NoSpace,
-    StoreLost,
-    StoreUnusable,
-    error_from_agent,
-)
+from scratchflow.model.errors.base import EndedBySignal
+from scratchflow.model.errors.by_code import error_from_agent
+from scratchflow.model.errors.store import NoSpace, StoreLost, StoreUnusable
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Event, Log, Progress, Warned
 from scratchflow.model.requests import EVERY_NODE, Hold, MakeReady, Settle, SwitchOn
-from scratchflow.model.results import (
-    FEWER_NODES,
-    ON_FAILED_NODE,
-    Allocated,
-    AutobackupSwitched,
-    ClusterSetUp,
-    EditorOpened,
-    MadeReady,
-    Problem,
-    Settled,
-    StatusShown,
-    UpAndRunning,
-)
+from scratchflow.model.results.allocation import Allocated
+from scratchflow.model.results.backup import AutobackupSwitched
+from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.setup import ClusterSetUp
+from scratchflow.model.results.status import FEWER_NODES, ON_FAILED_NODE, Problem, StatusShown
+from scratchflow.model.results.up import EditorOpened, MadeReady, UpAndRunning
 from scratchflow.process.interrupted import Interrupted
 
 # Nothing that `up` does mends these; of others, what was seen before it may be over.
@@ -55,7 +44,7 @@ def up(caller: Caller, emit: Emit, request: Hold, *, run_editor: bool) -> UpAndR
             settled, autobackup = _settled(cluster, seen, allocated)
         else:
             _say(settled, emit)
-    editor = opened(settings, settled.path, caller.environment, run=run_editor)
+    editor = opened(settings, settled.path, caller.environment, run=run_editor, exists=True)
     node, job_id, end_time = _held(seen, allocated)
     brought = settled.action != "nothing" or _is_brought_to_others(seen, settled)
     changed = allocated is not None or brought or autobackup.changed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -18,20 +19,24 @@ from scratchflow.cluster.slurm.overlap import srun_version
 from scratchflow.cluster.this_host import job_id, node_name
 from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
+from scratchflow.login.status.mirror import behind_in_words, mirror_behind, mirror_shown
 from scratchflow.model.allocation import Partition
-from scratchflow.model.errors import ScratchflowError, ScratchUnsafe, WorkspaceIsLink
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.workspace import ScratchUnsafe, WorkspaceIsLink
 from scratchflow.model.events import Checked, Emit, Progress
 from scratchflow.model.requests import Look, Nothing
-from scratchflow.model.results import Check, ChecksDone
+from scratchflow.model.results.checks import Check, ChecksDone
 from scratchflow.model.text import printable
 from scratchflow.model.time_limit import slurm_time, time_limit_s
 from scratchflow.model.units import format_size
 from scratchflow.node.context import NodeContext
+from scratchflow.node.mirror.target import remote_of
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import require_same_store
 from scratchflow.node.snapshot.allowed import refuse_links
 from scratchflow.process.parallel import as_done
 from scratchflow.reach.node import steps_overlap
+from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.freshness import watch
 from scratchflow.store.checks.probe import probe_store
 from scratchflow.store.checks.writable import write_failure
@@ -39,7 +44,7 @@ from scratchflow.store.directory import find_place
 from scratchflow.store.failures import translated
 from scratchflow.store.known import store_lost
 from scratchflow.store.nodes import read_nodes
-from scratchflow.workspace.notes import read_base, read_restoring
+from scratchflow.workspace.notes import noted_base, read_base, read_restoring
 from scratchflow.workspace.own_scratch import require_own_scratch
 from scratchflow.workspace.probe import probe_scratch
 from scratchflow.workspace.workspace import Workspace, expand, find_workspace
@@ -76,6 +81,8 @@ def _looks(
         looks["slurm"] = lambda: _check_slurm_and_steps(settings, environment)
     looks["tmux"] = lambda: [_check_tmux(settings)]
     looks["store"] = lambda: _check_store(settings, environment)
+    if settings.profile.backup.mirror:
+        looks["mirror"] = lambda: [_check_mirror(settings, environment)]
     if not has_slurm:
         workspace = find_workspace(settings.profile, environment)
         looks["scratch"] = lambda: _check_scratch(workspace)
@@ -122,6 +129,24 @@ def _check_freshness(at_node: NodeContext) -> list[Check]:
 def _limits(path: Path, lacks: Sequence[str]) -> list[Check]:
     """One line for each thing that the file system there lacks."""
     return [Check(name="limits", ok=True, detail=f"{path}: {words}") for words in lacks]
+
+
+def _check_mirror(settings: Settings, environment: Mapping[str, str]) -> Check:
+    """Whether the mirror answers, and what it lacks."""
+    mirror, now_s = settings.profile.backup.mirror, time.time()
+    try:
+        remote_of(settings, environment).listed()
+        store = expand(settings.profile.store, environment)
+        place = find_place(store, settings.profile.workspace)
+        shown = mirror_shown(mirror, place, read_catalogue(place))
+    except ScratchflowError as error:
+        return Check(name="mirror", ok=False, detail=str(error), fix=error.shown_hint)
+    for problem in mirror_behind(shown, now_s):
+        return Check(name="mirror", ok=False, detail=problem.detail, fix=problem.fix)
+    detail = f"{mirror} answers"
+    if shown and shown.missing:
+        detail += f"; {behind_in_words(shown, now_s)}"
+    return Check(name="mirror", ok=True, detail=detail)
 
 
 def _check_same_store(at_node: NodeContext, store: Check) -> Check:
@@ -186,7 +211,15 @@ def _check_workspace(
         refuse_links(workspace.scratch, workspace.roots)
     except WorkspaceIsLink as error:  # there it is, and no backup can be taken of it
         return Check(name="workspace", ok=False, detail=str(error), fix=error.shown_hint)
-    equals = f", from snapshot {base}" if base else ", in no snapshot yet"
+    # The store's record is what `status` tells from the login host; the notes here may be of another store.
+    base = base or _recorded(settings, environment, job_name)
+    elsewhere = noted_base(workspace)
+    if base:
+        equals = f", from snapshot {base}"
+    elif elsewhere:
+        equals = f", from snapshot {elsewhere.snapshot} of another store, {elsewhere.store}"
+    else:
+        equals = ", in no snapshot yet"
     return Check(name="workspace", ok=True, detail=f"{workspace.path}{equals}")
 
 

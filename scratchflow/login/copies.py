@@ -14,9 +14,9 @@ from scratchflow.agent.request import asking
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.profile import to_plain
-from scratchflow.model.results import CopyShown, CopyState
+from scratchflow.model.results.backup import CopyShown, CopyState
 from scratchflow.process.child import Completed
 from scratchflow.reach.job_scratch import scratch_of_job
 from scratchflow.reach.node import NodeTransport, node_transport

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors import TmuxFailed
-from scratchflow.model.results import DetachedRun
+from scratchflow.model.errors.slurm import TmuxFailed
+from scratchflow.model.results.status import DetachedRun
 from scratchflow.process.session import processes_of_sessions
 from scratchflow.process.waiting import looks
 

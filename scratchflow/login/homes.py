@@ -5,17 +5,24 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered, local_run
 from scratchflow.cluster.login_path import with_login_names
+from scratchflow.cluster.unison.command import (
+    has_line_break,
+    is_left_out,
+    is_never_synced,
+    outermost,
+)
 from scratchflow.cluster.unison.version import read_version
 from scratchflow.disk.private import make_private_directories
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors import PathNameUnset, SyncFolderRefused, UnisonMissing
+from scratchflow.model.errors.config import PathNameUnset
+from scratchflow.model.errors.sync import SyncFolderRefused, UnisonMissing
 from scratchflow.model.requests import SyncCount, SyncLook
-from scratchflow.model.results import FilesCounted, SyncSide
+from scratchflow.model.results.sync import FilesCounted, SyncSide
 from scratchflow.model.text import last_line
 from scratchflow.workspace.path_names import is_of_the_account
 from scratchflow.workspace.workspace import expand
@@ -39,6 +46,8 @@ def look_at_home(login: LoginHost, request: SyncLook) -> SyncSide:
         program=program,
         version=version,
         never=never,
+        missing=[one for one in request.folders if not os.path.isdir(os.path.join(home, one))],
+        line_breaks=_line_breaks(home, request, never),
     )
 
 
@@ -67,6 +76,28 @@ def _files_at(place: bytes) -> int:
     for directory, subdirectories, files in os.walk(place):
         links = (name for name in subdirectories if os.path.islink(os.path.join(directory, name)))
         count += len(files) + sum(1 for _ in links)
+    return count
+
+
+def _line_breaks(home: str, request: SyncLook, never: Collection[str]) -> int:
+    """How many names in the folders hold a line break, but for what is left out anyway."""
+    folders = ["."] if "." in request.folders else outermost(request.folders)
+
+    def is_synced(path: str) -> bool:
+        if path in never or is_never_synced(path):
+            return False
+        return not any(is_left_out(path, text) for text in request.leave_out)
+
+    count = 0
+    for folder in folders:
+        for directory, subdirectories, files in os.walk(os.path.join(home, folder)):
+            above = os.path.relpath(directory, home)
+            inside = {name: os.path.normpath(f"{above}/{name}") for name in subdirectories}
+            broken = [name for name in (*subdirectories, *files) if has_line_break(name)]
+            count += sum(is_synced(os.path.normpath(f"{above}/{name}")) for name in broken)
+            subdirectories[:] = [
+                name for name, path in inside.items() if name not in broken and is_synced(path)
+            ]
     return count
 
 

@@ -10,7 +10,7 @@ from scratchflow.cluster.command import CommandMissing, CommandUnanswered
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import step_argv
 from scratchflow.disk.file_systems import is_shared
-from scratchflow.model.results import PlaceSeen
+from scratchflow.model.results.setup import PlaceSeen
 
 # In the order of preference: what the site made for this job comes first.
 CANDIDATES = (

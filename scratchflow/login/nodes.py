@@ -13,9 +13,11 @@ from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.jobs import profile_jobs
 from scratchflow.model.allocation import HELD, Node
-from scratchflow.model.errors import SchedulerMissing, SlurmUnreachable, StoreUnusable
+from scratchflow.model.errors.config import SchedulerMissing
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.requests import Nothing
-from scratchflow.model.results import NodeRow, NodesShown
+from scratchflow.model.results.allocation import NodeRow, NodesShown
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.workspace import expand

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from scratchflow.cluster.slurm.nodes import nodes, partitions
 from scratchflow.login.host import LoginHost
 from scratchflow.login.request_limits import Cluster, excesses, in_words, next_step
-from scratchflow.model.errors import AllocationRefused, ScratchflowError
+from scratchflow.model.errors.allocation import AllocationRefused
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.profile import to_plain
 from scratchflow.model.text import closest
 

@@ -7,12 +7,13 @@ from contextlib import suppress
 from scratchflow.cluster.signals import outlive_our_job
 from scratchflow.cluster.slurm.jobs import cancel, our_jobs
 from scratchflow.cluster.this_host import job_id as this_job_id
-from scratchflow.login.autobackup import tell_job_ends
+from scratchflow.login.autobackup.running import tell_job_ends
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import OPEN, Allocation, with_node
-from scratchflow.model.errors import AllocationLingers, AllocationMissing, TmuxFailed
+from scratchflow.model.errors.allocation import AllocationLingers, AllocationMissing
+from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.model.requests import Release
-from scratchflow.model.results import NodeReleased
+from scratchflow.model.results.allocation import NodeReleased
 from scratchflow.process.waiting import looks
 from scratchflow.workspace.servers import forget_servers_of
 

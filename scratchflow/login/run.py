@@ -15,9 +15,9 @@ from scratchflow.login.current_job import current_job_note
 from scratchflow.login.host import LoginHost
 from scratchflow.login.session import ready_session
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import AllocationMissing
+from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.requests import CarrierOf, RunDetached, Session
-from scratchflow.model.results import OtherCarrier, RunCarrier, RunWindow
+from scratchflow.model.results.run import OtherCarrier, RunCarrier, RunWindow
 from scratchflow.process.far_words import quoted
 from scratchflow.reach.node import cpus_are_bound, keys_on_login, steps_overlap
 from scratchflow.reach.node_agent import require_allocation

@@ -12,10 +12,12 @@ from scratchflow.cluster.tmux.server import SOCKET
 from scratchflow.cluster.tmux.window import NodeShell, of_an_ended_job, show_node
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import AllocationMissing, ScratchflowError, TmuxFailed
+from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import TmuxInJob
 from scratchflow.model.profile import EnvironmentOptions, to_plain
 from scratchflow.model.requests import NOTHING, Session
-from scratchflow.model.results import EnvironmentReady, SessionReady
+from scratchflow.model.results.run import EnvironmentReady, SessionReady
 from scratchflow.node.context import node_context
 from scratchflow.node.progress import Notifier
 from scratchflow.reach.node import cpus_are_bound, node_transport, steps_overlap
@@ -41,8 +43,7 @@ def ready_session(login: LoginHost, asked: Session) -> SessionReady:
             user=login.user,
         )
     if login.is_in_a_job:
-        reason = "this is a compute node; the session is opened on the login host, by `scratchflow attach` there or on your laptop"
-        raise TmuxFailed(host=login.host, reason=reason)
+        raise TmuxInJob(host=login.host)
     if login.profile.scheduler == "none":
         node = node_name(login.environment)
         if none.allocation(login.tmux, name, node) is None:

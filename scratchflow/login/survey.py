@@ -22,9 +22,9 @@ from scratchflow.login.job_places import places_in_job, tmpdir_prolog
 from scratchflow.login.quota import quota_left_bytes
 from scratchflow.login.site_marks import look_for_marks
 from scratchflow.model.allocation import Node, Partition
-from scratchflow.model.errors import SlurmMissing, SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmMissing, SlurmUnreachable
 from scratchflow.model.requests import Survey
-from scratchflow.model.results import PartitionSeen, PlaceSeen, Surveyed
+from scratchflow.model.results.setup import PartitionSeen, PlaceSeen, Surveyed
 from scratchflow.process.parallel import as_done
 from scratchflow.workspace.usual_scratch import SCRATCHES
 from scratchflow.workspace.workspace import expand

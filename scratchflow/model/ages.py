@@ -181,6 +181,19 @@ def for_profile(text: str) -> str:
     return re.sub(_COMMAND_IN_TEXT, _with_options, text)
 
 
+def naming(text: str, profile: str) -> str:
+    """The text with its commands as they are typed for another profile than that of this command."""
+    import shlex  # few commands show a hint
+
+    def named(found: re.Match[str]) -> str:
+        line = f"{found[1]}{found[2]}{found[3]}"
+        if not _takes_profile(line):
+            return found[0]
+        return f"`scratchflow -p {shlex.quote(profile)} {line}`"
+
+    return re.sub(_COMMAND_IN_TEXT, named, text)
+
+
 def _with_options(found: re.Match[str]) -> str:
     import shlex  # few commands show a hint
 

@@ -17,6 +17,8 @@ class GitState(msgspec.Struct, frozen=True, kw_only=True):
     commit: str
     branch: str = ""
     dirty: bool | None = None
+    # Whether there were files that git neither tracks nor ignores.
+    untracked: bool | None = None
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):

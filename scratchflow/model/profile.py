@@ -97,8 +97,14 @@ class BackupOptions(Section, frozen=True):
     keep_named: Span = Span(None)
     keep_unmerged: Span = Span(30 * 86400)
     keep_jobs: Span = Span(90 * 86400)
+    # `remote:path` as rclone writes it: an off-site copy of the snapshots.
+    mirror: str = ""
+    # Where rclone is, when it is not on the PATH where the store is.
+    rclone: str = ""
 
     def __post_init__(self) -> None:
+        if self.mirror:
+            require_remote("mirror", self.mirror)
         if self.every.seconds < 1:
             raise ValueError("`every` must be at least 1s")
         for directory in self.also:
@@ -171,6 +177,22 @@ def require_beneath(key: str, path: str) -> None:
     parts = path.split("/")
     if any(part in {"", ".", ".."} for part in parts):
         raise ValueError(f"`{key}`: `{path}` must be a relative path beneath scratch, without `..`")
+
+
+_SECRET_IN_REMOTE = re.compile(r",\w*(pass|secret|token|bearer|key_pem)\w*=", re.IGNORECASE)
+
+
+def require_remote(key: str, remote: str) -> None:
+    """Refuses what rclone would take for an option, or for a path in whatever directory we are started."""
+    if remote.startswith("-") or not (":" in remote or remote.startswith("/")):
+        raise ValueError(f"`{key}` must be `remote:path`, with a remote that `rclone config` knows")
+    if _SECRET_IN_REMOTE.search(remote):
+        # What is written here is shown by `status`, in errors and in lists of processes.
+        raise ValueError(
+            f"`{key}` must not hold a password: let `rclone config` make a remote, and name that"
+        )
+    if not remote.isprintable():
+        raise ValueError(f"`{key}` must be plain text")
 
 
 def require_rooted(key: str, path: str) -> None:

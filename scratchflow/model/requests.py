@@ -161,6 +161,8 @@ class Restore(NamingDryRun, frozen=True):
     to: str | None = None
     source: str | None = None
     replace: bool = False
+    # Moves aside also what another profile works in.
+    force: bool = False
     abandon: bool = False
     # A further node of the allocation: neither what is saved first nor what is restored becomes the newest.
     beside: bool = False
@@ -271,6 +273,13 @@ class Adopt(Arguments, frozen=True, kw_only=True):
 
     snapshot: WholeSnapshot
     awaited: tuple[str, ...] = ()
+
+
+class FetchSnapshots(NamingDryRun, frozen=True, kw_only=True):
+    """`snapshots import --from-mirror`: these come back from the mirror; with `every`, all of it."""
+
+    snapshots: tuple[str, ...] = ()
+    every: bool = False
 
 
 class Newer(Naming, frozen=True, kw_only=True):
@@ -432,6 +441,7 @@ class SyncLook(Arguments, frozen=True):
     folders: tuple[str, ...]
     # Empty: `unison`, as the PATH has it.
     program: str = ""
+    leave_out: tuple[str, ...] = ()
 
 
 class SyncCount(Arguments, frozen=True):

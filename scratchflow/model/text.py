@@ -100,3 +100,11 @@ def _width(character: str) -> int:
     if combining(character):
         return 0
     return 2 if east_asian_width(character) in "WF" else 1
+
+
+def restore_command(workspace: str, store: str = "") -> str:
+    """What brings a workspace that is not the profile's own; `store` when its snapshots are not in the profile's."""
+    from shlex import quote
+
+    there = f" --set {quote(f'store={store}')}" if store else ""
+    return f"scratchflow{there} --set workspace={quote(workspace)} restore"

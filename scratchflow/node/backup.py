@@ -7,9 +7,9 @@ import time
 import msgspec
 
 from scratchflow.disk.durable import may_be_there
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.requests import Backup
-from scratchflow.model.results import BackupTaken
+from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

@@ -16,7 +16,7 @@ import msgspec
 
 from scratchflow.archive.read.proven import Proven
 from scratchflow.archive.read.verify import verify_bytes
-from scratchflow.model.results import BackupTaken
+from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import format_duration, format_size

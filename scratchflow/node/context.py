@@ -14,12 +14,9 @@ import msgspec
 
 from scratchflow.cluster.this_host import job_id, node_name, role
 from scratchflow.config.settings import Settings
-from scratchflow.model.errors import (
-    SlurmUnreachable,
-    StoreLocked,
-    StoreOverlaps,
-    WorkspaceElsewhere,
-)
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.errors.store import StoreLocked, StoreOverlaps
+from scratchflow.model.errors.workspace import WorkspaceElsewhere
 from scratchflow.model.profile import Profile
 from scratchflow.model.requests import StoreSeen
 from scratchflow.store.directory import StoreDirectory

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scratchflow.model.errors import WorkspaceMissing
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import Nothing
-from scratchflow.model.results import CopyState
+from scratchflow.model.results.backup import CopyState
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

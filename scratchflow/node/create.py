@@ -13,9 +13,9 @@ import msgspec
 from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.private import make_private_directories
 from scratchflow.model.ages import span
-from scratchflow.model.errors import WorkspaceFailed, WorkspaceKnown
+from scratchflow.model.errors.workspace import WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.requests import Create
-from scratchflow.model.results import ReadyToReceive, WorkspaceCreated
+from scratchflow.model.results.create import ReadyToReceive, WorkspaceCreated
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext

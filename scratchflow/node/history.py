@@ -18,10 +18,11 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK
-from scratchflow.model.errors import PathMissing, ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.model.events import path_fields
 from scratchflow.model.requests import NOTHING, Diff, Nothing, Offsets, Show, Verify
-from scratchflow.model.results import (
+from scratchflow.model.results.snapshots import (
     BadSnapshot,
     PathChange,
     PathEntry,

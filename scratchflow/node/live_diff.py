@@ -12,10 +12,11 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.restore.apply_delta import Changes, changes_since
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK
-from scratchflow.model.errors import SnapshotMissing, WorkspaceMissing
+from scratchflow.model.errors.snapshots import SnapshotMissing
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import path_fields
 from scratchflow.model.requests import DiffWorkspace
-from scratchflow.model.results import WORKSPACE, PathChange, SnapshotsDiffed
+from scratchflow.model.results.snapshots import WORKSPACE, PathChange, SnapshotsDiffed
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

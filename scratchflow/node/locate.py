@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scratchflow.model.requests import Nothing
-from scratchflow.model.results import ScratchLocated
+from scratchflow.model.results.run import ScratchLocated
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.trees import may_hold_something
-from scratchflow.model.errors import WorkspaceFailed
+from scratchflow.model.errors.workspace import WorkspaceFailed
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import NodeContext
 from scratchflow.node.settle import present_base

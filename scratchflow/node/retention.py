@@ -9,10 +9,11 @@ from contextlib import suppress
 
 import msgspec
 
-from scratchflow.model.errors import LastSnapshot, NoRoomToPrune, NoSpace, SnapshotOfJob
+from scratchflow.model.errors.snapshots import LastSnapshot, SnapshotOfJob
+from scratchflow.model.errors.store import NoRoomToPrune, NoSpace
 from scratchflow.model.requests import Mark as MarkRequest
 from scratchflow.model.requests import Prune
-from scratchflow.model.results import SnapshotsMarked, SnapshotsPruned
+from scratchflow.model.results.snapshots import SnapshotsMarked, SnapshotsPruned
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-from scratchflow.model.errors import RunDirectoryMissing, WorkspaceMissing
+from scratchflow.model.errors.run import RunDirectoryMissing
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.requests import NOTHING, RunAt
-from scratchflow.model.results import RunPlace
+from scratchflow.model.results.run import RunPlace
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scratchflow.cluster.this_host import home_of
 from scratchflow.disk.trees import is_empty_or_missing
-from scratchflow.model.errors import StoreNotShared, StoreReplaced
+from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
 from scratchflow.model.requests import StoreSeen
 from scratchflow.node.context import NodeContext
 from scratchflow.store.directory import StoreDirectory, find_place, open_place

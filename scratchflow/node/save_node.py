@@ -9,22 +9,22 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
 from scratchflow.archive.scan.ignore import patterns_in_force
 from scratchflow.disk.trees import may_hold_something
-from scratchflow.model.errors import (
-    ScratchflowError,
-    SnapshotDamaged,
-    WorkspaceMissing,
-)
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import SaveNode
-from scratchflow.model.results import BackupTaken, NodeSaved
+from scratchflow.model.results.backup import BackupTaken, NodeSaved
 from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
 from scratchflow.node.check_saved import check_saved
 from scratchflow.node.context import NodeContext
+from scratchflow.node.job.place import debug_copies
 from scratchflow.node.other_workspaces import (
     WorkspaceUnknown,
     as_known,
@@ -62,7 +62,7 @@ class _Held(msgspec.Struct, frozen=True):
 
     taken: BackupTaken
     read_back_age_s: int | None
-    # The newest one, when this is of an older copy.
+    # The newest one, when this is of another copy, which is not the present work.
     newer: str | None = None
 
 
@@ -75,21 +75,28 @@ def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> Node
     else:
         for root in _alone(context):
             unsaved.add_path(f"{root} (`{context.workspace.name}` beside it is gone)")
-    for path in _moved_aside(context.workspace):
-        unsaved.add_path(f"{path} (moved aside by a restore)")
-    others = {}
+    others: dict[str, str | None] = {}
+    stores: dict[str, str] = {}
     for name in other_workspaces(context):
         others[name] = _save_other(context, notify, request, name, unsaved)
+        base = noted_base(Workspace(context.workspace.scratch, name))
+        if others[name] and base and base.store != str(context.store):
+            stores[name] = base.store
+    for path in _moved_aside(context.workspace):
+        if path not in others:  # saved as a workspace of its own, or named already
+            unsaved.add_path(f"{path} (moved aside by a restore)")
     return NodeSaved(
         snapshot=held.taken.snapshot if held else None,
         stored=held is not None and held.taken.kind != "unchanged",
         read_back_age_s=held.read_back_age_s if held else None,
         newer=held.newer if held else None,
         others={name: snapshot for name, snapshot in others.items() if snapshot},
+        other_stores=stores,
         unsaved=unsaved.count,
         unsaved_paths=unsaved.shown[:_SHOWN],
         excluded=_excluded(context) if held else [],
-        other_files=_other_files(context.workspace, others) if held else [],
+        other_files=_other_files(context, others) if held else [],
+        debug_copies=_debug_copies(context.workspace),
         goes_with_job=context.scratch_goes_with_job,
     )
 
@@ -102,16 +109,35 @@ def _excluded(context: NodeContext) -> list[str]:
     return list(dict.fromkeys(found))[:_SHOWN]
 
 
-def _other_files(workspace: Workspace, others: Collection[str]) -> list[str]:
+def _other_files(context: NodeContext, others: Collection[str]) -> list[str]:
     """What of the user's lies beside the workspace on its scratch, and belongs to no snapshot: named, never refused for."""
-    ours = {name.split("/")[0] for name in (*workspace.roots, *others)} | {"jobs", "debug"}
+    workspace = context.workspace
+    saved = [*workspace.roots, *(root for name in others for root in _roots_of(context, name))]
+    ours = {name.split("/")[0] for name in saved} | {"jobs", "debug"}
     found = []
     with suppress(OSError), os.scandir(workspace.scratch) as entries:
         for entry in entries:
             is_known = entry.name in ours or entry.name.startswith(".") or ".before-" in entry.name
-            if not is_known and entry.stat(follow_symlinks=False).st_uid == os.geteuid():
+            is_own = entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+            if not is_known and is_own and may_hold_something(Path(entry.path)):
                 found.append(printable(entry.name))
     return sorted(found)[:_SHOWN]
+
+
+def _debug_copies(workspace: Workspace) -> list[str]:
+    """What `jobs debug` has made here: people change it, and no backup saves it."""
+    with suppress(OSError):
+        found = sorted(debug_copies(workspace).iterdir())
+        return [printable(str(path)) for path in found if path.is_dir()][:_SHOWN]
+    return []
+
+
+def _roots_of(context: NodeContext, name: str) -> list[str]:
+    """What is saved with another workspace, and itself."""
+    try:
+        return as_known(context, name).workspace.roots
+    except (ScratchflowError, WorkspaceUnknown):  # told as what could not be saved
+        return [name]
 
 
 def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Held | None:
@@ -127,7 +153,9 @@ def _save_own(context: NodeContext, notify: Notifier, request: SaveNode) -> _Hel
     except WorkspaceMissing:
         return None
     place = find_place(context.store, context.workspace.name)
-    newer = read_catalogue(place).newest_id if is_old else None
+    newest = read_catalogue(place).newest_id if is_old else None
+    # A copy that turned out to be the newest snapshot is the present work, wherever it came from.
+    newer = newest if newest != held.taken.snapshot else None
     return msgspec.structs.replace(held, newer=newer)
 
 
@@ -155,7 +183,10 @@ def _alone(context: NodeContext) -> list[str]:
 
 
 def _moved_aside(workspace: Workspace) -> Iterator[str]:
-    """`<root>.before-<id>`: what a restore found in its place. No snapshot need hold it."""
+    """`<root>.before-<id>`: what a restore found in its place. No snapshot need hold it.
+
+    `scratchflow --set workspace=<that> backup` makes it a workspace of its own, which is saved as such.
+    """
     for root in workspace.roots:
         path = workspace.scratch / root
         try:

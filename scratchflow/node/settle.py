@@ -5,9 +5,9 @@ Most often nothing is: what creates, restores or compares is imported where it i
 
 from __future__ import annotations
 
-from scratchflow.model.errors import WorkDiverged
+from scratchflow.model.errors.hop import WorkDiverged
 from scratchflow.model.requests import Create, Settle
-from scratchflow.model.results import Settled
+from scratchflow.model.results.restore import Settled
 from scratchflow.model.text import printable
 from scratchflow.node.base_note import is_of_job, note_taken_up
 from scratchflow.node.context import NodeContext

@@ -36,10 +36,10 @@ _FOLLOWED = (
     # Another job is worked in by now, as after a `hop`: nothing has started, and the near end finds out anew.
     '[ -z "$sf_j" ] || { read -r sf_i < "$sf_j" && [ "$sf_i" = "$SLURM_JOB_ID" ]; } || exit 0; '
     'cd "$sf_d" || { printf "\\001%s nodir 0\\n" "$sf_t" >&3; exit 0; }; '
-    # A file that is gone: nothing has started, and the near end finds out anew.
-    '[ -z "$sf_e" ] || [ -r "$sf_e" ] || exit 0; '
+    # A file that is gone or was emptied: nothing has started, and the near end finds out anew.
+    '[ -z "$sf_e" ] || [ -s "$sf_e" ] || exit 0; '
     # So is one that was computed from startup files or a venv that have changed since; over a known way nobody else looks.
-    '[ -z "$sf_j" ] || [ -z "$sf_e" ] || { [ -r "$sf_e.fresh" ] && . "$sf_e.fresh"; } || exit 0; '
+    '[ -z "$sf_j" ] || [ -z "$sf_e" ] || { [ -s "$sf_e.fresh" ] && . "$sf_e.fresh"; } || exit 0; '
     "read -r sf_1 sf_2 sf_3 sf_4 sf_g sf_6 < /proc/$$/stat; "
     'printf "\\001%s started %s\\n" "$sf_t" "$sf_g"; '
     'printf "\\001%s started %s\\n" "$sf_t" "$sf_g" >&3; '

@@ -89,7 +89,7 @@ def _apart(url: str) -> tuple[str, list[str], dict[str, str]]:
 
 
 def state_of(directory: Path, environment: Mapping[str, str]) -> GitState | None:
-    """The commit, the branch and whether tracked files differ from it; None where git knows no commit."""
+    """The commit, the branch, whether tracked files differ from it and others are there; None where git knows no commit."""
     environment = {**_without_repository(environment), **_UNATTENDED, "GIT_OPTIONAL_LOCKS": "0"}
 
     def ask(*words: str) -> str | None:
@@ -107,10 +107,12 @@ def state_of(directory: Path, environment: Mapping[str, str]) -> GitState | None
             return None
         branch = ask("symbolic-ref", "--quiet", "--short", "HEAD") or ""
         changes = ask("status", "--porcelain", "--untracked-files=no")
+        others = ask("ls-files", "--others", "--exclude-standard", "--directory")
     except GitMissing:
         return None
     dirty = None if changes is None else bool(changes)
-    return GitState(commit=commit, branch=branch, dirty=dirty)
+    untracked = None if others is None else bool(others)
+    return GitState(commit=commit, branch=branch, dirty=dirty, untracked=untracked)
 
 
 def _run(arguments: list[str], environment: Mapping[str, str], on_step: OnStep) -> None:

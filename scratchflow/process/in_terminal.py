@@ -21,6 +21,7 @@ _CHUNK_BYTES = 1 << 16
 # Whoever waits longer wants to see why: a step may have to wait, or a startup file may ask something.
 PATIENCE_S = 5.0
 _GRACE_S = 1.0
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def call_in_terminal(
@@ -34,22 +35,49 @@ def call_in_terminal(
 
     With a token, nothing is shown before the line that carries it. All of it is shown when the line does not come.
     """
+    output = subprocess.PIPE if token else None
+    process = None
     with terminal_restored():
-        output = subprocess.PIPE if token else None
-        with subprocess.Popen(argv, env=environment, stdout=output) as process:
-            try:
-                if process.stdout is not None:
-                    with process.stdout, suppress(OSError):  # nobody reads ours any more
-                        _relay(process.stdout.fileno(), Beginning(token), patience_s)
-                code = process.wait()
-            except Interrupted:
-                # Its terminal goes with it, and the far shell is hung up.
-                process.terminate()
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(_GRACE_S)
-                process.kill()
-                raise
+        try:
+            with _signals_afterwards():
+                process = subprocess.Popen(argv, env=environment, stdout=output)
+            if process.stdout is not None:
+                with process.stdout, suppress(OSError):  # nobody reads ours any more
+                    _relay(process.stdout.fileno(), Beginning(token), patience_s)
+            code = process.wait()
+        except Interrupted:
+            if process is not None:
+                _end(process)
+            raise
     return code if code >= 0 else 128 - code
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Its terminal goes with it, and the far shell is hung up."""
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_S)
+    process.kill()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+@contextmanager
+def _signals_afterwards() -> Iterator[None]:
+    """Handles a signal that comes meanwhile at the end: in the middle of `Popen` nobody would know of the child."""
+    came: list[int] = []
+    handlers = {one: signal.getsignal(one) for one in _ENDING}
+    ours = {one: handler for one, handler in handlers.items() if callable(handler)}
+    for one in ours:
+        signal.signal(one, lambda signum, _: came.append(signum))
+    try:
+        yield
+    finally:
+        for one, handler in ours.items():
+            signal.signal(one, handler)
+        for signum in came:
+            signal.raise_signal(signum)
 
 
 class Beginning:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
+
+from scratchflow.model.errors.base import ScratchflowError
 
 T = TypeVar("T")
 
@@ -23,6 +25,50 @@ def as_done(jobs: Mapping[str, Callable[[], T]]) -> Iterator[tuple[str, T]]:
             yield names[future], future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+class EachInThread(Generic[T]):
+    """The same for each of these names, all at once; what fails for one stops no other.
+
+    Interrupted, the process ends, and they end with it.
+    """
+
+    def __init__(self, names: Sequence[str], do: Callable[[str], T]) -> None:
+        self._names, self._do = names, do
+        self._done: dict[str, T] = {}
+        self._failed: dict[str, ScratchflowError] = {}
+        self._bugs: list[BaseException] = []
+        self._threads = [
+            threading.Thread(target=self._run, args=(name,), name=f"each-{name}", daemon=True)
+            for name in names
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def wait(self) -> None:
+        """Returns when all are through."""
+        for thread in self._threads:
+            thread.join()
+        if self._bugs:
+            raise self._bugs[0]
+
+    @property
+    def done(self) -> dict[str, T]:
+        """What worked, by name, in their order."""
+        return {name: self._done[name] for name in self._names if name in self._done}
+
+    @property
+    def failed(self) -> dict[str, ScratchflowError]:
+        """What did not."""
+        return {name: self._failed[name] for name in self._names if name in self._failed}
+
+    def _run(self, name: str) -> None:
+        try:
+            self._done[name] = self._do(name)
+        except ScratchflowError as error:
+            self._failed[name] = error
+        except BaseException as bug:  # noqa: BLE001 - raised again where somebody reports it
+            self._bugs.append(bug)
 
 
 class Meanwhile(Generic[T]):

@@ -18,7 +18,7 @@ from scratchflow.cluster.slurm.lasting_step import (
     step_runs,
 )
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.reach.node import NodeSsh, node_transport
 
 _SIGNAL_S = 20.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,10 @@ from scratchflow.agent.client import call, call_healed
 from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import Request, asking
 from scratchflow.config.settings import Settings
-from scratchflow.model.errors import AgentMissing, ConnectionLost, NotSetUp, SshConfigRefused
+from scratchflow.model.errors.agent import AgentMissing
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.config import NotSetUp
+from scratchflow.model.errors.ssh import ConnectionLost, SshConfigRefused
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import FIRST, Where
@@ -27,8 +30,9 @@ from scratchflow.ssh.config import include
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import resolve_chain
 from scratchflow.ssh.transport.base import Feed, Transport
-from scratchflow.ssh.transport.choose import Means, open_transport
+from scratchflow.ssh.transport.choose import LOCAL, Means, open_transport
 from scratchflow.ssh.transport.openssh import OpenSshTransport
+from scratchflow.ssh.transport.shared_connection import end_ours
 
 
 @contextmanager
@@ -101,6 +105,20 @@ def share_login(
         ssh.connect()
         emit(Log(level="debug", message=ssh.describe()))
         yield SharedLogin(ssh)
+
+
+def end_shared_login(settings: Settings, environment: Mapping[str, str]) -> None:
+    """Ends the connection that `share_login` and logins with a second factor leave for later commands, if there is one."""
+    profile = settings.profile
+    if profile.login == LOCAL:
+        return
+    config = Path(os.path.expanduser(profile.ssh_config))
+    with suppress(
+        ScratchflowError
+    ):  # whatever is wrong with the ssh config, there is nothing to end then
+        end_ours(
+            resolve_chain(profile.login, config=config if config.exists() else None), environment
+        )
 
 
 def ask_agent(

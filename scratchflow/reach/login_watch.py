@@ -6,7 +6,9 @@ answer, keeps its connection: it is looked after over the same one.
 
 from __future__ import annotations
 
-from scratchflow.model.errors import AgentSilent, CommandTimedOut, ScratchflowError
+from scratchflow.model.errors.agent import AgentSilent
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.ssh import CommandTimedOut
 from scratchflow.reach.watch import PROBE_S, SILENT_S, UNSURE, WELL, Seen, Watch
 from scratchflow.ssh.transport.base import Transport
 

@@ -18,7 +18,9 @@ from scratchflow.cluster.slurm.overlap import has_binding, has_overlap
 from scratchflow.cluster.slurm.request import step_argv
 from scratchflow.cluster.this_host import slurm_variables
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
+from scratchflow.model.errors.allocation import NodeSilent
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.process.child import Completed
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.base import Feed, Transport, check_argv

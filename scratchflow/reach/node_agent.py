@@ -14,15 +14,10 @@ from scratchflow.cluster.slurm.step_refused import is_refused
 from scratchflow.cluster.slurm.wait import ended_error, forgotten_error
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import HELD, OPEN, Allocation, RunningAllocation, with_node
-from scratchflow.model.errors import (
-    AgentMissing,
-    AllocationMissing,
-    ConnectionLost,
-    EndedBySignal,
-    NodeNotOfJob,
-    NodeSilent,
-    ScratchflowError,
-)
+from scratchflow.model.errors.agent import AgentMissing
+from scratchflow.model.errors.allocation import AllocationMissing, NodeNotOfJob, NodeSilent
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Emit
 from scratchflow.reach.installing import install_for
 from scratchflow.reach.node import NodeTransport

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scratchflow.model.allocation import HELD, Allocation
-from scratchflow.model.errors import ScratchflowError, SlurmUnreachable
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.reach.node import NodeTransport
 from scratchflow.reach.watch import PROBE_S, SILENT_S, UNSURE, WELL, Seen, Watch
 

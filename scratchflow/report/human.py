@@ -15,7 +15,7 @@ import msgspec
 
 from scratchflow.model.ages import for_people, for_profile
 from scratchflow.model.allocation import ENDING
-from scratchflow.model.errors import EndedBySignal, ScratchflowError, exit_code_for
+from scratchflow.model.errors.base import EndedBySignal, ScratchflowError, exit_code_for
 from scratchflow.model.events import (
     Answered,
     Asking,
@@ -28,7 +28,8 @@ from scratchflow.model.events import (
     Status,
     Warned,
 )
-from scratchflow.model.results import RESULTS_BY_OP, Result
+from scratchflow.model.results.base import Result
+from scratchflow.model.results.by_op import result_of
 from scratchflow.model.text import printable, shown_path
 from scratchflow.model.units import format_size
 from scratchflow.model.wrap import Whole, broken
@@ -194,7 +195,7 @@ class Human:
 
     def _show_status(self, event: Status) -> None:
         """In a terminal one picture that changes; elsewhere one after the other, an empty line between."""
-        picture = msgspec.convert(event.data, RESULTS_BY_OP[self._op])
+        picture = msgspec.convert(event.data, result_of(self._op))
         self._stop_bars()
         if os.isatty(STDOUT):
             self._keep_in_sight(picture)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 import msgspec
 
-from scratchflow.model.errors import ScratchflowError, exit_code_for
+from scratchflow.model.errors.base import ScratchflowError, exit_code_for
 from scratchflow.model.events import (
     PROTOCOL_VERSION,
     Event,
@@ -19,7 +19,7 @@ from scratchflow.model.events import (
     Summary,
     Warned,
 )
-from scratchflow.model.results import Result
+from scratchflow.model.results.base import Result
 
 # The contract's ceiling: five progress lines a second.
 PROGRESS_INTERVAL_S = 0.2

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.events import Event
-from scratchflow.model.results import Result
+from scratchflow.model.results.base import Result
 
 
 class Reporter(Protocol):

@@ -14,11 +14,7 @@ from datetime import datetime, timedelta, timezone
 import msgspec
 
 from scratchflow.disk.durable import is_there
-from scratchflow.model.errors import (
-    LatestUnreadable,
-    SnapshotDamaged,
-    SnapshotMissing,
-)
+from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.snapshot import (
     MANIFEST_SCHEMA,
     Manifest,

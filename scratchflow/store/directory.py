@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there
-from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.failures import store_errors
 
@@ -30,6 +30,7 @@ READERS_NAME = "readers"
 VERIFIED_NAME = "verified"
 RESERVE_NAME = "reserve"
 ARRIVING_NAME = "arriving"
+MIRROR_NAME = "mirror"
 FILE_MODE = 0o600
 DIRECTORY_MODE = 0o700
 
@@ -45,6 +46,7 @@ _OWN_NAMES = {
     VERIFIED_NAME,
     RESERVE_NAME,
     ARRIVING_NAME,
+    MIRROR_NAME,
 }
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scratchflow.model.errors import NoSpace, ScratchflowError, StoreUnusable
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.store import NoSpace, StoreUnusable
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 

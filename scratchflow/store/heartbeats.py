@@ -67,6 +67,8 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     # Which settings it was started with, as a digest.
     settings: str = ""
     workspace_exists: bool | None = None
+    # The symlink that keeps the workspace, or what is saved with it, from being saved.
+    workspace_link: str = ""
     # Of the last backup: how many warnings, and which paths it could not read (the first few).
     warnings: int = 0
     unsaved: int = 0

@@ -13,7 +13,7 @@ from contextlib import suppress
 import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, publish_new, write_new
-from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.directory import FILE_MODE, MANIFEST_SUFFIX, STORE_NAME, StoreDirectory
 from scratchflow.store.failures import store_errors

@@ -13,7 +13,7 @@ import msgspec
 
 from scratchflow.disk.durable import replace_file
 from scratchflow.disk.name_digest import name_digest
-from scratchflow.model.errors import StoreLost
+from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.text import printable
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.identity import has_snapshots, read_store_id

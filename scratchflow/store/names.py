@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from scratchflow.model.ages import age_at, for_people, short_id, short_ids, taken_s, wall_time
-from scratchflow.model.errors import SnapshotAmbiguous, SnapshotMissing
+from scratchflow.model.errors.snapshots import SnapshotAmbiguous, SnapshotMissing
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import closest, shortened
 from scratchflow.model.zone import Zone

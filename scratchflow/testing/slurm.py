@@ -98,6 +98,10 @@ class FakeSlurm(msgspec.Struct):
     task_plugin: str = "task/cgroup,task/affinity"
     accounted: dict[int, str] = msgspec.field(default_factory=dict)
     """`sacct` lines of jobs that slurmctld has forgotten; empty: accounting is off."""
+    qos_flags: list[str] | None = None
+    """The flags of each QOS in the database; None: it has no answer to that, or there is none."""
+    job_submit: str = "(null)"
+    """Which programs of the site see a job before Slurm does."""
     jobs: dict[int, FakeJob] = msgspec.field(default_factory=dict)
     nodes: dict[str, FakeNode] = msgspec.field(default_factory=_three_nodes)
     fake_clock: FakeClock = msgspec.field(default_factory=FakeClock)
@@ -116,6 +120,7 @@ class FakeSlurm(msgspec.Struct):
             "sacct": self._sacct,
             "srun": self._srun,
             "sbatch": self._sbatch,
+            "sacctmgr": self._sacctmgr,
         }
         return answers[argv[0]](list(argv[1:]))
 
@@ -204,9 +209,9 @@ class FakeSlurm(msgspec.Struct):
         if not self.up:
             return completed(1, "", f"slurm_load_jobs error: {_DOWN}\n")
         if words == ["show", "config"]:
-            kind = "slurmdbd" if self.accounted else "none"
+            kind = "slurmdbd" if self.accounted or self.qos_flags is not None else "none"
             text = f"AccountingStorageType   = accounting_storage/{kind}\nTaskPlugin              = {self.task_plugin}\n"
-            return completed(0, text)
+            return completed(0, f"{text}JobSubmitPlugins        = {self.job_submit}\n")
         if words[-1] == "node":
             return completed(0, "".join(self._shown_node(node) for node in self.nodes.values()))
         if words[-1] == "partition":
@@ -214,6 +219,13 @@ class FakeSlurm(msgspec.Struct):
         if words[:3] != ["--oneliner", "show", "job"]:
             raise AssertionError(f"this fake knows no `scontrol {words}`")
         return completed(1, "", "slurm_load_jobs error: Invalid job id specified\n")
+
+    def _sacctmgr(self, words: list[str]) -> Completed:
+        if words != ["--noheader", "--parsable2", "show", "qos", "format=Flags"]:
+            raise AssertionError(f"this fake knows no `sacctmgr {words}`")
+        if self.qos_flags is None:
+            return completed(1, "", "sacctmgr: error: no database\n")
+        return completed(0, "".join(f"{flags}\n" for flags in self.qos_flags))
 
     def _shown_node(self, node: FakeNode) -> str:
         used = self._cpus_used(node)

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.snapshot import MANIFEST_SCHEMA, Manifest, snapshot_id
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.directory import StoreDirectory

@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from scratchflow.disk.private import PRIVATE
-from scratchflow.model.errors import EnvironmentFailed
+from scratchflow.model.errors.run import EnvironmentFailed
 from scratchflow.model.requests import RequirementsKind
 from scratchflow.model.text import few_lines
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from scratchflow.model.errors import WorkspaceBusy, WorkspaceFailed
+from scratchflow.model.errors.workspace import WorkspaceBusy, WorkspaceFailed
 from scratchflow.workspace.own_scratch import make_own_scratch
 from scratchflow.workspace.workspace import Workspace
 

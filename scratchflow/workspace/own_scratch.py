@@ -11,7 +11,7 @@ import pwd
 import stat
 
 from scratchflow.disk.private import PRIVATE, make_private_directories
-from scratchflow.model.errors import ScratchUnsafe
+from scratchflow.model.errors.workspace import ScratchUnsafe
 from scratchflow.workspace.workspace import Workspace
 
 

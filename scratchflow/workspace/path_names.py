@@ -6,7 +6,7 @@ import os
 import pwd
 from collections.abc import Mapping
 
-from scratchflow.model.errors import ConfigBadValue, PathNameUnset
+from scratchflow.model.errors.config import ConfigBadValue, PathNameUnset
 from scratchflow.model.profile import PATH_NAME, path_names
 
 _OF_THE_ACCOUNT = {"USER", "HOME"}

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from scratchflow.model.errors import ScratchUnusable
+from scratchflow.model.errors.workspace import ScratchUnusable
 from scratchflow.workspace.workspace import Workspace
 
 SCRATCHES = ("/scratch/$USER", "/localscratch/$USER", "/local/scratch/$USER", "/local/$USER")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.model.errors import ConfigBadValue
+from scratchflow.model.errors.config import ConfigBadValue
 from scratchflow.model.profile import Profile, path_names, require_beneath
 from scratchflow.workspace.path_names import with_names
 
@@ -86,3 +86,29 @@ def _beneath(path: str, scratches: set[str], environment: Mapping[str, str]) -> 
     except ValueError as error:
         raise ConfigBadValue(key="backup.also", origin="profile", problem=error) from None
     return expanded
+
+
+def link_seen(workspace: Workspace) -> str:
+    """The symlink that keeps the workspace from being saved; empty when there is none, and when nobody can look."""
+    try:
+        return str(linked_root(workspace.scratch, workspace.roots) or "")
+    except OSError:
+        return ""
+
+
+def linked_root(scratch: Path, roots: Sequence[str]) -> Path | None:
+    """The first symlink on the way from scratch to what is saved: a scan follows none, and only the link would be saved.
+
+    What lies in a directory that may not be read is left for the scan to warn of.
+    """
+    for root in roots:
+        path = scratch
+        for part in root.split("/"):
+            path /= part
+            try:
+                is_link = path.is_symlink()
+            except PermissionError:
+                break
+            if is_link:
+                return path
+    return None

@@ -312,15 +312,31 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--growth", nargs="*", type=int, metavar="FILES", help="measure growth instead of the table"
     )
+    parser.add_argument(
+        "--scale",
+        nargs="*",
+        choices=["files", "snapshots", "directory", "file", "equal"],
+        metavar="PART",
+        help="instead: sizes that hardly anybody has, all or these (files: 1 M, snapshots: 100 of 100 k files,"
+        " directory: 200 k entries, file: 20 GiB, equal: 16,000 files of one size)",
+    )
+    parser.add_argument("--share", type=float, default=1.0, help="of the sizes of --scale")
+    parser.add_argument("--at", type=Path, help="where everything is written, instead of /tmp")
     return parser.parse_args()
 
 
 def main() -> None:
     options = arguments()
-    with tempfile.TemporaryDirectory(prefix="scratchflow-bench-") as directory:
+    with tempfile.TemporaryDirectory(prefix="scratchflow-bench-", dir=options.at) as directory:
         bench = Bench(Path(directory))
         bench.fresh(".")
         bench.write_config()
+        if options.scale is not None:
+            from scale import measure_scale
+
+            bench.scratch.mkdir()
+            measure_scale(bench, options.scale, options.share)
+            return
         if options.growth is not None:
             growth(bench, options.growth or [10_000, 100_000, 1_000_000])
             return

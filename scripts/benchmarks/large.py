@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from archive import BORG, OURS, Bench, Sample, borg_create, restic, run, shell, step, tar_lz4
+from linked import Library
 
 MIB = 1 << 20
 _PIECE_BYTES = 16 * MIB
@@ -157,6 +158,21 @@ class Large:
         script = ["cp", str(self.file), str(self.file.with_name("plain-copy"))]
         self.found.setdefault(("back by 200 places", "cp"), []).append(Stored(0, run(script)))
 
+    def linked(self, functions: int) -> None:
+        """A shared object, linked again after one of its sources changed."""
+        self.bench.work.mkdir(parents=True)
+        target = self.bench.work / "libmodel.so"
+        library = Library(self.bench.root / "build", functions)
+        step("compiling")
+        library.make()
+        library.link(target)
+        step(f"{target.stat().st_size:,} bytes")
+        self.begin()
+        self.backup("first backup of it")
+        library.change()
+        library.link(target)
+        self.backup("linked again")
+
     def chain(self, size: int, count: int) -> None:
         """So many snapshots, each with a small change; then everything into an empty place."""
         bench, operation = self.bench, f"restore after {count}"
@@ -201,6 +217,8 @@ class Large:
         if "borg" in rows:
             sizes = [min(one.size for one in rows[tool]) for tool in (OURS, "borg")]
             words.append(f"bytes {sizes[0] / max(sizes[1], 1):.2f} of borg's")
+            restic_size = min(one.size for one in rows["restic"])
+            words.append(f"{sizes[0] / max(restic_size, 1):.2f} of restic's")
         if "tar | lz4" in rows:
             plain = min(one.sample[0] for one in rows["tar | lz4"])
             words.append(f"time {ours / plain:.2f} of tar | lz4")
@@ -221,6 +239,14 @@ def main() -> None:
     parser.add_argument("--mib", type=int, default=768, help="how large the file is")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--chain", type=int, help="instead: a restore after so many small changes")
+    parser.add_argument(
+        "--linked",
+        nargs="?",
+        type=int,
+        const=80_000,
+        metavar="FUNCTIONS",
+        help="instead: a shared object that is linked again after one source changed",
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="scratchflow-bench-") as directory:
         bench = Bench(Path(directory))
@@ -230,6 +256,9 @@ def main() -> None:
         large = Large(bench)
         if options.chain:
             large.chain(options.mib * MIB, options.chain)
+            options.rounds = 0
+        if options.linked:
+            large.linked(options.linked)
             options.rounds = 0
         for number in range(options.rounds):
             step(f"round {number + 1} of {options.rounds}")

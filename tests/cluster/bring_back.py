@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.node.context import NodeContext, node_context
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.restore import restore

@@ -21,7 +21,7 @@ import msgspec
 from scratchflow.cluster.command import CommandUnanswered
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import all_errors
+from scratchflow.model.errors.by_code import all_errors
 from scratchflow.process.child import Completed
 from tests.cluster.minicluster import Minicluster, retry_until
 

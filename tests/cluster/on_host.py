@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.requests import Prune
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext, node_context

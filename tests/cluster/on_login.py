@@ -21,7 +21,7 @@ from scratchflow.cluster.tmux import no_scheduler as none
 from scratchflow.cluster.tmux.server import Tmux
 from scratchflow.cluster.tmux.window import NodeShell, WindowHolder, show_node
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.profile import SlurmOptions
 
 ENVIRONMENT = command_environment(os.environ)

@@ -10,7 +10,7 @@ import pytest
 from tests.cluster.laptop import Laptop
 from tests.cluster.minicluster import Minicluster, retry_until
 from tests.cluster.test_jobs import shown
-from tests.cluster.test_submit import Job, marks, submit
+from tests.cluster.test_submit import Job, last_line, marks, submit
 
 # A requeued job waits until the credentials of its earlier run have expired.
 SITE = """\
@@ -194,3 +194,18 @@ def test_what_only_a_crashed_node_has_is_saved_though_the_job_went_on_elsewhere(
     assert task_of(saved, job)["collected_files"] == 2
     left = minicluster.exec("node-2", "ls", "-A", "/scratch/alice/jobs").stdout
     assert left == ""
+
+
+def test_where_a_qos_lets_jobs_exceed_the_partition_slurm_decides(
+    saved: Laptop, minicluster: Minicluster
+) -> None:
+    """Every user has the QOS `normal` without asking for it."""
+    change = ["sacctmgr", "--immediate", "modify", "qos", "normal", "set"]
+    too_long = ["--time", "1:00:00", "--", "true"]
+    assert last_line(saved, *too_long)["exit_code"] == 22
+    minicluster.exec("login", *change, "Flags=PartitionTimeLimit")
+    try:
+        assert last_line(saved, *too_long)["type"] == "summary"
+    finally:
+        minicluster.exec("login", *change, "Flags=-1")
+    assert last_line(saved, *too_long)["exit_code"] == 22

@@ -13,7 +13,8 @@ from scratchflow.agent.delivery.cache import BundleCache
 from scratchflow.agent.delivery.install import Installed, install, uninstall
 from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking, encode
-from scratchflow.model.errors import AgentMissing, ConnectionLost
+from scratchflow.model.errors.agent import AgentMissing
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Event, Progress
 from tests.cluster.minicluster import Minicluster, retry_until
 from tests.process_transport import ProcessStream, ProcessTransport

@@ -9,13 +9,13 @@ import pytest
 from scratchflow.cluster.slurm.jobs import job, our_jobs
 from scratchflow.cluster.slurm.wait import ended_error
 from scratchflow.model.allocation import OPEN, RunningAllocation
-from scratchflow.model.errors import (
+from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationPending,
     AllocationRefused,
     NodeFailed,
-    ScratchflowError,
 )
+from scratchflow.model.errors.base import ScratchflowError
 from tests.cluster.login import LoginHost, lines, result
 from tests.cluster.minicluster import retry_until
 

@@ -83,6 +83,7 @@ def messages(laptop: Laptop) -> list[str]:
     return [row["message"] for row in laptop.data("snapshots", "list")["snapshots"]]
 
 
+@pytest.mark.slow
 def test_a_killed_one_is_called_overdue_and_started_again(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

@@ -127,7 +127,9 @@ def test_a_directory_that_the_node_sees_and_a_clone_made_there(
     assert shown == "kept\ntwo\n M kept\n"
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGKILL, None])
+@pytest.mark.parametrize(
+    "signum", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL, None]
+)
 def test_a_transfer_cut_in_the_middle_leaves_nothing_and_the_next_one_works(
     laptop: Laptop, minicluster: Minicluster, project: Path, signum: signal.Signals | None
 ) -> None:

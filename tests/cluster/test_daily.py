@@ -99,7 +99,7 @@ def test_hop_moves_everything_and_gives_the_old_node_back(
     assert hopped["from_job_id"] == first["job_id"]
 
 
-@pytest.mark.parametrize("after", ["state", "log"])
+@pytest.mark.parametrize("after", [pytest.param("state", marks=pytest.mark.slow), "log"])
 def test_a_hop_that_was_killed_is_finished_by_the_next_one(
     laptop: Laptop, minicluster: Minicluster, after: str
 ) -> None:

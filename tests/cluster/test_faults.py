@@ -23,7 +23,6 @@ EVERY_TIME = {
     ("backup", "node"),
     ("backup", "link"),
     ("restore", "scancel"),
-    ("restore", "node"),
     ("hop", "scancel"),
     ("clear", "scancel"),
 }

@@ -47,7 +47,9 @@ def test_ctrl_c_on_the_laptop_says_that_the_request_is_gone_when_it_is(
                 (number,) = our_jobs(minicluster)
                 process.send_signal(signal.SIGINT)
     assert our_jobs(minicluster) == {}
-    assert "waiting without limit; Ctrl-C withdraws the request\n" in said
+    assert (
+        "waiting without limit; Ctrl-C withdraws the request, a lost connection does not\n" in said
+    )
     assert said.endswith(f"Cancelled. The request (job {number}) was withdrawn.\n")
     assert process.returncode == 130
 

@@ -46,7 +46,7 @@ def heal(minicluster: Minicluster) -> None:
     retry_until(lambda: set(minicluster.node_states().values()) <= fine, "the nodes are back")
 
 
-@pytest.mark.parametrize("victim", ["node-1", "node-2"])
+@pytest.mark.parametrize("victim", ["node-1", pytest.param("node-2", marks=pytest.mark.slow)])
 def test_a_node_that_dies_in_the_middle_costs_nothing_that_was_saved(
     laptop: Laptop, minicluster: Minicluster, victim: str
 ) -> None:
@@ -103,6 +103,7 @@ def test_a_hop_that_waits_is_told_with_its_reason_and_withdrawn_alone(
     assert shown["alias"]["target"] == "node-1"
 
 
+@pytest.mark.slow
 def test_a_node_that_is_granted_while_nobody_waits_changes_nothing_until_hop_moves_there(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.cluster.laptop import Laptop
 from tests.cluster.minicluster import Minicluster, retry_until
 from tests.cluster.test_run import detached, run, start, way_file
+from tests.terminal import LARGE, Terminal
 
 
 def test_without_a_node_it_refuses_and_up_takes_one(laptop: Laptop) -> None:
@@ -102,6 +103,20 @@ def test_a_command_that_clear_ends_says_so_beside_its_exit_code(laptop: Laptop) 
             said = [process.communicate()[1].decode() for process in (first, again)]
     assert (first.returncode, again.returncode) == (143, 143)
     assert ["has ended" in words for words in said] == [True, True], said
+
+
+@pytest.mark.usefixtures("job_steps")
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [(["shell"], "the shell"), (["run", "--pty", "--", "sh"], "the command")],
+)
+def test_what_clear_ends_in_a_terminal_says_so(laptop: Laptop, words: list[str], what: str) -> None:
+    laptop.data("up", "--node", "1")
+    with Terminal(laptop.argv(*words), laptop.environment, size=LARGE) as terminal:
+        terminal.wait_for("$")
+        laptop.data("clear")
+        assert terminal.end() in {129, 137, 143}
+    assert f"has ended: it was cancelled; {what} ended with it" in terminal.text
 
 
 def test_a_changed_startup_file_counts_at_once(laptop: Laptop, minicluster: Minicluster) -> None:

@@ -230,6 +230,7 @@ def test_an_auto_backup_that_died_on_a_further_node_is_told_and_started_again(
         assert found.stdout == ""
 
 
+@pytest.mark.slow
 def test_hop_leaves_several_nodes_and_comes_to_several(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

@@ -38,6 +38,23 @@ def test_a_busy_node_is_waited_for_with_reason_and_estimate_up_to_the_limit(
     assert laptop.data("status")["allocation"] is None
 
 
+@pytest.mark.parametrize(("signum", "stays"), [(signal.SIGTERM, True), (signal.SIGINT, False)])
+def test_with_keep_waiting_only_ctrl_c_withdraws_the_request(
+    laptop: Laptop, minicluster: Minicluster, signum: int, stays: bool
+) -> None:
+    minicluster.allocate("node-1", "--exclusive")
+    with laptop.begin("allocate", "--node", "1", "--keep-waiting", "--json") as process:
+        assert process.stdout is not None
+        result = map(json.loads, process.stdout)
+        number = next(line for line in result if line["type"] == "state")["job_id"]
+        process.send_signal(signum)
+        last = list(result)[-1]
+    assert ("stays in the queue" in last["message"], last["exit_code"]) == (stays, 128 + signum)
+    assert jobs_named_ours(minicluster) == ([str(number)] if stays else [])
+    laptop.data("clear", "--pending")
+    assert jobs_named_ours(minicluster) == []
+
+
 def test_with_keep_waiting_the_request_stays_and_the_next_allocate_gets_its_node(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:

@@ -100,6 +100,7 @@ def test_in_a_job_of_another_kind_the_scratch_there_is_not_the_workspace(
     assert saved(laptop) == "old\nnew\n"
 
 
+@pytest.mark.slow
 def test_a_hop_onto_a_warm_node_with_unsaved_work_finishes_and_keeps_it(laptop: Laptop) -> None:
     laptop.data("up", "--node", "1", *QUIET)
     write(laptop, "common")

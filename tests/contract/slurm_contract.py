@@ -11,13 +11,13 @@ from scratchflow.cluster.slurm.jobs import cancel, job, job_named, our_jobs
 from scratchflow.cluster.slurm.nodes import complete_node, nodes, partitions
 from scratchflow.cluster.slurm.overlap import has_overlap, srun_version
 from scratchflow.model.allocation import RunningAllocation, with_node
-from scratchflow.model.errors import (
+from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationMissing,
     AllocationPending,
     AllocationRefused,
-    SlurmUnreachable,
 )
+from scratchflow.model.errors.slurm import SlurmUnreachable
 
 
 class World(Protocol):

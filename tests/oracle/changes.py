@@ -20,6 +20,8 @@ NAMES = (
 SIZES = (0, 1, 10, 4096, 70_000, 150_000)
 # From here on content is varied, so that it is cut into chunks that differ.
 _LARGE_BYTES = 64 << 10
+# From here on the real program stores files in chunks.
+CHUNKED_BYTES = 8 << 20
 TIMES_NS = (10**18, 10**18 + 1, 10**18 + 10**9, 1)
 MODES = (0o644, 0o600, 0o444, 0o755, 0o000, 0o200)
 DIRECTORY_MODES = (0o755, 0o700, 0o555, 0o000, 0o300, 0o400)
@@ -28,7 +30,7 @@ DIRECTORY_MODES = (0o755, 0o700, 0o555, 0o000, 0o300, 0o400)
 HABITS = (
     "create", "create", "make_directory", "append", "rewrite", "rewrite_keeping_mtime", "truncate", "sparse", "map",
     "write_mapped", "rename", "swap", "link", "symlink", "remove", "turn", "chmod", "xattr", "touch", "copy", "unpack",
-    "unpack_after_rm",
+    "unpack_after_rm", "poke",
 )  # fmt: skip
 TARGETS = (b"a", b"../b", b"/", b"\xff")
 
@@ -83,6 +85,10 @@ class Tree:
         """One of the files."""
         return _pick(self._walk(("file",)), number)
 
+    def largest(self) -> bytes:
+        """The largest of the files."""
+        return max(self._walk(("file",)), key=lambda path: (os.lstat(path).st_size, path))
+
     def inside(self, number: int) -> bytes:
         """Anything but a root."""
         found = self._walk(("file", "directory", "link"))
@@ -119,6 +125,23 @@ class Tree:
         path = self.file(change.one)
         with open(path, "r+b") as file:
             file.write(content(change.fill, os.stat(path).st_size))
+
+    def poke(self, change: Change) -> None:
+        """A few bytes somewhere in the largest file, as a database writes them."""
+        path = self.largest()
+        size = os.stat(path).st_size
+        with open(path, "r+b") as file:
+            file.seek(size * change.one // 41)
+            file.write(bytes([change.fill]) * min(1000, size - file.tell()))
+
+    def change_large(self, change: Change) -> None:
+        """A file that the real program stores in chunks; when there is one, a little of it changes."""
+        with contextlib.suppress(ValueError):  # there may be no file
+            if os.stat(self.largest()).st_size >= CHUNKED_BYTES:
+                self.poke(change)
+                return
+        with open(self._at(change), "wb") as file:
+            file.write(content(change.fill, CHUNKED_BYTES + change.size))
 
     def rewrite_keeping_mtime(self, change: Change) -> None:
         path = self.file(change.one)

@@ -15,9 +15,10 @@ import msgspec
 
 from scratchflow.dispatch.operations import ON_NODE, function_of
 from scratchflow.model import requests
-from scratchflow.model.errors import InternalBug, ScratchflowError, error_from_agent
+from scratchflow.model.errors.base import InternalBug, ScratchflowError
+from scratchflow.model.errors.by_code import error_from_agent
 from scratchflow.model.requests import Arguments
-from scratchflow.model.results import Result
+from scratchflow.model.results.base import Result
 from scratchflow.node.progress import Notifier
 from tests.oracle.clocks import WallClock, forget_clock_of, why_no_clock
 from tests.oracle.desk import Desk

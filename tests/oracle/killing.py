@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Literal
 
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.testing.dying import DIED, Moment, _Countdown
 
 REFUSED = 3

@@ -15,9 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from scratchflow.archive.files import chunker
 from scratchflow.archive.tree import chunks
-from scratchflow.archive.write import cut_files
+from scratchflow.archive.write import windows
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors import RestoreIncomplete
+from scratchflow.model.errors.restore import RestoreIncomplete
 from scratchflow.store.retention import compact as compacting
 from tests.oracle.changes import HABITS, NAMES, SIZES, Change, Tree
 from tests.oracle.mounting import can_mount
@@ -27,14 +27,14 @@ from tests.oracle.world import COUNTS, World
 NUMBER = st.integers(0, 40)
 FILL = st.integers(65, 70)
 SIZE = st.sampled_from(SIZES)
-# The larger ones of these files are stored in chunks, except by the real program, and archives are
-# rewritten for a few bytes.
+# The larger ones of these files are stored in chunks, and archives are rewritten for a few bytes. The real
+# program has its own sizes.
 _SMALL_CHUNKS = {
     (chunks, "MIN_CHUNKED_BYTES"): 64 << 10,
-    (chunker, "MIN_CHUNK_BYTES"): 1 << 10,
-    (chunker, "CHUNK_BYTES"): 4 << 10,
-    (chunker, "MAX_CHUNK_BYTES"): 16 << 10,
-    (cut_files, "WINDOW_BYTES"): 40 << 10,
+    (chunker, "MIN_CHUNK_BYTES"): 2 << 10,
+    (chunker, "CHUNK_BYTES"): 2 << 10,
+    (chunker, "MAX_CHUNK_BYTES"): 8 << 10,
+    (windows, "WINDOW_BYTES"): 40 << 10,
     (compacting, "MIN_FREED_BYTES"): 1,
 }
 CHANGE = st.builds(
@@ -275,6 +275,13 @@ class ProgramOracle(Oracle):
     """The same with the real program, which is killed at its system calls."""
 
     by_program = True
+
+    @rule(change=CHANGE)
+    def change_large_and_back_up(self, change: Change) -> None:
+        """With the program's own sizes, so that there is one such file, and copies of it."""
+        self.changes([change._replace(do="change_large")])
+        COUNTS["large files changed"] += 1
+        self.backup(False, "")
 
 
 def _set_sizes(sizes: dict[tuple[ModuleType, str], int]) -> None:

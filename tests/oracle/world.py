@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors import MountInTheWay, RestoreIncomplete, ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.restore import MountInTheWay, RestoreIncomplete
 from scratchflow.model.requests import Arguments, Backup, Export, Import, Prune, Restore, Verify
-from scratchflow.model.results import (
-    BackupTaken,
-    Restored,
-    SnapshotExported,
-    SnapshotImported,
-    SnapshotsPruned,
-    SnapshotsVerified,
-)
+from scratchflow.model.results.backup import BackupTaken
+from scratchflow.model.results.restore import Restored
+from scratchflow.model.results.snapshots import SnapshotsPruned, SnapshotsVerified
+from scratchflow.model.results.transfer import SnapshotExported, SnapshotImported
 from scratchflow.model.snapshot import Manifest
 from tests.oracle.clocks import SteppingClock, WallClock
 from tests.oracle.commands import REFUSALS, commands_of

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SshConfigRefused, StoreUnusable
+from scratchflow.model.errors.ssh import SshConfigRefused
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.ssh.config.include import plan_install
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.store.directory import find_place, open_place

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import NoSpace
+from scratchflow.model.errors.store import NoSpace
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.testing.store import commit_bytes, make_id, make_lock, verify_archive

@@ -12,7 +12,8 @@ import pytest
 
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.model.events import Event, Warned
-from scratchflow.model.results import BackupTaken, Restored
+from scratchflow.model.results.backup import BackupTaken
+from scratchflow.model.results.restore import Restored
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext, node_context
 from scratchflow.node.progress import Notifier

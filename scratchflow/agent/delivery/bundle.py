@@ -30,7 +30,7 @@ from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.source import agent_name, package_files
 from scratchflow.agent.delivery.target import Target
 from scratchflow.agent.delivery.wheels import fetch
-from scratchflow.model.errors import BundleFailed
+from scratchflow.model.errors.agent import BundleFailed
 
 # 1980: the oldest time that every archive format knows.
 _TIME_S = 315532800

@@ -17,7 +17,8 @@ from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.probe import FoundPython, Host, fitting_pythons, probe, script
 from scratchflow.agent.delivery.source import agent_name
 from scratchflow.agent.name import note_agent_name
-from scratchflow.model.errors import BundleFailed, InstallFailed, TargetFull
+from scratchflow.model.errors.agent import BundleFailed, InstallFailed
+from scratchflow.model.errors.store import TargetFull
 from scratchflow.model.events import Emit, Log, Progress
 from scratchflow.model.text import last_line
 from scratchflow.model.units import format_size

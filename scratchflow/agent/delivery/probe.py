@@ -8,7 +8,7 @@ from importlib.resources import files
 import msgspec
 
 from scratchflow.agent.delivery.target import MACHINES, OLDEST_GLIBC, OLDEST_PYTHON, Target
-from scratchflow.model.errors import LoginShellUnusable, PythonMissing
+from scratchflow.model.errors.agent import LoginShellUnusable, PythonMissing
 from scratchflow.model.text import last_line
 from scratchflow.ssh.transport.base import Transport
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.agent.delivery.target import Target
-from scratchflow.model.errors import BundleFailed
+from scratchflow.model.errors.agent import BundleFailed
 
 _TIMEOUT_S = 600
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://\S+|\bhost='[^']*'", re.IGNORECASE)

@@ -33,7 +33,7 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK, Counts
 from scratchflow.archive.write.frame_sink import FRAME_BYTES, FrameSink, Out
 from scratchflow.archive.write.writer import append_index
-from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
 
 if TYPE_CHECKING:
     from scratchflow.archive.files.chunker import ContentCutter

@@ -15,6 +15,7 @@ from scratchflow.archive.read.reader import (
     placed,
     zero_pieces,
 )
+from scratchflow.archive.read.spans import SpanReader
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
 
@@ -110,6 +111,9 @@ class OwnMembers:
             raise damaged_content(index, entry)
 
     def _pieces(self, entry: int) -> Iterator[memoryview]:
+        if self._index.is_scattered(entry):
+            yield from SpanReader(self._archives, list(self._archives.spans_of(entry))).in_order()
+            return
         for number, frame, start, length in self._archives.spans_of(entry):
             yield memoryview(self._frame(number, frame))[start : start + length]
 

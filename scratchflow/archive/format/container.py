@@ -66,15 +66,17 @@ def compress_frame(raw: memoryview, level: int, out: memoryview) -> int:
     """One independent data frame, written to the start of `out`; returns its length.
 
     Block by block, because the library makes a copy of what it returns: of a block that copy is
-    still in the processor's cache, of a whole frame it is not. The checksum is added here because
-    the library takes twice as long for it.
+    still in the processor's cache, of a whole frame it is not. The checksum is made here because
+    the library takes twice as long for it, block by block for the same reason.
     """
     _DATA_HEADER.pack_into(out, 0, _DATA_START, len(raw), _header_check(len(raw)))
     position = _DATA_HEADER.size
     mode = "high_compression" if level >= _FIRST_HIGH_LEVEL else "fast"
     acceleration = 1
+    checksum = xxhash.xxh32()
     for start in range(0, len(raw), BLOCK_BYTES):
         block = raw[start : start + BLOCK_BYTES]
+        checksum.update(block)
         packed = lz4_block.compress(
             block, mode=mode, compression=level, acceleration=acceleration, store_size=False
         )
@@ -86,16 +88,24 @@ def compress_frame(raw: memoryview, level: int, out: memoryview) -> int:
         position += _BLOCK_SIZE.size
         out[position : position + len(packed)] = packed
         position += len(packed)
-    _DATA_TRAILER.pack_into(out, position, 0, xxhash.xxh32_intdigest(raw))
+    _DATA_TRAILER.pack_into(out, position, 0, checksum.intdigest())
     return position + _DATA_TRAILER.size
 
 
 def decompress_frame(packed: bytes | memoryview, raw_bytes: int) -> bytes:
     """The content of one data frame, checked; Malformed says what is wrong with it."""
-    raw, checksum = FrameBlocks(part_of(packed), len(packed), raw_bytes).all()
-    if checksum != xxhash.xxh32_intdigest(raw):
+    return b"".join(frame_blocks(packed, raw_bytes))
+
+
+def frame_blocks(packed: bytes | memoryview, raw_bytes: int) -> list[memoryview]:
+    """The same block by block, without a copy: a block that was stored as it is lies in `packed`."""
+    blocks, checksum = FrameBlocks(part_of(packed), len(packed), raw_bytes).all()
+    found = xxhash.xxh32()
+    for block in blocks:
+        found.update(block)
+    if checksum != found.intdigest():
         raise Malformed("a frame's content does not match its checksum")
-    return raw
+    return blocks
 
 
 def part_of(packed: bytes | memoryview) -> ReadPart:
@@ -121,7 +131,7 @@ class FrameBlocks:
         self._count = -(-raw_bytes // BLOCK_BYTES)
         self._places: list[tuple[int, int]] = []  # where a block begins, and its size field
         self._next = _DATA_HEADER.size  # where the first block begins that is not in `_places`
-        self._blocks: dict[int, bytes] = {}
+        self._blocks: dict[int, memoryview] = {}
         if self._end <= self._next or not 0 < raw_bytes <= MAX_FRAME_BYTES:
             raise Malformed("a frame has an impossible length")
         start, claimed, check = _DATA_HEADER.unpack(self._exactly(0, _DATA_HEADER.size))
@@ -135,26 +145,31 @@ class FrameBlocks:
         first, last = start // BLOCK_BYTES, (start + length - 1) // BLOCK_BYTES
         offset = start - first * BLOCK_BYTES
         if first == last:
-            content = self._block(first)
-        else:
-            content = b"".join([self._block(number) for number in range(first, last + 1)])
+            return self._block(first)[offset : offset + length]
+        content = b"".join([self._block(number) for number in range(first, last + 1)])
         return memoryview(content)[offset : offset + length]
 
     def pieces(self, start: int, length: int) -> Iterator[memoryview]:
         """The same part block by block; none is kept, so that the next one finds its memory free."""
         end = start + length
-        for number in range(start // BLOCK_BYTES, -(-end // BLOCK_BYTES)):
+        for number in _block_numbers(start, length):
             begins = number * BLOCK_BYTES
-            yield memoryview(self._read_block(number))[max(start - begins, 0) : end - begins]
+            block = self._blocks.get(number) or self._read_block(number)
+            yield block[max(start - begins, 0) : end - begins]
 
-    def all(self) -> tuple[bytes, int]:
-        """The whole content, and the checksum it must have."""
-        content = b"".join([self._block(number) for number in range(self._count)])
+    def fetch(self, start: int, length: int) -> None:
+        """Decompresses the blocks of a part and keeps them, for `part` and `pieces`."""
+        for number in _block_numbers(start, length):
+            self._block(number)
+
+    def all(self) -> tuple[list[memoryview], int]:
+        """All blocks, and the checksum that they must have together."""
+        blocks = [self._read_block(number) for number in range(self._count)]
         trailer = self._exactly(self._end, _DATA_TRAILER.size)
         end_mark, checksum = _DATA_TRAILER.unpack(trailer)
         if self._next != self._end or end_mark:
             raise Malformed("a frame is not as long as the index says")
-        return content, checksum
+        return blocks, checksum
 
     def _exactly(self, offset: int, count: int) -> bytes | memoryview:
         content = self._read(offset, count)
@@ -174,19 +189,23 @@ class FrameBlocks:
             self._places.append((start, size))
         return self._places[number]
 
-    def _block(self, number: int) -> bytes:
+    def _block(self, number: int) -> memoryview:
         if number not in self._blocks:
             self._blocks[number] = self._read_block(number)
         return self._blocks[number]
 
-    def _read_block(self, number: int) -> bytes:
+    def _read_block(self, number: int) -> memoryview:
         start, size = self._place(number)
         block = self._exactly(start, size & ~_UNCOMPRESSED)
         raw_bytes = min(BLOCK_BYTES, self.raw_bytes - number * BLOCK_BYTES)
-        raw = bytes(block) if size & _UNCOMPRESSED else _decompress_block(block, raw_bytes)
+        raw = block if size & _UNCOMPRESSED else _decompress_block(block, raw_bytes)
         if len(raw) != raw_bytes:
             raise Malformed("a block is not as long as it should be")
-        return raw
+        return memoryview(raw)
+
+
+def _block_numbers(start: int, length: int) -> range:
+    return range(start // BLOCK_BYTES, -(-(start + length) // BLOCK_BYTES))
 
 
 def _decompress_block(block: bytes | memoryview, raw_bytes: int) -> bytes:

@@ -20,7 +20,7 @@ from scratchflow.archive.read.reader import (
 )
 from scratchflow.archive.read.spans import SpanReader
 from scratchflow.archive.tree.index import NOWHERE, Index
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 
 
 def verify_borrowed(
@@ -70,9 +70,9 @@ def _read_unit(archives: Archives, unit: Unit) -> None:
 
 
 def _read_large(archives: Archives, entry: int) -> None:
-    # In the same way as a restore: whole frames with their checksums, or blocks of one.
+    # In the same way as a restore: other bytes of a frame may be damaged.
     spans = list(archives.spans_of(entry))
-    _compare(archives.index, entry, map(SpanReader(archives, spans).content, spans))
+    _compare(archives.index, entry, SpanReader(archives, spans).in_order())
 
 
 def _compare(index: Index, entry: int, stored: Iterator[memoryview]) -> None:

@@ -1,4 +1,4 @@
-"""An archive read from its first byte to its last, while all that was read is hashed."""
+"""An archive read from its first byte to its last, and all that was read hashed: two threads can share that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ReadSoFar = Callable[[int], None]  # so many bytes of the file
 
 
 class HashedFile:
-    """Reads an open file in order; one thread at a time."""
+    """Reads an open file in order; one thread at a time reads, and one hashes."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -24,15 +24,19 @@ class HashedFile:
         self._before_footer = max(0, self._size - FOOTER_BYTES)
         self._sha256 = hashlib.sha256()
         self._content_sha256 = self._sha256.digest()  # of what is before the footer
-        self._at = 0
+        self._at = 0  # how much was hashed
+        self._read_at = 0
 
     def fill(self, room: memoryview) -> None:
-        """Fills this with the next bytes, none of the footer among them; Malformed when there are not so many."""
-        read_into(self._descriptor, room, self._at)
-        self._take(room)
+        """Fills this with the next bytes, none of the footer among them; Malformed when there are not so many.
+
+        They have to be given to `take` in the same order.
+        """
+        read_into(self._descriptor, room, self._read_at)
+        self._read_at += len(room)
 
     def finish(self, progress: ReadSoFar = lambda _: None) -> tuple[bytes, str]:
-        """Reads the rest; the SHA-256 of all bytes before the footer, and of the whole file."""
+        """Reads what was not hashed yet; the SHA-256 of all bytes before the footer, and of the whole file."""
         view = memoryview(bytearray(_READ_BYTES))
         while self._at < self._size:
             limit = self._before_footer if self._at < self._before_footer else self._size
@@ -41,12 +45,13 @@ class HashedFile:
             if not count:
                 break
             before = self._at
-            self._take(room[:count])
+            self.take(room[:count])
             if self._at // _REPORT_EVERY_BYTES > before // _REPORT_EVERY_BYTES:
                 progress(self._at)
         return self._content_sha256, self._sha256.hexdigest()
 
-    def _take(self, content: memoryview) -> None:
+    def take(self, content: memoryview) -> None:
+        """Hashes what was read."""
         self._sha256.update(content)
         self._at += len(content)
         if self._at == self._before_footer:

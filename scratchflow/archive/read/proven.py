@@ -18,7 +18,7 @@ from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.read.chunk_check import ChunkCheck, PlacedChunk, own_chunks, placed_chunks
 from scratchflow.archive.read.reader import OpenArchive, open_index, open_regular, read_footer
 from scratchflow.archive.tree.index import ArchiveFrames, Index
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 
 Key = bytes  # position, length and digest of a content: takes half of the memory of a tuple
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,10 +24,11 @@ from scratchflow.archive.format.index_codec import load_index
 from scratchflow.archive.malformed import Malformed
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
-from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
 
 OpenArchive = Callable[[str], Path]  # where the archive with this id lies
 Span = tuple[int, int, int, int]  # archive number, frame, where in the frame, length
+GetRoom = Callable[[int], memoryview]  # memory for so many bytes
 
 _Content = TypeVar("_Content")
 
@@ -169,7 +170,7 @@ class Archives:
         return self._guarded(
             number,
             frame,
-            lambda: decompress_frame(self._packed(number, frame), self._raw_bytes(number, frame)),
+            lambda: decompress_frame(self._packed(number, frame), self.raw_bytes(number, frame)),
         )
 
     def files_in(self, number: int, frame: int, wanted_bytes: int) -> Callable[[int], memoryview]:
@@ -186,14 +187,33 @@ class Archives:
 
         return content
 
-    def _blocks(self, number: int, frame: int, wanted_bytes: int) -> FrameBlocks:
+    def fetched(
+        self, number: int, frame: int, parts: Sequence[tuple[int, int]], room: GetRoom
+    ) -> FrameBlocks:
+        """A frame with the blocks of these parts (start, length) decompressed. It may lie in the room.
+
+        It is not checked against its checksum: other parts of it may be damaged.
+        """
+
+        def fetch() -> FrameBlocks:
+            wanted_bytes = sum(length for _, length in parts)
+            blocks = self._blocks(number, frame, wanted_bytes, room)
+            for start, length in parts:
+                blocks.fetch(start, length)
+            return blocks
+
+        return self._guarded(number, frame, fetch)
+
+    def _blocks(
+        self, number: int, frame: int, wanted_bytes: int, room: GetRoom | None = None
+    ) -> FrameBlocks:
         """For a small part only its blocks are read, after a word that the rest may follow.
 
         On a network mount many small requests would cost more than a large one.
         """
-        raw_bytes = self._raw_bytes(number, frame)
+        raw_bytes = self.raw_bytes(number, frame)
         if not self.is_small_part(number, frame, wanted_bytes):
-            return self._whole_frame(number, frame)
+            return self._whole_frame(number, frame, room)
         start, count = self._bounds(number, frame)
         descriptor = self._descriptor(number)
         if hasattr(os, "posix_fadvise"):
@@ -204,11 +224,11 @@ class Archives:
 
     def is_small_part(self, number: int, frame: int, wanted_bytes: int) -> bool:
         """Whether so few bytes of a frame are wanted that the rest of it is not read."""
-        return wanted_bytes <= self._raw_bytes(number, frame) // _SMALL_PART
+        return wanted_bytes <= self.raw_bytes(number, frame) // _SMALL_PART
 
-    def _whole_frame(self, number: int, frame: int) -> FrameBlocks:
-        packed = self._packed(number, frame)
-        return FrameBlocks(part_of(packed), len(packed), self._raw_bytes(number, frame))
+    def _whole_frame(self, number: int, frame: int, room: GetRoom | None) -> FrameBlocks:
+        packed = self._packed(number, frame, room)
+        return FrameBlocks(part_of(packed), len(packed), self.raw_bytes(number, frame))
 
     def _bounds(self, number: int, frame: int) -> tuple[int, int]:
         self._descriptor(number)
@@ -219,14 +239,15 @@ class Archives:
             raise Malformed("it was given up, because no snapshot needed it")
         return start, count
 
-    def _raw_bytes(self, number: int, frame: int) -> int:
+    def raw_bytes(self, number: int, frame: int) -> int:
+        """How many bytes of the tar stream a frame holds."""
         archive = self.index.archives[number]
         return archive.raw_ends[frame] - archive.raw_start(frame)
 
-    def _packed(self, number: int, frame: int) -> memoryview:
-        """A frame as it is stored; holds until this thread asks for the next one."""
+    def _packed(self, number: int, frame: int, room: GetRoom | None = None) -> memoryview:
+        """A frame as it is stored, in a room for so many bytes, or until this thread asks for the next one."""
         start, count = self._bounds(number, frame)
-        packed = self._buffer.view(count)
+        packed = (room or self._buffer.view)(count)
         read_into(self._descriptor(number), packed, start)
         return packed
 

@@ -6,15 +6,17 @@ import os
 from collections import deque
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import groupby, islice
+from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from queue import SimpleQueue
+from typing import NamedTuple
 
 from scratchflow.archive.files.digest import StreamDigest
 from scratchflow.archive.format.container import (
     REMNANT_VERSION,
     Footer,
-    decompress_frame,
+    frame_blocks,
 )
 from scratchflow.archive.format.remnant import load_frames
 from scratchflow.archive.format.stream import PieceReader
@@ -35,7 +37,8 @@ from scratchflow.archive.read.reader import (
 )
 from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, SYMLINK
-from scratchflow.model.errors import ScratchflowError, SnapshotDamaged
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 
 _SECOND_NS = 1_000_000_000
 _KIND_WORDS = {DIRECTORY: "directory", SYMLINK: "symlink", REGULAR: "file"}
@@ -146,11 +149,13 @@ class _Check:
         frames = load_frames(region, footer.index_sha256)
         if frames.packed_ends and frames.packed_ends[-1] != footer.index_offset:
             return ["its frames and their list do not meet"]
-        contents = self._frames(frames)
-        for start, count in _runs(frames):
-            pieces = (memoryview(one) for one in islice(contents, count))
-            for _ in left.watch(pieces, start) if left else pieces:
-                pass
+        with closing(self._frames(frames)) as blocks:
+            stream = PieceReader(blocks)
+            for start, length in _runs(frames):
+                pieces = stream.pieces(length)
+                for _ in left.watch(pieces, start) if left else pieces:
+                    pass
+            stream.at_end()  # so that the last one is hashed
         return []
 
     def _verify_stream(self, index: Index) -> list[str]:
@@ -169,23 +174,32 @@ class _Check:
             frames.close()
         return checker.result()
 
-    def _frames(self, frames: ArchiveFrames) -> Generator[bytes, None, None]:
-        """The content of all frames that have any. One thread reads them in order; others decompress."""
+    def _frames(self, frames: ArchiveFrames) -> Generator[memoryview, None, None]:
+        """The content of all frames that have any, block by block. Each block holds until the next one is asked for.
+
+        One thread reads the frames in order, one hashes them, others decompress.
+        """
         rooms: Rooms = SimpleQueue()
         for _ in range(self._threads + 2):
             rooms.put(bytearray())
-        with ThreadPoolExecutor(1, "read") as reader, ThreadPoolExecutor(self._threads) as pool:
-            waiting: deque[Future[bytes]] = deque()
+        with (
+            ThreadPoolExecutor(1, "read") as reader,
+            ThreadPoolExecutor(1, "hash") as hasher,
+            ThreadPoolExecutor(self._threads) as pool,
+        ):
+            waiting: deque[_Coming] = deque()
             for frame, end in enumerate(frames.packed_ends):
                 count = end - frames.packed_start(frame)
                 if not count:
                     continue
                 reading = reader.submit(self._read, rooms, count)
-                waiting.append(pool.submit(_decompressed, reading, rooms, frames, frame))
+                hashing = hasher.submit(self._hash, reading)
+                blocks = pool.submit(_decompressed, reading, frames, frame)
+                waiting.append(_Coming(reading, hashing, blocks))
                 if len(waiting) > self._threads:
-                    yield waiting.popleft().result()
+                    yield from waiting.popleft().use(rooms)
             while waiting:
-                yield waiting.popleft().result()
+                yield from waiting.popleft().use(rooms)
 
     def _read(self, rooms: Rooms, count: int) -> tuple[bytearray, int]:
         """The next bytes of the file, in a room that is given back when they are not needed any more."""
@@ -199,27 +213,43 @@ class _Check:
             raise
         return room, count
 
+    def _hash(self, reading: Future[tuple[bytearray, int]]) -> None:
+        room, count = reading.result()
+        self._source.take(memoryview(room)[:count])
+
+
+class _Coming(NamedTuple):
+    """A frame that threads are at work on."""
+
+    reading: Future[tuple[bytearray, int]]
+    hashing: Future[None]
+    blocks: Future[list[memoryview]]
+
+    def use(self, rooms: Rooms) -> Iterator[memoryview]:
+        """Its blocks; then its room is free for another one."""
+        yield from self.blocks.result()
+        self.hashing.result()
+        rooms.put(self.reading.result()[0])
+
 
 def _runs(frames: ArchiveFrames) -> Iterator[tuple[int, int]]:
-    """Where in the tar stream frames follow each other that have any bytes, and how many do."""
+    """Where in the tar stream frames follow each other that have any bytes, and how long that is."""
     packed = zip([0, *frames.packed_ends], frames.packed_ends, strict=False)
     for is_there, run in groupby(enumerate(packed), lambda one: one[1][0] < one[1][1]):
         if is_there:
             numbers = [frame for frame, _ in run]
-            yield frames.raw_start(numbers[0]), len(numbers)
+            start = frames.raw_start(numbers[0])
+            yield start, frames.raw_ends[numbers[-1]] - start
 
 
 def _decompressed(
-    reading: Future[tuple[bytearray, int]], rooms: Rooms, frames: ArchiveFrames, frame: int
-) -> bytes:
-    """A frame, checked against its checksum."""
+    reading: Future[tuple[bytearray, int]], frames: ArchiveFrames, frame: int
+) -> list[memoryview]:
+    """The blocks of a frame, checked against its checksum. They may lie where it was read to."""
     try:
         room, count = reading.result()
-        try:
-            raw_bytes = frames.raw_ends[frame] - frames.raw_start(frame)
-            return decompress_frame(memoryview(room)[:count], raw_bytes)
-        finally:
-            rooms.put(room)
+        raw_bytes = frames.raw_ends[frame] - frames.raw_start(frame)
+        return frame_blocks(memoryview(room)[:count], raw_bytes)
     except (Malformed, OSError) as error:
         reason = f"{frames.id}.tar.lz4, frame {frame}: {error}"
         raise SnapshotDamaged(snapshot=frames.id, reason=reason) from error

@@ -11,24 +11,24 @@ import os
 import sys
 import threading
 from array import array
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from scratchflow.archive.progress import Progress, no_progress
 from scratchflow.archive.read.batches import Batch, Unit, batches_of, spread, units_of
-from scratchflow.archive.read.reader import Archives, Span
+from scratchflow.archive.read.reader import Archives
 from scratchflow.archive.restore.helpers import Done, RestoreHelpers, Work
 from scratchflow.archive.restore.placer import Placer, Placing
 from scratchflow.archive.restore.warm_files import warm_pieces
 from scratchflow.archive.tree.chunks import OlderFile, Part
 from scratchflow.archive.tree.index import NOWHERE
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor
 
 # Fewer files than this for each, and it is not worth starting a helper.
 _FILES_EACH = 100
@@ -204,7 +204,7 @@ class FileRestorer:
 
     def _restore_large(self, entry: int) -> None:
         if not self._patch(entry) and not self._is_taken_from_warm(entry):
-            self._placer().large_file(entry, self._pieces(entry))
+            self._write_large(entry)
         self._placed += 1
         self.count(1, 0)
 
@@ -243,7 +243,7 @@ class FileRestorer:
         if descriptor is None:
             return False
         done = self.bytes
-        patch = Patch(descriptor, found, self._part)
+        patch = Patch(descriptor, found, self._missing(part for one in found for part in one.parts))
         try:
             pieces = lambda target: map(self._counted, patch.apply(target))  # noqa: E731 - short
             is_patched = placer.patched_file(entry, pieces)
@@ -253,8 +253,11 @@ class FileRestorer:
             self.bytes = done
         return is_patched
 
-    def _part(self, part: Part) -> Iterator[memoryview]:
-        return map(self._archives.content, self._archives.spans(*part))
+    def _missing(self, parts: Iterable[Part]) -> Iterator[memoryview]:
+        from scratchflow.archive.read.spans import SpanReader
+
+        spans = [span for part in parts for span in self._archives.spans(*part)]
+        return SpanReader(self._archives, spans).in_order()
 
     def _counted(self, piece: memoryview) -> memoryview:
         self._check()
@@ -262,27 +265,27 @@ class FileRestorer:
         self.meanwhile()
         return piece
 
-    def _pieces(self, entry: int) -> Iterator[memoryview]:
-        """The stored content of a file; of a very large one some frames are decompressed ahead."""
+    def _write_large(self, entry: int) -> None:
+        """Writes a file from archives, a very large one with several threads."""
         spans = list(self._archives.spans_of(entry))
-        if len(spans) > self._frames_alone:
-            pieces = self._read_ahead(spans)
-        else:
+        places = {span[:2] for span in spans}
+        pool = self._threads_at_work() if len(places) > self._frames_alone else None
+        if pool is None and len(places) == len(spans):
             pieces = (piece for span in spans for piece in self._archives.pieces_in(span))
-        return map(self._counted, pieces)
-
-    def _read_ahead(self, spans: list[Span]) -> Iterator[memoryview]:
-        pool = self._threads_at_work()
+            self._placer().large_file(entry, map(self._counted, pieces))
+            return
         from scratchflow.archive.read.spans import SpanReader
 
-        reader = SpanReader(self._archives, spans)
-        ahead: deque[Future[memoryview]] = deque()
-        for span in spans:
-            ahead.append(pool.submit(reader.content, span))
-            if len(ahead) > self._threads:
-                yield ahead.popleft().result()
-        for reading in ahead:
-            yield reading.result()
+        reader = SpanReader(self._archives, spans, pool, self._threads)
+        if entry in self._index.sparse:
+            self._placer().large_file(entry, map(self._counted, reader.in_order()))
+            return
+
+        def write(target: int) -> Generator[memoryview, None, None]:
+            with closing(reader.into(target)) as pieces:
+                yield from map(self._counted, pieces)
+
+        self._placer().scattered_file(entry, write)
 
 
 class _Sharing:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
+from scratchflow.archive.read.spans import read_range
 from scratchflow.archive.tree.chunks import Chunks, OlderFile, Part
 from scratchflow.archive.tree.index import DIGEST_BYTES
 
 _FICLONE = 0x40049409
 _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-_PIECE_BYTES = 1 << 20
-
-ReadPart = Callable[[Part], Iterator[memoryview]]  # the content of a part of an archive
 
 
 class Stretch(msgspec.Struct):
@@ -86,10 +83,11 @@ def open_older(name: bytes, directory: int, expected: OlderFile) -> int | None:
 class Patch:
     """What has to be written into a new file so that it is the wanted one, whose digest tells."""
 
-    def __init__(self, older: int, found: list[Stretch], read_part: ReadPart) -> None:
+    def __init__(self, older: int, found: list[Stretch], missing: Iterator[memoryview]) -> None:
+        """`missing` is what the older file lacks, in pieces that do not reach into the next stretch."""
         self._older = older
         self._stretches = found
-        self._read_part = read_part
+        self._missing = missing
         self.size = sum(one.length for one in found)
 
     def apply(self, target: int) -> Iterator[memoryview]:
@@ -102,7 +100,7 @@ class Patch:
         os.ftruncate(target, self.size)
         for one in self._stretches:
             if is_shared and one.older == one.offset:
-                yield from _read(target, one.offset, one.length)
+                yield from read_range(target, one.offset, one.length)
             else:
                 offset = one.offset
                 for piece in self._content(one):
@@ -112,9 +110,13 @@ class Patch:
 
     def _content(self, one: Stretch) -> Iterator[memoryview]:
         if one.older >= 0:
-            yield from _read(self._older, one.older, one.length)
-        for part in one.parts:
-            yield from self._read_part(part)
+            yield from read_range(self._older, one.older, one.length)
+            return
+        left = one.length
+        while left:
+            piece = next(self._missing)
+            yield piece
+            left -= len(piece)
 
 
 def _share_blocks(target: int, source: int) -> bool:
@@ -123,16 +125,6 @@ def _share_blocks(target: int, source: int) -> bool:
     except OSError:  # hardly any file system can
         return False
     return True
-
-
-def _read(descriptor: int, offset: int, length: int) -> Iterator[memoryview]:
-    buffer = memoryview(bytearray(min(length, _PIECE_BYTES)))
-    while length:
-        got = os.preadv(descriptor, [buffer[:length]], offset)
-        if not got:
-            raise OSError(errno.EIO, "the file became shorter while it was read")
-        yield buffer[:got]
-        offset, length = offset + got, length - got
 
 
 def _pwrite_all(descriptor: int, content: memoryview, offset: int) -> None:

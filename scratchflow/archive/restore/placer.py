@@ -10,7 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 
 import msgspec
 
@@ -22,7 +23,9 @@ from scratchflow.archive.restore.displace import Displacer, Displacing, temporar
 from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.index import Index
 from scratchflow.disk.umask import current_umask
-from scratchflow.model.errors import ScratchflowError, TargetFull, TargetNotEmpty
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.restore import TargetNotEmpty
+from scratchflow.model.errors.store import TargetFull
 
 _EXCLUSIVE = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | _EXCLUSIVE
@@ -31,6 +34,9 @@ _CREATE = os.O_WRONLY | _EXCLUSIVE
 _LINK_REFUSALS = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EXDEV, errno.ENOTSUP, errno.ENOSYS}
 _PERMISSIONS = 0o777  # of a file: set-uid and set-gid are never given back
 _DIRECTORY_PERMISSIONS = 0o3777  # of a directory: set-gid and sticky only say who shares it
+
+
+Write = Callable[[int], Generator[memoryview, None, None]]  # into a file, by its descriptor
 
 
 class _NotPatched(Exception):
@@ -110,11 +116,30 @@ class Placer:
 
     def large_file(self, entry: int, stored: Iterator[memoryview]) -> None:
         """A file whose content comes in pieces: it gets its name when the last one was right."""
-        index = self.index
-        directory, name = self.directory_of(entry), index.names[entry]
-        if not self._displacer and _exists(name, directory):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        self._require_free(entry)
         self._place_large(entry, lambda descriptor: self._fill(entry, descriptor, stored))
+
+    def scattered_file(self, entry: int, write: Write) -> None:
+        """A file without holes that `write` writes, in any order, and gives all of its content."""
+
+        def fill(descriptor: int) -> None:
+            with closing(write(descriptor)) as content:  # it may have threads that write
+                if not self._is_right(entry, content):
+                    raise damaged_content(self.index, entry)
+
+        self._require_free(entry)
+        self._place_large(entry, fill)
+
+    def _require_free(self, entry: int) -> None:
+        name = self.index.names[entry]
+        if not self._displacer and _exists(name, self.directory_of(entry)):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+
+    def _is_right(self, entry: int, content: Iterator[memoryview]) -> bool:
+        digest = StreamDigest(seed=self.index.seed)
+        for piece in content:
+            digest.update(piece)
+        return digest.digest() == self.index.digest_of(entry)
 
     def patched_file(self, entry: int, patch: Callable[[int], Iterator[memoryview]]) -> bool:
         """A file that is made from an older version: `patch` writes it, and gives all of its content.
@@ -123,13 +148,11 @@ class Placer:
         """
 
         def fill(descriptor: int) -> None:
-            digest = StreamDigest(seed=self.index.seed)
             try:
-                for piece in patch(descriptor):
-                    digest.update(piece)
+                is_right = self._is_right(entry, patch(descriptor))
             except (ScratchflowError, OSError) as error:
                 raise _NotPatched from error
-            if digest.digest() != self.index.digest_of(entry):
+            if not is_right:
                 raise _NotPatched
 
         try:

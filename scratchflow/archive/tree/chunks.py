@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
@@ -11,8 +10,6 @@ import msgspec
 
 # A smaller file is stored whole: its compressed size is what a few changed chunks would take.
 MIN_CHUNKED_BYTES = 8 << 20
-# Forked processes do that, which is safe on Linux only.
-CAN_CUT = sys.platform == "linux"
 
 Part = tuple[int, int, int]  # archive number, position in its tar stream, length
 

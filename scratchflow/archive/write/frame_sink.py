@@ -16,7 +16,7 @@ import msgspec
 
 from scratchflow.archive.format.container import MAX_FRAME_BYTES, MAX_PACKED_BYTES, compress_frame
 from scratchflow.archive.tree.index import ArchiveFrames
-from scratchflow.model.errors import TargetFull
+from scratchflow.model.errors.store import TargetFull
 
 FRAME_BYTES = 4 << 20
 assert FRAME_BYTES <= MAX_FRAME_BYTES  # noqa: S101 - a promise of the format, checked at import

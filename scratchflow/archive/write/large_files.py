@@ -6,10 +6,10 @@ import os
 from itertools import accumulate
 
 from scratchflow.archive.compare.plan import Plan
-from scratchflow.archive.files.chunker import Window
+from scratchflow.archive.files.chunker import ContentCutter, Window
 from scratchflow.archive.tree.chunks import Chunks, Part, in_one_piece
 from scratchflow.archive.tree.index import DIGEST_BYTES, Index
-from scratchflow.archive.write.cut_files import CutFiles, CutStream
+from scratchflow.archive.write.windows import LargeFile
 
 
 class KnownChunks:
@@ -33,10 +33,6 @@ class KnownChunks:
         """Where this chunk lies."""
         part = self._places.get(digest)
         return part if part is not None and part[2] == length else None
-
-    def has(self, digest: bytes, length: int) -> bool:
-        """Whether this chunk lies anywhere."""
-        return self.find(digest, length) is not None
 
 
 class NewFile:
@@ -82,40 +78,43 @@ class NewFile:
 
 
 class LargeFiles:
-    """The large files of a backup, as they are cut, and what is known of their chunks.
+    """The large files of a backup, and what is known of their chunks.
 
     A full archive refers to nothing: it has its files whole, and only lists their chunks.
     """
 
-    def __init__(self, plan: Plan, entries: list[int], own: int, processes: int) -> None:
+    def __init__(self, plan: Plan, entries: list[int], own: int) -> None:
         """`own` is the number of the archive that is written."""
+        self._entries = frozenset(entries)
         self._refers = not plan.full
         self._known = KnownChunks(plan.parent if self._refers else None)
         self._own = own
-        self._cuts = CutFiles(plan.scanned, plan.seed, entries, processes, self._known.has)
+        self._seed = plan.seed
 
-    def __enter__(self) -> LargeFiles:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._cuts.close()
-
-    def open(self, entry: int, stats: os.stat_result) -> CutStream | None:
-        """A file that is like this, while it is cut; None when it is not."""
-        return self._cuts.open(entry, stats)
+    def __contains__(self, entry: int) -> bool:
+        return entry in self._entries
 
     def new_file(self) -> NewFile | None:
         """For the next file, if it may refer to any chunks."""
         return NewFile(self._known, self._own) if self._refers and self._known else None
+
+    def windows_of(self, descriptor: int, stats: os.stat_result) -> LargeFile:
+        """An open file, to be read and cut."""
+        return LargeFile(descriptor, stats, self._seed)
+
+    def cutter(self) -> ContentCutter:
+        """Cuts a file that is stored whole, while its content passes by."""
+        return ContentCutter(self._seed)
 
     def note(self, chunks: Chunks) -> None:
         """Later files may refer to these chunks of one that was stored."""
         if self._refers:
             self._known.note(chunks)
 
-    def in_one_piece(self, stream: CutStream, position: int) -> Chunks:
-        """The chunks of a file that was stored whole, as it was read, from this position on."""
-        chunks = in_one_piece(stream.lengths, stream.digests, self._own, position)
+    def in_one_piece(self, cutter: ContentCutter, position: int) -> Chunks:
+        """The chunks of a file that was stored whole, from this position on."""
+        cutter.finish()
+        chunks = in_one_piece(cutter.lengths, cutter.digests, self._own, position)
         self.note(chunks)
         return chunks
 

@@ -25,6 +25,7 @@ from scratchflow.archive.format.tar_headers import (
 from scratchflow.archive.format.tar_headers import DIRECTORY as DIRECTORY_MEMBER
 from scratchflow.archive.scan.reread import OPEN_FILE
 from scratchflow.archive.scan.scan import ScannedTree, Warn, clamped_ns
+from scratchflow.archive.tree import chunks
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from scratchflow.archive.write.locations import MemberNotes
@@ -36,13 +37,11 @@ from scratchflow.archive.write.source_file import (
 )
 
 if TYPE_CHECKING:
-    from scratchflow.archive.files.chunker import Window
-    from scratchflow.archive.write.cut_files import CutStream
+    from scratchflow.archive.files.chunker import ContentCutter, Window
     from scratchflow.archive.write.large_files import LargeFiles, NewFile
 
 _SECOND_NS = 1_000_000_000
 _ZEROS = bytes(1 << 16)
-_NO_ROOM = memoryview(bytearray())
 
 
 Member = tuple[int, int, bytes, bytes]  # entry, group of the directory it is in, path, name
@@ -201,16 +200,9 @@ class MemberWriter:
     def _add_streamed(self, entry: int, path: bytes, descriptor: int) -> int:
         """Any file: large, sparse, with attributes, or changed since it was scanned."""
         before = stats_of_file(descriptor)
-        stream = self._large.open(entry, before) if self._large else None
-        try:
-            if stream and self._add_chunks(entry, path, descriptor, before, stream):
-                return before.st_size
-            if not self._add_whole(entry, path, descriptor, before, stream):
-                # What was shared was not what was read: once more, and the last member counts.
-                self._add_whole(entry, path, descriptor, before, None)
-        finally:
-            if stream:
-                stream.close()
+        large = self._large if self._large and entry in self._large else None
+        if not (large and self._add_chunks(entry, path, descriptor, before, large)):
+            self._add_whole(entry, path, descriptor, before, large)
         return before.st_size
 
     def _add_whole(
@@ -219,10 +211,10 @@ class MemberWriter:
         path: bytes,
         descriptor: int,
         before: os.stat_result,
-        stream: CutStream | None,
-    ) -> bool:
-        """A member with all of the content, which another process may read; whether it is what that one read."""
-        extents = stream.extents if stream else data_extents(descriptor, before)
+        large: LargeFiles | None,
+    ) -> None:
+        """A member with all of the content; of a large file, its chunks are noted."""
+        extents = data_extents(descriptor, before)
         _refuse_endless_holes(before.st_size, extents)
         xattrs = read_xattrs(descriptor)
         self._refresh(entry, before)
@@ -235,20 +227,17 @@ class MemberWriter:
         sink.put(header)
         sink.put(sparse_prefix)
         position = sink.position
-        digest, problem = self._stream(descriptor, before.st_size, extents, stream)
+        cutter = large.cutter() if large and stored >= chunks.MIN_CHUNKED_BYTES else None
+        digest, is_whole, problem = self._stream(descriptor, before.st_size, extents, cutter)
         sink.put(_ZEROS[: padding(stored)])
         self._notes.add(entry, position, digest)
         if extents is not None:
             self._notes.sparse[entry] = extents
-        if self._large and stream and stream.digest is not None:
-            if stream.digest != digest:
-                return False
-            chunks = self._large.in_one_piece(stream, position)
-            self._notes.chunks[entry] = chunks, digest
+        if large and cutter and is_whole:
+            self._notes.chunks[entry] = large.in_one_piece(cutter, position), digest
         if xattrs:
             self._notes.xattrs[entry] = xattrs
         self._warn_if_moving(entry, path, before, descriptor, problem)
-        return True
 
     def _add_chunks(
         self,
@@ -256,65 +245,62 @@ class MemberWriter:
         path: bytes,
         descriptor: int,
         before: os.stat_result,
-        stream: CutStream,
+        large: LargeFiles,
     ) -> bool:
         """A large file of which archives may hold a part: only its new chunks are stored.
 
         False when it has to be stored whole; then nothing refers to chunks of it that were stored.
         """
-        new = self._large.new_file() if self._large else None
-        if self._large is None or new is None:
+        new = large.new_file()
+        file = large.windows_of(descriptor, before)
+        if new is None or not file.is_worthwhile:
             return False
         xattrs = read_xattrs(descriptor)
-        for window in stream.windows():
-            if not self._put_chunks(window, new):
-                stream.close()
-        if stream.digest is None:
+        for window in file.windows():
+            self._put_chunks(window, new)
+        if file.digest is None:
             return False
         self._refresh(entry, before)
-        self._large.note(new.chunks)
-        self._notes.chunks[entry] = new.chunks, stream.digest
-        if stream.extents is not None:
-            self._notes.sparse[entry] = stream.extents
+        large.note(new.chunks)
+        self._notes.chunks[entry] = new.chunks, file.digest
+        if file.extents is not None:
+            self._notes.sparse[entry] = file.extents
         if xattrs:
             self._notes.xattrs[entry] = xattrs
         self._warn_if_moving(entry, path, before, descriptor, None)
         return True
 
-    def _put_chunks(self, window: Window, new: NewFile) -> bool:
-        """A member with those chunks of a window that have to be stored; whether they are what they should be."""
+    def _put_chunks(self, window: Window, new: NewFile) -> None:
+        """A member with those chunks of a window that have to be stored."""
         sink = self._sink
-        chunks = new.new_in(window)
-        is_right = True
-        if chunks:
-            stored = sum(length for _, length, _ in chunks)
+        to_store = new.new_in(window)
+        position = 0
+        if to_store:
+            stored = sum(length for _, length, _ in to_store)
             name = CHUNKS_DIRECTORY + b"%d" % self._chunk_members
             owner = os.getuid(), os.getgid()
             header = member_header(name, kind=FILE, mode=0o600, mtime_s=0, size=stored, owner=owner)
             sink.make_room(min(len(header) + stored + padding(stored), FRAME_BYTES))
             sink.put(header)
             position = sink.position
-            for start, length, digest in chunks:
-                content = window.content[start : start + length]
-                sink.put(content)
-                # Afterwards: what another process put there must not have changed meanwhile.
-                is_right = is_right and digest_of_bytes(content, self._seed) == digest
+            for start, length, _ in to_store:
+                sink.put(window.content[start : start + length])
             sink.put(_ZEROS[: padding(stored)])
             self._chunk_members += 1
             self._notes.members += 1
-        new.add(window, chunks, position if chunks else 0)
-        return is_right
+        new.add(window, to_store, position)
 
     def _stream(
         self,
         descriptor: int,
         size: int,
         extents: list[int] | None,
-        stream: CutStream | None,
-    ) -> tuple[bytes, OSError | None]:
-        """Copies the content into frames; returns its digest and what went wrong, if anything."""
+        cutter: ContentCutter | None,
+    ) -> tuple[bytes, bool, OSError | None]:
+        """Copies the content into frames; returns its digest, whether all was there, and what went wrong, if anything."""
         digest = StreamDigest(seed=self._seed)
         problem: OSError | None = None
+        is_whole = True
         end = 0
         pairs = extents or []
         if extents is None:
@@ -322,11 +308,10 @@ class MemberWriter:
         for offset, length in zip(pairs[::2], pairs[1::2], strict=True):
             update_with_zeros(digest, offset - end)
             end = offset + length
-            problem = self._copy(descriptor, offset, length, digest, stream) or problem
+            got, error = self._copy(descriptor, offset, length, digest, cutter)
+            problem, is_whole = error or problem, is_whole and got == length
         update_with_zeros(digest, size - end)
-        if stream:
-            stream.read_into(_NO_ROOM)  # it says how the file ended
-        return digest.digest(), problem
+        return digest.digest(), is_whole, problem
 
     def _copy(
         self,
@@ -334,29 +319,32 @@ class MemberWriter:
         offset: int,
         length: int,
         digest: StreamDigest,
-        stream: CutStream | None,
-    ) -> OSError | None:
+        cutter: ContentCutter | None,
+    ) -> tuple[int, OSError | None]:
+        """A stretch of the file; says how much of it could be read, and why no more. The rest is zeros."""
         sink = self._sink
         problem: OSError | None = None
-        left = length
-        while left:
+        done = missing = 0
+        while done < length:
             if sink.fill == FRAME_BYTES:
                 sink.flush()
-            room = sink.view[sink.fill : sink.fill + min(left, FRAME_BYTES - sink.fill)]
-            got = stream.read_into(room) if stream else 0
-            if got == 0 and problem is None:
+            room = sink.view[sink.fill : sink.fill + min(length - done, FRAME_BYTES - sink.fill)]
+            got = 0
+            if not missing:
                 try:
-                    got = os.preadv(descriptor, [room], offset)
+                    got = os.preadv(descriptor, [room], offset + done)
                 except OSError as error:
                     problem = error
-            if got == 0:  # shorter than its header says, or unreadable from here: zeros
+            if got == 0:  # shorter than its header says, or unreadable from here
                 got = len(room)
+                missing += got
                 room[:] = bytes(got)
             digest.update(room[:got])
+            if cutter:
+                cutter.update(room[:got])
             sink.fill += got
-            offset += got
-            left -= got
-        return problem
+            done += got
+        return length - missing, problem
 
     def _refresh(self, entry: int, stats: os.stat_result) -> None:
         """The entry says what the file was when it was read, not when it was scanned."""

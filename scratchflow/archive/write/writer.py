@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -39,8 +38,6 @@ __all__ = ["Item", "Plan", "Progress", "Written", "plan", "write", "write_again"
 
 # Beyond this many, one thread that hashes what they make is the limit.
 _MAX_PACKERS = 8
-# Each reads and cuts about 1 GiB/s; more would only wait for the disk.
-_MAX_CUTTERS = 4
 # Less than this for each, and it is not worth starting one.
 _BYTES_EACH = 8 << 20
 
@@ -82,10 +79,8 @@ def write(
     files_total, bytes_total = plan.scanned.files_among(plan.store)
     count = _worthwhile_packers(len(plan.store) * BLOCK + bytes_total, cores)
     # Processes before threads: a fork copies only the thread that forks.
-    with (
-        _large_files(plan, len(index.archives), cores) as large,
-        Packers(lambda: Packing(plan.scanned, plan.seed, level), count) as packers,
-    ):
+    with Packers(lambda: Packing(plan.scanned, plan.seed, level), count) as packers:
+        large = _large_files(plan, len(index.archives))
         sink = FrameSink(out, archive_id=archive_id, level=level, threads=cores)
         try:
             members = _Members(plan, index, sink, packers, large, warn)
@@ -149,15 +144,14 @@ def _worthwhile_packers(stored_bytes: int, cores: int) -> int:
     return min(cores, _MAX_PACKERS, stored_bytes // _BYTES_EACH) if cores > 1 else 0
 
 
-def _large_files(plan: Plan, own: int, cores: int) -> AbstractContextManager[LargeFiles | None]:
-    """What cuts large files; none, and nothing of it loaded, where there are none."""
+def _large_files(plan: Plan, own: int) -> LargeFiles | None:
+    """Those that are cut into chunks; nothing that cuts is loaded where there are none."""
     entries = large_files_of(plan.scanned, plan.store)
     if not entries:
-        return nullcontext()
+        return None
     from scratchflow.archive.write.large_files import LargeFiles
 
-    # One core is for whoever compresses and writes.
-    return LargeFiles(plan, entries, own, max(1, min(cores - 1, _MAX_CUTTERS)))
+    return LargeFiles(plan, entries, own)
 
 
 class _Members:

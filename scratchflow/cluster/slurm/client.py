@@ -15,7 +15,7 @@ from scratchflow.cluster.command import (
     command_environment,
     local_run,
 )
-from scratchflow.model.errors import SlurmMissing, SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmMissing, SlurmUnreachable
 from scratchflow.process.child import Completed
 
 ASK_TIMEOUT_S = 20.0

@@ -21,7 +21,8 @@ from scratchflow.cluster.slurm.job_text import (
 from scratchflow.cluster.slurm.request import profile_of
 from scratchflow.cluster.slurm.states import CAUSE_TEXTS
 from scratchflow.model.allocation import OPEN, Allocation
-from scratchflow.model.errors import AllocationMissing, SlurmUnreachable
+from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.process.child import Completed
 
 _NO_SUCH_JOB = "invalid job id"

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import IO
 
 from scratchflow.cluster.slurm.client import Slurm
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.text import last_line
 
 SIGNALS = {"USR1", "TERM", "KILL"}

@@ -14,7 +14,7 @@ from scratchflow.cluster.slurm.node_text import (
     shown_settings,
 )
 from scratchflow.model.allocation import Node, Partition
-from scratchflow.model.errors import NodeUnknown
+from scratchflow.model.errors.allocation import NodeUnknown
 from scratchflow.model.text import closest
 
 _MOST_CANDIDATES = 8

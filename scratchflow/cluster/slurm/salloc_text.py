@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from scratchflow.cluster.slurm.client import Slurm, out_of_reach
-from scratchflow.model.errors import AllocationEnded, AllocationRefused, ScratchflowError
+from scratchflow.model.errors.allocation import AllocationEnded, AllocationRefused
+from scratchflow.model.errors.base import ScratchflowError
 
 _JOB = re.compile(
     r"(?:Granted|Pending) job allocation (\d+)|\bjob (\d+) queued and waiting", re.ASCII

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from contextlib import suppress
 
 import msgspec
@@ -14,14 +15,15 @@ from scratchflow.cluster.slurm.request import job_name, salloc_argv, shell_insid
 from scratchflow.cluster.slurm.salloc import Holder
 from scratchflow.cluster.slurm.wait import Patience, Wait, Watch, ended_error
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation
-from scratchflow.model.errors import (
+from scratchflow.model.errors.allocation import (
     AllocationMissing,
     AllocationPending,
     AllocationRefused,
-    ScratchflowError,
-    SlurmUnreachable,
 )
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.profile import SlurmOptions
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock, looks
 
 WITHDRAW_S = 30.0
@@ -81,25 +83,48 @@ def allocate(request: Request, submission: Submission) -> RunningAllocation:
 
     Any exception, a Ctrl-C at any moment too, withdraws the request: no job stays behind, unless
     Slurm is out of reach for longer than WITHDRAW_S. After a `kill -9` or in that case the job stays
-    in the queue under its name, where `our_jobs` finds it. At the wait limit with `keep_waiting`
-    it is left there on purpose; `resume` goes on waiting.
+    in the queue under its name, where `our_jobs` finds it. With `keep_waiting` it is left there on
+    purpose at the wait limit, and when whoever asked is gone after they heard of it; `resume` goes on waiting.
     """
     slurm, holder = submission.slurm, submission.holder
+    announced = _Announcing(submission.watch)
     try:
         _start(request, slurm, holder)
         wait = Wait(slurm, request.name, request.profile, submission.patience, submission.clock)
-        allocation = wait.until_running(submission.watch, holder, detached=request.detached)
+        allocation = wait.until_running(announced, holder, detached=request.detached)
         if request.detached:
             _let_finish(holder, submission.clock)
             _require_kept(request.name, submission)
     except BaseException as error:
-        if isinstance(error, AllocationPending) and submission.patience.keep_waiting:
+        is_left = isinstance(error, AllocationPending) or (is_hang_up(error) and announced.of_job)
+        if is_left and submission.patience.keep_waiting:
             holder.leave()
         else:
             _withdraw_after(error, request.name, request.profile, submission)
         raise
     holder.leave()
     return allocation
+
+
+def is_hang_up(error: BaseException) -> bool:
+    """Whether the one who waits is gone, by a lost connection or a closed window, rather than by Ctrl-C."""
+    if isinstance(error, Interrupted):
+        return error.signum != signal.SIGINT
+    return isinstance(
+        error, BrokenPipeError
+    )  # met by what we have to say, before the end of our input
+
+
+class _Announcing:
+    """Passes on what is seen, and knows whether that named the job: then others can find it, and withdraw it."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self.of_job = False
+
+    def __call__(self, seen: Allocation) -> None:
+        self._watch(seen)
+        self.of_job = self.of_job or seen.job_id is not None
 
 
 def resume(name: str, profile: str, submission: Submission) -> RunningAllocation:

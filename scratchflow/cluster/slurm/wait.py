@@ -15,14 +15,14 @@ from scratchflow.cluster.slurm.reasons import explain, is_of_accounting
 from scratchflow.cluster.slurm.salloc import Holder
 from scratchflow.cluster.slurm.states import CAUSE_TEXTS
 from scratchflow.model.allocation import HELD, Allocation, RunningAllocation
-from scratchflow.model.errors import (
+from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationMissing,
     AllocationPending,
     AllocationRefused,
     NodeFailed,
-    SlurmUnreachable,
 )
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.units import format_duration
 from scratchflow.process.waiting import Clock
 

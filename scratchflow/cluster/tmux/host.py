@@ -23,7 +23,7 @@ class SessionNote(msgspec.Struct, frozen=True, kw_only=True):
 
 def note_session(home: Path, profile: str, note: SessionNote) -> None:
     """Notes where the session is now."""
-    file = _file(home, profile)
+    file = note_path(home, profile)
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     replace_file(file, msgspec.json.encode(note) + b"\n")
 
@@ -31,15 +31,16 @@ def note_session(home: Path, profile: str, note: SessionNote) -> None:
 def read_session_note(home: Path, profile: str) -> SessionNote | None:
     """Where the session was put last; None when nobody knows."""
     try:
-        return msgspec.json.decode(_file(home, profile).read_bytes(), type=SessionNote)
+        return msgspec.json.decode(note_path(home, profile).read_bytes(), type=SessionNote)
     except (OSError, msgspec.DecodeError):
         return None
 
 
 def forget_session(home: Path, profile: str) -> None:
     """There is no session any more."""
-    _file(home, profile).unlink(missing_ok=True)
+    note_path(home, profile).unlink(missing_ok=True)
 
 
-def _file(home: Path, profile: str) -> Path:
+def note_path(home: Path, profile: str) -> Path:
+    """Where it is noted."""
     return home / _DIRECTORY / f"{profile}.json"

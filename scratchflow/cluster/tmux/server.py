@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered, Run
-from scratchflow.model.errors import TmuxFailed
+from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.process.child import Completed
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from scratchflow.cluster.slurm.request import (
 from scratchflow.cluster.slurm.salloc import STOP_S
 from scratchflow.cluster.tmux.server import Pane, Tmux, then_detach
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import TmuxFailed
+from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.process.waiting import looks
 
 NEXT_SHELL_S = 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -14,9 +15,13 @@ IGNORE_LOCKS = "-ignorelocks"
 
 # Archives, the copies of replaced files, and what belongs to this home alone: never synced, whatever is configured.
 _NEVER = (".unison", ".local/share/scratchflow", ".local/state/scratchflow")
-# Options that would take the questions, or the answers to them, out of our hands.
+# Options that would take the questions, or the answers to them, out of our hands; with `force` unison's plan
+# does not tell what it deletes.
 _OURS = frozenset(
-    ("auto", "batch", "dumbtty", "i", "repeat", "root", "silent", "socket", "sshcmd", "ui", "watch")
+    (
+        *("auto", "batch", "dumbtty", "force", "forcepartial", "i", "repeat"),
+        *("root", "silent", "socket", "sshcmd", "ui", "watch"),
+    )
 )
 
 
@@ -55,7 +60,7 @@ def client_words(homes: Homes, rules: Rules) -> list[str]:
         *("-contactquietly", "-confirmbigdel=false", "-log=false", "-times"),
         *("-backup", "Name *", "-backuploc", "central", "-maxbackups", str(rules.keep_versions)),
     ]
-    words += [word for folder in _outermost(rules.folders) for word in ("-path", folder)]
+    words += [word for folder in outermost(rules.folders) for word in ("-path", folder)]
     words += [word for pattern in _ignored(rules) for word in ("-ignore", pattern)]
     words += ["-prefer", rules.prefer] if rules.prefer else []
     return [*words, *rules.more]
@@ -75,7 +80,7 @@ def refused_option(words: Sequence[str]) -> str:
     return ""
 
 
-def _outermost(folders: Sequence[str]) -> list[str]:
+def outermost(folders: Sequence[str]) -> list[str]:
     """Without those that lie beneath another; none for the whole home."""
     if "." in folders:
         return []
@@ -84,6 +89,23 @@ def _outermost(folders: Sequence[str]) -> list[str]:
         for folder in dict.fromkeys(folders)
         if not any(folder.startswith(f"{other}/") for other in folders)
     ]
+
+
+def is_never_synced(path: str) -> bool:
+    """Whether no configuration makes this path of a home sync."""
+    return any(path == never or path.startswith(f"{never}/") for never in _NEVER)
+
+
+def is_left_out(path: str, text: str) -> bool:
+    """Whether this entry of `leave_out` means the path, or something above it."""
+    if "/" in text:
+        return fnmatch.fnmatchcase(path, text) or path.startswith(f"{text}/")
+    return any(fnmatch.fnmatchcase(part, text) for part in path.split("/"))
+
+
+def has_line_break(name: str) -> bool:
+    """Whether the name is of two lines; see `_ignored`."""
+    return "\n" in name or "\r" in name
 
 
 def _ignored(rules: Rules) -> Iterator[str]:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, cluster_of
-from scratchflow.model.errors import Declined
+from scratchflow.model.errors.base import Declined
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import CancelJobs
-from scratchflow.model.results import JobsCancelled
+from scratchflow.model.results.jobs import JobsCancelled
 
 Agrees = Callable[[JobsCancelled], bool]
 

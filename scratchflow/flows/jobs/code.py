@@ -8,7 +8,8 @@ from scratchflow.dispatch.cluster import Caller, cluster_of
 from scratchflow.flows.transfer.take_home import restore_here
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import EVERY_NODE, OneJob, Restore
-from scratchflow.model.results import JobInspected, Restored
+from scratchflow.model.results.jobs import JobInspected
+from scratchflow.model.results.restore import Restored
 
 
 def bring_code(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, cluster_of
-from scratchflow.flows.run import Wanted, run
+from scratchflow.flows.run.run import run
+from scratchflow.flows.run.start import Wanted
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import DebugTask, OneJob
-from scratchflow.model.results import DebugReady, JobInspected, JobShown
+from scratchflow.model.results.jobs import DebugReady, JobInspected, JobShown
 from scratchflow.model.text import printable
 
 _OPEN = ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "SUBMITTING", "COMPLETED")

@@ -8,10 +8,10 @@ from contextlib import suppress
 import msgspec
 
 from scratchflow.dispatch.cluster import Caller, cluster_of
-from scratchflow.model.errors import LogsCutShort
+from scratchflow.model.errors.jobs import LogsCutShort
 from scratchflow.model.events import Data, Emit, Event
 from scratchflow.model.requests import ReadLogs
-from scratchflow.model.results import LogsShown
+from scratchflow.model.results.jobs import LogsShown
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.report.output import STDERR, write_stdout
 from scratchflow.report.question import question_open

@@ -10,10 +10,10 @@ import msgspec
 
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
 from scratchflow.flows.transfer.bring import absolute
-from scratchflow.model.errors import StreamBroken
+from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.events import Data, Emit, Event
 from scratchflow.model.requests import JobOutputs, PutOutputs
-from scratchflow.model.results import OutputsPut, OutputsShown
+from scratchflow.model.results.jobs import OutputsPut, OutputsShown
 from scratchflow.node.job.outputs import put_in, unpack
 
 

@@ -6,15 +6,13 @@ import msgspec
 
 from scratchflow.config.settings import FLAG
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.model.errors import (
-    AllocationMissing,
-    SchedulerMissing,
-    SubmitCutShort,
-    WorkspaceMissing,
-)
+from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.config import SchedulerMissing
+from scratchflow.model.errors.jobs import SubmitCutShort
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.requests import DryRun, RerunJob, Submit
-from scratchflow.model.results import Frozen, Submitted
+from scratchflow.model.results.jobs import Frozen, Submitted
 from scratchflow.process.interrupted import Interrupted
 
 

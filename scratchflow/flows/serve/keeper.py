@@ -32,15 +32,12 @@ from scratchflow.flows.serve.local_tunnels import (
     is_listed,
     write_tunnel,
 )
-from scratchflow.model.errors import (
-    AllocationEnded,
-    AllocationMissing,
-    ScratchflowError,
-    ServerMissing,
-    TunnelFailed,
-)
+from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.serve import ServerMissing, TunnelFailed
 from scratchflow.model.requests import NOTHING, CarrierOf
-from scratchflow.model.results import RunCarrier, ServersSeen
+from scratchflow.model.results.run import RunCarrier
+from scratchflow.model.results.serve import ServersSeen
 from scratchflow.model.text import last_line
 from scratchflow.process.child import end_child
 from scratchflow.process.far_words import Way

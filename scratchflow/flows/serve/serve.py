@@ -22,18 +22,18 @@ from scratchflow.flows.serve.tunnel import (
     shown_tunnel,
     usual_port,
 )
-from scratchflow.model.errors import ScratchflowError, ServerMissing
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.serve import ServerMissing
 from scratchflow.model.events import Emit, Warned
 from scratchflow.model.requests import NOTHING, StartServer, StopServers
-from scratchflow.model.results import (
-    ServerShown,
+from scratchflow.model.results.serve import (
     ServersListed,
     ServersSeen,
     ServersStopped,
     ServerStarted,
     Serving,
-    TunnelShown,
 )
+from scratchflow.model.results.status import ServerShown, TunnelShown
 
 
 class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,10 +25,13 @@ from scratchflow.flows.serve.local_tunnels import (
     end_tunnel,
     read_tunnel,
 )
-from scratchflow.model.errors import ServerMissing, TunnelFailed, UsageInvalid, error_from_agent
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.by_code import error_from_agent
+from scratchflow.model.errors.serve import ServerMissing, TunnelFailed
 from scratchflow.model.events import Emit, Log, Progress, Warned
 from scratchflow.model.requests import NOTHING
-from scratchflow.model.results import ServersSeen, TunnelOpened, TunnelShown
+from scratchflow.model.results.serve import ServersSeen, TunnelOpened
+from scratchflow.model.results.status import TunnelShown
 from scratchflow.reach.tunnel.own_callers import own_callers
 from scratchflow.workspace.servers import is_server_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from scratchflow.model.errors import Declined
+from scratchflow.model.errors.base import Declined
 
 
 class Asker(Protocol):

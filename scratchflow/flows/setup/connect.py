@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from scratchflow.config.settings import Settings
 from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.keys import help_with_keys, offer_key_login
-from scratchflow.model.errors import AuthNeeded, HostNotFound
+from scratchflow.model.errors.ssh import AuthNeeded, HostNotFound
 from scratchflow.model.events import Checked, Emit, Progress
 from scratchflow.model.text import closest
 from scratchflow.reach.login import reach_login

@@ -9,7 +9,7 @@ from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.up import up
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import ClusterSetUp
+from scratchflow.model.results.setup import ClusterSetUp
 
 QUESTION = "Take a node now and start working (`scratchflow up`)?"
 

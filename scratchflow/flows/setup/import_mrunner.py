@@ -17,9 +17,9 @@ from scratchflow.config.own_names import own_names
 from scratchflow.config.settings import LOCAL, Asked, default_profile, file_profiles, load_settings
 from scratchflow.config.yaml_text import parse_yaml
 from scratchflow.flows.setup.asking import Asker, require_agreement
-from scratchflow.model.errors import ImportUnreadable
+from scratchflow.model.errors.config import ImportUnreadable
 from scratchflow.model.profile import Profile
-from scratchflow.model.results import ConfigImported, ImportedContext, ImportedKey
+from scratchflow.model.results.config import ConfigImported, ImportedContext, ImportedKey
 
 Environment = Mapping[str, str]
 Show = Callable[[ConfigImported], Iterable[str]]

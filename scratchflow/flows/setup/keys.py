@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from scratchflow.config.settings import Settings
 from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.table import shown_home, wrapped
-from scratchflow.model.errors import AuthNeeded, InstallFailed, KeyRefused
+from scratchflow.model.errors.agent import InstallFailed
+from scratchflow.model.errors.ssh import AuthNeeded, KeyRefused
 from scratchflow.model.events import Checked, Emit
 from scratchflow.model.text import last_line, printable
 from scratchflow.ssh.config.paths import SshPaths

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from scratchflow.config.file import users_directory
 from scratchflow.config.settings import LOCAL, Settings
 from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
-from scratchflow.model.results import LeftBehind
+from scratchflow.model.results.setup import LeftBehind
 from scratchflow.model.text import counted
-from scratchflow.workspace.workspace import STATE_NAME
+from scratchflow.ssh.config.paths import SshPaths
+from scratchflow.workspace.lock import has_loop
+from scratchflow.workspace.notes import known_workspaces
+from scratchflow.workspace.workspace import STATE_NAME, Workspace
 
 # What goes from our directory on the cluster together with the agent.
 _GOES_WITH_AGENT = {
@@ -47,20 +50,24 @@ def left_behind(
     `traces` is what the cluster said; None when it could not be asked. `others` are the other
     profiles of the file: what is theirs is named as that.
     """
-    found = list(_profile(settings))
+    found = list(_other_hosts(settings, others)) if all_profiles else []
+    found += _profile(settings)
     found += [_profile_named(name, settings) for name in others if all_profiles]
     if settings.profile.scheduler == "slurm" and traces is None:
         found += _unseen_snapshots(settings)
     elif settings.profile.scheduler == "slurm" and traces is not None:
         found += [*_snapshots(settings, traces, others), *_copies(settings, traces)]
+        found += _copies_of_jobs(settings, traces)
         found += _notes_there(settings, traces)
     # Where this machine is the login host itself, what goes with the agent goes here.
     goes = _GOES_WITH_AGENT if settings.profile.login == LOCAL else set()
-    return [*found, *_here(goes), *_completion(Path.home())]
+    return [*found, *_ssh_backup(settings), *_here(goes), *_completion(Path.home())]
 
 
-def left_of_profile(settings: Settings, traces: Traces | None) -> Iterator[str]:
-    """What `profiles remove` does not touch: where it is and how to remove it.
+def left_of_profile(
+    settings: Settings, traces: Traces | None, others: Mapping[str, Profile]
+) -> Iterator[str]:
+    """What `profiles remove` does not touch: where it is and how to remove it, unless another profile has it too.
 
     `traces` is None when nobody looked. Where no store was made, there is no workspace either.
     """
@@ -71,12 +78,32 @@ def left_of_profile(settings: Settings, traces: Traces | None) -> Iterator[str]:
     if trace is None and traces is not None and not _OTHER_NAME.search(profile.store):
         return
     number = "its snapshots, if there are any," if trace is None else _number(trace)
-    yield f"{number} in {path}{where}; `{removal_command(profile.login, path)}` removes {_them(trace)} for good"
+    if theirs := _sharing(others, _place(profile), _place):
+        yield f"{number} in {path}{where}: {theirs}"
+    else:
+        command = f"`{removal_command(profile.login, path)}`"
+        yield f"{number} in {path}{where}; {command} removes {_them(trace)} for good"
     workspace = f"{profile.scratch.rstrip('/')}/{profile.workspace}"
     command = f"`{removal_command(LOCAL, workspace)}`"
     nodes = " of the nodes that held it" if profile.scheduler == "slurm" else ""
     there = f"{command} in a job there removes it" if nodes else f"{command} removes it"
-    yield f"the workspace, in {workspace}{nodes}; {there}"
+    theirs = _sharing(others, _directory(profile), _directory)
+    yield f"the workspace, in {workspace}{nodes}{f': {theirs}' if theirs else f'; {there}'}"
+
+
+def _sharing(
+    others: Mapping[str, Profile], place: object, place_of: Callable[[Profile], object]
+) -> str:
+    """Which other profiles have that place too; empty when none does."""
+    names = [f"`{name}`" for name, profile in others.items() if place_of(profile) == place]
+    if not names:
+        return ""
+    return f"it is also that of profile{'s' * (len(names) > 1)} {' and '.join(names)}"
+
+
+def _directory(profile: Profile) -> tuple[str, str, str]:
+    """Where its workspace is."""
+    return profile.login, profile.scratch.rstrip("/"), profile.workspace
 
 
 def _own_trace(profile: Profile, traces: Traces | None) -> WorkspaceTrace | None:
@@ -117,6 +144,29 @@ def _profile_named(name: str, settings: Settings) -> LeftBehind:
     )
 
 
+def _other_hosts(settings: Settings, others: Mapping[str, Profile]) -> Iterator[LeftBehind]:
+    """Login hosts of other profiles, each once: only this profile's is reached. Named before the profiles go."""
+    by_login: dict[str, str] = {}
+    for name, profile in others.items():
+        by_login.setdefault(profile.login, name)
+    for login, name in by_login.items():
+        if login not in {settings.profile.login, LOCAL}:
+            yield LeftBehind(
+                what=f"the agent and our notes on `{login}`, of profile `{name}`",
+                how=f"`scratchflow -p {name} setup --remove`, before the profile is removed",
+            )
+
+
+def _ssh_backup(settings: Settings) -> Iterator[LeftBehind]:
+    """The ssh config as it was before we first wrote to it."""
+    backup = SshPaths.of(settings.profile.ssh_config).backup
+    if backup.is_file():
+        yield LeftBehind(
+            what=f"{backup}: your ssh config as it was before scratchflow wrote to it",
+            how=f"`rm {shlex.quote(str(backup))}`",
+        )
+
+
 def _unseen_snapshots(settings: Settings) -> Iterator[LeftBehind]:
     profile = settings.profile
     path = f"{profile.store.rstrip('/')}/{profile.workspace}"
@@ -146,12 +196,20 @@ def _number(trace: WorkspaceTrace) -> str:
 
 
 def _owner(trace: WorkspaceTrace, settings: Settings, others: Mapping[str, Profile]) -> str:
-    names = [
-        name
-        for name, profile in others.items()
-        if (profile.login, profile.workspace) == (settings.profile.login, trace.name)
-    ]
-    return f", of profile `{names[0]}`" if names else ""
+    """Whose it is by login host, store and workspace; nothing where there is one profile alone."""
+    if not others:
+        return ""
+    place = (settings.profile.login, trace.store.rstrip("/"), trace.name)
+    known = {settings.name: settings.profile, **others}
+    names = [f"`{name}`" for name, profile in known.items() if _place(profile) == place]
+    if not names:
+        return ""
+    return f", of profile{'s' * (len(names) > 1)} {' and '.join(names)}"
+
+
+def _place(profile: Profile) -> tuple[str, str, str]:
+    """Where its snapshots are."""
+    return profile.login, profile.store.rstrip("/"), profile.workspace
 
 
 def _copies(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
@@ -166,6 +224,18 @@ def _copies(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
         what=f"copies of the workspace and our notes on the scratch of {', '.join(nodes)}",
         how=f"`rm -r {' '.join(map(_far_word, paths))}` in a job on each,"
         " or leave them to the cluster's own clean-up",
+    )
+
+
+def _copies_of_jobs(settings: Settings, traces: Traces) -> Iterator[LeftBehind]:
+    """A job removes its copy when it ends; one whose node fails cannot, and `jobs debug` does not. Only nodes know."""
+    if not any(trace.jobs for trace in traces.workspaces):
+        return
+    scratch = settings.profile.scratch.rstrip("/")
+    paths = [_far_word(f"{scratch}/{name}") for name in ("jobs", "debug")]
+    yield LeftBehind(
+        what="copies of jobs, if any: of `jobs debug`, and of jobs whose node failed, on the scratch of those nodes",
+        how=f"`rm -rf {' '.join(paths)}` in a job there, or leave them to the cluster's own clean-up",
     )
 
 
@@ -189,6 +259,11 @@ def _here(goes: set[str]) -> Iterator[LeftBehind]:
     import platformdirs
 
     data = users_directory("data")
+    if any(has_loop(Workspace(data / "scratch", one)) for one in _workspaces_in(data / "scratch")):
+        yield LeftBehind(
+            what=f"the auto-backup of profile `{LOCAL}`, which runs on this machine, and its tmux session",
+            how=f"`scratchflow -p {LOCAL} clear`: after a last backup",
+        )
     has_work = (data / "scratch").is_dir() or (data / "store").is_dir()
     holds = f"the workspace and the snapshots of profile `{LOCAL}`" if has_work else "notes"
     cache = Path(platformdirs.user_cache_path("scratchflow", appauthor=False))
@@ -201,6 +276,13 @@ def _here(goes: set[str]) -> Iterator[LeftBehind]:
         if directory.is_dir() and not {entry.name for entry in directory.iterdir()} <= goes:
             command = f"rm -r {shlex.quote(str(directory))}"
             yield LeftBehind(what=f"{what} in {directory}", how=f"`{command}`{warning}")
+
+
+def _workspaces_in(scratch: Path) -> list[str]:
+    try:
+        return known_workspaces(scratch)
+    except OSError:
+        return []
 
 
 def _completion(home: Path) -> Iterator[LeftBehind]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from scratchflow.config.sites import Site
 from scratchflow.flows.setup.sites import values_for
 from scratchflow.model.profile import Profile, SlurmOptions
-from scratchflow.model.results import PartitionSeen, PlaceSeen, SetupValue, Surveyed
+from scratchflow.model.results.setup import PartitionSeen, PlaceSeen, SetupValue, Surveyed
 from scratchflow.model.time_limit import slurm_time, time_limit_s
 from scratchflow.model.units import format_duration, format_size
 

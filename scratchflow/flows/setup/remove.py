@@ -18,23 +18,21 @@ from scratchflow.flows.setup.left_behind import left_behind
 from scratchflow.flows.setup.profiles import known_profiles, name_for
 from scratchflow.flows.setup.table import shown_home
 from scratchflow.flows.setup.traces import Traces, look_for_traces
-from scratchflow.model.errors import (
-    AgentMismatch,
-    AgentMissing,
-    AllocationHeld,
-    CommandTimedOut,
-    ConnectionLost,
-    SlurmUnreachable,
-    UsageInvalid,
-)
+from scratchflow.model.errors.agent import AgentMismatch, AgentMissing
+from scratchflow.model.errors.allocation import AllocationHeld
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.errors.ssh import CommandTimedOut, ConnectionLost
 from scratchflow.model.events import Emit
 from scratchflow.model.profile import LOGIN_PATTERN, Profile, to_plain
 from scratchflow.model.requests import Arguments, OpenJobs
-from scratchflow.model.results import AllocationShown, JobsShown, SetupRemoved
+from scratchflow.model.results.setup import SetupRemoved
+from scratchflow.model.results.status import AllocationShown, JobsShown
 from scratchflow.model.text import printable
-from scratchflow.reach.login import ask_once, reach_login
+from scratchflow.reach.login import ask_once, end_shared_login, reach_login
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import our_aliases, read_alias, remove_alias, remove_files
+from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.base import Transport
 
@@ -79,6 +77,7 @@ def remove(
     kept = _kept(settings, others)
     is_cluster = settings.profile.scheduler == "slurm"
     if options.dry_run:
+        kept += _kept_for_node(settings)
         removes = _removed_in_words(settings, others, diff, has_agent=is_cluster)
         return SetupRemoved(
             ssh_config_diff=diff, agent_removed=False, kept=kept, removes=removes, dry_run=True
@@ -98,8 +97,12 @@ def remove(
         remove_files(places)
     kept += [_kept_for_job(settings, job) for job in in_use]
     has_agent = settings.profile.scheduler == "slurm" and not others.of_login and not in_use
-    if has_agent:
-        reached.uninstall()
+    try:
+        if has_agent:
+            reached.uninstall()
+    finally:
+        if not others.of_login:
+            end_shared_login(settings, environment)
     return SetupRemoved(
         ssh_config_diff=diff, agent_removed=has_agent, kept=kept, removes=removes, left=left
     )
@@ -250,6 +253,16 @@ def _kept(settings: Settings, others: _Others) -> list[str]:
 def _named(names: list[str]) -> str:
     quoted = ", ".join(f"`{name}`" for name in names)
     return f"profile {quoted} uses it" if len(names) == 1 else f"profiles {quoted} use it"
+
+
+def _kept_for_node(settings: Settings) -> list[str]:
+    """For a dry run, which asks nobody: while the alias leads to a node, the removal refuses."""
+    profile = settings.profile
+    found = read_alias(SshPaths.of(profile.ssh_config), profile.alias)
+    if not isinstance(found, AliasTarget) or found.profile != settings.name:
+        return []
+    clear = f"`scratchflow -p {settings.name} clear` gives it back first"
+    return [f"everything, while node `{found.node}` is held: {clear}"]
 
 
 def _kept_for_job(settings: Settings, job: AllocationShown) -> str:

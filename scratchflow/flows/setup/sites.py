@@ -9,8 +9,8 @@ import msgspec
 
 from scratchflow.config.sites import GENERIC, Site, Value, known_sites, site_named
 from scratchflow.model.requests import Survey
-from scratchflow.model.results import (
-    Check,
+from scratchflow.model.results.checks import Check
+from scratchflow.model.results.setup import (
     PlaceSeen,
     SetupValue,
     SiteShown,

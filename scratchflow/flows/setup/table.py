@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scratchflow.flows.setup.propose import LABELS
-from scratchflow.model.results import SetupValue
+from scratchflow.model.results.setup import SetupValue
 from scratchflow.model.text import printable
 from scratchflow.model.wrap import broken
 

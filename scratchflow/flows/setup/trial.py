@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from scratchflow.agent.delivery.install import Installed, end_trial
 from scratchflow.config.settings import Settings
-from scratchflow.model.errors import LoginShellUnusable, ScratchflowError
+from scratchflow.model.errors.agent import LoginShellUnusable
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.events import Checked, Emit, Log, Warned
 from scratchflow.model.text import printable
 from scratchflow.reach.installing import install_for

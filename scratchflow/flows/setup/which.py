@@ -14,16 +14,12 @@ from scratchflow.config.settings import LOCAL, PROFILE_VARIABLE, Settings
 from scratchflow.dispatch.cluster import Caller, is_login_host
 from scratchflow.flows.setup.asking import Asker
 from scratchflow.flows.setup.profiles import Known, known_profiles
-from scratchflow.model.errors import (
-    ClusterMissing,
-    ConfigProfileNeeded,
-    NameOfThisMachine,
-    UsageInvalid,
-)
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.config import ClusterMissing, ConfigProfileNeeded, NameOfThisMachine
 from scratchflow.model.events import Emit, Log
 from scratchflow.model.profile import LOGIN_PATTERN, Profile
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import ClusterSetUp
+from scratchflow.model.results.setup import ClusterSetUp
 from scratchflow.model.text import printable
 from scratchflow.reach.login import is_set_up
 from scratchflow.ssh.config.hosts import hosts_in_config
@@ -31,7 +27,7 @@ from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.workspace.workspace import find_workspace
 
 if TYPE_CHECKING:
-    from scratchflow.flows.setup.setup import SetupOptions
+    from scratchflow.flows.setup.draft import SetupOptions
 
 NO_VALUES: Mapping[str, str] = {}
 _MOST_HOSTS = 9
@@ -112,7 +108,7 @@ def foretold_set_up(
 
 def _options(login: str, name: str = "", values: Mapping[str, str] = NO_VALUES) -> SetupOptions:
     """For a cluster that has to be set up; what that takes is loaded only then."""
-    from scratchflow.flows.setup.setup import SetupOptions
+    from scratchflow.flows.setup.draft import SetupOptions
 
     return SetupOptions(login=login, name=name, values=values)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from scratchflow.cluster.unison.words import Change, Direction
 from scratchflow.model.requests import SyncCount
-from scratchflow.model.results import FilesCounted
+from scratchflow.model.results.sync import FilesCounted
 
 MANY = 1000
 _TENTH = 10

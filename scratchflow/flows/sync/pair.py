@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal
 
@@ -16,22 +16,28 @@ from scratchflow.cluster.unison.command import (
     server_words,
 )
 from scratchflow.cluster.unison.words import (
+    GO_AHEAD,
     GO_ON,
+    LIST,
+    NEWER,
     NO_FILE,
+    ONCE_MORE,
     QUIT,
     SKIP,
     TO_FIRST,
     TO_OTHER,
+    UNKNOWN_LINE,
     YES,
     Change,
     Direction,
     Question,
     Reader,
+    inner_path,
 )
 from scratchflow.flows.sync.deletions import Count, files_going, is_many
-from scratchflow.model.errors import SyncManyDeletions, UnisonFailed
+from scratchflow.model.errors.sync import LOST_HOME, SyncManyDeletions, UnisonFailed
 from scratchflow.model.events import Emit, Item, Log, Progress, Warned, path_fields
-from scratchflow.model.results import PathProblem, PlannedChange, SyncedPair
+from scratchflow.model.results.sync import FilesCounted, PathProblem, PlannedChange, SyncedPair
 from scratchflow.model.text import printable
 from scratchflow.reach.sync.relay import Relay
 
@@ -40,6 +46,7 @@ SKIPPED = "sync.skipped"
 FAILED = "sync.failed_path"
 """A file that could not be synced, for a reason of its own."""
 UNREADABLE = "files.unreadable"
+PARTLY = "something in it could not be read"
 _DONE, _SOME_LEFT, _SOME_FAILED = 0, 1, 2
 
 Winner = Literal["first", "other", "neither"]
@@ -94,6 +101,9 @@ class _Talk:
         self._has_quit = False
         self._refused: SyncManyDeletions | None = None
         self._planned = 0
+        self._decided = QUIT
+        self._has_looked = False
+        self._has_compared = False
 
     def answer(self, piece: bytes) -> bytes | None:
         """What is typed for unison, once this piece has been printed."""
@@ -113,10 +123,7 @@ class _Talk:
             words = reader.last_words
             raise UnisonFailed(first=pair.first, other=pair.other, words=words)
         conflicts = reader.conflicts
-        left = {path: why for path, why in reader.skipped.items() if path not in {*conflicts}}
-        if self._has_quit:  # it ended before it could say
-            errors = (change for change in reader.changes.values() if change.direction == "error")
-            left = {change.path: NO_FILE for change in errors}
+        left = self._left_behind()
         for path in conflicts:
             self._emit(Item(action="conflict", **path_fields(path)))
         self._warn(left)
@@ -127,14 +134,34 @@ class _Talk:
             to_profile=sum(change.direction == "to_other" for change in moved),
             deleted=sum(change.deletes for change in moved),
             conflicts=[_shown(path) for path in conflicts],
+            same_contents=[
+                _shown(path) for path in conflicts if reader.changes[path].has_equal_contents
+            ],
             skipped=_problems(left),
-            failed=_problems(reader.failed),
+            failed=_problems(reader.failed.items()),
+            equal=reader.is_equal and not left,
             plan=self._plan() if pair.dry_run else [],
         )
 
-    def _warn(self, left: Mapping[bytes, str]) -> None:
+    def _left_behind(self) -> list[tuple[bytes, str]]:
+        """What was not synced and is no conflict, with unison's reasons."""
+        reader = self._reader
+        named = {**reader.errors, **reader.skipped}  # a plan that is not carried out says no more
+        conflicts = {*reader.conflicts}
+        left = [(path, why) for path, why in named.items() if path not in conflicts]
+        left += [(inner_path(path, why), why) for path, why in reader.inner]
+        explained = {path for path, _ in reader.inner}
+        partial = (change.path for change in reader.changes.values() if change.is_partial)
+        left += [(path, PARTLY) for path in partial if path not in explained]
+        left += [(line.strip(), UNKNOWN_LINE) for line in reader.unknown]
+        is_silent = not (left or reader.changes or reader.failed or reader.is_equal)
+        if is_silent and reader.is_complete:
+            left.append((b".", reader.last_words))
+        return left
+
+    def _warn(self, left: Sequence[tuple[bytes, str]]) -> None:
         failed = self._reader.failed
-        for path, why in {**left, **failed}.items():
+        for path, why in [*left, *failed.items()]:
             kind = FAILED if path in failed else SKIPPED if NO_FILE in why else UNREADABLE
             self._emit(Warned(code=kind, message=f"not synced: {why}", **path_fields(path)))
 
@@ -159,9 +186,30 @@ class _Talk:
             return GO_ON
         if question.about == "conflict" and question.change:
             return self._decide(question.change)
-        return self._confirm_plan()
+        if question.about == "item":
+            return self._look_or_go()
+        decided = self._confirm_plan()
+        if self._reader.has_partial:
+            self._decided = GO_AHEAD if decided == YES else decided
+            return ONCE_MORE
+        return decided
+
+    def _look_or_go(self) -> bytes:
+        """Unison names what stays behind of a directory in the details alone; then it goes on as decided."""
+        if self._has_looked:
+            return self._decided
+        self._has_looked = True
+        self._reader.expect_list()
+        return LIST
 
     def _decide(self, change: Change) -> bytes:
+        if change.has_equal_contents:
+            if not self._has_compared:
+                self._has_compared = True
+                self._reader.expect_list()
+                return LIST
+            if self._reader.differs_in_time_alone(change.path):
+                return NEWER
         if self._person.decide is None or self._pair.dry_run:
             return SKIP
         winner = self._person.decide(change, self._pair.first, self._pair.other)
@@ -174,6 +222,7 @@ class _Talk:
             self._emit(Item(action=_action(change, self._pair), **path_fields(change.path)))
         if self._pair.dry_run:
             self._has_quit = True
+            self._tell_deletions(changes)
             return QUIT
         if not self._pair.allow_deletions:
             self._refused = self._too_many_deletions(changes)
@@ -184,6 +233,20 @@ class _Talk:
 
     def _too_many_deletions(self, changes: Sequence[Change]) -> SyncManyDeletions | None:
         """The error when one side would lose many files, and nobody agrees."""
+        allow = self._person.allow
+        for name, found in self._many_going(changes):
+            if allow is None or not allow(name, found.going, found.total):
+                return SyncManyDeletions(profile=name, files=found.going, total=found.total)
+        return None
+
+    def _tell_deletions(self, changes: Sequence[Change]) -> None:
+        """What `sync` would ask about, or refuse."""
+        for name, found in () if self._pair.allow_deletions else self._many_going(changes):
+            message = f"`{printable(name)}` would lose {found.going} of {found.total} files: `sync` deletes so many only after a yes, or with `--allow-deletions`; {LOST_HOME}"
+            self._emit(Warned(code=SyncManyDeletions.code, message=message))
+
+    def _many_going(self, changes: Sequence[Change]) -> Iterator[tuple[str, FilesCounted]]:
+        """The sides that would lose many files."""
         pair, folders = self._pair, self._pair.rules.folders
         sides: tuple[tuple[Direction, str, Count], ...] = (
             ("to_first", pair.first, pair.count_first),
@@ -191,12 +254,8 @@ class _Talk:
         )
         for towards, name, count in sides:
             found = files_going(changes, towards, folders, count)
-            if found is None or not is_many(found):
-                continue
-            allow = self._person.allow
-            if allow is None or not allow(name, found.going, found.total):
-                return SyncManyDeletions(profile=name, files=found.going, total=found.total)
-        return None
+            if found and is_many(found):
+                yield name, found
 
     def _show_progress(self) -> None:
         if self._planned:
@@ -210,8 +269,8 @@ def _action(change: Change, pair: Pair) -> str:
     return f"{change.source}, to {towards}"
 
 
-def _problems(found: dict[bytes, str]) -> list[PathProblem]:
-    return [PathProblem(path=_shown(path), reason=printable(why)) for path, why in found.items()]
+def _problems(found: Iterable[tuple[bytes, str]]) -> list[PathProblem]:
+    return [PathProblem(path=_shown(path), reason=printable(why)) for path, why in found]
 
 
 def _shown(path: bytes) -> str:

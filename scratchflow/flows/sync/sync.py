@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -10,14 +9,15 @@ from contextlib import ExitStack, contextmanager
 import msgspec
 
 from scratchflow.agent.name import agent_command
-from scratchflow.cluster.unison.command import Homes, Rules
+from scratchflow.cluster.unison.command import Homes, Rules, is_left_out, is_never_synced
 from scratchflow.cluster.unison.version import read_version, work_together
 from scratchflow.config.file import config_path
 from scratchflow.config.settings import load_settings, sync_options
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of, is_login_host
 from scratchflow.flows.sync.pair import Pair, Person, sync_pair
-from scratchflow.model.errors import (
-    ConnectionLost,
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.ssh import ConnectionLost
+from scratchflow.model.errors.sync import (
     SyncBusy,
     SyncFolderRefused,
     SyncNotConfigured,
@@ -27,7 +27,8 @@ from scratchflow.model.errors import (
 from scratchflow.model.events import Emit, Log, Status, Warned
 from scratchflow.model.profile import SyncOptions
 from scratchflow.model.requests import SyncCount, SyncLook
-from scratchflow.model.results import FilesCounted, Synced, SyncedPair, SyncSide
+from scratchflow.model.results.sync import FilesCounted, Synced, SyncedPair, SyncSide
+from scratchflow.model.text import printable
 from scratchflow.process.far_words import quoted
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock
 from scratchflow.reach.login import share_login
@@ -36,6 +37,9 @@ from scratchflow.reach.sync.relay import Relay, Side
 
 HOST_NAME = "UNISONLOCALHOSTNAME"
 """Unison names its archives by it: the profile's name stays the same on every login host of a pool."""
+LEFT_OUT = "sync.left_out"
+"""Names with a line break, which unison would print as two lines."""
+NOWHERE = "sync.no_such_folder"
 _BY_TIME = ("newer", "older")
 
 
@@ -56,6 +60,8 @@ class _Member(msgspec.Struct, frozen=True):
     name: str
     cluster: Cluster
     argv: Sequence[str]
+    host: str
+    """What `ssh` calls it."""
     seen: SyncSide
 
     def count(self, request: SyncCount) -> FilesCounted:
@@ -63,7 +69,8 @@ class _Member(msgspec.Struct, frozen=True):
 
     @property
     def side(self) -> Side:
-        return Side(profile=self.name, argv=self.argv, variables={HOST_NAME: self.name})
+        variables = {HOST_NAME: self.name}
+        return Side(profile=self.name, host=self.host, argv=self.argv, variables=variables)
 
 
 def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Synced:
@@ -76,6 +83,7 @@ def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Sync
         )
         for other in others:
             _require_fit(first, other)
+        nowhere = _tell_what_is_left_out([first, *others], options, emit)
         done: dict[str, SyncedPair] = {}
         late: set[str] = set()
         for other in others:
@@ -87,10 +95,16 @@ def sync(caller: Caller, emit: Emit, wanted: SyncWanted, person: Person) -> Sync
                 if other.name in late:
                     again = _between(first, other, options, wanted, person, caller, emit)
                     done[other.name] = _together(done[other.name], again)
+    broken = {member.name for member in (first, *others) if member.seen.line_breaks}
     return Synced(
         first=first.name,
         folders=options.folders,
-        pairs=list(done.values()),
+        pairs=[
+            msgspec.structs.replace(pair, equal=False)
+            if nowhere or broken & {first.name, pair.profile}
+            else pair
+            for pair in done.values()
+        ],
         dry_run=wanted.dry_run,
         test=wanted.test,
     )
@@ -124,19 +138,20 @@ def _options(caller: Caller, wanted: SyncWanted) -> SyncOptions:
     unknown = [name for name in wanted.profiles if name not in options.profiles]
     if unknown:
         raise SyncNotConfigured(problem=f"there is no profile `{unknown[0]}`", path=path)
+    deciding = (*_BY_TIME, *options.profiles)
+    if wanted.prefer and wanted.prefer not in deciding:
+        known = ", ".join(f"`{name}`" for name in deciding)
+        problem = f"`--prefer` takes one of {known}, not `{printable(wanted.prefer)}`"
+        raise UsageInvalid(problem=problem, command="scratchflow sync")
     for folder in options.folders:
+        if is_never_synced(folder):
+            raise SyncFolderRefused(folder=folder, reason="it belongs to one home alone")
         for text in options.leave_out:
-            if _is_left_out(folder, text):
+            if is_left_out(folder, text):
                 raise SyncFolderRefused(folder=folder, reason=f"`leave_out` names `{text}`")
     first, *others = options.profiles
     chosen = [name for name in others if not wanted.profiles or name in wanted.profiles]
     return msgspec.structs.replace(options, profiles=[first, *(chosen or others)])
-
-
-def _is_left_out(folder: str, text: str) -> bool:
-    if "/" in text:
-        return fnmatch.fnmatchcase(folder, text) or folder.startswith(f"{text}/")
-    return any(fnmatch.fnmatchcase(part, text) for part in folder.split("/"))
 
 
 @contextmanager
@@ -154,10 +169,31 @@ def _member(name: str, options: SyncOptions, caller: Caller, emit: Emit) -> Iter
             )
             argv = [*login.argv(terminal=False), quoted(agent_command(WORD))]
         cluster = open_until.enter_context(cluster_of(settings, caller, emit))
-        request = SyncLook(folders=tuple(options.folders), program=options.programs.get(name, ""))
+        request = SyncLook(
+            folders=tuple(options.folders),
+            program=options.programs.get(name, ""),
+            leave_out=tuple(options.leave_out),
+        )
         seen = cluster.on_login("sync look", request, SyncSide)
         emit(Log(level="debug", message=f"`{name}`: {seen.version} on {seen.host}, {seen.home}"))
-        yield _Member(name, cluster, argv, seen)
+        yield _Member(name, cluster, argv, settings.profile.login, seen)
+
+
+def _tell_what_is_left_out(members: Sequence[_Member], options: SyncOptions, emit: Emit) -> bool:
+    """Names that never sync, and folders that nobody has; whether there are any of these."""
+    for member in members:
+        if count := member.seen.line_breaks:
+            message = f"names with a line break are left out: {count} on `{member.name}`"
+            emit(Warned(code=LEFT_OUT, message=message))
+    nowhere = [
+        folder
+        for folder in options.folders
+        if all(folder in member.seen.missing for member in members)
+    ]
+    for folder in nowhere:
+        message = f"`{printable(folder)}` of `folders` in `[sync]` is in none of the homes"
+        emit(Warned(code=NOWHERE, message=message))
+    return bool(nowhere)
 
 
 def _require_fit(first: _Member, other: _Member) -> None:

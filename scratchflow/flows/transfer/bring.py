@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.dispatch.cluster import Caller, Cluster, at_workspace, cluster_of, is_here
-from scratchflow.model.errors import FileFailed, ScratchflowError
+from scratchflow.dispatch.cluster import Caller, Cluster, at_workspace_as, cluster_of, is_here
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.transfer import FileFailed
 from scratchflow.model.events import Emit, Event, Progress, Warned, path_fields
 from scratchflow.model.requests import Create
-from scratchflow.model.results import ReadyToReceive, WorkspaceCreated
+from scratchflow.model.results.create import ReadyToReceive, WorkspaceCreated
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 
@@ -27,10 +28,7 @@ def create_from_here(
     here = absolute(directory)
     if is_here(settings, caller.environment):
         local = msgspec.structs.replace(request, directory=str(here))
-        created = at_workspace("create", local, caller, emit)
-        if not isinstance(created, WorkspaceCreated):
-            raise TypeError(type(created))
-        return created
+        return at_workspace_as(WorkspaceCreated, "create", local, caller, emit)
     _require_directory(here)
     with cluster_of(settings, caller, emit) as cluster:
         return _send(cluster, request, here, emit)

@@ -16,13 +16,11 @@ from scratchflow.agent.upload import Upload
 from scratchflow.archive.write.frame_sink import Out
 from scratchflow.archive.write.streamed import Streamed
 from scratchflow.dispatch.cluster import Caller, Cluster, cluster_of
-from scratchflow.model.errors import (
-    CopyBroken,
-    CopyToItself,
-    ScratchflowError,
-    SnapshotDamaged,
-    StreamBroken,
-)
+from scratchflow.dispatch.other_profile import failures_of, remarks_of
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.transfer import CopyBroken, CopyToItself
 from scratchflow.model.events import Data, Emit, Event, Log, Progress
 from scratchflow.model.requests import (
     Adopt,
@@ -34,8 +32,9 @@ from scratchflow.model.requests import (
     TakeArchive,
     WholeSnapshot,
 )
-from scratchflow.model.results import (
+from scratchflow.model.results.transfer import (
     ArchiveGiven,
+    ArchiveLacking,
     ArchiveTaken,
     SnapshotAdopted,
     SnapshotLacking,
@@ -60,37 +59,66 @@ def copy_snapshots(
     started_s = time.monotonic()
     with ExitStack() as open_until:
         source = open_until.enter_context(cluster_of(settings, caller, emit))
-        target = open_until.enter_context(cluster_of(other, there, emit))
+        with failures_of(other.name):
+            remarks = remarks_of(other.name, emit)
+            target = open_until.enter_context(cluster_of(other, there, remarks))
         offered = source.at_workspace("snapshots offer", asked, SnapshotsOffered)
-        lacking = target.at_workspace(
-            "snapshots lacking", Lacking(snapshots=offered.snapshots), SnapshotsLacking
-        )
+        with failures_of(other.name):
+            lacking = target.at_workspace(
+                "snapshots lacking", Lacking(snapshots=offered.snapshots), SnapshotsLacking
+            )
         if offered.store_id and offered.store_id == lacking.store_id:
             raise CopyToItself(source=settings.name, to=other.name)
         missing = [one for one in lacking.snapshots if not one.blocked]
-        copy = _Copy(source, target, emit, missing)
+        copy = _Copy(source, target, emit, missing, skips_damaged=not asked.snapshots)
         newest = lacking.newest if dry_run else copy.run(offered.snapshots) or lacking.newest
     not_there = {one.id for one in lacking.snapshots}
     return SnapshotsCopied(
         source=settings.name,
         to=other.name,
-        copied=[one.id for one in missing],
+        copied=[one.id for one in missing if one.id not in copy.damaged],
         already_there=[one.id for one in offered.snapshots if one.id not in not_there],
         sent_bytes=copy.to_send if dry_run else copy.sent,
         duration_s=round(time.monotonic() - started_s, 3),
         newest=newest,
-        damaged=offered.damaged,
+        damaged=sorted([*offered.damaged, *copy.damaged]),
         blocked=[one.id for one in lacking.snapshots if one.blocked],
+        relies_on=_relied_on(offered.snapshots, missing),
+        as_full_bytes=_as_full(offered.snapshots, missing),
         dry_run=dry_run,
     )
+
+
+def _as_full(offered: Sequence[WholeSnapshot], missing: Sequence[SnapshotLacking]) -> int:
+    """How much the snapshots hold that go as one full archive: no more than that is sent of them."""
+    wanted = {one.id for one in missing if one.in_one}
+    return sum(_manifest_of(one).bytes for one in offered if one.id in wanted)
+
+
+def _manifest_of(snapshot: WholeSnapshot) -> Manifest:
+    return msgspec.json.decode(checked_manifest(snapshot.manifest.encode()), type=Manifest)
+
+
+def _relied_on(offered: Sequence[WholeSnapshot], missing: Sequence[SnapshotLacking]) -> int:
+    """How many archives the copied snapshots need that were there already."""
+    as_they_are = {one.id for one in missing if not one.in_one}
+    needed = {archive.id for one in offered if one.id in as_they_are for archive in one.archives}
+    return len(needed - {one.archive.id for each in missing for one in each.archives})
 
 
 class _Copy:
     """One run: what is to be sent, and how far it has come."""
 
     def __init__(
-        self, source: Cluster, target: Cluster, emit: Emit, lacking: Sequence[SnapshotLacking]
+        self,
+        source: Cluster,
+        target: Cluster,
+        emit: Emit,
+        lacking: Sequence[SnapshotLacking],
+        *,
+        skips_damaged: bool,
     ) -> None:
+        """With `skips_damaged` those that turn out to be damaged are noted, and the others go on."""
         self._source = source
         self._target = target
         self._emit = emit
@@ -98,7 +126,10 @@ class _Copy:
         missing = {one.archive.id: one for each in lacking for one in each.archives}
         self.to_send = sum(one.archive.bytes - one.arrived_bytes for one in missing.values())
         self.sent = 0
+        self.damaged: list[str] = []
+        self._skips_damaged = skips_damaged
         self._arrived: set[str] = set()
+        self._damaged_archives: set[str] = set()
 
     def run(self, offered: Sequence[WholeSnapshot]) -> str | None:
         """Sends and commits each; the newest snapshot there at the end, None if nothing was lacking."""
@@ -110,32 +141,49 @@ class _Copy:
             message = f"snapshot {one.id}, {number} of {len(self._lacking)}"
             self._emit(Log(level="debug", message=message))
             try:
-                whole = (
-                    self._in_one(by_id[one.id]) if one.in_one else self._chain(by_id[one.id], one)
-                )
-                adopted = self._target.at_workspace(
-                    "snapshots adopt", Adopt(snapshot=whole, awaited=awaited), SnapshotAdopted
-                )
+                newest = self._send(by_id[one.id], one, awaited)
             except StreamBroken as error:
                 reason = error.fields.get("reason") or str(error)
                 raise CopyBroken(to=self._target.settings.name, reason=reason) from error
-            newest = adopted.newest
+            except SnapshotDamaged:
+                if not self._skips_damaged:
+                    raise
+                self.damaged.append(one.id)
         return newest
+
+    def _send(
+        self, snapshot: WholeSnapshot, lacking: SnapshotLacking, awaited: tuple[str, ...]
+    ) -> str | None:
+        """One of them; the newest snapshot there afterwards."""
+        whole = self._in_one(snapshot) if lacking.in_one else self._chain(snapshot, lacking)
+        asked = Adopt(snapshot=whole, awaited=awaited)
+        with failures_of(self._target.settings.name):
+            return self._target.at_workspace("snapshots adopt", asked, SnapshotAdopted).newest
 
     def _chain(self, snapshot: WholeSnapshot, lacking: SnapshotLacking) -> WholeSnapshot:
         """The archives that are missing, as they are."""
+        for damaged in self._damaged_archives & {one.archive.id for one in lacking.archives}:
+            reason = f"so is `{damaged}`, which it needs"
+            raise SnapshotDamaged(snapshot=snapshot.id, reason=reason)
         for one in lacking.archives:
             if one.archive.id in self._arrived or one.is_whole:
                 continue
             try:
-                self._send_archive(snapshot.id, one.archive, one.arrived_bytes)
+                self._send_from(snapshot.id, one)
             except SnapshotDamaged:
-                if not one.arrived_bytes:
-                    raise
-                # What an earlier run left was not the beginning of it.
-                self._send_archive(snapshot.id, one.archive, 0)
+                self._damaged_archives.add(one.archive.id)
+                raise
             self._arrived.add(one.archive.id)
         return snapshot
+
+    def _send_from(self, snapshot: str, lacking: ArchiveLacking) -> None:
+        """An archive from where an earlier run left off; from its beginning when that was not the beginning of it."""
+        try:
+            self._send_archive(snapshot, lacking.archive, lacking.arrived_bytes)
+        except SnapshotDamaged:
+            if not lacking.arrived_bytes:
+                raise
+            self._send_archive(snapshot, lacking.archive, 0)
 
     def _send_archive(self, snapshot: str, archive: ArchiveOf, offset: int) -> None:
         asked = GiveArchive(snapshot=snapshot, archive=archive.id, offset=offset)
@@ -150,7 +198,7 @@ class _Copy:
 
     def _in_one(self, snapshot: WholeSnapshot) -> WholeSnapshot:
         """The snapshot as one full archive: the other store has an archive of that name that is another one."""
-        manifest = msgspec.json.decode(checked_manifest(snapshot.manifest.encode()), type=Manifest)
+        manifest = _manifest_of(snapshot)
         asked = Send(snapshot=snapshot.id)
 
         def give(out: Out) -> str:
@@ -174,9 +222,10 @@ class _Copy:
         pieces = Streamed(give)
         upload = Upload(self._counted(pieces))
         try:
-            taken = self._target.at_workspace(
-                "snapshots take", take, ArchiveTaken, feed=upload.frames()
-            )
+            with failures_of(self._target.settings.name):
+                taken = self._target.at_workspace(
+                    "snapshots take", take, ArchiveTaken, feed=upload.frames()
+                )
         except ScratchflowError:
             if upload.error is not None:  # the other end says of it only that it ended
                 raise upload.error from None

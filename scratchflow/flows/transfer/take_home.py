@@ -13,21 +13,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from scratchflow.dispatch.cluster import Caller, Cluster, at_workspace, cluster_of, is_here
+from scratchflow.dispatch.cluster import Caller, Cluster, at_workspace_as, cluster_of, is_here
 from scratchflow.flows.transfer.bring import absolute
-from scratchflow.model.errors import (
-    FileFailed,
-    FileTaken,
-    PathInOthers,
-    PathMissing,
-    PathUnsaved,
-    ScratchflowError,
-    StreamBroken,
-    TargetFull,
-)
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import PathInOthers, PathMissing, PathUnsaved
+from scratchflow.model.errors.store import TargetFull
+from scratchflow.model.errors.transfer import FileFailed, FileTaken
 from scratchflow.model.events import Data, Emit, Event, Warned
 from scratchflow.model.requests import Export, Newer, Restore, Send
-from scratchflow.model.results import NewerFound, Restored, SnapshotExported, SnapshotSent
+from scratchflow.model.results.restore import Restored
+from scratchflow.model.results.transfer import NewerFound, SnapshotExported, SnapshotSent
 from scratchflow.model.text import printable
 
 if TYPE_CHECKING:
@@ -40,10 +36,7 @@ def restore_here(caller: Caller, request: Restore, directory: str, emit: Emit) -
     target = absolute(directory)
     if is_here(settings, caller.environment):
         local = msgspec.structs.replace(request, to=str(target))
-        restored = at_workspace("restore", local, caller, emit)
-        if not isinstance(restored, Restored):
-            raise TypeError(type(restored))
-        return restored
+        return at_workspace_as(Restored, "restore", local, caller, emit)
     from scratchflow.disk.trees import is_empty_or_missing
 
     with _errors_at(target):
@@ -158,10 +151,7 @@ def export_here(caller: Caller, request: Export, file: str, emit: Emit) -> Snaps
     path = absolute(file)
     if is_here(settings, caller.environment):
         local = msgspec.structs.replace(request, file=str(path))
-        exported = at_workspace("snapshots export", local, caller, emit)
-        if not isinstance(exported, SnapshotExported):
-            raise TypeError(type(exported))
-        return exported
+        return at_workspace_as(SnapshotExported, "snapshots export", local, caller, emit)
     from scratchflow.node.transfer.transfer import free_path, new_file
 
     target = free_path(path)

@@ -20,7 +20,8 @@ from scratchflow.login.refusal import cannot_be_met, explained
 from scratchflow.login.request_limits import NODE
 from scratchflow.login.warm import best_warm_node
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import AllocationPending, AllocationRefused, UsageInvalid
+from scratchflow.model.errors.allocation import AllocationPending, AllocationRefused
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.requests import Hold
 from scratchflow.reach.node import cpus_are_bound, steps_overlap
 

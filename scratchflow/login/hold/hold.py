@@ -14,7 +14,7 @@ from scratchflow.cluster.slurm.jobs import cancel, job, our_jobs
 from scratchflow.cluster.slurm.nodes import find_node
 from scratchflow.cluster.slurm.request import login_shell_argv
 from scratchflow.cluster.slurm.salloc import DirectHolder
-from scratchflow.cluster.slurm.submit import resume
+from scratchflow.cluster.slurm.submit import is_hang_up, resume
 from scratchflow.cluster.slurm.wait import Patience, ended_error
 from scratchflow.cluster.tmux.window import NodeShell, show_node
 from scratchflow.login.hold.ask import Ask
@@ -22,19 +22,19 @@ from scratchflow.login.hold.waiting import submission
 from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import warm_nodes
 from scratchflow.model.allocation import OPEN, Allocation, RunningAllocation, with_node
-from scratchflow.model.errors import (
+from scratchflow.model.errors.allocation import (
     AllocationElsewhere,
     AllocationEnded,
     AllocationMissing,
     AllocationSuspended,
     NodeFailed,
     NodeSilent,
-    ScratchflowError,
-    SshConfigRefused,
-    TmuxFailed,
 )
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import TmuxFailed
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import NodeHeld, OtherNode
+from scratchflow.model.results.allocation import NodeHeld, OtherNode
 from scratchflow.model.times import iso_time
 from scratchflow.process.waiting import looks
 from scratchflow.reach.node import cpus_are_bound, keys_on_login, steps_overlap
@@ -106,7 +106,7 @@ def _open_jobs(login: LoginHost, asked: Hold) -> list[Allocation]:
 
 
 def _made_ready(login: LoginHost, asked: Hold, got: RunningAllocation) -> NodeHeld:
-    with _given_back_unless_done(login, got):
+    with _given_back_unless_done(login, asked, got):
         first = _first_granted(login, asked, got)
         if first.job_id == got.job_id:
             return _ready(login, got, reused=False)
@@ -216,11 +216,18 @@ def _show(login: LoginHost, got: RunningAllocation, *, reused: bool) -> str | No
 
 
 @contextmanager
-def _given_back_unless_done(login: LoginHost, got: RunningAllocation) -> Iterator[None]:
-    """Cancels a job that was just granted if the block fails or is interrupted."""
+def _given_back_unless_done(
+    login: LoginHost, asked: Hold, got: RunningAllocation
+) -> Iterator[None]:
+    """Cancels a job that was just granted if the block fails or is interrupted.
+
+    One that was waited for without limit stays when only the one who waits is gone.
+    """
     try:
         yield
-    except BaseException:
+    except BaseException as error:
+        if asked.keep_waiting and is_hang_up(error):
+            raise
         with suppress(ScratchflowError):
             _give_back(login, got)
         raise

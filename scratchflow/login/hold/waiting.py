@@ -74,4 +74,5 @@ def how_long(patience: Patience, job_id: int | None, *, resumed: bool) -> str:
         return f"{limit}; Ctrl-C stops waiting and leaves job {job_id} in the queue"
     stays = patience.keep_waiting and patience.wait_s is not None
     then = ", then the request stays in the queue" if stays else ""
-    return f"{limit}{then}; Ctrl-C withdraws the request"
+    lost = ", a lost connection does not" if patience.keep_waiting else ""
+    return f"{limit}{then}; Ctrl-C withdraws the request{lost}"

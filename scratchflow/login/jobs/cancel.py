@@ -7,10 +7,11 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.ends import name_of
 from scratchflow.login.jobs.find import Jobs, known_jobs
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
-from scratchflow.model.errors import JobNotReady, SlurmUnreachable
+from scratchflow.model.errors.jobs import JobNotReady
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import CancelJobs
-from scratchflow.model.results import JobsCancelled
+from scratchflow.model.results.jobs import JobsCancelled
 
 _GONE = "invalid job id"
 

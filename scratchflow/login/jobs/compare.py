@@ -11,7 +11,7 @@ from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.list import shown_job
 from scratchflow.login.jobs.look import look_at, store_of
 from scratchflow.model.requests import CompareJobs
-from scratchflow.model.results import JobDifference, JobsCompared, JobShown, TaskShown
+from scratchflow.model.results.jobs import JobDifference, JobsCompared, JobShown, TaskShown
 from scratchflow.model.times import epoch
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors import JobMissing
+from scratchflow.model.errors.jobs import JobMissing
 from scratchflow.model.job import JobRecord
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.records import job_directory, read_jobs

@@ -7,15 +7,18 @@ from typing import Any
 
 import msgspec
 
+from scratchflow.cluster.slurm.batch.exceptions import may_be_changed, may_exceed_time
 from scratchflow.cluster.slurm.batch.script import resources_in, words_of
 from scratchflow.login.host import LoginHost
 from scratchflow.login.refusal import known_cluster
-from scratchflow.login.request_limits import excesses, in_words, next_step
-from scratchflow.model.errors import JobImpossible
+from scratchflow.login.request_limits import Cluster, Excess, excesses, in_words, next_step
+from scratchflow.model.errors.jobs import JobImpossible
 from scratchflow.model.job import JobRecord
 from scratchflow.model.profile import SlurmOptions
 
 _FLAGS = {"cpus_per_task": "cpus"}
+_TIME = "slurm.time"
+_OTHERWISE = {"--clusters", "--reservation", "--overcommit", "-O"}
 
 
 def require_startable(
@@ -23,12 +26,14 @@ def require_startable(
 ) -> None:
     """JobImpossible when it asks for more than the partition allows or a node has; `given` are the keys that were typed.
 
-    A QOS may allow more than its partition: with one, Slurm alone decides. So it does while it does not answer.
+    A QOS may allow more than its partition: with one, Slurm alone decides. So it does while it does not answer, and
+    wherever the site may make an exception.
     """
     options = _asked_for(record, lines)
-    if options is None or options.qos:
+    if options is None or options.qos or _asks_otherwise(record, lines):
         return
-    found = excesses(options, "", known_cluster(login))
+    cluster = known_cluster(login)
+    found = _certain(login, cluster, excesses(options, "", cluster))
     if not found:
         return
     values = msgspec.to_builtins(options)
@@ -37,6 +42,25 @@ def require_startable(
         reason=in_words(found, typed, lambda key: values[key.partition(".")[2]]),
         next_step=next_step([one.key for one in found], typed, login.settings.name),
     )
+
+
+def _certain(login: LoginHost, cluster: Cluster, found: list[Excess]) -> list[Excess]:
+    """Those that nothing at this site can allow. It is asked only about a job that seems to be too much."""
+    if not found or may_be_changed(login.slurm):
+        return []
+    if any(one.key == _TIME for one in found) and may_exceed_time(login.slurm):
+        found = [one for one in found if one.key != _TIME]
+    known = {node.name for node in cluster.nodes}
+    if not all(known.issuperset(one.nodes) for one in cluster.partitions):
+        # Cloud nodes that are off: partitions name them, and nobody says what they have.
+        found = [one for one in found if one.key == _TIME]
+    return found
+
+
+def _asks_otherwise(record: JobRecord, lines: Sequence[str]) -> bool:
+    """Whether an option is about another cluster, nodes of a reservation, or more tasks than processors."""
+    words = [*words_of(lines), *record.slurm.get("extra", ()), *record.sbatch]
+    return any(word.partition("=")[0] in _OTHERWISE or word[:2] == "-M" for word in words)
 
 
 def _asked_for(record: JobRecord, lines: Sequence[str]) -> SlurmOptions | None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 
+import msgspec
+
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.ends import why
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import Looked, is_end, is_settled, look_at, store_of
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import ListJobs, OneJob
-from scratchflow.model.results import JobInspected, JobShown, JobsListed, TaskShown
+from scratchflow.model.results.jobs import JobInspected, JobShown, JobsListed, TaskShown
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.over import note_over, read_over
-from scratchflow.store.jobs.records import job_directory, job_ids, last_outputs
+from scratchflow.store.jobs.records import job_directory, job_ids, last_outputs, read_job
 
 SHOWN_ENDED = 20
 """How many ended jobs are listed unless all are asked for."""
@@ -25,6 +27,10 @@ _GOOD = "COMPLETED"
 
 def list_jobs(login: LoginHost, asked: ListJobs) -> JobsListed:
     """The jobs of this workspace, oldest first: all that are open, and the newest of those that ended."""
+    if (
+        login.settings.profile.scheduler == "none"
+    ):  # whatever the store holds, no job was submitted here
+        return JobsListed(jobs=[], no_cluster=True)
     place = store_of(login)
     over = read_over(place)
     unread = _unread(place, over, asked)
@@ -65,7 +71,10 @@ def show_job(login: LoginHost, asked: OneJob) -> JobInspected:
     place = store_of(login)
     record, task = known_jobs(login, place).find(asked.wanted)
     (looked,) = look_at(login, place, [record], in_full=True)
-    return JobInspected(job=shown_job(place, looked), task=task)
+    shown = shown_job(place, looked)
+    before = read_job(place, record.rerun_of) if record.rerun_of else None
+    shown = msgspec.structs.replace(shown, rerun_of_number=before.number if before else None)
+    return JobInspected(job=shown, task=task)
 
 
 def _is_asked_for(record: JobRecord, asked: ListJobs) -> bool:
@@ -145,6 +154,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         last_output=iso_time(printed_s) if own else None,
         got=own.got if own else {},
         continued=own.continued if own else 0,
+        damaged=task in looked.damaged,
     )
 
 

@@ -16,12 +16,14 @@ from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.list import waits_for
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import AllocationEnded, JobNotReady, ScratchflowError
+from scratchflow.model.errors.allocation import AllocationEnded
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.events import Data, Event
 from scratchflow.model.job import JobRecord
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import ReadLogs, TailLogs
-from scratchflow.model.results import LogsShown
+from scratchflow.model.results.jobs import LogsShown
 from scratchflow.node.job.tail import Reader
 from scratchflow.node.progress import Notifier
 from scratchflow.process.waiting import looks
@@ -43,7 +45,8 @@ def read_logs(login: LoginHost, asked: ReadLogs) -> LogsShown:
     record, named = known_jobs(login, place).find(asked.wanted)
     (looked,) = look_at(login, place, [record])
     task = _task(looked, asked, named)
-    others = _others(looked, task) if asked.task is None and named is None else ""
+    is_chosen = asked.task is not None or named is not None
+    others = "" if is_chosen else _others(looked, task, failed=asked.failed)
     if others and asked.follow:
         login.remark(others)
     shown = _shown(login, place, looked, task, asked)
@@ -76,16 +79,18 @@ def _shown(
         (looked,) = look_at(login, place, [record])
 
 
-def _others(looked: Looked, task: int) -> str:
+def _others(looked: Looked, task: int, *, failed: bool) -> str:
     """That there are further tasks, and how to see what they printed; empty for the only one."""
     tasks, name = looked.record.task_numbers, looked.record.number or looked.record.id
     if len(tasks) == 1:
         return ""
     states = Counter(looked.state(one) for one in tasks).most_common()
     counts = ", ".join(f"{count} {state}" for state, count in states)
+    another = next(one for one in reversed(tasks) if one != task)
+    first_failed = "" if failed else f", `scratchflow logs --failed {name}` the first that failed"
     return (
-        f"this is task {task}, one of {len(tasks)} ({counts}); `scratchflow logs {name}_{tasks[-1]}` shows another,"
-        f" `scratchflow logs --failed {name}` the first that failed"
+        f"this is task {task}, one of {len(tasks)} ({counts}); `scratchflow logs {name}_{another}` shows another"
+        f"{first_failed}"
     )
 
 

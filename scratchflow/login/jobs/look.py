@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pwd
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,12 +17,14 @@ import msgspec
 from scratchflow.cluster.slurm.batch.queue import QueuedTask, queued_tasks
 from scratchflow.cluster.slurm.states import state_of
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors import ScratchflowError, SlurmUnreachable
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.job import JobRecord, SlurmRecord, SlurmTask, TaskRecord
 from scratchflow.model.times import epoch, iso_time
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.jobs.records import (
     forget_request,
+    job_directory,
     read_slurm,
     read_tasks,
     write_job,
@@ -47,6 +49,8 @@ class Looked(msgspec.Struct, frozen=True):
     slurm: SlurmRecord
     queued: Mapping[int, QueuedTask]
     answered: bool = True
+    damaged: Sequence[int] = ()
+    """The tasks whose own record is there and cannot be read."""
 
     def state(self, task: int) -> str:
         """In Slurm's words, as far as there is one."""
@@ -128,6 +132,9 @@ def look_at(
     looked = [
         _looked(place, record, by_job.get(record.id, {}), answered=answered) for record in wanted
     ]
+    for one in looked:
+        if one.damaged:
+            _tell_damaged(login, place, one)
     if answered:
         looked = _completed(login, place, looked, in_full=in_full)
     return looked
@@ -136,8 +143,24 @@ def look_at(
 def _looked(
     place: StoreDirectory, record: JobRecord, queued: Mapping[int, QueuedTask], *, answered: bool
 ) -> Looked:
-    tasks, slurm = read_tasks(place, record.id), read_slurm(place, record.id)
-    return Looked(_numbered(place, record, tasks, queued), tasks, slurm, queued, answered)
+    damaged: list[int] = []
+    tasks, slurm = read_tasks(place, record.id, damaged), read_slurm(place, record.id)
+    numbered = _numbered(place, record, tasks, queued)
+    return Looked(numbered, tasks, slurm, queued, answered, sorted(damaged))
+
+
+def _tell_damaged(login: LoginHost, place: StoreDirectory, one: Looked) -> None:
+    """Slurm's word, the logs and what was collected do not depend on a task's own record."""
+    first, name = one.damaged[0], one.record.number or one.record.id
+    file = job_directory(place, one.record.id).task(first)
+    more = f" and those of {len(one.damaged) - 1} more of its tasks" if one.damaged[1:] else ""
+    again = f"{name}_{first}" if one.record.is_array else str(name)
+    message = (
+        f"job {name}: the record `{file}`{more} cannot be read, so only Slurm's word is shown of it;"
+        f" what it printed and made is beside it, `scratchflow jobs rerun {again}` runs it again,"
+        " and moving that file out of the store ends this warning"
+    )
+    login.caution("job.damaged", message)
 
 
 def _numbered(
@@ -212,10 +235,11 @@ def _with_ends(
 ) -> Looked:
     record = one.record
     slurm = _slurm_with_ends(one, accounted, now_s)
-    is_lost = record.number is None and not one.tasks and not record.not_submitted
+    has_run = bool(one.tasks or one.damaged)
+    is_lost = record.number is None and not has_run and not record.not_submitted
     if is_lost and now_s - (epoch(record.time) or 0) > NEVER_CAME_S:
         record = msgspec.structs.replace(record, not_submitted=iso_time(now_s) or "")
-    done = Looked(record, one.tasks, slurm, one.queued)
+    done = Looked(record, one.tasks, slurm, one.queued, damaged=one.damaged)
     with suppress(ScratchflowError):  # a full store: it is asked again the next time
         if slurm != one.slurm:
             write_slurm(place, record.id, slurm)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import store_of
-from scratchflow.model.errors import JobNotReady
+from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import JobOutputs
-from scratchflow.model.results import OutputShown, OutputsShown
+from scratchflow.model.results.jobs import OutputShown, OutputsShown
 from scratchflow.model.text import printable
 from scratchflow.node.job.outputs import send_outputs
 from scratchflow.store.checks.fresh import forget_old_listing

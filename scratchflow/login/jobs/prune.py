@@ -7,10 +7,11 @@ import time
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.find import Jobs, known_jobs
 from scratchflow.login.jobs.look import Looked, look_at, store_of
-from scratchflow.model.errors import JobNotReady, SlurmUnreachable
+from scratchflow.model.errors.jobs import JobNotReady
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import PruneJobs
-from scratchflow.model.results import JobKept, JobPruned, JobsPruned
+from scratchflow.model.results.jobs import JobKept, JobPruned, JobsPruned
 from scratchflow.model.text import counted
 from scratchflow.model.times import epoch
 from scratchflow.model.units import format_size
@@ -114,6 +115,9 @@ def _stays(one: Looked, made: Held, asked: PruneJobs) -> tuple[str, str]:
         why = f"not all that it made is saved, and the rest may be on `{unsaved[0]}`"
         gives_up = f"`scratchflow jobs prune {name} --outputs` gives it up"
         return why, f"the next job on that node saves it; {gives_up}"
+    if one.damaged and not asked.wanted:
+        why = f"the record of its task {one.damaged[0]} cannot be read, and not all that it made may be saved"
+        return why, f"`scratchflow jobs prune {name}` removes it all the same"
     silent = [task.node for task in one.tasks.values() if task.phase != "ended"]
     if silent and not asked.wanted:
         why = f"it ended without a word, and what it made last may be on `{silent[0]}`"

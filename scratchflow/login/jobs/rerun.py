@@ -14,10 +14,10 @@ from scratchflow.login.jobs.limits import require_startable
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot
 from scratchflow.login.jobs.submit import new_job_id, submit_record
-from scratchflow.model.errors import JobNotReady
+from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import RerunJob
-from scratchflow.model.results import Submitted
+from scratchflow.model.results.jobs import Submitted
 from scratchflow.model.times import iso_time
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory

@@ -11,7 +11,8 @@ from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.extract import extract
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR, SYMLINK
-from scratchflow.model.errors import PathMissing, UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.store.directory import StoreDirectory

@@ -49,21 +49,15 @@ from scratchflow.experiments.arrays import array_parts
 from scratchflow.login.host import LoginHost
 from scratchflow.login.jobs.limits import require_startable
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot
-from scratchflow.model.errors import (
-    JobInDoubt,
-    JobRefused,
-    JobsPartlySubmitted,
-    PathMissing,
-    SchedulerMissing,
-    ScratchflowError,
-    SlurmMissing,
-    SnapshotMissing,
-    UsageInvalid,
-)
+from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
+from scratchflow.model.errors.config import SchedulerMissing
+from scratchflow.model.errors.jobs import JobInDoubt, JobRefused, JobsPartlySubmitted
+from scratchflow.model.errors.slurm import SlurmMissing
+from scratchflow.model.errors.snapshots import PathMissing, SnapshotMissing
 from scratchflow.model.job import JobRecord
 from scratchflow.model.profile import SlurmOptions, to_plain
 from scratchflow.model.requests import RunJob, StoreSeen, Submit
-from scratchflow.model.results import Submitted
+from scratchflow.model.results.jobs import Submitted
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.model.time_limit import time_limit_s

@@ -8,7 +8,8 @@ from scratchflow.cluster.slurm.jobs import our_jobs
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import RunningAllocation, with_node
 from scratchflow.model.requests import Nothing
-from scratchflow.model.results import ServerShown, ServersSeen
+from scratchflow.model.results.serve import ServersSeen
+from scratchflow.model.results.status import ServerShown
 from scratchflow.reach.lasting_agent import AgentAt
 from scratchflow.workspace.servers import ServerRecord, forget_server, read_servers
 

@@ -12,15 +12,16 @@ import msgspec
 from scratchflow.agent.request import asking, encode
 from scratchflow.agent.stream import Garbled, as_error, parse_line
 from scratchflow.cluster.slurm.lasting_step import LastingStep
-from scratchflow.login.autobackup import HeldNode, held_node
+from scratchflow.login.autobackup.running import HeldNode, held_node
 from scratchflow.login.host import LoginHost
 from scratchflow.login.serving.look import held_jobs, servers_on, shown
 from scratchflow.login.serving.stop import end_server
-from scratchflow.model.errors import ScratchflowError, ServerMissing, ServerStuck, ServerTaken
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.serve import ServerMissing, ServerStuck, ServerTaken
 from scratchflow.model.events import Event, Failure, Progress, Status
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import RunServer, StartServer
-from scratchflow.model.results import ServerStarted
+from scratchflow.model.results.serve import ServerStarted
 from scratchflow.process.waiting import looks
 from scratchflow.reach.installing import install_for
 from scratchflow.reach.lasting_agent import start_here, start_on_node

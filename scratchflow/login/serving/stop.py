@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from scratchflow.login.host import LoginHost
 from scratchflow.login.serving.look import agent_of, held_jobs, servers_on
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import ServerMissing, ServerStuck
+from scratchflow.model.errors.serve import ServerMissing, ServerStuck
 from scratchflow.model.requests import StopServers
-from scratchflow.model.results import ServersStopped
+from scratchflow.model.results.serve import ServersStopped
 from scratchflow.process.waiting import looks
 from scratchflow.workspace.servers import ServerRecord, forget_server
 

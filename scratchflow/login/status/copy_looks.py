@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import Allocation
-from scratchflow.model.results import CopyShown, Problem
+from scratchflow.model.results.backup import CopyShown
+from scratchflow.model.results.status import Problem
 from scratchflow.model.text import counted
 
 AGAIN_AFTER_S = 60.0

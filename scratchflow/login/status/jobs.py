@@ -12,7 +12,7 @@ from scratchflow.login.detached_runs import detached_runs
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import HELD, OPEN, Allocation
 from scratchflow.model.requests import OpenJobs
-from scratchflow.model.results import AllocationShown, ElsewhereShown, JobsShown
+from scratchflow.model.results.status import AllocationShown, ElsewhereShown, JobsShown
 from scratchflow.model.times import iso_time
 from scratchflow.workspace.current_job import noted_job, worked_in
 

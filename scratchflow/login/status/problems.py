@@ -11,11 +11,12 @@ from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.store import is_here
 from scratchflow.model.allocation import OPEN, Allocation
-from scratchflow.model.errors import LatestUnreadable
-from scratchflow.model.results import (
+from scratchflow.model.errors.snapshots import LatestUnreadable
+from scratchflow.model.errors.workspace import WorkspaceIsLink
+from scratchflow.model.results.backup import AutobackupShown
+from scratchflow.model.results.status import (
     FEWER_NODES,
     ON_FAILED_NODE,
-    AutobackupShown,
     OtherShown,
     Problem,
     SessionShown,
@@ -31,7 +32,7 @@ from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat
 from scratchflow.store.known import store_lost
 from scratchflow.workspace.job_scratch import goes_with_job
-from scratchflow.workspace.workspace import expand
+from scratchflow.workspace.workspace import expand, link_seen
 
 
 def store_replaced_problem(login: LoginHost, held: Allocation | None) -> Iterator[Problem]:
@@ -107,6 +108,19 @@ def workspace_gone(workspace: WorkspaceShown, held: Allocation | None) -> Iterat
             detail=f"`{workspace.path}` is not on `{held.node}` any more",
             fix="`scratchflow restore` brings it back",
         )
+
+
+def workspace_linked(
+    login: LoginHost, held: Allocation | None, heartbeat: Heartbeat | None
+) -> Iterator[Problem]:
+    """A symlink in place of the workspace: no backup can be taken. On another machine its auto-backup sees it."""
+    if is_here(login.settings, login.environment, held):
+        link = link_seen(login.workspace_of(held))
+    else:
+        link = heartbeat.workspace_link if heartbeat else ""
+    if link:
+        error = WorkspaceIsLink(path=link)
+        yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
 
 
 def workspace_behind(workspace: WorkspaceShown, catalogue: Catalogue) -> Iterator[Problem]:

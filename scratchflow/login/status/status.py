@@ -9,6 +9,7 @@ import msgspec
 from scratchflow.cluster.this_host import node_name
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.copy_looks import CopyLooks, copies_differ
+from scratchflow.login.status.idle import KnownCatalogue
 from scratchflow.login.status.jobs import (
     JobsSeen,
     allocation_shown,
@@ -16,6 +17,7 @@ from scratchflow.login.status.jobs import (
     jobs_seen,
     meant_of,
 )
+from scratchflow.login.status.mirror import mirror_behind, mirror_shown
 from scratchflow.login.status.problems import (
     fewer_nodes,
     forgotten_jobs,
@@ -31,7 +33,9 @@ from scratchflow.login.status.problems import (
     work_on_failed_node,
     workspace_behind,
     workspace_gone,
+    workspace_linked,
 )
+from scratchflow.login.status.saved import saved_shown
 from scratchflow.login.status.store import (
     NodeFiles,
     Now,
@@ -44,13 +48,15 @@ from scratchflow.login.status.store import (
 )
 from scratchflow.login.status.store_problems import store_problems
 from scratchflow.model.allocation import Allocation, ThisMachine, with_node
-from scratchflow.model.errors import ScratchflowError, TmuxFailed
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.model.requests import NOTHING, Nothing
-from scratchflow.model.results import (
-    AutobackupShown,
-    CopyShown,
+from scratchflow.model.results.backup import AutobackupShown, CopyShown
+from scratchflow.model.results.status import (
+    MirrorShown,
     OtherShown,
     Problem,
+    SavedShown,
     ServerShown,
     SessionShown,
     SnapshotsShown,
@@ -58,7 +64,7 @@ from scratchflow.model.results import (
     WorkspaceShown,
 )
 from scratchflow.process.parallel import Meanwhile
-from scratchflow.store.catalogue import Catalogue, read_catalogue
+from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.checks.verified import Verification, read_verified
 from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.directory import StoreDirectory, find_place
@@ -74,9 +80,10 @@ def look(
     pulses: Pulses | None = None,
     trial: WriteTrial | None = None,
     copies: CopyLooks | None = None,
+    catalogue: KnownCatalogue | None = None,
     found: JobsSeen | None = None,
 ) -> StatusShown:
-    """Everything that the login host can see now. `pulses`, `trial` and `copies` remember between looks.
+    """Everything that the login host can see now. `pulses`, `trial`, `copies` and `catalogue` remember between looks.
 
     Slurm and tmux are asked while the store is read; Slurm is not when its jobs were `found` just now.
     """
@@ -84,7 +91,7 @@ def look(
     now = Now(pulses)
     queue = Meanwhile(lambda: found or jobs_seen(login), "look-queue")
     tmux = Meanwhile(lambda: _session(login), "look-session")
-    listed = _listed(login)
+    listed = _listed(login, catalogue or KnownCatalogue())
     jobs, others = queue.result()
     held = meant_of(login, jobs)
     stored = _stored(login, held, now, trial or WriteTrial(), listed)
@@ -113,6 +120,8 @@ def look(
         store=stored.directory,
         copies=on_nodes,
         servers=_servers(login, jobs),
+        saved=stored.saved,
+        mirror=stored.mirror,
     )
 
 
@@ -143,6 +152,8 @@ class _Stored(msgspec.Struct, frozen=True):
     living: tuple[Heartbeat, ...] = ()
     problems: tuple[Problem, ...] = ()
     directory: str = ""
+    saved: SavedShown | None = None
+    mirror: MirrorShown | None = None
 
 
 class _Listed(msgspec.Struct, frozen=True):
@@ -154,12 +165,13 @@ class _Listed(msgspec.Struct, frozen=True):
     files: NodeFiles
 
 
-def _listed(login: LoginHost) -> _Listed | ScratchflowError:
+def _listed(login: LoginHost, known: KnownCatalogue) -> _Listed | ScratchflowError:
     """What of the store does not depend on the job; the error, for `_stored` to show, if it cannot be read."""
     profile = login.profile
     try:
         place = find_place(expand(profile.store, login.environment), profile.workspace)
-        return _Listed(place, read_catalogue(place), read_verified(place), read_node_files(place))
+        files = read_node_files(place)
+        return _Listed(place, known.read(place), read_verified(place), files)
     except ScratchflowError as error:
         return error
 
@@ -190,12 +202,17 @@ def _stored(
         )
         heartbeat = files.current_of(held)
         others = others_shown(there, heartbeat)
+        snapshots = snapshots_shown(catalogue, verified, now.wall_s)
+        to_lose = held if workspace.exists else None
+        mirror = mirror_shown(settings.profile.backup.mirror, place, catalogue)
         return _Stored(
             workspace=workspace,
             directory=str(place.directory),
             others=others,
-            snapshots=snapshots_shown(catalogue, verified, now.wall_s),
+            snapshots=snapshots,
+            mirror=mirror,
             autobackup=autobackup,
+            saved=saved_shown(snapshots, autobackup, files.record_of(held), to_lose, now.wall_s),
             living=tuple(one for one in files.heartbeats if now.is_alive(one)),
             problems=(
                 *replaced,
@@ -204,9 +221,11 @@ def _stored(
                 *half_restored(half_restored_from(settings, environment, files, held, there)),
                 *unreadable_snapshots(catalogue),
                 *workspace_gone(workspace, held),
+                *workspace_linked(login, held, heartbeat),
                 *(() if replaced else workspace_behind(workspace, catalogue)),
                 *store_problems(place, files.records, catalogue, autobackup, verified),
                 *unsaved_others(others),
+                *mirror_behind(mirror, now.wall_s),
             ),
         )
     except ScratchflowError as error:

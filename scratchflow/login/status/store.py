@@ -11,8 +11,8 @@ import msgspec
 from scratchflow.cluster.this_host import node_name
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import Allocation
-from scratchflow.model.results import (
-    AutobackupShown,
+from scratchflow.model.results.backup import AutobackupShown
+from scratchflow.model.results.status import (
     OtherShown,
     RecentSnapshot,
     SnapshotsShown,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scratchflow.archive.tree.root_sizes import RootSize
-from scratchflow.model.results import AutobackupShown, Problem
+from scratchflow.model.results.backup import AutobackupShown
+from scratchflow.model.results.status import Problem
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import counted
 from scratchflow.store.catalogue import Catalogue
@@ -37,10 +38,17 @@ def _damaged(catalogue: Catalogue, verified: Mapping[str, Verification]) -> Iter
         if found and found.problem:
             yield Problem(
                 name="snapshots.damaged",
-                detail=f"snapshot {one.id} is damaged: {found.problem}",
-                fix="`scratchflow backup --full` stores everything that is there now once more;"
-                f" `scratchflow snapshots verify {one.id}` checks it again",
+                detail=_of_damage(one.id, found.problem),
+                fix="with a node, `scratchflow backup --full` stores everything that is there now once more; after that"
+                f" `scratchflow snapshots prune {one.id}` removes the damaged one. Another profile's store that has it"
+                " whole mends it by `snapshots copy`",
             )
+
+
+def _of_damage(snapshot: str, problem: str) -> str:
+    """What was found, without saying twice that it is damaged."""
+    said = f"snapshot {snapshot} is damaged: "
+    return said + problem.removeprefix(f"snapshot `{snapshot}` is damaged: ")
 
 
 def _shrunk(catalogue: Catalogue, marks: Mapping[str, Mark]) -> Iterator[Problem]:

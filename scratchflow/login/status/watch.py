@@ -1,25 +1,28 @@
-"""`watch`, on the login host: a `status` event whenever something changed, and at least once a minute."""
+"""`watch`, on the login host: a `status` event whenever something changed, and at least about once a minute."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.copy_looks import CopyLooks
+from scratchflow.login.status.idle import KnownCatalogue, is_idle, pause, signs_of
 from scratchflow.login.status.status import look
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.events import Status
 from scratchflow.model.requests import Watch
-from scratchflow.model.results import Problem, StatusShown
+from scratchflow.model.results.status import Problem, StatusShown
 from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.heartbeats import Pulses
 
 AT_LEAST_EVERY_S = 60.0
 # These pass by themselves, second by second: they are no news.
-_PASSING = {"seconds_left", "last_age_s", "oldest_check_s", "seen_time"}
+_PASSING = {"seconds_left", "last_age_s", "age_s", "oldest_check_s", "seen_time"}
 
 
 def watch(login: LoginHost, request: Watch) -> StatusShown:
@@ -28,25 +31,22 @@ def watch(login: LoginHost, request: Watch) -> StatusShown:
     sent: Any = None
     sent_at = float("-inf")
     pulses, trial, copies = Pulses(), WriteTrial(), CopyLooks()
+    looked = partial(
+        look, login, pulses=pulses, trial=trial, copies=copies, catalogue=KnownCatalogue()
+    )
     while True:
-        last = _seen(login, last, pulses, trial, copies)
+        last = _seen(looked, last)
         news = _without_passing(msgspec.to_builtins(last))
         if news != sent or time.monotonic() - sent_at >= AT_LEAST_EVERY_S:
             login.emit(Status(data=msgspec.to_builtins(last)))
             sent, sent_at = news, time.monotonic()
-        time.sleep(request.every_s)
+        pause(lambda: signs_of(login), request.every_s, idle=is_idle(last))
 
 
-def _seen(
-    login: LoginHost,
-    last: StatusShown | None,
-    pulses: Pulses,
-    trial: WriteTrial,
-    copies: CopyLooks,
-) -> StatusShown:
+def _seen(looked: Callable[[], StatusShown], last: StatusShown | None) -> StatusShown:
     """The status now. If slurmctld does not answer, that is shown as a problem."""
     try:
-        return look(login, pulses=pulses, trial=trial, copies=copies)
+        return looked()
     except SlurmUnreachable as error:
         if last is None:
             raise

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from scratchflow.model.allocation import OPEN, Allocation
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
 
 ASK_EVERY_S = 10.0
 KILL_WAIT_S = 30.0

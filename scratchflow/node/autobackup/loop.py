@@ -23,16 +23,14 @@ from scratchflow.cluster.slurm.jobs import job, our_jobs
 from scratchflow.cluster.this_host import step_id
 from scratchflow.model.ages import for_people
 from scratchflow.model.allocation import HELD, OPEN
-from scratchflow.model.errors import (
-    AutobackupFailed,
-    ScratchflowError,
-    SlurmUnreachable,
-    WorkspaceMissing,
-)
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.errors.workspace import AutobackupFailed, WorkspaceMissing
 from scratchflow.model.requests import Autobackup
-from scratchflow.model.results import AutobackupEnded, BackupTaken
+from scratchflow.model.results.backup import AutobackupEnded, BackupTaken
 from scratchflow.model.snapshot import Purpose
 from scratchflow.model.times import epoch, iso_time
+from scratchflow.node.autobackup.compaction import Compaction
 from scratchflow.node.autobackup.job_guard import JobGuard
 from scratchflow.node.autobackup.one_backup import LoopBackup, after_backup
 from scratchflow.node.autobackup.only_one import only_one
@@ -50,7 +48,7 @@ from scratchflow.store.cut_off import forget_cut_off, note_cut_off
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.heartbeats import BEAT_S, Heartbeat, beat, log_path, prepare
-from scratchflow.workspace.workspace import expand
+from scratchflow.workspace.workspace import expand, link_seen
 
 NICE = 10
 _AUTOMATIC = {"auto", "final"}
@@ -95,6 +93,7 @@ class _Loop:
         self._backups = 0
         self._backup = LoopBackup(context, place, _say, beside=request.beside)
         self._scrub = Scrub(context, place, _say)
+        self._compaction = Compaction(context, place, _say)
         self._signals = LoopSignals()
         self._others = OtherBackups(context, _say, self._signals.stop.is_set, beside=request.beside)
         self._guard = self._guard_of_no_step()
@@ -125,6 +124,7 @@ class _Loop:
                 reason = self._until_the_end()
             finally:
                 self._scrub.stop()
+                self._compaction.stop()
             if reason != "switched off":
                 self._back_up("the job ends", "final", job_ends=True)
         self._life = msgspec.structs.replace(self._life, phase="ended", next_time=None)
@@ -169,9 +169,14 @@ class _Loop:
                 self._signals.stop.wait(min(wait_s, BEAT_S))
                 if not self._request.beside:  # of several nodes the first reads the store back
                     self._scrub.tend()
+                    self._compaction.tend(self._wait_s(_now()), self._left_s())
                 self._beat()
 
+    def _left_s(self) -> float | None:
+        return None if self._end_s is None else self._end_s - time.time()
+
     def _take_due(self, now: Moment) -> None:
+        self._compaction.stop()
         is_final = self._timetable.is_final(now, self._end_s, self._last_duration_s)
         worked = (
             self._back_up("the last before the time limit", "final")
@@ -235,6 +240,8 @@ class _Loop:
             error = str(failed)
         except Exception as bug:  # noqa: BLE001 - one bad backup must not end all later ones
             error = f"internal error: {type(bug).__name__}: {bug}"
+        if taken and taken.pruned:
+            self._compaction.look_again()
         self._note(taken, error, time.monotonic() - began)
         if error:
             _say(f"{message}: failed: {error}")
@@ -278,6 +285,7 @@ class _Loop:
             time=iso_time(now.wall_s) or "",
             beats=self._life.beats + 1,
             workspace_exists=os.path.isdir(self._context.workspace.path),
+            workspace_link=link_seen(self._context.workspace),
             damaged=self._scrub.damaged,
             others=self._others.seen(),
         )

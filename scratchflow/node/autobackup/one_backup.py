@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from scratchflow.model.events import Event, Warned
-from scratchflow.model.results import BackupTaken
+from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.snapshot import Purpose
 from scratchflow.model.text import counted, removed_in_words, shown_path
 from scratchflow.model.units import format_took

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.model.errors import WorkspaceFailed
+from scratchflow.model.errors.workspace import WorkspaceFailed
 from scratchflow.node.autobackup.signals import is_agent
 from scratchflow.node.context import NodeContext
 from scratchflow.process.waiting import looks

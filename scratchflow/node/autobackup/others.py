@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Purpose
 from scratchflow.model.times import iso_time
 from scratchflow.model.units import format_took

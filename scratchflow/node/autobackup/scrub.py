@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from scratchflow.archive.workers.fork import end_helper, fork_helper
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import NodeContext
 from scratchflow.node.history import verify_snapshots

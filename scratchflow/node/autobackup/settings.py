@@ -8,6 +8,8 @@ from scratchflow.disk.name_digest import name_digest
 from scratchflow.model.profile import Profile, to_plain
 
 _SETTINGS = ("scratch", "workspace", "store", "backup")
+# The heartbeat has how often. The mirror is none of the loop's business.
+_NOT_OF_LOOP = {"every", "mirror", "rclone"}
 
 
 def settings_digest(profile: Profile) -> str:
@@ -17,7 +19,7 @@ def settings_digest(profile: Profile) -> str:
     """
     plain = to_plain(profile)
     chosen = {name: plain.get(name) for name in _SETTINGS}
-    chosen["backup"] = {key: one for key, one in plain["backup"].items() if key != "every"}
+    chosen["backup"] = {key: one for key, one in plain["backup"].items() if key not in _NOT_OF_LOOP}
     return name_digest(msgspec.json.encode(chosen, order="sorted"))
 
 
@@ -30,4 +32,5 @@ def taken_over(profile: str = "") -> str:
 def is_of_loop(key: str) -> bool:
     """Whether a key of the configuration, like `profiles.aws.backup.also`, is one of them."""
     parts = key.split(".")
-    return parts[0] == "profiles" and len(parts) > 2 and parts[2] in _SETTINGS
+    is_of_mirror = parts[3:] in (["mirror"], ["rclone"])
+    return parts[0] == "profiles" and len(parts) > 2 and parts[2] in _SETTINGS and not is_of_mirror

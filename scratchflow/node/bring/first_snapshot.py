@@ -15,7 +15,9 @@ import msgspec
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import Counts
-from scratchflow.model.errors import SnapshotDamaged, StreamBroken, WorkspaceKnown
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.workspace import WorkspaceKnown
 from scratchflow.model.events import Progress
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.node.backup import leave_rescue

@@ -15,7 +15,7 @@ from scratchflow.archive.scan.scan import Warn
 from scratchflow.archive.tree.tree import Counts
 from scratchflow.archive.write.frame_sink import Out
 from scratchflow.archive.write.writer import Written, write
-from scratchflow.model.errors import SourceUnusable
+from scratchflow.model.errors.workspace import SourceUnusable
 from scratchflow.model.text import printable
 from scratchflow.process.git import GitFailed, tracked_files
 

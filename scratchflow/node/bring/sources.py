@@ -11,7 +11,7 @@ import msgspec
 from scratchflow.archive.tree.tree import Counts
 from scratchflow.disk.private import PRIVATE
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors import CloneFailed, WorkspaceNotEmpty
+from scratchflow.model.errors.workspace import CloneFailed, WorkspaceNotEmpty
 from scratchflow.model.events import Progress
 from scratchflow.model.requests import Create
 from scratchflow.model.source import without_password

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from scratchflow.model.errors import LayerFailed
+from scratchflow.model.errors.run import LayerFailed
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.text import few_lines
 from scratchflow.node.environment.change import Change, change_between, parse_dump

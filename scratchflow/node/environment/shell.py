@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.disk.durable import replace_file
-from scratchflow.model.errors import WorkspaceFailed
+from scratchflow.model.errors.workspace import WorkspaceFailed
 from scratchflow.model.requests import Nothing
-from scratchflow.model.results import EnvironmentReady
+from scratchflow.model.results.run import EnvironmentReady
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.cache import depends_on
 from scratchflow.node.environment.change import NO_CHANGE, Change
@@ -31,6 +31,7 @@ BASHRC_SUFFIX = ".bashrc"
 FRESH_SUFFIX = ".fresh"
 """`. FILE.fresh` fails when what the environment was computed from has changed."""
 
+_HEADING = "# the environment of the profile\n"
 _STAT_S = 30.0
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # bash before 4.3 and some distributions end it with `()`.
@@ -71,7 +72,8 @@ def write_shell_files(workspace: Workspace, change: Change) -> Path:
     """Writes both files beside the workspace, readable for their owner alone; the path of the first."""
     make_own_scratch(workspace)
     file = workspace.state / _NAME
-    replace_file(file, shell_text(change).encode("utf-8", "surrogateescape"))
+    # Never empty: an empty file is one that something has damaged.
+    replace_file(file, f"{_HEADING}{shell_text(change)}".encode("utf-8", "surrogateescape"))
     bashrc = os.fsencode(bashrc_text(str(file)))
     replace_file(file.with_name(f"{_NAME}{BASHRC_SUFFIX}"), bashrc)
     return file

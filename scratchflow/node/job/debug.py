@@ -9,9 +9,10 @@ import os
 import shlex
 
 from scratchflow.disk.durable import is_there, replace_file
-from scratchflow.model.errors import JobMissing, WorkspaceFailed
+from scratchflow.model.errors.jobs import JobMissing
+from scratchflow.model.errors.workspace import WorkspaceFailed
 from scratchflow.model.requests import DebugTask
-from scratchflow.model.results import DebugReady
+from scratchflow.model.results.jobs import DebugReady
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.change import change_between
 from scratchflow.node.environment.shell import bashrc_text, shell_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from scratchflow.model.requests import DryRun
-from scratchflow.model.results import Frozen
+from scratchflow.model.results.jobs import Frozen
 from scratchflow.node.backup import backup, foretell_backup
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

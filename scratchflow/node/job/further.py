@@ -25,11 +25,11 @@ from scratchflow.agent.stream import Garbled, parse_line
 from scratchflow.cluster.slurm.batch.further import further_argv, further_environment
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors import JobMissing, JobNotStarted
+from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.events import Failure, Log, Summary
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import FurtherJob
-from scratchflow.model.results import FurtherEnded
+from scratchflow.model.results.jobs import FurtherEnded
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.command import JobSignals

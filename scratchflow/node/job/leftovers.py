@@ -13,7 +13,7 @@ import msgspec
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.process_lock import lock_now
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext

@@ -17,16 +17,13 @@ import msgspec
 
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.place_new import compare_names, place_new
-from scratchflow.model.errors import (
-    FileFailed,
-    JobMissing,
-    OutputsDiffer,
-    StreamBroken,
-    TargetFull,
-)
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.jobs import JobMissing, OutputsDiffer
+from scratchflow.model.errors.store import TargetFull
+from scratchflow.model.errors.transfer import FileFailed
 from scratchflow.model.events import Data, Emit, Progress
 from scratchflow.model.requests import PutOutputs
-from scratchflow.model.results import OutputsPut
+from scratchflow.model.results.jobs import OutputsPut
 from scratchflow.model.text import counted, printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

@@ -11,7 +11,7 @@ import msgspec
 
 from scratchflow.disk.private import make_private_directories
 from scratchflow.experiments.command import PARAMETERS_VARIABLE, command_for, parameters_file
-from scratchflow.model.errors import JobNotStarted
+from scratchflow.model.errors.jobs import JobNotStarted
 from scratchflow.model.job import JobRecord
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.environment import environment_of

@@ -22,7 +22,12 @@ def job_place(workspace: Workspace, environment: Mapping[str, str], job: str, ta
 
 def debug_place(workspace: Workspace, job: str, task: int) -> Path:
     """Where a person tries the task again: beneath scratch, beside the workspace, where no job saves or removes it."""
-    return workspace.scratch / _free_name(workspace, "debug") / f"{job}-{task}"
+    return debug_copies(workspace) / f"{job}-{task}"
+
+
+def debug_copies(workspace: Workspace) -> Path:
+    """The directory of all of those."""
+    return workspace.scratch / _free_name(workspace, "debug")
 
 
 def _free_name(workspace: Workspace, name: str) -> str:

@@ -17,10 +17,11 @@ from scratchflow.cluster.slurm.batch.script import ERROR_FD, OUTPUT_FD
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors import JobMissing, JobNotStarted, ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
-from scratchflow.model.results import FurtherEnded, JobRan
+from scratchflow.model.results.jobs import FurtherEnded, JobRan
 from scratchflow.model.text import counted
 from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext

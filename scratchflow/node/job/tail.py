@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scratchflow.model.events import Data
 from scratchflow.model.requests import TailLogs
-from scratchflow.model.results import LogRead
+from scratchflow.model.results.jobs import LogRead
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scratchflow.disk.durable import is_there
 from scratchflow.disk.trees import rename_new
-from scratchflow.model.errors import NothingUnfinished
-from scratchflow.model.results import Restored
+from scratchflow.model.errors.restore import NothingUnfinished
+from scratchflow.model.results.restore import Restored
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

@@ -18,7 +18,7 @@ from scratchflow.archive.read.selection import Selection
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.durable import fsync_directory, is_there, publish_new
 from scratchflow.disk.trees import rename_new
-from scratchflow.model.errors import TargetDiffers
+from scratchflow.model.errors.restore import TargetDiffers
 from scratchflow.model.text import counted, printable
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import Source

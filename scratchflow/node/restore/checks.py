@@ -6,6 +6,7 @@ import os
 import pwd
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import compress
 from pathlib import Path
 
@@ -21,9 +22,20 @@ from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.disk.mounts import is_mount_point, mounts_beneath
-from scratchflow.model.errors import MountInTheWay, NotSaved, RestoreNotPermitted
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.restore import (
+    MountInTheWay,
+    NotSaved,
+    RestoreNotPermitted,
+    WorkspaceOfOther,
+)
+from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import Source
+from scratchflow.store.directory import find_place
+from scratchflow.store.nodes import read_nodes
+from scratchflow.workspace.lock import has_loop
+from scratchflow.workspace.notes import Base, noted_base
 
 # What to do about a file that would be replaced and that nobody could save.
 READABLE = "move it away or make it readable"
@@ -63,6 +75,33 @@ def refuse_moving_mounts(scratch: Path, roots: Sequence[str], source: Source) ->
 def is_filled_in_place(scratch: Path, roots: Sequence[str]) -> bool:
     """Whether a root is a mount point: nothing can be renamed to where it is."""
     return any(is_mount_point(scratch / root) for root in roots)
+
+
+def refuse_work_of_others(context: NodeContext) -> None:
+    """WorkspaceOfOther if another profile, with another store, is at work in the directory that would be moved aside."""
+    base = noted_base(context.workspace)
+    if base is None or base.profile in {"", context.settings.name}:
+        return
+    if base.store == str(context.store):
+        return
+    number = _job_at_work(context, base)
+    if number is None and not has_loop(context.workspace):
+        return
+    job = f" (job {number})" if number is not None else ""
+    raise WorkspaceOfOther(path=context.workspace.path, profile=base.profile, job=job)
+
+
+def _job_at_work(context: NodeContext, base: Base) -> int | None:
+    """The job, not over yet, that the other store's record of this node names."""
+    with suppress(ScratchflowError):
+        place = find_place(Path(base.store), context.workspace.name)
+        for record in read_nodes(place):
+            number = record.job_id
+            if record.node != context.node or number is None or number == context.job_id:
+                continue
+            if not context.is_job_over(number):
+                return number
+    return None
 
 
 def refuse_foreign(scanned: ScannedTree, delta: deltas.Delta, source: Source) -> None:

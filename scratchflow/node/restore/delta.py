@@ -15,8 +15,8 @@ from scratchflow.archive.restore.displace import Displacer, Displacing, FirstCha
 from scratchflow.archive.scan.cache import recheck_flags
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
-from scratchflow.model.errors import NotSaved
-from scratchflow.model.results import Restored
+from scratchflow.model.errors.restore import NotSaved
+from scratchflow.model.results.restore import Restored
 from scratchflow.node.base_note import note_half_restored, note_restored
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

@@ -10,8 +10,8 @@ from scratchflow.archive.restore.extract import Extracted
 from scratchflow.disk.building import building_beside, sweep_beside
 from scratchflow.disk.trees import is_empty_or_missing, rename_new
 from scratchflow.disk.umask import current_umask
-from scratchflow.model.errors import FileTaken
-from scratchflow.model.results import Restored
+from scratchflow.model.errors.transfer import FileTaken
+from scratchflow.model.results.restore import Restored
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

@@ -8,7 +8,7 @@ import posixpath
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.selection import Selection, is_pattern
 from scratchflow.archive.tree.index import Index
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.node.context import NodeContext
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place

@@ -12,11 +12,9 @@ from scratchflow.archive.restore.displace import Displacing, FirstChange
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.disk.durable import may_be_there
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors import (
-    SnapshotDamaged,
-    TargetNotEmpty,
-)
-from scratchflow.model.results import Restored
+from scratchflow.model.errors.restore import TargetNotEmpty
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.results.restore import Restored
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.node.base_note import note_half_restored, note_restored
@@ -28,6 +26,7 @@ from scratchflow.node.restore.checks import (
     refuse_closed_roots,
     refuse_mounted_paths,
     refuse_moving_mounts,
+    refuse_work_of_others,
 )
 from scratchflow.node.restore.delta import restore_difference
 from scratchflow.node.restore.items import tell_part
@@ -133,6 +132,8 @@ def _restore_everything(
 ) -> tuple[Restored, Known | None]:
     """Builds beside the workspace and renames into place."""
     occupied = occupied_roots(context.workspace.scratch, source.roots)
+    if occupied and not options.force and not interrupted:
+        refuse_work_of_others(context)
     if occupied and not options.replace and not interrupted:
         raise TargetNotEmpty(target=context.workspace.scratch / occupied[0])
     refuse_moving_mounts(context.workspace.scratch, source.roots, source)

@@ -9,14 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.model.errors import (
-    FileFailed,
-    TargetFull,
-    UsageInvalid,
-    WorkspaceFailed,
-)
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.store import TargetFull
+from scratchflow.model.errors.transfer import FileFailed
+from scratchflow.model.errors.workspace import WorkspaceFailed
 from scratchflow.model.requests import Restore
-from scratchflow.model.results import Restored
+from scratchflow.model.results.restore import Restored
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.restore.source import (
@@ -44,6 +42,7 @@ def requested_restore(context: NodeContext, notify: Notifier, asked: Restore) ->
         to=_absolute(asked.to) if asked.to else None,
         source=Path(os.path.expanduser(asked.source)) if asked.source else None,
         replace=asked.replace,
+        force=asked.force,
         abandon=asked.abandon,
         dry_run=asked.dry_run,
         zone=asked.zone,

@@ -12,7 +12,7 @@ import msgspec
 from scratchflow.archive.read.reader import OpenArchive, open_index
 from scratchflow.archive.scan.scan import Scan
 from scratchflow.archive.tree.index import Index
-from scratchflow.model.errors import SnapshotMissing
+from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.requests import Offsets
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.asker import asker
@@ -36,6 +36,7 @@ class RestoreOptions(msgspec.Struct, frozen=True):
     to: Path | None = None
     source: Path | None = None
     replace: bool = False
+    force: bool = False
     abandon: bool = False
     dry_run: bool = False
     zone: Offsets = ()

@@ -12,13 +12,9 @@ from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.restore.displace import Displacing
 from scratchflow.archive.restore.extract import Existing, Extracted, extract
 from scratchflow.archive.tree.tree import REGULAR
-from scratchflow.model.errors import (
-    PathInOthers,
-    PathMissing,
-    PathUnsaved,
-    ScratchflowError,
-)
-from scratchflow.model.results import Restored
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import PathInOthers, PathMissing, PathUnsaved
+from scratchflow.model.results.restore import Restored
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.node.context import NodeContext

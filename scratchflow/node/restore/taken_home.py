@@ -16,7 +16,7 @@ import msgspec
 
 from scratchflow.config.file import users_directory
 from scratchflow.disk.durable import replace_file
-from scratchflow.model.errors import ConfigBadValue
+from scratchflow.model.errors.config import ConfigBadValue
 
 _MOST_BYTES = 64 << 20
 _READ_BYTES = 1 << 20

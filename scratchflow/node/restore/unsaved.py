@@ -12,7 +12,7 @@ from scratchflow.archive.read.selection import Selection, is_pattern
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, REGULAR, Tree
 from scratchflow.model.requests import Newer
-from scratchflow.model.results import NewerFound
+from scratchflow.model.results.transfer import NewerFound
 from scratchflow.model.text import counted, printable
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

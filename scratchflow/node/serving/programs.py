@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.model.errors import ServerNotInstalled
+from scratchflow.model.errors.serve import ServerNotInstalled
 from scratchflow.model.requests import RunServer
 from scratchflow.node.serving.listening import Address
 from scratchflow.process.child import ChildTimedOut, run_child

@@ -20,16 +20,12 @@ import msgspec
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.cluster.slurm.jobs import job
 from scratchflow.cluster.this_host import step_id
-from scratchflow.model.errors import (
-    RunDirectoryMissing,
-    ServerFailed,
-    ServerSilent,
-    WorkspaceFailed,
-    WorkspaceMissing,
-)
+from scratchflow.model.errors.run import RunDirectoryMissing
+from scratchflow.model.errors.serve import ServerFailed, ServerSilent
+from scratchflow.model.errors.workspace import WorkspaceFailed, WorkspaceMissing
 from scratchflow.model.events import Status
 from scratchflow.model.requests import RunServer
-from scratchflow.model.results import ServerEnded
+from scratchflow.model.results.serve import ServerEnded
 from scratchflow.model.text import few_lines, last_line
 from scratchflow.node.autobackup.job_guard import JobGuard
 from scratchflow.node.autobackup.signals import LoopSignals

@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scratchflow.disk.durable import is_there
-from scratchflow.model.errors import (
-    RestoreIncomplete,
-    RestoreUnfinishable,
-    ScratchflowError,
-    WorkspaceFailed,
-    WorkspaceIsLink,
-    WorkspaceMissing,
-)
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.restore import RestoreIncomplete, RestoreUnfinishable
+from scratchflow.model.errors.workspace import WorkspaceFailed, WorkspaceIsLink, WorkspaceMissing
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.node.context import NodeContext
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.workspace.notes import Restoring, read_restoring
+from scratchflow.workspace.workspace import linked_root
 
 
 def require_workspace(context: NodeContext) -> None:
@@ -64,17 +60,7 @@ def unfinished_restore(context: NodeContext) -> Restoring | None:
 
 
 def refuse_links(scratch: Path, roots: Sequence[str]) -> None:
-    """The scan follows no symlink: of a root that is one, only the link would be saved.
-
-    What lies in a directory that may not be read is left for the scan to warn of.
-    """
-    for root in roots:
-        path = scratch
-        for part in root.split("/"):
-            path /= part
-            try:
-                is_link = path.is_symlink()
-            except PermissionError:
-                break
-            if is_link:
-                raise WorkspaceIsLink(path=path)
+    """WorkspaceIsLink when one of these is a symlink, or lies behind one."""
+    link = linked_root(scratch, roots)
+    if link is not None:
+        raise WorkspaceIsLink(path=link)

@@ -13,9 +13,8 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.scan.cache import ScanCache
 from scratchflow.archive.scan.ignore import IgnoreRules
 from scratchflow.archive.scan.scan import Scan, ScannedTree
-from scratchflow.archive.tree.chunks import CAN_CUT
 from scratchflow.archive.tree.index import ArchiveFrames, ArchiveUse, Index
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
@@ -94,9 +93,7 @@ def plan_snapshot(
     if parent is None:
         return None, plan(scanned, None, warn=notify.warn)
     full = options.full or _is_on_damaged(place, parent, notify)
-    planned = plan(
-        scanned, parent.index, parent.cache, warn=notify.warn, full=full, will_cut=CAN_CUT
-    )
+    planned = plan(scanned, parent.index, parent.cache, warn=notify.warn, full=full, will_cut=True)
     # Asked only now: an unchanged workspace is the common case and should cost no more than a look.
     if planned.full or planned.unchanged or options.never_full:
         return parent, planned

@@ -9,7 +9,7 @@ import msgspec
 
 from scratchflow.archive.compare.plan import Plan
 from scratchflow.archive.tree.tree import KIND_MASK, REGULAR
-from scratchflow.model.results import BackupTaken
+from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import printable
 from scratchflow.node.progress import Notifier

@@ -13,8 +13,10 @@ from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.scan.cache import ScanCache, recheck_flags
 from scratchflow.archive.scan.scan import ScannedTree
 from scratchflow.archive.tree.index import RECHECK, Index
-from scratchflow.model.errors import NoSpace, ScratchflowError, SnapshotDamaged
-from scratchflow.model.results import BackupTaken
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import NoSpace
+from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.text import removed_in_words
 from scratchflow.node.base_note import note_equal

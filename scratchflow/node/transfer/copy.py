@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from scratchflow.model.errors import RequestRefused, WorkspaceNamedOtherwise
+from scratchflow.model.errors.agent import RequestRefused
+from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
 from scratchflow.model.events import Data, Progress
 from scratchflow.model.requests import (
     Adopt,
@@ -23,7 +24,7 @@ from scratchflow.model.requests import (
     TakeArchive,
     WholeSnapshot,
 )
-from scratchflow.model.results import (
+from scratchflow.model.results.transfer import (
     ArchiveGiven,
     ArchiveLacking,
     ArchiveTaken,
@@ -46,8 +47,10 @@ from scratchflow.store.catalogue import (
     read_manifest_file,
 )
 from scratchflow.store.checks.fresh import forget_old_listing
+from scratchflow.store.checks.verified import forget_verified, known_damaged
 from scratchflow.store.commit.arriving import Arriving, arrived_bytes, has_arrived, sha256_of
 from scratchflow.store.commit.arriving import adopt as adopt_arrived
+from scratchflow.store.commit.commit import publish_manifest
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.identity import read_store_id
 from scratchflow.store.names import find_snapshot
@@ -102,17 +105,15 @@ def _archive(place: StoreDirectory, archive: str, known: dict[str, Manifest]) ->
 
 
 def lacking(context: NodeContext, _: Notifier, asked: Lacking) -> SnapshotsLacking:
-    """What is not here of these; WorkspaceNamedOtherwise when they are of a workspace of another name."""
+    """What is not here of these, or is damaged here; WorkspaceNamedOtherwise when they are of a workspace of another name."""
     place = find_place(context.store, context.workspace.name)
     _require_same_name(context, asked.snapshots)
     forget_old_listing(place)
-    catalogue = read_catalogue(place)
-    have = {one.id for one in catalogue.snapshots if one.id not in catalogue.damaged}
+    here = _Here(place, read_catalogue(place))
+    found = [here.lacks(one) for one in asked.snapshots]
     return SnapshotsLacking(
-        snapshots=[
-            _lacking(place, catalogue, one) for one in asked.snapshots if one.id not in have
-        ],
-        newest=catalogue.newest_id,
+        snapshots=[one for one in found if one is not None],
+        newest=here.catalogue.newest_id,
         store_id=read_store_id(place),
     )
 
@@ -123,27 +124,48 @@ def _require_same_name(context: NodeContext, snapshots: Iterable[WholeSnapshot])
             raise WorkspaceNamedOtherwise(name=one.workspace, here=context.workspace.name)
 
 
-def _lacking(place: StoreDirectory, catalogue: Catalogue, wanted: WholeSnapshot) -> SnapshotLacking:
-    missing: list[ArchiveLacking] = []
-    own_first = sorted(wanted.archives, key=lambda archive: archive.id != wanted.id)
-    for archive in own_first:
-        if not place.archive(archive.id).exists():
-            arrived = arrived_bytes(place, archive)
-            missing.append(ArchiveLacking(archive, arrived, has_arrived(place, archive)))
-        elif not _is_same(place, catalogue, archive):
-            return SnapshotLacking(wanted.id, [], in_one=True, blocked=archive.id == wanted.id)
-    return SnapshotLacking(wanted.id, missing)
+class _Here:
+    """What this store has, and what of it is known to be damaged. Archives are read only where that is in question."""
 
+    def __init__(self, place: StoreDirectory, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._place = place
+        self._sha256 = {one.id: one.archive_sha256 for one in catalogue.snapshots}
+        self._damaged = {*catalogue.damaged, *known_damaged(place, catalogue.snapshots)}
+        self._read: dict[str, str] = {}  # the SHA-256 of archives, as they are
 
-def _is_same(place: StoreDirectory, catalogue: Catalogue, archive: ArchiveOf) -> bool:
-    """Whether the archive of this name here is that very one.
+    def lacks(self, wanted: WholeSnapshot) -> SnapshotLacking | None:
+        """Which archives of it have to come; None when it is here and not known to be damaged."""
+        is_listed = wanted.id in self._sha256
+        if is_listed and wanted.id not in self._damaged:
+            return None
+        missing: list[ArchiveLacking] = []
+        own_first = sorted(wanted.archives, key=lambda archive: archive.id != wanted.id)
+        for archive in own_first:
+            if self._has(archive, in_doubt=is_listed):
+                continue
+            if self._is_another(archive):
+                blocked = is_listed or archive.id == wanted.id
+                return SnapshotLacking(wanted.id, [], in_one=True, blocked=blocked)
+            arrived = arrived_bytes(self._place, archive)
+            missing.append(ArchiveLacking(archive, arrived, has_arrived(self._place, archive)))
+        return None if is_listed and not missing else SnapshotLacking(wanted.id, missing)
 
-    Of one whose snapshot is gone, only what others need may be left: its bytes are compared.
-    """
-    if not archive.sha256:
-        return False
-    here = {one.id: one.archive_sha256 for one in catalogue.snapshots}
-    return (here.get(archive.id) or sha256_of(place.archive(archive.id))) == archive.sha256
+    def _has(self, archive: ArchiveOf, *, in_doubt: bool) -> bool:
+        """Whether that very archive is here. Its bytes are compared when a snapshot that needs it is damaged, or gone:
+        then only what others need may be left of it."""
+        if not archive.sha256 or not self._place.archive(archive.id).exists():
+            return False
+        if in_doubt or archive.id in self._damaged or archive.id not in self._sha256:
+            if archive.id not in self._read:
+                self._read[archive.id] = sha256_of(self._place.archive(archive.id))
+            return self._read[archive.id] == archive.sha256
+        return self._sha256[archive.id] == archive.sha256
+
+    def _is_another(self, archive: ArchiveOf) -> bool:
+        """Whether the archive of this name here is meant to be another one, and not that one damaged."""
+        is_here = self._place.archive(archive.id).exists()
+        return is_here and (not archive.sha256 or self._sha256.get(archive.id) != archive.sha256)
 
 
 def give(context: NodeContext, notify: Notifier, asked: GiveArchive) -> ArchiveGiven:
@@ -191,13 +213,22 @@ def adopt(context: NodeContext, notify: Notifier, asked: Adopt) -> SnapshotAdopt
         awaited = {*asked.awaited, *(archive.id for archive in wanted.archives)}
         sweep(lock, time.time(), awaited=awaited)
         is_new = not place.manifest(wanted.id).exists()
+        replaced = adopt_arrived(lock, wanted.archives, same=_same_here(place, wanted.archives))
         if is_new:
-            adopt_arrived(lock, manifest, content, wanted.archives)
+            publish_manifest(lock, manifest, content)
+        elif replaced:
+            forget_verified(place, [wanted.id])  # what was found is not so any more
         if wanted.kept:
             keep(place, Mark(snapshot=wanted.id, why="asked", time=manifest.time))
         leave_rescue(place, notify)
         newest = read_catalogue(place).newest_id
     return SnapshotAdopted(snapshot=wanted.id, is_new=is_new, newest=newest)
+
+
+def _same_here(place: StoreDirectory, archives: Iterable[ArchiveOf]) -> frozenset[str]:
+    """Those that the manifests of this store mean as well: what lies here under their names is they, or is damaged."""
+    here = {one.id: one.archive_sha256 for one in read_catalogue(place).snapshots}
+    return frozenset(one.id for one in archives if one.sha256 and here.get(one.id) == one.sha256)
 
 
 def _decoded(snapshot: str, content: bytes) -> Manifest:

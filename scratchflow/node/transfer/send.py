@@ -13,10 +13,10 @@ from scratchflow.archive.foreign.own_members import OwnMembers
 from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.write.frame_sink import Out
 from scratchflow.archive.write.streamed import Streamed
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.events import Data, Progress
 from scratchflow.model.requests import Send
-from scratchflow.model.results import SnapshotSent
+from scratchflow.model.results.transfer import SnapshotSent
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier

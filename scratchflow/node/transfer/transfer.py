@@ -25,15 +25,10 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write.frame_sink import Out
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, is_there, publish_new
 from scratchflow.disk.trees import remove_tree
-from scratchflow.model.errors import (
-    FileFailed,
-    FileIncomplete,
-    FileTaken,
-    SnapshotDamaged,
-    UnsafeMember,
-)
+from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.transfer import FileFailed, FileIncomplete, FileTaken
 from scratchflow.model.requests import Export, Import
-from scratchflow.model.results import SnapshotExported, SnapshotImported
+from scratchflow.model.results.transfer import SnapshotExported, SnapshotImported
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.model.text import printable
 from scratchflow.node.asker import asker

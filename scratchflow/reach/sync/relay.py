@@ -14,7 +14,8 @@ from contextlib import suppress
 
 import msgspec
 
-from scratchflow.model.errors import ConnectionLost, SyncBusy
+from scratchflow.model.errors.ssh import ConnectionLost
+from scratchflow.model.errors.sync import SyncBusy
 from scratchflow.model.text import last_line
 from scratchflow.process.child import end_child, kill_child, wait_for_child
 from scratchflow.reach.sync.frames import (
@@ -47,9 +48,10 @@ Answer = Callable[[bytes], bytes | None]
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One login host: its profile's name, what starts a far end there, and what unison is told about it."""
+    """One login host: its profile's name, what `ssh` calls it, what starts a far end there, and what unison is told about it."""
 
     profile: str
+    host: str
     argv: Sequence[str]
     variables: Mapping[str, str]
 
@@ -98,7 +100,7 @@ class FarEnd:
         """The error for a far end that is gone."""
         self._said.seek(0)
         said = reason or last_line(self._said.read()) or "it was cut in the middle of a sync"
-        return ConnectionLost(host=self.side.profile, reason=said)
+        return ConnectionLost(host=self.side.host, reason=said)
 
     def end(self) -> None:
         """Ends what carries it; the far end then ends unison. Other threads meet the end of what they read."""
@@ -202,7 +204,7 @@ class Relay:
         try:
             self._far = FarEnd(self._other, _start(self._other, words), self._environment)
         except (ConnectionLost, OSError) as error:
-            lost = ConnectionLost(host=self._other.profile, reason=str(error))
+            lost = ConnectionLost(host=self._other.host, reason=str(error))
             self._lost = error if isinstance(error, ConnectionLost) else lost
             near.send(END, PEER)
             return

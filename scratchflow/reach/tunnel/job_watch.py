@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Mapping
 
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 
 ASK_EVERY_S = 60.0
 """Slurm is asked by every tunnel of every user: not more often than people ask."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, write_new
-from scratchflow.model.errors import SshConfigRefused, SshUnusable
+from scratchflow.model.errors.ssh import SshConfigRefused, SshUnusable
 from scratchflow.ssh.config.alias_text import (
     HEADER,
     AliasTarget,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.model.errors import SshConfigRefused
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.config.names import is_quotable
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from scratchflow.model.errors import SshUnusable
+from scratchflow.model.errors.ssh import SshUnusable
 from scratchflow.ssh.config.names import is_host, is_port
 
 RESOLVE_TIMEOUT_S = 10.0

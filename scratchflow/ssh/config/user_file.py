@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import TEMP_PREFIX, fsync_directory, write_new
-from scratchflow.model.errors import SshConfigRefused
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.config.paths import SshPaths
 
 

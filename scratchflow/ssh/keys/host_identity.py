@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from scratchflow.model.errors import HostKeyChanged, HostKeyUnknown
+from scratchflow.model.errors.ssh import HostKeyChanged, HostKeyUnknown
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.keys.known_hosts import HostKey, KnownKeys, append_key, hashed_name, known_keys
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import replace_file
-from scratchflow.model.errors import SshConfigRefused
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.config.alias import make_private_directory
 from scratchflow.ssh.config.names import is_name, is_node
 from scratchflow.ssh.config.paths import SshPaths

@@ -9,7 +9,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from scratchflow.model.errors import SshConfigRefused
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.model.text import last_line
 from scratchflow.ssh.config.alias import make_private_directory
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 
-from scratchflow.model.errors import NodeFailed
+from scratchflow.model.errors.allocation import NodeFailed
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock, looks
 
 ANSWER_S = 30.0

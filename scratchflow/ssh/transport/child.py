@@ -8,7 +8,7 @@ import select
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from scratchflow.model.errors import CommandTimedOut
+from scratchflow.model.errors.ssh import CommandTimedOut
 from scratchflow.process.child import (
     GRACE_S,
     ChildTimedOut,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from scratchflow.model.errors import AuthNeeded, HostKeyUnknown, SshUnusable
+from scratchflow.model.errors.ssh import AuthNeeded, HostKeyUnknown, SshUnusable
 from scratchflow.ssh.config.resolve import ResolvedHost, resolve_chain
 from scratchflow.ssh.keys.key_files import key_files_of
 from scratchflow.ssh.keys.known_hosts import has_authority

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scratchflow.model.errors import SshConfigRefused
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.config.names import is_node
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.keys.known_hosts import remember_node

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from scratchflow.model.errors import AuthNeeded, HostKeyUnknown, SshUnusable
+from scratchflow.model.errors.ssh import AuthNeeded, HostKeyUnknown, SshUnusable
 from scratchflow.process.child import Completed
 from scratchflow.ssh.transport.base import Feed, Stream, Transport
 from scratchflow.ssh.transport.openssh import OpenSshTransport

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from scratchflow.model.errors import ConnectionLost
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.process.child import Completed
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import (

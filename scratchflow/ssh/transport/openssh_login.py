@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from scratchflow.model.errors import AuthNeeded, ConnectionLost
+from scratchflow.model.errors.ssh import AuthNeeded, ConnectionLost
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import LOGIN_COMMAND
 from scratchflow.ssh.transport.openssh_words import failure

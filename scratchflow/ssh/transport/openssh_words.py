@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
-from scratchflow.model.errors import (
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.ssh import (
     AuthNeeded,
     ConnectionLost,
     HostKeyChanged,
     HostKeyUnknown,
     HostNotFound,
     KeyRefused,
-    ScratchflowError,
 )
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import CHECK_NAME, LOGIN_COMMAND

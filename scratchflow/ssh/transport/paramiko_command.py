@@ -7,7 +7,7 @@ import select
 import time
 from typing import Any
 
-from scratchflow.model.errors import ConnectionLost
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.ssh.transport.base import ALIVE_COUNT, ALIVE_INTERVAL_S, CONNECT_TIMEOUT_S, Feed
 from scratchflow.ssh.transport.paramiko_chain import Chain
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from scratchflow.model.errors import AuthNeeded, ConnectionLost, HostNotFound, SshUnusable
+from scratchflow.model.errors.ssh import AuthNeeded, ConnectionLost, HostNotFound, SshUnusable
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import CHECK_NAME, CONNECT_TIMEOUT_S, LOGIN_COMMAND
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from scratchflow.model.errors import AuthNeeded, ConnectionLost, KeyRefused
+from scratchflow.model.errors.ssh import AuthNeeded, ConnectionLost, KeyRefused
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.keys.key_files import KeyFile, key_files_of
 from scratchflow.ssh.transport.base import LOGIN_COMMAND

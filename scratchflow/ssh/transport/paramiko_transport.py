@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from scratchflow.model.errors import CommandTimedOut
+from scratchflow.model.errors.ssh import CommandTimedOut
 from scratchflow.process.child import Completed
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.base import (

@@ -10,11 +10,13 @@ import os
 import stat
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from scratchflow.disk.name_digest import name_digest
+from scratchflow.process.waiting import looks
 from scratchflow.ssh.config.names import is_quotable
 from scratchflow.ssh.config.resolve import ResolvedHost
 
@@ -22,6 +24,7 @@ from scratchflow.ssh.config.resolve import ResolvedHost
 # and 16 characters.
 MAX_PATH_BYTES = 104 - 17 - 1
 CHECK_TIMEOUT_S = 5.0
+_GONE_EVERY_S = 0.05
 
 
 class Master(msgspec.Struct, frozen=True):
@@ -75,6 +78,21 @@ def our_master(chain: Sequence[ResolvedHost], environment: Mapping[str, str]) ->
         if fits and is_quotable(str(path)) and " " not in str(path) and _make_private(directory):
             return Master(str(path), is_ours=True)
     return None
+
+
+def end_ours(chain: Sequence[ResolvedHost], environment: Mapping[str, str]) -> None:
+    """Ends our shared connection to this host, and removes our directory when nothing else is in it."""
+    master = our_master(chain, environment)
+    if master is None:
+        return
+    place = Path(master.path)
+    if place.exists():
+        master.end(chain[-1])
+        for _ in looks(CHECK_TIMEOUT_S, _GONE_EVERY_S):
+            if not place.exists():
+                break
+    with suppress(OSError):
+        place.parent.rmdir()
 
 
 def _name_for(chain: Sequence[ResolvedHost]) -> str:

@@ -14,7 +14,7 @@ from contextlib import suppress
 import msgspec
 
 from scratchflow.disk.durable import replace_file
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.model.times import epoch
 from scratchflow.store.directory import (

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from scratchflow.disk.durable import TEMP_PREFIX
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.store.directory import FILE_MODE, HEARTBEATS_NAME, MANIFEST_SUFFIX
 from scratchflow.store.failures import translated
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import xxhash
 
 from scratchflow.disk.direct import DirectAppend
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.store.commit.read_back import ReadBack
 from scratchflow.store.directory import FILE_MODE
 from scratchflow.store.failures import store_errors

@@ -17,10 +17,11 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import fsync_directory, is_there, publish_new
-from scratchflow.model.errors import CopyUnderWay, SnapshotDamaged, StreamBroken
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.transfer import CopyUnderWay
 from scratchflow.model.requests import ArchiveOf
-from scratchflow.model.snapshot import Manifest, is_snapshot_id
-from scratchflow.store.commit.commit import publish_manifest
+from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.directory import (
     ARCHIVE_SUFFIX,
     FILE_MODE,
@@ -85,21 +86,28 @@ class Arriving(msgspec.Struct, frozen=True):
             return ArchiveOf(self.archive.id, size, found)
 
 
-def adopt(lock: StoreLock, manifest: Manifest, content: bytes, archives: list[ArchiveOf]) -> None:
-    """Gives the archives that arrived their names, and the manifest last. Killed in between, `sweep` takes them."""
+def adopt(lock: StoreLock, archives: list[ArchiveOf], same: frozenset[str]) -> list[str]:
+    """Gives the archives that arrived their names; their manifest follows. Killed before it, `sweep` takes them.
+
+    One of `same`, which this store means as well, goes in place of the one here, which was damaged. Returns those.
+    """
     place = lock.place
+    replaced = []
     for archive in archives:
-        final = place.archive(archive.id)
+        final, arrived = place.archive(archive.id), _whole(place, archive.id)
         with store_errors(final):
-            if is_there(final):
+            if archive.id in same and has_arrived(place, archive):
+                os.replace(arrived, final)
+                replaced.append(archive.id)
+            elif is_there(final):
                 # Of an archive whose snapshot is gone, what nobody needs may have been given up meanwhile.
                 _require_size(final, archive)
             else:
-                _require_size(_whole(place, archive.id), archive)
-                publish_new(_whole(place, archive.id), final)
+                _require_size(arrived, archive)
+                publish_new(arrived, final)
     with store_errors(place.directory):
         fsync_directory(place.directory)
-    publish_manifest(lock, manifest, content)
+    return replaced
 
 
 def sha256_of(file: Path) -> str:

@@ -13,7 +13,9 @@ from types import TracebackType
 import msgspec
 
 from scratchflow.disk.durable import fsync_directory, is_there, publish_new, write_new
-from scratchflow.model.errors import LockLost, ScratchflowError, SnapshotDamaged, StoreUnusable
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import LockLost, StoreUnusable
 from scratchflow.model.snapshot import Manifest, encode_manifest
 from scratchflow.store.catalogue import needed_archives
 from scratchflow.store.commit.archive_file import ArchiveFile

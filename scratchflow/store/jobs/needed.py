@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.job import JobRecord
 from scratchflow.model.times import epoch
 from scratchflow.store.directory import JOBS_NAME, StoreDirectory

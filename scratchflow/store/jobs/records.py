@@ -160,16 +160,27 @@ def read_task(place: StoreDirectory, job: str, number: int) -> TaskRecord | None
     return _read(job_directory(place, job).task(number), TaskRecord)
 
 
-def read_tasks(place: StoreDirectory, job: str) -> dict[int, TaskRecord]:
-    """The records of all tasks that have started, by number."""
+def read_tasks(
+    place: StoreDirectory, job: str, damaged: list[int] | None = None
+) -> dict[int, TaskRecord]:
+    """The records of all tasks that have started, by number; what is there and cannot be read is added to `damaged`."""
     # Plain text for paths: an array has hundreds of these files, and a `Path` takes as long to make as one to read.
     directory = str(job_directory(place, job).path / _TASKS)
     try:
         names = os.listdir(directory)
     except OSError:
         return {}
-    found = (_read(f"{directory}/{name}", TaskRecord) for name in names if name.endswith(".json"))
-    return {record.task: record for record in found if record is not None}
+    found: dict[int, TaskRecord] = {}
+    for name in names:
+        stem, _, kind = name.partition(".")
+        if kind != "json" or not (stem.isascii() and stem.isdigit()):
+            continue
+        record = _read(f"{directory}/{name}", TaskRecord)
+        if record is not None and record.task == int(stem):
+            found[record.task] = record
+        elif damaged is not None and os.path.lexists(f"{directory}/{name}"):
+            damaged.append(int(stem))
+    return found
 
 
 def last_outputs(place: StoreDirectory, job: str) -> dict[int, float]:

@@ -31,7 +31,7 @@ from types import TracebackType
 
 import msgspec
 
-from scratchflow.model.errors import LockLost, StoreLocked
+from scratchflow.model.errors.store import LockLost, StoreLocked
 from scratchflow.model.units import format_duration
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors

@@ -1024,8 +1024,21 @@ def restore(store, arguments):
         say("%d extended attributes could not be set there" % restoring.lost_attributes)
     what = "1 file" if count == 1 else "%d files" % count
     verb = "is" if count == 1 else "are"
-    say("%s of snapshot %s %s in %s" % (what, manifest["id"], verb, shown(target)))
+    say("%s of snapshot %s %s in %s" % (what, manifest["id"], verb, shown(deepest(target))))
     return 0
+
+
+def deepest(directory):
+    """The directory that holds all of it: beneath the target lies the workspace by its name."""
+    while True:
+        try:
+            names = os.listdir(directory)
+        except OSError:
+            return directory
+        path = os.path.join(directory, names[0]) if len(names) == 1 else ""
+        if not path or os.path.islink(path) or not os.path.isdir(path):
+            return directory
+        directory = path
 
 
 def verify(store, arguments):

@@ -7,6 +7,7 @@ line, the store has the archive from before, or the smaller one; what is half wr
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import msgspec
 
@@ -20,7 +21,9 @@ from scratchflow.archive.write.remnant import (
     write_remnant,
 )
 from scratchflow.disk.durable import fsync_directory
-from scratchflow.model.errors import NoSpace, ScratchflowError, SnapshotDamaged, StoreUnusable
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import NoSpace, StoreUnusable
 from scratchflow.store.catalogue import Catalogue, read_catalogue
 from scratchflow.store.commit.archive_file import ArchiveFile
 from scratchflow.store.directory import StoreDirectory
@@ -46,30 +49,74 @@ class _Need(msgspec.Struct):
     live: list[Range] = msgspec.field(default_factory=list)
 
 
-def compact(lock: StoreLock) -> Compacted:
-    """Rewrites every archive without a manifest of which less than half is needed.
+class _Work(msgspec.Struct, frozen=True):
+    """An archive of which less than half is needed."""
 
-    An archive that a restore reads at this moment stays as it is, and so does one that is damaged or missing, or needed
-    by a snapshot that cannot be read. On a full disk nothing more is done.
+    archive: str
+    need: _Need
+    expected_bytes: int  # how long it will be
+
+
+class CompactionPlan(msgspec.Struct, frozen=True):
+    """What is to be rewritten, the least first, and the snapshots for which that is right."""
+
+    snapshots: frozenset[str] = frozenset()
+    work: tuple[_Work, ...] = ()
+
+
+def plan_compaction(place: StoreDirectory) -> CompactionPlan:
+    """Finds every archive without a manifest of which less than half is needed. Needs no lock.
+
+    One that is damaged or missing, or needed by a snapshot that cannot be read, is left alone.
+    """
+    catalogue = read_catalogue(place)
+    if catalogue.skipped:
+        return CompactionPlan()
+    work = []
+    for archive, need in _needs(place, catalogue).items():
+        with suppress(StoreUnusable):
+            expected = _expected_bytes(place, archive, need)
+            if expected is not None:
+                work.append(_Work(archive, need, expected))
+    work.sort(key=lambda one: (one.expected_bytes, one.archive))
+    return CompactionPlan(_ids(catalogue), tuple(work))
+
+
+def compact(
+    lock: StoreLock, plan: CompactionPlan | None = None, limit_bytes: int | None = None
+) -> Compacted:
+    """Rewrites what the plan says; without one, what is found now.
+
+    When there are other snapshots than the plan knows, nothing is done: they may need more. With a limit nothing
+    more is begun when so many bytes were written. An archive that a restore reads at this moment stays as it is.
+    On a full disk nothing more is done.
     """
     lock.assert_held()
     place = lock.place
+    found = plan_compaction(place) if plan is None else plan
     catalogue = read_catalogue(place)
-    if catalogue.skipped:
+    if catalogue.skipped or _ids(catalogue) != found.snapshots:
         return Compacted()
     done: list[str] = []
-    freed_bytes = 0
-    for archive, need in sorted(_needs(place, catalogue).items()):
+    freed_bytes = written_bytes = 0
+    for one in found.work:
+        if limit_bytes is not None and written_bytes >= limit_bytes:
+            break
         try:
-            freed = _compact_one(lock, archive, need)
+            freed = _compact_one(lock, one)
         except NoSpace:
             break
         except (SnapshotDamaged, StoreUnusable):
             continue
+        written_bytes += one.expected_bytes
         if freed:
-            done.append(archive)
+            done.append(one.archive)
             freed_bytes += freed
     return Compacted(tuple(done), freed_bytes)
+
+
+def _ids(catalogue: Catalogue) -> frozenset[str]:
+    return frozenset(one.id for one in catalogue.snapshots)
 
 
 def _needs(place: StoreDirectory, catalogue: Catalogue) -> dict[str, _Need]:
@@ -97,15 +144,22 @@ def _needs(place: StoreDirectory, catalogue: Catalogue) -> dict[str, _Need]:
     return {archive: need for archive, need in found.items() if archive not in unknown}
 
 
-def _compact_one(lock: StoreLock, archive: str, need: _Need) -> int:
-    """How many bytes became free; none when most of the archive is needed."""
-    place = lock.place
+def _expected_bytes(place: StoreDirectory, archive: str, need: _Need) -> int | None:
+    """How long an archive would be afterwards; None when most of it is needed."""
     path = place.archive(archive)
     with store_errors(path):
         size = os.stat(path).st_size
     expected = expected_bytes(need.frames, need.live)
-    if size < 2 * expected or size - expected < MIN_FREED_BYTES:
-        return 0
+    is_worthwhile = size >= 2 * expected and size - expected >= MIN_FREED_BYTES
+    return expected if is_worthwhile else None
+
+
+def _compact_one(lock: StoreLock, work: _Work) -> int:
+    """How many bytes became free."""
+    place, archive, need = lock.place, work.archive, work.need
+    path = place.archive(archive)
+    with store_errors(path):
+        size = os.stat(path).st_size
     new = ArchiveFile(place.temp_archive(archive))
     try:
         write_remnant(path, need.frames, need.live, new)

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 import msgspec
 
 from scratchflow.disk.durable import fsync_directory
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.checks.verified import known_damaged

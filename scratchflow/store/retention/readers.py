@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from scratchflow.disk.durable import is_there, replace_file
-from scratchflow.model.errors import SnapshotMissing
+from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.store.directory import (
     FILE_MODE,
     READERS_NAME,

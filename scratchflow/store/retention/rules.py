@@ -29,7 +29,7 @@ from typing import Protocol
 
 import msgspec
 
-from scratchflow.model.results import NOT_ASKED_FOR
+from scratchflow.model.results.snapshots import NOT_ASKED_FOR
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.units import Span
 from scratchflow.store.catalogue import Catalogue, begun_at, needed_archives

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from scratchflow.archive.tree.root_sizes import RootSize
-from scratchflow.model.errors import ShrinkGuard
+from scratchflow.model.errors.workspace import ShrinkGuard
 from scratchflow.model.text import counted, printable
 from scratchflow.model.units import format_size
 

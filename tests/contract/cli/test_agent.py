@@ -18,17 +18,13 @@ from scratchflow import __version__
 from scratchflow.agent.client import call
 from scratchflow.agent.request import MAX_REQUEST_BYTES, Request, asking, encode
 from scratchflow.dispatch.operations import ON_LOGIN, ON_NODE
-from scratchflow.model.errors import (
-    AgentMismatch,
-    AgentMissing,
-    ConfigBadValue,
-    ConnectionLost,
-    RequestRefused,
-    ScratchflowError,
-    WorkspaceMissing,
-)
+from scratchflow.model.errors.agent import AgentMismatch, AgentMissing, RequestRefused
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.config import ConfigBadValue
+from scratchflow.model.errors.ssh import ConnectionLost
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Event, Item, Progress
-from scratchflow.model.results import RESULTS_BY_OP
+from scratchflow.model.results.by_op import RESULTS_BY_OP
 from tests.contract.test_imports import imported
 from tests.contract.test_json_protocol import checked
 from tests.process_transport import ProcessTransport
@@ -164,7 +160,7 @@ def test_a_mismatch_over_there_is_one_here(environment: dict[str, str]) -> None:
 CHATTY = """
 import os, subprocess
 from scratchflow.cli import agent
-from scratchflow.model.results import VersionShown
+from scratchflow.model.results.base import VersionShown
 def chatty(request, emit, feed=None):
     print("a library talks", flush=True)
     os.write(1, b"a part in C too")

@@ -143,7 +143,7 @@ def test_a_signal_after_the_outcome_is_decided_changes_nothing(
     flow = (
         "from scratchflow.report.jsonl import JsonLines as lines; real = lines.succeed;"
         " lines.succeed = lambda *each: (os.kill(os.getpid(), signal.SIGTERM), real(*each))[1];"
-        " from scratchflow.model.results import ConfigPath;"
+        " from scratchflow.model.results.config import ConfigPath;"
         " return ConfigPath(path='x', exists=False)"
     )
     done = boundary(flow, "--json", environment=environment)

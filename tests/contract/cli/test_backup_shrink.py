@@ -13,7 +13,8 @@ import pytest
 
 from scratchflow.cli import backup_call as cli
 from scratchflow.cli import questions
-from scratchflow.model.errors import ShrinkGuard, error_from_agent
+from scratchflow.model.errors.by_code import error_from_agent
+from scratchflow.model.errors.workspace import ShrinkGuard
 
 ROOT = Path(__file__).resolve().parents[3]
 

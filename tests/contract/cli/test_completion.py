@@ -27,7 +27,7 @@ login = "unreachable.invalid"
 """
 REMEMBERED = """
 {"nodes": ["node-1", "gpu-a", "$(touch ran)", "x`touch ran`"], "partitions": ["debug", "short"],
- "snapshots": ["20261115T093000Z-3f2a9c", "20261116T101500Z-77aa01"]}
+ "snapshots": ["20261115T093000Z-3f2a9c", "20261116T101500Z-77aa01"], "jobs": ["4107", "4211"]}
 """
 _DEADLINE_S = 60.0
 
@@ -113,6 +113,8 @@ UNIQUE = [
     ("scratchflow setup --site mi", "scratchflow setup --site mila "),
     ("scratchflow restore 20261116", "scratchflow restore 20261116T101500Z-77aa01 "),
     ("scratchflow snapshots verify la", "scratchflow snapshots verify latest "),
+    ("scratchflow jobs rerun 42", "scratchflow jobs rerun 4211 "),
+    ("scratchflow cancel 4211 41", "scratchflow cancel 4211 4107 "),
     ("scratchflow config set slurm.part", "scratchflow config set slurm.partition "),
     ("scratchflow config unset default", "scratchflow config unset default_profile "),
     ("scratchflow allocate --keep", "scratchflow allocate --keep-waiting "),

@@ -16,7 +16,7 @@ import pytest
 from scratchflow.agent.client import call
 from scratchflow.agent.request import asking
 from scratchflow.agent.upload import Upload
-from scratchflow.model.errors import StreamBroken
+from scratchflow.model.errors.agent import StreamBroken
 from scratchflow.model.events import Event, Progress
 from scratchflow.ssh.transport.local import LocalTransport
 from tests.odd_tree import make_odd_tree, tree_digest

@@ -13,7 +13,7 @@ import pytest
 
 from scratchflow import __version__
 from scratchflow.agent.request import asking
-from scratchflow.model.errors import AgentSilent
+from scratchflow.model.errors.agent import AgentSilent
 from scratchflow.reach import login, watch
 from scratchflow.reach.login import ask_once
 from scratchflow.reach.login_watch import LoginWatch

@@ -6,9 +6,7 @@ import time
 
 import pytest
 
-from scratchflow.model.errors import (
-    ScratchflowError,
-)
+from scratchflow.model.errors.base import ScratchflowError
 from tests.contract.ssh.lab import Lab
 from tests.contract.ssh.sshd import Sshd
 

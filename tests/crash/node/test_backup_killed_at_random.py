@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.store.lock.chain import RELEASED_PREFIX
+
 ROOT = Path(__file__).resolve().parents[3]
 KILLS = int(os.environ.get("SCRATCHFLOW_KILLS", "10"))
 
@@ -124,7 +126,8 @@ def test_killed_backup_leaves_previous_snapshot_restorable(
     program.run("snapshots", "verify")  # exit code 31 when one is damaged
     program.run("backup")
     leftovers = [path.name for path in (tmp_path / "store/work").glob(".tmp-*")]
-    assert leftovers == []
+    # A lock that was just being made may become somebody's: it goes when it is older.
+    assert [name for name in leftovers if not name.startswith(RELEASED_PREFIX)] == []
 
 
 def test_killed_restore_leaves_old_or_new_and_the_next_one_completes(

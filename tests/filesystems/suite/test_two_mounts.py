@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.model.errors import StoreLocked
+from scratchflow.model.errors.store import StoreLocked
 from scratchflow.node.backup import backup
 from scratchflow.node.context import NodeContext, node_context
 from scratchflow.node.progress import Notifier

@@ -10,16 +10,10 @@ import pytest
 
 from scratchflow.agent.client import call, call_healed
 from scratchflow.agent.stream import MAX_LINE_BYTES, MAX_NOISE_BYTES
-from scratchflow.model.errors import (
-    AgentGarbled,
-    AgentMismatch,
-    AgentMissing,
-    ConnectionLost,
-    FarError,
-    InternalBug,
-    ScratchflowError,
-    StoreLocked,
-)
+from scratchflow.model.errors.agent import AgentGarbled, AgentMismatch, AgentMissing, FarError
+from scratchflow.model.errors.base import InternalBug, ScratchflowError
+from scratchflow.model.errors.ssh import ConnectionLost
+from scratchflow.model.errors.store import StoreLocked
 from scratchflow.model.events import Event, Item, Log, Progress, State, Warned
 from tests.unit.agent.scripted import (
     ScriptedStream,

@@ -9,7 +9,9 @@ import pytest
 from scratchflow import __version__
 from scratchflow.agent.request import asking, decode, encode, typed_arguments
 from scratchflow.config.settings import given_settings
-from scratchflow.model.errors import ConfigBadValue, ConfigUnknownKey, RequestRefused, UsageInvalid
+from scratchflow.model.errors.agent import RequestRefused
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.config import ConfigBadValue, ConfigUnknownKey
 from scratchflow.model.profile import Profile, to_plain
 from scratchflow.model.requests import Arguments
 

@@ -12,9 +12,9 @@ import pytest
 from scratchflow import __version__
 from scratchflow.agent.request import Request, asking, encode
 from scratchflow.agent.server import hang_up_at_end_of, read_request, serve
-from scratchflow.model.errors import AgentMismatch, RequestRefused
+from scratchflow.model.errors.agent import AgentMismatch, RequestRefused
 from scratchflow.model.events import Emit, Event, Item, Log, Warned
-from scratchflow.model.results import Result, VersionShown
+from scratchflow.model.results.base import Result, VersionShown
 
 
 def test_reading_ends_with_the_line_though_the_input_stays_open() -> None:

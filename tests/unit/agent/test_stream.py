@@ -16,7 +16,8 @@ from scratchflow.agent.stream import (
     as_error,
     parse_line,
 )
-from scratchflow.model.errors import FarError, StoreLocked
+from scratchflow.model.errors.agent import FarError
+from scratchflow.model.errors.store import StoreLocked
 from scratchflow.model.events import (
     PROTOCOL_VERSION,
     AnyEvent,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from scratchflow.agent.upload import Upload, rest_of_input, unframed
-from scratchflow.model.errors import StreamBroken
+from scratchflow.model.errors.agent import StreamBroken
 
 DATA = random.Random(3).randbytes(3_000_000)  # noqa: S311 - data
 

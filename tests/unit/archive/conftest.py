@@ -24,7 +24,7 @@ from scratchflow.archive.scan.ignore import IgnoreRules
 from scratchflow.archive.scan.scan import ScannedTree, scan_tree
 from scratchflow.archive.tree import chunks
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write import cut_files, writer
+from scratchflow.archive.write import windows, writer
 
 
 @dataclass
@@ -117,11 +117,11 @@ def with_and_without_helpers(
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of 64 KiB count as large, and are cut into chunks of a few KiB, some at a time."""
-    monkeypatch.setattr(cut_files, "WINDOW_BYTES", 60 << 10)
+    monkeypatch.setattr(windows, "WINDOW_BYTES", 60 << 10)
     monkeypatch.setattr(chunks, "MIN_CHUNKED_BYTES", 64 << 10)
-    monkeypatch.setattr(chunker, "MIN_CHUNK_BYTES", 1 << 10)
-    monkeypatch.setattr(chunker, "CHUNK_BYTES", 4 << 10)
-    monkeypatch.setattr(chunker, "MAX_CHUNK_BYTES", 16 << 10)
+    monkeypatch.setattr(chunker, "MIN_CHUNK_BYTES", 2 << 10)
+    monkeypatch.setattr(chunker, "CHUNK_BYTES", 2 << 10)
+    monkeypatch.setattr(chunker, "MAX_CHUNK_BYTES", 8 << 10)
 
 
 State = dict[bytes, tuple[object, ...]]

@@ -16,7 +16,7 @@ import pytest
 from scratchflow.cli.attach import _shown
 from scratchflow.cli.verbs import parse
 from scratchflow.flows import attach as flow
-from scratchflow.model.results import Attached
+from scratchflow.model.results.run import Attached
 
 COMMAND = ["ssh", "-t", "--", "aws", "tmux attach-session -t '=it'\\''s; work'"]
 

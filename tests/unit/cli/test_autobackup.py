@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scratchflow.cli.autobackup import _shown
 from scratchflow.model.ages import at
-from scratchflow.model.results import AutobackupShown, AutobackupStatus
+from scratchflow.model.results.backup import AutobackupShown, AutobackupStatus
 
 
 def test_the_last_backup_is_told_as_the_auto_backups_own() -> None:

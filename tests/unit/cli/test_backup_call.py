@@ -14,9 +14,10 @@ from scratchflow.cli.backup_call import backup_call, shown
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch import cluster
 from scratchflow.dispatch.cluster import Caller
-from scratchflow.model.errors import ShrinkGuard, error_from_agent
+from scratchflow.model.errors.by_code import error_from_agent
+from scratchflow.model.errors.workspace import ShrinkGuard
 from scratchflow.model.requests import Backup
-from scratchflow.model.results import BackupTaken
+from scratchflow.model.results.backup import BackupTaken
 
 WHO = Caller(asked=Asked(), environment={}, may_ask=True)
 SAVED = BackupTaken(

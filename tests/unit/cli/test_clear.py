@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from scratchflow.cli.clear import _shown
-from scratchflow.model.results import Cleared
+from scratchflow.model.results.allocation import Cleared
 from scratchflow.testing.store import make_id
 
 
@@ -44,12 +44,24 @@ def test_every_workspace_on_the_node_is_named_with_the_way_back() -> None:
     )
 
 
-def test_an_older_copy_on_the_node_is_not_told_as_the_newest_work() -> None:
-    older, newest = make_id(0, "739aa9"), make_id(1, "96eba8")
-    cleared = Cleared(job_id=7, snapshot=older, newer=newest, read_back_age_s=0, released=True)
+def test_a_workspace_of_another_store_is_brought_from_there() -> None:
+    cleared = Cleared(
+        job_id=7,
+        snapshot="s",
+        released=True,
+        others={"p2": make_id(0, "98c09c")},
+        other_stores={"p2": "/fsx/my data"},
+    )
+    (line,) = [line for line in _shown(cleared) if "`p2`" in line]
+    assert "`scratchflow --set 'store=/fsx/my data' --set workspace=p2 restore`" in line
+
+
+def test_another_copy_on_the_node_is_told_as_neither_the_newest_work_nor_older() -> None:
+    copy, newest = make_id(2, "739aa9"), make_id(1, "96eba8")
+    cleared = Cleared(job_id=7, snapshot=copy, newer=newest, read_back_age_s=0, released=True)
     line = next(_shown(cleared))
     assert line.startswith(
-        "the node held an older copy of the workspace, which is in snapshot 739aa9"
+        "the node held another copy of the workspace, which is in snapshot 739aa9"
     )
     assert line.endswith("the newest snapshot is 96eba8")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scratchflow.cli.doctor import _shown
 from scratchflow.cli.verbs import parse
-from scratchflow.model.results import Check, ChecksDone
+from scratchflow.model.results.checks import Check, ChecksDone
 
 GOOD = Check(name="slurm", ok=True, detail="answers")
 BAD = Check(name="store", ok=False, detail="cannot be written", fix="`scratchflow config set`")

@@ -12,7 +12,7 @@ import typer
 from scratchflow.cli.help import in_one, rows_under
 from scratchflow.cli.verbs import VERBS, app, parse
 from scratchflow.model.ages import Wording, for_profile
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 
 
 def words_of(command: Any, words: str) -> Iterator[str]:

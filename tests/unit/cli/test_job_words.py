@@ -16,7 +16,7 @@ from scratchflow.cli.job_words import (
     table,
 )
 from scratchflow.model.job import GitState
-from scratchflow.model.results import (
+from scratchflow.model.results.jobs import (
     JobDifference,
     JobKept,
     JobPruned,
@@ -50,6 +50,26 @@ def test_without_jobs_the_next_step_is_told_unless_there_are_some_that_cannot_be
     assert list(listed(JobsListed(jobs=[], damaged=["x"]))) == [
         "no jobs but those that cannot be read"
     ]
+
+
+def test_without_a_cluster_nobody_is_sent_to_submit() -> None:
+    (line,) = listed(JobsListed(jobs=[], no_cluster=True))
+    assert "submit" not in line
+    assert "`scratchflow run -- CMD`" in line
+
+
+def test_what_ran_beyond_the_commit_is_told() -> None:
+    git = GitState(commit="c0ffee" * 5, branch="main", dirty=False, untracked=True)
+    text = "\n".join(details(msgspec.structs.replace(ONE, git=git), None))
+    assert "on main, with files that git does not track\n" in text
+    both = msgspec.structs.replace(git, dirty=True)
+    text = "\n".join(details(msgspec.structs.replace(ONE, git=both), None))
+    assert "on main, with changes and files that git does not track\n" in text
+
+
+def test_a_rerun_names_the_job_by_its_number() -> None:
+    job = msgspec.structs.replace(ONE, rerun_of="20261116T214028Z-9c723c", rerun_of_number=14)
+    assert "  rerun of   job 14, 20261116T214028Z-9c723c" in list(details(job, None))
 
 
 def test_tasks_are_counted_by_state() -> None:

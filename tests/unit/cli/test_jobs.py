@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from scratchflow.cli.verbs import parse
-from scratchflow.model.results import DebugReady
+from scratchflow.model.results.jobs import DebugReady
 
 READY = DebugReady(
     job="j",

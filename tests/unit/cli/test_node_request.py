@@ -17,9 +17,10 @@ from scratchflow.cli.verbs import parse
 from scratchflow.config.remembered import recall, remember
 from scratchflow.config.settings import Settings, load_settings
 from scratchflow.dispatch.noted import note
-from scratchflow.model.errors import SchedulerMissing, UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.events import Event
-from scratchflow.model.results import NodeHeld
+from scratchflow.model.results.allocation import NodeHeld
 
 CONFIG = """
 [profiles.aws]

@@ -8,7 +8,7 @@ import pytest
 
 from scratchflow.cli.node_wanted import NodeRequest
 from scratchflow.config.settings import Asked, Settings, load_settings
-from scratchflow.model.errors import SchedulerMissing
+from scratchflow.model.errors.config import SchedulerMissing
 
 
 def of_profile(directory: Path, text: str) -> Settings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scratchflow.cli.nodes import _shown
-from scratchflow.model.results import NodeRow, NodesShown
+from scratchflow.model.results.allocation import NodeRow, NodesShown
 
 
 def row(name: str, *partitions: str, **fields: Any) -> NodeRow:

@@ -9,7 +9,7 @@ import pytest
 from scratchflow.cli.open import _shown
 from scratchflow.cli.verbs import parse
 from scratchflow.flows import open as flow
-from scratchflow.model.results import EditorOpened
+from scratchflow.model.results.up import EditorOpened
 
 COMMAND = ["code", "--remote", "ssh-remote+a", "/scratch/it's work"]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from scratchflow.cli.packages import Requirements, package_words, read_requirements
-from scratchflow.model.errors import FileFailed, UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.transfer import FileFailed
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows import status as status_flow
 from scratchflow.flows.setup import which
 from scratchflow.flows.transfer import take_home
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.zone import local_zone
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from scratchflow.cli.questions import TerminalAsker
-from scratchflow.model.errors import Declined
+from scratchflow.model.errors.base import Declined
 
 
 class _ClosedTerminal(io.BytesIO):

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from scratchflow.cli.verbs import parse
-from scratchflow.model.errors import SchedulerMissing, WorkspaceMissing
-from scratchflow.model.results import BackupTaken
+from scratchflow.model.errors.config import SchedulerMissing
+from scratchflow.model.errors.workspace import WorkspaceMissing
+from scratchflow.model.results.backup import BackupTaken
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.restore_call import _telling_what_an_end_means, shown_restored
-from scratchflow.model.errors import EndedBySignal
+from scratchflow.model.errors.base import EndedBySignal
 from scratchflow.model.events import Emit
-from scratchflow.model.results import Restored
+from scratchflow.model.results.restore import Restored
 from scratchflow.process.interrupted import Interrupted
 
 

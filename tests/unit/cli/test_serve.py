@@ -6,14 +6,9 @@ import pytest
 
 from scratchflow.cli import serve as module
 from scratchflow.cli.verbs import parse
-from scratchflow.model.errors import UsageInvalid
-from scratchflow.model.results import (
-    ServerShown,
-    ServersListed,
-    ServersStopped,
-    Serving,
-    TunnelShown,
-)
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.results.serve import ServersListed, ServersStopped, Serving
+from scratchflow.model.results.status import ServerShown, TunnelShown
 
 SERVER = ServerShown(name="tb", kind="tensorboard", node="node-1", socket="/tmp/x/s")
 

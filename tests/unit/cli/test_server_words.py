@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from scratchflow.cli.server_words import server_lines, tunnel_lines
-from scratchflow.model.results import ServerShown, TunnelShown
+from scratchflow.model.results.status import ServerShown, TunnelShown
 
 SERVER = ServerShown(name="tb", kind="command", node="node-1", port=8000)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.cli.verbs import parse
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 
 
 def test_json_is_refused() -> None:

@@ -6,14 +6,14 @@ import pytest
 
 from scratchflow.cli import snapshot_words
 from scratchflow.cli.snapshot_words import diffed, exported, listed, listed_in_full, marked
-from scratchflow.model.results import (
+from scratchflow.model.results.snapshots import (
     PathChange,
-    SnapshotExported,
     SnapshotRow,
     SnapshotsDiffed,
     SnapshotsListed,
     SnapshotsMarked,
 )
+from scratchflow.model.results.transfer import SnapshotExported
 
 FIRST, SECOND = "20261115T195140Z-570643", "20261116T195140Z-abcdef"
 

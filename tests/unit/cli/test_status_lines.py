@@ -8,8 +8,9 @@ import pytest
 from scratchflow.cli.status_lines import following_words, shown
 from scratchflow.model.ages import at
 from scratchflow.model.allocation import AllocationState
-from scratchflow.model.errors import StoreUnusable
-from scratchflow.model.results import AliasShown, AutobackupShown, ElsewhereShown, Problem
+from scratchflow.model.errors.store import StoreUnusable
+from scratchflow.model.results.backup import AutobackupShown
+from scratchflow.model.results.status import AliasShown, ElsewhereShown, Problem
 from tests.unit.flows.test_next_step import RUNNING, WELL
 
 SOON, END, LATER = (f"2026-11-15T{clock}:00Z" for clock in ("05:30", "06:00", "06:54"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.cli.verbs import parse
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 
 
 @pytest.mark.parametrize(

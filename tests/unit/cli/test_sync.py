@@ -12,8 +12,8 @@ from scratchflow.cli.verbs import parse
 from scratchflow.cluster.unison.words import Change
 from scratchflow.flows.sync import sync as flow
 from scratchflow.flows.sync.sync import SyncWanted
-from scratchflow.model.errors import Declined, UsageInvalid
-from scratchflow.model.results import PathProblem, PlannedChange, Synced, SyncedPair
+from scratchflow.model.errors.base import Declined, UsageInvalid
+from scratchflow.model.results.sync import PathProblem, PlannedChange, Synced, SyncedPair
 
 
 def _synced(**pair: Any) -> Synced:
@@ -57,14 +57,28 @@ def test_conflicts_are_named_and_give_the_exit_code() -> None:
     assert "--interactive" in lines[-1]
 
 
+def test_a_conflict_about_permissions_is_told_as_that() -> None:
+    done = _synced(conflicts=["p/a", "p/b"], same_contents=["p/b"])
+    assert list(module.shown(done))[:2] == [
+        "  conflict: p/a",
+        "  conflict: p/b (same contents, different permissions)",
+    ]
+
+
 def test_what_failed_is_named_with_its_reason() -> None:
     done = _synced(failed=[PathProblem(path="p/b", reason="no space")])
-    assert done.exit_code() == 100
+    assert done.exit_code() == 103
     assert list(module.shown(done)) == ["  failed: p/b: no space"]
 
 
 def test_equal_homes_are_called_so() -> None:
-    assert list(module.shown(_synced())) == ["`uni` and `aws` are equal"]
+    assert list(module.shown(_synced(equal=True))) == ["`uni` and `aws` are equal"]
+
+
+def test_homes_are_not_called_equal_beside_what_was_not_synced() -> None:
+    done = _synced(skipped=[PathProblem(path="p/b", reason="Permission denied")])
+    assert done.exit_code() == 103
+    assert list(module.shown(done)) == ["`uni` and `aws` are equal but for what is named above"]
 
 
 def test_a_dry_run_lists_what_would_happen() -> None:

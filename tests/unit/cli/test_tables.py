@@ -24,6 +24,14 @@ def test_names_in_the_first_column_are_shortened_only_as_far_as_needed() -> None
     assert next(iter(aligned(rows, width=5))) == "a-nod…  idle"
 
 
+def test_another_column_gives_way_before_the_names() -> None:
+    rows = [["a-long-profile", "-", "/fsx/projects/group/alice/scratchflow"]]
+    (line,) = aligned(rows, width=40, gives_way=(2, 0))
+    assert line.startswith("a-long-profile  -  /fsx/projects/")
+    assert (cells(line), line[-1]) == (40, "…")
+    assert list(aligned(rows, width=20, gives_way=(2, 0))) == ["a-long-p…  -  /fsx/…"]
+
+
 def test_wide_characters_count_twice() -> None:
     assert list(aligned([["日本", "x"], ["abc", "y"]])) == ["日本  x", "abc   y"]
 

@@ -6,8 +6,9 @@ import pytest
 
 from scratchflow.cli import tunnel as module
 from scratchflow.cli.verbs import parse
-from scratchflow.model.errors import UsageInvalid
-from scratchflow.model.results import TunnelOpened, TunnelShown
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.results.serve import TunnelOpened
+from scratchflow.model.results.status import TunnelShown
 
 SHOWN = TunnelShown(name="port-80", local_port=8080, to="port 80")
 

@@ -7,13 +7,10 @@ import pytest
 
 from scratchflow.cli.up_call import autobackup_line, other_ways, shown
 from scratchflow.cli.verbs import parse
-from scratchflow.model.results import (
-    AutobackupSwitched,
-    EditorOpened,
-    Problem,
-    Settled,
-    UpAndRunning,
-)
+from scratchflow.model.results.backup import AutobackupSwitched
+from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.status import Problem
+from scratchflow.model.results.up import EditorOpened, UpAndRunning
 
 SHELL = (
     "for a shell:  `scratchflow shell`, in the workspace; `ssh compile_machine` starts in your home"

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import (
-    ConfigBadValue,
-)
+from scratchflow.model.errors.config import ConfigBadValue
 from tests.unit.config.written import load, refused
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from scratchflow.config.edit import apply_edits, full_key, plan_edits
 from scratchflow.config.file import write_text
-from scratchflow.model.errors import (
+from scratchflow.model.errors.config import (
     ConfigBadValue,
     ConfigNoProfile,
     ConfigUnknownKey,

@@ -15,7 +15,7 @@ import pytest
 from scratchflow.config.file import UsersDirectory, users_directory
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.flows import config as flow
-from scratchflow.model.errors import (
+from scratchflow.model.errors.config import (
     ConfigBadValue,
     ConfigMissing,
     ConfigUnreadable,

@@ -8,11 +8,8 @@ import pytest
 
 from scratchflow.config.edit import ORIGIN
 from scratchflow.config.keys import OTHER_WORDS, profile_keys
-from scratchflow.model.errors import (
-    ConfigBadValue,
-    ConfigUnknownKey,
-    ScratchflowError,
-)
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.config import ConfigBadValue, ConfigUnknownKey
 from tests.unit.config.written import apply_edit, load, refused
 
 

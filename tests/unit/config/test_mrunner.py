@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scratchflow.config.mrunner import Context, Fate, read_mrunner
 from scratchflow.config.yaml_text import parse_yaml
-from scratchflow.model.errors import ImportUnreadable
+from scratchflow.model.errors.config import ImportUnreadable
 
 # The keys of its documented Slurm context, with values of our own.
 DOCUMENTED = """

@@ -8,10 +8,7 @@ import pytest
 
 from scratchflow.config.keys import profile_keys
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.model.errors import (
-    ConfigNoProfile,
-    ConfigProfileNeeded,
-)
+from scratchflow.model.errors.config import ConfigNoProfile, ConfigProfileNeeded
 from scratchflow.model.units import Duration
 from tests.unit.config.written import CONTRACT_EXAMPLE, load
 

@@ -9,12 +9,8 @@ import pytest
 from scratchflow.config.edit import apply_edits
 from scratchflow.config.settings import Asked, sync_options
 from scratchflow.flows.config import get, unset
-from scratchflow.model.errors import (
-    ConfigBadValue,
-    ConfigNoProfile,
-    ConfigUnknownKey,
-    ScratchflowError,
-)
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.config import ConfigBadValue, ConfigNoProfile, ConfigUnknownKey
 from scratchflow.model.profile import SyncOptions
 
 PROFILES = '[profiles.uni]\nlogin = "uni"\n[profiles.aws]\nlogin = "aws"\n'

@@ -7,7 +7,7 @@ import pytest
 from scratchflow.config.check import check_given_profile
 from scratchflow.config.keys import require_known, typed_value
 from scratchflow.config.sites import GENERIC, Fact, Site, known_sites, site_named
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.profile import require_rooted
 
 SITES = [pytest.param(site, id=name) for name, site in known_sites().items()]

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import (
-    ConfigSyntax,
-    ScratchflowError,
-)
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.config import ConfigSyntax
 from tests.unit.config.written import apply_edit, refused
 
 

@@ -70,3 +70,17 @@ def test_a_disk_that_cannot_be_written_costs_nothing_else(
     forget_warm_run(environment)
     assert read_warm_run(environment) is None
     assert read_warm_run({}) is None
+
+
+def test_whatever_lies_in_its_place_is_passed_over_and_nothing_is_left(
+    warm: WarmRun, environment: dict[str, str]
+) -> None:
+    place = Path(environment["XDG_STATE_HOME"], "scratchflow", "run-way")
+    place.parent.mkdir(parents=True)
+    os.mkfifo(place)
+    assert read_warm_run(environment) is None
+    place.unlink()
+    place.mkdir()
+    write_warm_run(warm, environment)
+    assert read_warm_run(environment) is None
+    assert list(place.parent.iterdir()) == [place]

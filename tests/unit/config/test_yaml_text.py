@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scratchflow.config.yaml_text import parse_yaml
-from scratchflow.model.errors import ImportUnreadable
+from scratchflow.model.errors.config import ImportUnreadable
 
 
 def test_values_stay_the_text_that_was_written() -> None:

@@ -9,9 +9,7 @@ import pytest
 
 from scratchflow.config.edit import Edit, apply_edits
 from scratchflow.config.settings import Asked, Settings, load_settings
-from scratchflow.model.errors import (
-    ScratchflowError,
-)
+from scratchflow.model.errors.base import ScratchflowError
 
 CONTRACT_EXAMPLE = """
 default_profile = "aws"
@@ -68,6 +66,8 @@ keep_weekly = 4
 keep_named = "forever"
 keep_unmerged = "30d"
 keep_jobs = "90d"
+mirror = "box:scratchflow"
+rclone = "~/bin/rclone"
 """
 
 

@@ -14,7 +14,7 @@ from scratchflow.config.settings import Asked
 from scratchflow.dispatch import cluster as module
 from scratchflow.dispatch import relay, where
 from scratchflow.dispatch.cluster import Caller, Cluster, at_workspace, is_here, is_login_host
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Event, Log
 from scratchflow.model.requests import (
     FIRST,
@@ -27,7 +27,9 @@ from scratchflow.model.requests import (
     Restore,
     Where,
 )
-from scratchflow.model.results import JobsShown, Result, SnapshotsListed
+from scratchflow.model.results.base import Result
+from scratchflow.model.results.snapshots import SnapshotsListed
+from scratchflow.model.results.status import JobsShown
 from scratchflow.reach import login
 from scratchflow.ssh.transport.base import Transport
 from scratchflow.ssh.transport.local import LocalTransport

@@ -9,10 +9,13 @@ import msgspec
 import pytest
 
 from scratchflow.dispatch.every_node import on_every_node
-from scratchflow.model.errors import NoSpace, TargetNotEmpty
+from scratchflow.model.errors.restore import TargetNotEmpty
+from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.events import Emit, Event, Log, Progress, Warned
 from scratchflow.model.requests import NOTHING, Arguments, Restore, Settle
-from scratchflow.model.results import Restored, Result, RunPlace, Settled
+from scratchflow.model.results.base import Result
+from scratchflow.model.results.restore import Restored, Settled
+from scratchflow.model.results.run import RunPlace
 
 NODES = ["node-1", "node-2", "node-3"]
 SETTLED = Settled(action="restored", path="/w", snapshot="a")

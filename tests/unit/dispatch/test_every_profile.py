@@ -12,9 +12,10 @@ import pytest
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller
 from scratchflow.dispatch.every_profile import Answers, on_every_profile, snapshots_of_all
-from scratchflow.model.errors import ConnectionLost, SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Emit, Event, Log, Progress, Warned
-from scratchflow.model.results import OnProfiles, VersionShown
+from scratchflow.model.results.base import OnProfiles, VersionShown
 from scratchflow.process.child import end_child, start_child
 
 FILE = """

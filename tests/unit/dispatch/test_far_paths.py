@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.dispatch.far_paths import paths_there
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Event
 from scratchflow.model.requests import Backup, Export, Restore
 

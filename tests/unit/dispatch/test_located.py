@@ -8,7 +8,7 @@ import pytest
 
 from scratchflow.config.settings import Settings, given_settings
 from scratchflow.dispatch.located import with_store_found
-from scratchflow.model.errors import ConfigBadValue, PathNameUnset
+from scratchflow.model.errors.config import ConfigBadValue, PathNameUnset
 from scratchflow.process.child import Completed
 
 

@@ -13,10 +13,13 @@ from scratchflow.dispatch import make_ready as module
 from scratchflow.dispatch.make_ready import make_ready
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import StoreLost, TargetNotEmpty
+from scratchflow.model.errors.restore import TargetNotEmpty
+from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import PHASE_WORKSPACE, Event, Progress
 from scratchflow.model.requests import MakeReady, Settle, SwitchOn
-from scratchflow.model.results import AutobackupSwitched, MadeReady, Settled
+from scratchflow.model.results.backup import AutobackupSwitched
+from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.up import MadeReady
 from scratchflow.testing.slurm import FakeSlurm
 from tests.unit.conftest import Desk
 

@@ -11,7 +11,10 @@ import pytest
 from scratchflow.config.remembered import recall
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.noted import note
-from scratchflow.model.results import BackupTaken, NodeHeld, NodesShown, RecentSnapshot
+from scratchflow.model.results.allocation import NodeHeld, NodesShown
+from scratchflow.model.results.backup import BackupTaken
+from scratchflow.model.results.jobs import JobShown, JobsListed, Submitted
+from scratchflow.model.results.status import RecentSnapshot
 from tests.unit.cli.test_nodes import row
 from tests.unit.flows.told import ToldCluster, seen
 
@@ -71,3 +74,20 @@ def test_the_request_for_a_node_is_the_one_that_was_made(settings: Settings) -> 
     slurm = recall("p").slurm
     assert slurm
     assert slurm["gpus"] == 2
+
+
+def listed(*numbers: int | None) -> JobsListed:
+    texts: dict[str, Any] = dict.fromkeys(
+        ("job", "name", "state", "time", "snapshot", "directory", "profile"), "x"
+    )
+    return JobsListed(jobs=[JobShown(number=number, command=[], **texts) for number in numbers])
+
+
+def test_jobs_are_known_once_listed_or_submitted_the_newest_last(settings: Settings) -> None:
+    note(settings, listed(41, None, 42))
+    one = Submitted(job="j", number=43, name="n", tasks=2, snapshot="s", more=[44])
+    note(settings, one)
+    note(settings, msgspec.structs.replace(one, number=50, more=[], dry_run=True))
+    assert recall("p").jobs == ("41", "42", "43", "44")
+    note(settings, listed(42))
+    assert recall("p").jobs == ("41", "43", "44", "42")

@@ -21,8 +21,8 @@ from scratchflow.dispatch.operations import (
 )
 from scratchflow.login.host import LoginHost
 from scratchflow.model import requests
-from scratchflow.model.errors import StoreLost
-from scratchflow.model.results import RESULTS_BY_OP
+from scratchflow.model.errors.store import StoreLost
+from scratchflow.model.results.by_op import result_of
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import find_place
@@ -39,7 +39,7 @@ def test_it_takes_its_arguments_last_and_gives_its_result(do: str) -> None:
     wanted, further = parameters[: len(first) + 1], parameters[len(first) + 1 :]
     assert [hints[one.name] for one in wanted] == [*first, operation.arguments]
     assert all(one.default is not inspect.Parameter.empty for one in further)
-    assert hints["return"] is RESULTS_BY_OP[do]
+    assert hints["return"] is result_of(do)
 
 
 def test_no_operation_is_both_the_nodes_and_the_login_hosts() -> None:

@@ -14,17 +14,14 @@ from scratchflow.cluster.slurm.request import job_name
 from scratchflow.dispatch import relay as module
 from scratchflow.dispatch.relay import relay
 from scratchflow.login import copies
-from scratchflow.model.errors import (
-    AllocationEnded,
-    AllocationMissing,
-    HopUnderWay,
-    NodeNotOfJob,
-    StoreLost,
-    WorkspaceMissing,
-)
+from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing, NodeNotOfJob
+from scratchflow.model.errors.hop import HopUnderWay
+from scratchflow.model.errors.store import StoreLost
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Emit, Event, Log, Warned
 from scratchflow.model.requests import NOTHING, Backup, Restore, SaveNode, Settle, Where
-from scratchflow.model.results import BackupTaken, ChecksDone, CopyShown
+from scratchflow.model.results.backup import BackupTaken, CopyShown
+from scratchflow.model.results.checks import ChecksDone
 from scratchflow.store.identity import read_store_id
 from scratchflow.testing.slurm import FakeSlurm
 from tests.unit.conftest import Desk

@@ -8,7 +8,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.dispatch import where
 from scratchflow.dispatch.where import is_job_of
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.store.directory import open_place
 from scratchflow.store.nodes import NodeRecord, record_node
 from scratchflow.testing.slurm import FakeSlurm

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scratchflow.experiments.command import command_for, kept_as_is, parameters_file
-from scratchflow.model.errors import ParameterInvalid
+from scratchflow.model.errors.base import ParameterInvalid
 
 
 def test_parameters_that_the_command_does_not_name_follow_it() -> None:

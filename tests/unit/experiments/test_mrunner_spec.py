@@ -10,7 +10,7 @@ import pytest
 from scratchflow.experiments.command import command_for
 from scratchflow.experiments.mrunner_spec import command_of, read_mrunner_spec
 from scratchflow.experiments.spec import Spec
-from scratchflow.model.errors import ParameterInvalid, SpecInvalid
+from scratchflow.model.errors.base import ParameterInvalid, SpecInvalid
 
 HELPER = "from mrunner.helpers.specification_helper import create_experiments_helper\n"
 

@@ -6,7 +6,7 @@ import pytest
 
 from scratchflow.experiments.plan import Task, plan_tasks
 from scratchflow.experiments.spec import Spec
-from scratchflow.model.errors import ParameterInvalid
+from scratchflow.model.errors.base import ParameterInvalid
 
 SPEC = Spec(path="f", sets=[{"a": 1}, {"a": 2}], command=["run", "{a}"], append=False)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scratchflow.experiments.sets import MOST_SETS, combinations, combined, parameter_sets
 from scratchflow.experiments.values import as_json, typed
-from scratchflow.model.errors import ParameterInvalid
+from scratchflow.model.errors.base import ParameterInvalid
 
 VALUE = (
     st.integers(-9, 9)

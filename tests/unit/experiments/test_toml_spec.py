@@ -13,7 +13,7 @@ from scratchflow.experiments.sets import parameter_sets
 from scratchflow.experiments.spec import Spec
 from scratchflow.experiments.toml_spec import read_toml_spec
 from scratchflow.experiments.values import as_json, typed
-from scratchflow.model.errors import ParameterInvalid, SpecInvalid
+from scratchflow.model.errors.base import ParameterInvalid, SpecInvalid
 
 WHOLE = """
 command = "python train.py --out 'runs {lr}'"

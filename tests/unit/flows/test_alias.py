@@ -18,9 +18,10 @@ from scratchflow.flows.alias import (
     show_alias,
     verify,
 )
-from scratchflow.model.errors import AliasUnused, AliasUnverified
+from scratchflow.model.errors.ssh import AliasUnused, AliasUnverified
 from scratchflow.model.events import Event, Warned
-from scratchflow.model.results import AliasShown, NodeHeld, OtherNode
+from scratchflow.model.results.allocation import NodeHeld, OtherNode
+from scratchflow.model.results.status import AliasShown
 from scratchflow.ssh.config.alias import park_alias, remove_alias
 from scratchflow.ssh.config.include import apply, plan_install
 from scratchflow.ssh.config.resolve import resolve

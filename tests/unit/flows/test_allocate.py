@@ -11,9 +11,10 @@ import pytest
 from scratchflow.flows import allocate as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.allocate import allocate, allocate_on
-from scratchflow.model.errors import AliasUnused, AllocationRefused
+from scratchflow.model.errors.allocation import AllocationRefused
+from scratchflow.model.errors.ssh import AliasUnused
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import NodeHeld
+from scratchflow.model.results.allocation import NodeHeld
 from scratchflow.ssh.config.alias import park_alias
 from tests.unit.flows.told import ToldCluster, give
 

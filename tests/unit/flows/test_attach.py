@@ -10,10 +10,12 @@ import pytest
 
 from scratchflow.flows import attach as module
 from scratchflow.flows.attach import attach
-from scratchflow.model.errors import ConnectionLost, ScratchflowError, TmuxFailed
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import TmuxFailed
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Session
-from scratchflow.model.results import SessionReady
+from scratchflow.model.results.run import SessionReady
 from tests.unit.flows.told import ToldCluster, give
 
 ARGV = ["tmux", "-L", "scratchflow", "attach-session", "-t", "=it's; work"]

@@ -9,18 +9,21 @@ import msgspec
 import pytest
 
 from scratchflow.flows.alias import has_alias, places_of, show_alias
-from scratchflow.flows.clear import ClearOptions, clear_on
-from scratchflow.model.errors import (
+from scratchflow.flows.clear import ClearOptions, clear_on, warn_of_loss
+from scratchflow.model.errors.allocation import (
     AllocationEnded,
     FinalBackupFailed,
     NodeNotSaved,
     NodeSilent,
-    NoSpace,
-    ScratchflowError,
 )
-from scratchflow.model.events import Log, Warned
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.store import NoSpace
+from scratchflow.model.events import Event, Log, Warned
 from scratchflow.model.requests import Release, SaveNode
-from scratchflow.model.results import JobsShown, NodeReleased, NodeSaved, Settled
+from scratchflow.model.results.allocation import NodeReleased
+from scratchflow.model.results.backup import NodeSaved
+from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.status import JobsShown
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from tests.unit.flows.told import ToldCluster, job
@@ -238,6 +241,18 @@ def test_what_no_snapshot_holds_goes_with_the_job_where_scratch_does(tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("goes", "fate"), [(False, "stays there until you remove it"), (True, "goes with the job")]
+)
+def test_what_jobs_debug_made_is_named(tmp_path: Path, goes: bool, fate: str) -> None:
+    saved = NodeSaved(snapshot="last", debug_copies=["/s/debug/j-0"], goes_with_job=goes)
+    cluster = cluster_with(tmp_path, job(1), **{"save node": saved})
+    clear_on(cluster, ClearOptions())
+    said = [event.message for event in cluster.told if isinstance(event, Log)]
+    words = f"what `jobs debug` made on `node-1` is in no snapshot and {fate}: `/s/debug/j-0`"
+    assert words in said
+
+
+@pytest.mark.parametrize(
     ("goes", "fate"), [(False, "stays on `node-1`"), (True, "goes with the job")]
 )
 def test_what_is_excluded_is_told_with_what_becomes_of_it(
@@ -255,3 +270,21 @@ def test_what_is_excluded_is_told_with_what_becomes_of_it(
     cluster = cluster_with(tmp_path, job(1))
     clear_on(cluster, ClearOptions())
     assert not [one for one in cluster.told if isinstance(one, Log) and "excluded" in one.message]
+
+
+@pytest.mark.parametrize(
+    ("count", "goes", "words"),
+    [
+        (1, False, "1 path on `n` stays behind"),
+        (2, False, "2 paths on `n` stay behind"),
+        (1, True, "1 path on `n` goes with the job"),
+        (2, True, "2 paths on `n` go with the job"),
+    ],
+)
+def test_what_is_left_is_told_in_grammar(count: int, goes: bool, words: str) -> None:
+    told: list[Event] = []
+    saved = NodeSaved(snapshot=None, unsaved=count, unsaved_paths=["x"], goes_with_job=goes)
+    warn_of_loss(told.append, "n", saved)
+    (warned,) = told
+    assert isinstance(warned, Warned)
+    assert warned.message.startswith(words)

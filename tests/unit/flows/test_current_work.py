@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from scratchflow.flows.current_work import has_present_work, newer_than
-from scratchflow.model.errors import RestoreIncomplete, StoreLocked, TargetNotEmpty
+from scratchflow.model.errors.restore import RestoreIncomplete, TargetNotEmpty, WorkspaceOfOther
+from scratchflow.model.errors.store import StoreLocked
 from scratchflow.model.requests import Settle
-from scratchflow.model.results import Settled
+from scratchflow.model.results.restore import Settled
 from tests.unit.flows.told import ToldCluster
 
 
@@ -25,6 +26,7 @@ def settled(action: Any, snapshot: str | None = None) -> Settled:
         (settled("restored", "newest"), "newest"),
         (settled("created"), None),
         (TargetNotEmpty(target="/w"), None),
+        (WorkspaceOfOther(path="/w", profile="login", job=""), None),
     ],
 )
 def test_a_node_lacks_the_present_work_when_something_would_be_brought(

@@ -12,14 +12,11 @@ import pytest
 from scratchflow.flows import doctor as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.doctor import doctor
-from scratchflow.model.errors import (
-    AgentMissing,
-    AliasUnverified,
-    ConnectionLost,
-    NodeFailed,
-    SlurmUnreachable,
-)
-from scratchflow.model.results import Check, ChecksDone
+from scratchflow.model.errors.agent import AgentMissing
+from scratchflow.model.errors.allocation import NodeFailed
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.errors.ssh import AliasUnverified, ConnectionLost
+from scratchflow.model.results.checks import Check, ChecksDone
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.transport.local import LocalTransport

@@ -11,10 +11,12 @@ import pytest
 
 from scratchflow.flows import hold as module
 from scratchflow.flows.hold import hold
-from scratchflow.model.errors import EndedBySignal, SlurmUnreachable
+from scratchflow.model.errors.base import EndedBySignal
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.events import State
-from scratchflow.model.requests import Arguments, Hold
-from scratchflow.model.results import JobsShown
+from scratchflow.model.requests import Arguments, Hold, Release
+from scratchflow.model.results.allocation import NodeReleased
+from scratchflow.model.results.status import JobsShown
 from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.test_allocate import HELD
 from tests.unit.flows.told import ToldCluster, job
@@ -30,7 +32,8 @@ class Waiting(ToldCluster):
     def __init__(
         self, directory: Path, states: Sequence[State], jobs: Any, *, signum: int = 0
     ) -> None:
-        super().__init__(directory, {"hold": HELD, "jobs open": jobs})
+        released = NodeReleased(job_ids=[7], session_ended=False)
+        super().__init__(directory, {"hold": HELD, "jobs open": jobs, "release": released})
         self._states = states
         self._signum = signum
 
@@ -48,9 +51,9 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LOOK_S", 0.0)
 
 
-def ended(cluster: Waiting) -> str:
+def ended(cluster: Waiting, *, keep_waiting: bool = False) -> str:
     with pytest.raises(EndedBySignal) as caught:
-        hold(cluster, Hold())
+        hold(cluster, Hold(keep_waiting=keep_waiting))
     return str(caught.value)
 
 
@@ -97,3 +100,18 @@ def test_a_request_of_an_earlier_run_stays_and_the_way_out_is_told(tmp_path: Pat
 def test_before_there_is_a_job_there_is_nothing_to_say(tmp_path: Path, states: list[State]) -> None:
     with pytest.raises(Interrupted):
         hold(Waiting(tmp_path, states, [], signum=signal.SIGINT), Hold())
+
+
+def test_ctrl_c_withdraws_a_request_that_a_lost_connection_would_leave(tmp_path: Path) -> None:
+    cluster = Waiting(tmp_path, [WAITS], [GONE], signum=signal.SIGINT)
+    said = ended(cluster, keep_waiting=True)
+    assert said == "Cancelled. The request (job 7) was withdrawn."
+    assert cluster.asked[0][:2] == ("release", Release(job_ids=(7,)))
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGHUP])
+def test_with_keep_waiting_a_closed_window_leaves_the_request(tmp_path: Path, signum: int) -> None:
+    cluster = Waiting(tmp_path, [WAITS], [], signum=signum)
+    said = ended(cluster, keep_waiting=True)
+    assert "Job 7 stays in the queue; `scratchflow clear --pending` withdraws it." in said
+    assert cluster.done == []

@@ -11,22 +11,16 @@ import pytest
 
 from scratchflow.flows import hop as flow
 from scratchflow.flows.clear import SavedCopy
-from scratchflow.model.errors import (
-    AllocationEnded,
-    HopCutShort,
-    NextNodeLost,
-    ScratchflowError,
-    SlurmUnreachable,
-)
+from scratchflow.model.errors.allocation import AllocationEnded, AllocationPending
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.hop import HopCutShort, NextNodeLost
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.events import Log
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import (
-    AllocationShown,
-    BackupTaken,
-    JobsShown,
-    NodeHeld,
-    NodeSaved,
-    Settled,
-)
+from scratchflow.model.results.allocation import NodeHeld
+from scratchflow.model.results.backup import BackupTaken, NodeSaved
+from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.status import AllocationShown, JobsShown
 
 OLD, NEW = 53, 54
 ENDED = AllocationEnded(job_id=OLD, reason="it was cancelled")
@@ -101,6 +95,31 @@ def test_it_says_which_job_is_held_and_how_to_go_on(monkeypatch: pytest.MonkeyPa
     assert "job 54 on `node-3`" in str(error)
     assert "scratchflow up" in error.shown_hint
     assert "scratchflow clear" in error.shown_hint
+
+
+@pytest.mark.parametrize(
+    ("request_", "is_told"),
+    [
+        (Hold(typed={"slurm.gpus": "--gpus 2"}), True),
+        (Hold(), False),
+        (Hold(typed={"slurm.gpus": "--gpus 2"}, keep_waiting=True), False),
+        (Hold(typed={"slurm.gpus": "--gpus 2"}, node="node-9"), False),
+    ],
+)
+def test_a_wait_in_vain_for_more_says_how_to_ask_for_the_own_node_too(
+    monkeypatch: pytest.MonkeyPatch, request_: Hold, is_told: bool
+) -> None:
+    def wait(*_: object) -> NodeHeld:
+        raise AllocationPending(job_id=NEW, waited="20 s", reason="Resources", next_step="")
+
+    told: list[Any] = []
+    monkeypatch.setattr(flow, "hold", wait)
+    cluster = SimpleNamespace(emit=told.append)
+    move = flow._Move(old_job=OLD, old_node="node-3", cluster=cluster)  # type: ignore[arg-type]  # it only tells
+    with pytest.raises(AllocationPending):
+        flow._next_node(move, request_)
+    words = " ".join(one.message for one in told if isinstance(one, Log))
+    assert ("`scratchflow clear`, then `scratchflow up --gpus 2`" in words) is is_told
 
 
 def test_a_next_job_that_slurm_forgot_is_told_with_the_one_that_still_holds_the_workspace(

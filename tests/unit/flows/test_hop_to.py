@@ -14,18 +14,15 @@ from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows import hop_to as module
 from scratchflow.flows.clear import SavedCopy
 from scratchflow.flows.hop_to import hop_to
-from scratchflow.model.errors import HopToItself, HopUnfinished, NodeNotSaved, SnapshotMissing
+from scratchflow.model.errors.allocation import NodeNotSaved
+from scratchflow.model.errors.hop import HopToItself, HopUnfinished
+from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import (
-    AllocationShown,
-    BackupTaken,
-    JobsShown,
-    NodeSaved,
-    Settled,
-    SnapshotRow,
-    SnapshotsListed,
-)
+from scratchflow.model.results.backup import BackupTaken, NodeSaved
+from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.snapshots import SnapshotRow, SnapshotsListed
+from scratchflow.model.results.status import AllocationShown, JobsShown
 
 A, B, C = (f"20261115T10{number}000Z-00000{number}" for number in range(1, 4))
 
@@ -221,7 +218,7 @@ def test_files_in_no_snapshot_keep_the_node_before_anything_is_sent(world: World
 
 def test_a_snapshot_that_cannot_be_copied_keeps_the_node(world: World) -> None:
     world.blocked = [A]
-    with pytest.raises(HopUnfinished, match="holds a part"):
+    with pytest.raises(HopUnfinished, match="another archive under the name"):
         world.hop()
     assert world.steps[-1].startswith("copy")
 

@@ -9,10 +9,11 @@ import pytest
 
 from scratchflow.flows.alias import places_of, show_alias
 from scratchflow.flows.mend import mend
-from scratchflow.model.errors import AllocationMissing
+from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import AutobackupSwitched, SessionReady
+from scratchflow.model.results.backup import AutobackupSwitched
+from scratchflow.model.results.run import SessionReady
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.include import apply, plan_install

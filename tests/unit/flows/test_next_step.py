@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from scratchflow.flows.next_step import next_step
-from scratchflow.model.results import (
+from scratchflow.model.results.backup import AutobackupShown
+from scratchflow.model.results.status import (
     AllocationShown,
-    AutobackupShown,
     Problem,
     SessionShown,
     SnapshotsShown,

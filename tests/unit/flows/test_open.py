@@ -5,11 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote
 
+import msgspec
 import pytest
 
 from scratchflow.flows import open as module
 from scratchflow.flows.open import open_workspace, opened
-from scratchflow.model.errors import AllocationMissing, EditorMissing
+from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.run import EditorMissing
+from scratchflow.model.errors.ssh import AliasBehind
+from scratchflow.model.errors.workspace import WorkspaceMissing
+from scratchflow.model.events import Warned
+from scratchflow.model.results.status import AliasShown, StatusShown
 from tests.unit.flows.told import ToldCluster, give, job, seen
 
 PATH = "/scratch/ada/it's #1 50% wörk"
@@ -70,3 +76,41 @@ def test_without_a_running_node_there_is_nothing_to_open(
             open_workspace(cluster.caller, cluster.emit, run=False)
     cluster = give(monkeypatch, module, ToldCluster(tmp_path, {"look": seen(job(1))}))
     assert open_workspace(cluster.caller, cluster.emit, run=False).path == "/scratch/u/work"
+
+
+def of_job(*, exists: bool | None) -> StatusShown:
+    picture = seen(job(1))
+    workspace = msgspec.structs.replace(picture.workspace, exists=exists)
+    return msgspec.structs.replace(picture, workspace=workspace)
+
+
+def test_a_folder_that_is_not_there_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"look": of_job(exists=False)}
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
+    with pytest.raises(WorkspaceMissing, match="/scratch/u/work"):
+        open_workspace(cluster.caller, cluster.emit, run=False)
+
+
+def test_a_folder_that_nobody_has_looked_at_is_opened_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for exists, warnings in ((None, 1), (True, 0)):
+        answers = {"look": of_job(exists=exists)}
+        cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
+        shown = open_workspace(cluster.caller, cluster.emit, run=False)
+        assert (shown.exists, shown.host) == (exists, "compile_machine")
+        assert len([event for event in cluster.told if isinstance(event, Warned)]) == warnings
+
+
+@pytest.mark.parametrize(("target", "words"), [(None, "is parked"), ("node-9", "to `node-9`")])
+def test_an_alias_that_leads_elsewhere_is_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str | None, words: str
+) -> None:
+    alias = AliasShown(name="compile_machine", target=target, parked=target is None)
+    monkeypatch.setattr("scratchflow.flows.status.show_alias", lambda _: alias)
+    answers = {"look": of_job(exists=True)}
+    cluster = give(monkeypatch, module, ToldCluster(tmp_path, answers))
+    with pytest.raises(AliasBehind, match=words):
+        open_workspace(cluster.caller, cluster.emit, run=False)

@@ -8,22 +8,18 @@ from typing import Any
 import pytest
 
 from scratchflow.config.remembered import recall, remember
-from scratchflow.config.settings import Asked, load_settings
+from scratchflow.config.settings import Asked, load_settings, sync_options
 from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows import profiles as module
 from scratchflow.flows.profiles import add, copy, list_profiles, remove, use
 from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
-from scratchflow.model.errors import (
-    AllocationHeld,
-    ConfigBadValue,
-    ConfigNoProfile,
-    Declined,
-    SlurmUnreachable,
-    UsageInvalid,
-)
+from scratchflow.model.errors.allocation import AllocationHeld
+from scratchflow.model.errors.base import Declined, UsageInvalid
+from scratchflow.model.errors.config import ConfigBadValue, ConfigNoProfile
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.profile import Profile
-from scratchflow.model.results import ProfileRemoved
+from scratchflow.model.results.config import ProfileRemoved
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
@@ -152,6 +148,21 @@ def test_a_profile_goes_with_its_default_and_what_was_remembered_and_says_what_s
     assert done.default_profile == ""
     assert (recall("uni").nodes, recall("lab").nodes) == ((), ("node-2",))
     assert any("3 snapshots" in line and "`aws`" in line for line in done.stays)
+
+
+def test_a_profile_goes_from_the_sync_table_too(desk: Desk) -> None:
+    sync = """
+[sync]
+folders = ["dotfiles"]
+profiles = ["gone", "uni", "lab"]
+programs = { uni = "/opt/unison", lab = "/usr/bin/unison" }
+"""
+    desk.file.write_text(FILE + sync)
+    foretold = desk.remove("uni", dry_run=True).diff
+    assert desk.remove("uni").diff == foretold
+    options = sync_options(desk.asked, ENVIRONMENT)
+    assert (options.profiles, options.programs) == (["lab"], {"lab": "/usr/bin/unison"})
+    assert options.folders == ["dotfiles"]
 
 
 def test_snapshots_that_were_never_taken_are_not_named(desk: Desk) -> None:

@@ -16,7 +16,8 @@ from scratchflow.flows import status as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.status import status, watch, with_alias
 from scratchflow.model.events import Event, Status, Warned
-from scratchflow.model.results import AutobackupSwitched, StatusShown
+from scratchflow.model.results.backup import AutobackupSwitched
+from scratchflow.model.results.status import StatusShown
 from scratchflow.model.times import iso_time
 from scratchflow.ssh.config.alias import point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget

@@ -12,18 +12,15 @@ import pytest
 from scratchflow.flows import up as module
 from scratchflow.flows.alias import places_of
 from scratchflow.flows.up import up
-from scratchflow.model.errors import EndedBySignal, StoreLost
+from scratchflow.model.errors.base import EndedBySignal
+from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import PHASE_WORKSPACE, Emit, Log, Progress, Warned
 from scratchflow.model.requests import Hold, MakeReady, SwitchOn
-from scratchflow.model.results import (
-    Allocated,
-    AutobackupSwitched,
-    CopyShown,
-    MadeReady,
-    Problem,
-    Settled,
-    UpAndRunning,
-)
+from scratchflow.model.results.allocation import Allocated
+from scratchflow.model.results.backup import AutobackupSwitched, CopyShown
+from scratchflow.model.results.restore import Settled
+from scratchflow.model.results.status import Problem
+from scratchflow.model.results.up import MadeReady, UpAndRunning
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.ssh.config.alias import park_alias, point_alias
 from scratchflow.ssh.config.alias_text import AliasTarget

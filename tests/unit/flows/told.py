@@ -13,9 +13,9 @@ from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, Cluster
 from scratchflow.model.events import Event
 from scratchflow.model.requests import Arguments
-from scratchflow.model.results import (
+from scratchflow.model.results.backup import AutobackupShown
+from scratchflow.model.results.status import (
     AllocationShown,
-    AutobackupShown,
     Problem,
     SessionShown,
     SnapshotsShown,

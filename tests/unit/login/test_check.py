@@ -15,11 +15,12 @@ from scratchflow.login.host import LoginHost
 from scratchflow.model.events import Checked, Event, Progress
 from scratchflow.model.profile import SlurmOptions
 from scratchflow.model.requests import NOTHING, Look
-from scratchflow.model.results import Check
+from scratchflow.model.results.checks import Check
 from scratchflow.node.context import node_context
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import store_seen_here
 from scratchflow.testing.slurm import FakeSlurm
+from scratchflow.workspace.notes import forget_base, write_base
 from tests.unit.login.status.test_status import NODE, Login
 
 
@@ -64,6 +65,27 @@ def test_doctor_knows_it_from_the_record_when_the_notes_are_gone_too(held: Login
         ).checks
     }
     assert checks["workspace"].ok
+
+
+def test_doctor_says_of_a_workspace_what_status_says_also_when_its_notes_are_of_another_store(
+    held: Login, tmp_path: Path
+) -> None:
+    newest = held.desk.ids[-1]
+    held.desk.work.mkdir(exist_ok=True)
+    write_base(held.desk.context.workspace, tmp_path / "second", "20260101T000000Z-abcdef")
+    environment = {**held.environment, "SLURMD_NODENAME": NODE, "SLURM_JOB_ID": "7"}
+    assert _workspace_at(held, environment).endswith(f"from snapshot {newest}")
+    environment["SLURM_JOB_ID"] = "8"  # a job that neither saved nor restored it
+    elsewhere = f"from snapshot 20260101T000000Z-abcdef of another store, {tmp_path / 'second'}"
+    assert _workspace_at(held, environment).endswith(elsewhere)
+    forget_base(held.desk.context.workspace)
+    assert _workspace_at(held, environment).endswith("in no snapshot yet")
+
+
+def _workspace_at(held: Login, environment: dict[str, str]) -> str:
+    context = node_context(held.settings, environment)
+    checks = check_node(context, Notifier(lambda _: None), NOTHING, environment).checks
+    return next(one.detail for one in checks if one.name == "workspace")
 
 
 def found(login: Login) -> dict[str, Check]:

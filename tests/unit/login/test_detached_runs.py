@@ -15,7 +15,7 @@ from scratchflow.login.detached_runs import end_runs_here
 from scratchflow.login.run import run_detached
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.requests import RunDetached
-from scratchflow.model.results import DetachedRun
+from scratchflow.model.results.status import DetachedRun
 from scratchflow.process.far_words import terminal_argv
 from scratchflow.process.session import processes_of_sessions
 from tests.unit.cluster.tmux.conftest import retry_until, socket, tmux

@@ -10,9 +10,9 @@ import pytest
 from scratchflow.config.settings import given_settings
 from scratchflow.login.homes import count_in, look_at_home
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors import SyncFolderRefused, UnisonMissing
+from scratchflow.model.errors.sync import SyncFolderRefused, UnisonMissing
 from scratchflow.model.requests import SyncCount, SyncLook
-from scratchflow.model.results import FilesCounted
+from scratchflow.model.results.sync import FilesCounted
 
 
 def _login(home: Path, path: str = "", **profile: str) -> LoginHost:
@@ -44,6 +44,31 @@ def test_scratch_and_the_store_beneath_the_home_never_sync(tmp_path: Path) -> No
     assert look_at_home(login, SyncLook(folders=(".",))).never == ["fast", "snapshots"]
     with pytest.raises(SyncFolderRefused, match="`fast/work` does not sync"):
         look_at_home(login, SyncLook(folders=("fast/work",)))
+
+
+def test_names_with_a_line_break_are_counted_as_far_as_they_would_sync(tmp_path: Path) -> None:
+    for name in (
+        "p/a\nb",
+        "p/q/c\rd",
+        "p/e\nf/g\nh",
+        "p/plain",
+        "p/.cache/i\nj",
+        "other\n",
+        "s/k\n",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    login = _login(tmp_path, store="~/s")
+
+    def count(*folders: str) -> int:
+        return look_at_home(login, SyncLook(folders=folders, leave_out=(".cache",))).line_breaks
+
+    assert (count("p", "p/q"), count("p/q"), count("new"), count(".")) == (3, 1, 0, 4)
+
+
+def test_folders_that_are_not_there_are_told(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    assert look_at_home(_login(tmp_path), SyncLook(folders=("p", "projcts"))).missing == ["projcts"]
 
 
 def test_a_link_to_scratch_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from scratchflow.config.settings import Asked, given_settings, load_settings
 from scratchflow.login.host import LoginHost
 from scratchflow.login.session import ready_session
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import TmuxFailed
+from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.requests import Session
 from scratchflow.workspace.job_scratch import JobScratch, note_scratch

@@ -10,7 +10,8 @@ from scratchflow.cluster.slurm.request import job_name
 from scratchflow.login import host
 from scratchflow.login.host import LoginHost
 from scratchflow.login.nodes import show_nodes, warm_nodes
-from scratchflow.model.errors import SchedulerMissing, SlurmUnreachable
+from scratchflow.model.errors.config import SchedulerMissing
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.requests import NOTHING
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes, record_node

@@ -10,7 +10,7 @@ from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login import host
 from scratchflow.login.host import LoginHost
 from scratchflow.login.refusal import cannot_be_met, explained
-from scratchflow.model.errors import AllocationRefused
+from scratchflow.model.errors.allocation import AllocationRefused
 from scratchflow.testing.slurm import FakeSlurm
 
 

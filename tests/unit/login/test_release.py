@@ -10,7 +10,7 @@ from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login import release
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation
-from scratchflow.model.errors import AllocationLingers
+from scratchflow.model.errors.allocation import AllocationLingers
 from scratchflow.model.requests import Release
 from scratchflow.process.waiting import Clock
 

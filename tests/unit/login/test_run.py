@@ -13,7 +13,7 @@ from scratchflow.login import host, run
 from scratchflow.login.host import LoginHost
 from scratchflow.login.run import carrier, run_detached
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import AllocationMissing
+from scratchflow.model.errors.allocation import AllocationMissing
 from scratchflow.model.requests import CarrierOf, RunDetached
 from scratchflow.process.far_words import terminal_argv
 from tests.cluster.minicluster import retry_until

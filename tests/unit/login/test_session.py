@@ -14,7 +14,8 @@ from scratchflow.login import host, session
 from scratchflow.login.host import LoginHost
 from scratchflow.login.session import ready_session
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import AllocationMissing
+from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.slurm import TmuxInJob
 from scratchflow.model.events import Event, Warned
 from scratchflow.model.requests import Session
 from scratchflow.process.waiting import looks
@@ -50,6 +51,15 @@ def test_the_session_of_one_machine_is_shown_as_it_is(login: LoginHost) -> None:
     ready = ready_session(login, Session())
     assert (ready.session, ready.is_here, ready.user) == ("work", True, login.user)
     assert ready.argv[-3:] == ["attach-session", "-t", "=work"]
+
+
+def test_within_a_job_it_is_said_where_to_type_it(login: LoginHost) -> None:
+    aws = of_profile(login, "aws")
+    inside = LoginHost(aws.settings, {**aws.environment, "SLURMD_NODENAME": "node-1"}, aws.emit)
+    with pytest.raises(TmuxInJob) as caught:
+        ready_session(inside, Session())
+    assert "install tmux" not in caught.value.shown_hint
+    assert "on your laptop or on the login host" in caught.value.shown_hint
 
 
 def test_a_lost_session_is_opened_again_and_noted(

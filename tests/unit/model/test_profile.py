@@ -92,3 +92,17 @@ def test_what_nobody_knows_is_refused_and_durations_are_text() -> None:
         read({"wait": 30})
     with pytest.raises(msgspec.ValidationError, match="profiles"):
         msgspec.convert({"profiles": {"a\n": {}}}, Config)
+
+
+@pytest.mark.parametrize(
+    "mirror",
+    [":sftp,host=x,pass=abc:y", ":s3,secret_access_key=abc:y", "-x:y", "here", "a:\nb"],
+)
+def test_a_mirror_is_a_remote_without_a_secret(mirror: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match="`mirror`"):
+        read({"backup": {"mirror": mirror}})
+
+
+@pytest.mark.parametrize("mirror", ["box:a/b", "/mnt/usb", ":sftp,host=x,key_file=/k:y"])
+def test_other_mirrors_are_taken(mirror: str) -> None:
+    assert read({"backup": {"mirror": mirror}}).backup.mirror == mirror

@@ -9,13 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import (
-    RestoreIncomplete,
-    ShrinkGuard,
-    StoreLocked,
-    WorkspaceElsewhere,
-    WorkspaceMissing,
-)
+from scratchflow.model.errors.restore import RestoreIncomplete
+from scratchflow.model.errors.store import StoreLocked
+from scratchflow.model.errors.workspace import ShrinkGuard, WorkspaceElsewhere, WorkspaceMissing
 from scratchflow.model.events import Log
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.snapshot.options import SnapshotOptions

@@ -13,7 +13,8 @@ import pytest
 
 from scratchflow.archive.read.verify import verify_bytes
 from scratchflow.cli.clear import _shown
-from scratchflow.model.results import Cleared, NodeSaved
+from scratchflow.model.results.allocation import Cleared
+from scratchflow.model.results.backup import NodeSaved
 from scratchflow.model.times import iso_time
 from scratchflow.node import check_saved
 from scratchflow.node.history import verify_snapshots

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from scratchflow.config.settings import Asked, Settings, load_settings
-from scratchflow.model.errors import StoreLocked, StoreOverlaps, WorkspaceElsewhere
+from scratchflow.model.errors.store import StoreLocked, StoreOverlaps
+from scratchflow.model.errors.workspace import WorkspaceElsewhere
 from scratchflow.node.context import node_context
 from scratchflow.store.directory import open_place
 from scratchflow.testing.slurm_programs import SlurmPrograms

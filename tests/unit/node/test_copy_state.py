@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 from scratchflow.model.requests import NOTHING
-from scratchflow.model.results import CopyState
+from scratchflow.model.results.backup import CopyState
 from scratchflow.node.copy_state import copy_state
 from tests.unit.conftest import Desk
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import LayerFailed, WorkspaceFailed, WorkspaceKnown
+from scratchflow.model.errors.run import LayerFailed
+from scratchflow.model.errors.workspace import WorkspaceFailed, WorkspaceKnown
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Create
 from scratchflow.node.create import create, requested_create

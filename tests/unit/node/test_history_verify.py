@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scratchflow.archive.read.reader import open_index
-from scratchflow.model.errors import ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.history import verify_snapshots
 from scratchflow.store.catalogue import read_catalogue

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SnapshotMissing, WorkspaceMissing
+from scratchflow.model.errors.snapshots import SnapshotMissing
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import Diff, DiffWorkspace
-from scratchflow.model.results import SnapshotsDiffed
+from scratchflow.model.results.snapshots import SnapshotsDiffed
 from scratchflow.node.history import diff_snapshots
 from scratchflow.node.live_diff import diff_workspace
 from tests.unit.conftest import Desk

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.config.settings import given_settings
-from scratchflow.model.errors import PathNameUnset
+from scratchflow.model.errors.config import PathNameUnset
 from scratchflow.model.requests import NOTHING
 from scratchflow.node.context import node_context
 from scratchflow.node.locate import locate

@@ -7,7 +7,8 @@ import random
 import pytest
 
 from scratchflow.cli import snapshot_words as words
-from scratchflow.model.errors import LastSnapshot, NoSpace, SnapshotMissing
+from scratchflow.model.errors.snapshots import LastSnapshot, SnapshotMissing
+from scratchflow.model.errors.store import NoSpace
 from scratchflow.model.events import Log
 from scratchflow.model.requests import Mark as MarkRequest
 from scratchflow.model.requests import Prune

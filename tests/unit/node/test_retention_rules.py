@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from scratchflow.cli.backup_call import shown as _shown
-from scratchflow.model.errors import SnapshotOfJob
+from scratchflow.model.errors.snapshots import SnapshotOfJob
 from scratchflow.model.events import Log
 from scratchflow.model.job import JobRecord
 from scratchflow.model.requests import Prune
-from scratchflow.model.results import BackupTaken
+from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.snapshot import Manifest, snapshot_id
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.history import list_snapshots

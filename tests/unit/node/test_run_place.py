@@ -6,7 +6,8 @@ import shutil
 
 import pytest
 
-from scratchflow.model.errors import RunDirectoryMissing, WorkspaceMissing
+from scratchflow.model.errors.run import RunDirectoryMissing
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.requests import RunAt
 from scratchflow.node.run_place import run_place
 from tests.unit.conftest import Desk

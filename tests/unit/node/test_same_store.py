@@ -14,7 +14,7 @@ import pytest
 from scratchflow.cli.snapshot_words import verified as verified_in_words
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status import status
-from scratchflow.model.errors import StoreNotShared, StoreReplaced
+from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
 from scratchflow.model.requests import SaveNode
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.save_node import save_node

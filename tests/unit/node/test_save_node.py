@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 
 import msgspec
 import pytest
 
 from scratchflow.flows.clear import require_saved
-from scratchflow.model.errors import NodeNotSaved
+from scratchflow.model.errors.allocation import NodeNotSaved
 from scratchflow.model.requests import SaveNode
-from scratchflow.model.results import NodeSaved
+from scratchflow.model.results.backup import NodeSaved
 from scratchflow.node.history import list_snapshots
 from scratchflow.node.save_node import save_node
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
-from scratchflow.workspace.notes import forget_base
+from scratchflow.workspace.notes import forget_base, write_base
 from tests.unit.conftest import Desk, make_desk
 
 
@@ -74,6 +75,31 @@ def test_what_lies_beside_the_workspace_is_named_and_keeps_nobody(tmp_path: Path
     )
 
 
+def test_what_another_workspace_holds_is_in_a_snapshot_and_an_empty_directory_holds_nothing(
+    tmp_path: Path,
+) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env"]\n')
+    desk.write("work/file")
+    desk.write("env/file")
+    desk.backup()
+    other = renamed(desk, "work2")
+    workspace = msgspec.structs.replace(other.context.workspace, also=())
+    other = Desk(msgspec.structs.replace(other.context, workspace=workspace))
+    other.write("work2/file")
+    (desk.scratch / "empty").mkdir()
+    desk.write("full/x")
+    saved = save(other)
+    assert (list(saved.others), saved.other_files) == (["work"], ["full"])
+
+
+def test_what_jobs_debug_made_is_named(desk: Desk) -> None:
+    assert save(desk).debug_copies == []
+    desk.write("debug/20261116T000000Z-abcdef-3/work/x")
+    saved = save(desk)
+    assert saved.debug_copies == [str(desk.scratch / "debug/20261116T000000Z-abcdef-3")]
+    assert saved.unsaved == 0
+
+
 def test_a_workspace_that_was_renamed_in_the_configuration_is_saved_too(desk: Desk) -> None:
     desk.backup(message="by hand")
     desk.write("work/since", "in no snapshot yet")
@@ -86,6 +112,14 @@ def test_a_workspace_that_was_renamed_in_the_configuration_is_saved_too(desk: De
     other.write("work2/file")
     again = save(other)
     assert (again.others, again.snapshot) == (saved.others, other.ids[-1])
+
+
+def test_of_a_workspace_from_another_store_it_is_told_which(desk: Desk, tmp_path: Path) -> None:
+    desk.backup()
+    other = renamed(desk, "work2")
+    assert save(other).other_stores == {}
+    other.context = msgspec.structs.replace(other.context, store=tmp_path / "second")
+    assert save(other).other_stores == {"work": str(desk.context.store)}
 
 
 def test_with_its_directories_and_excludes_as_its_last_snapshot_had_them(tmp_path: Path) -> None:
@@ -133,6 +167,33 @@ def test_what_a_restore_moved_aside_is_named(desk: Desk) -> None:
     assert "work.before-20200101T000000Z-abcdef" in saved.unsaved_paths[0]
 
 
+def test_what_a_restore_moved_aside_counts_as_saved_once_the_way_of_the_hint_was_gone(
+    desk: Desk,
+) -> None:
+    desk.backup()
+    aside = "work.before-20200101T000000Z-abcdef"
+    desk.write(f"{aside}/file", "in no snapshot")
+    of_aside = renamed(desk, aside)
+    of_aside.backup()
+    saved = save(desk)
+    assert (saved.unsaved, saved.others) == (0, {aside: of_aside.ids[-1]})
+    desk.write(f"{aside}/since", "written after that backup")
+    saved = save(desk)
+    assert (saved.unsaved, saved.others) == (0, {aside: of_aside.ids[-1]})
+    of_aside.restore("latest", to=desk.scratch / "again")
+    assert (desk.scratch / f"again/{aside}/since").read_text() == "written after that backup"
+
+
+def test_what_a_restore_moved_aside_is_named_once_when_it_cannot_be_saved(desk: Desk) -> None:
+    desk.backup()
+    aside = "work.before-20200101T000000Z-abcdef"
+    desk.write(f"{aside}/file", "in no snapshot")
+    of_aside = renamed(desk, aside)
+    of_aside.backup()
+    rmtree(desk.context.store / aside)
+    assert save(desk).unsaved == 1
+
+
 def test_the_refusal_names_what_is_missing_and_both_ways_on() -> None:
     paths = [f"work/{number}" for number in range(7)]
     saved = NodeSaved(snapshot=None, unsaved=7, unsaved_paths=paths)
@@ -171,6 +232,15 @@ def test_a_copy_that_an_earlier_job_left_is_saved_but_does_not_become_the_newest
     assert not (desk.scratch / "again/work/notes").exists()
     desk.restore(str(saved.snapshot), to=desk.scratch / "old")
     assert (desk.scratch / "old/work/notes").read_text() == "left by an old process"
+
+
+def test_a_copy_from_another_store_that_equals_the_newest_snapshot_is_told_as_that(
+    desk: Desk, tmp_path: Path
+) -> None:
+    newest = of_job(desk, 1).backup().snapshot
+    write_base(desk.context.workspace, tmp_path / "another store", desk.ids[0])
+    saved = save(of_job(desk, 2))
+    assert (saved.snapshot, saved.newer) == (newest, None)
 
 
 def test_what_only_another_node_has_is_saved_but_does_not_become_the_newest(desk: Desk) -> None:

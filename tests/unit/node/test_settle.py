@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from scratchflow.flows import up
-from scratchflow.model.errors import WorkspaceIsLink
+from scratchflow.model.errors.workspace import WorkspaceIsLink
 from scratchflow.model.events import Warned
 from scratchflow.model.requests import SaveNode, Settle
-from scratchflow.model.results import Settled
+from scratchflow.model.results.restore import Settled
 from scratchflow.node.save_node import save_node
 from scratchflow.node.settle import settle
 from scratchflow.store.catalogue import newer_elsewhere, read_catalogue

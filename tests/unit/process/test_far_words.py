@@ -134,3 +134,17 @@ def test_nothing_starts_with_an_environment_that_is_out_of_date(
     done = subprocess.run(argv, capture_output=True, check=False, env=environment)
     assert (done.returncode, done.stdout.endswith(b"1\n")) == (0, starts)
     assert starts or (done.stdout, done.stderr) == (b"", b"")
+
+
+@pytest.mark.parametrize("emptied", ["environment.sh", "environment.sh.fresh"])
+def test_nothing_starts_with_an_environment_that_was_emptied(tmp_path: Path, emptied: str) -> None:
+    note, sourced = tmp_path / "current", tmp_path / "environment.sh"
+    note.write_text("7\n")
+    sourced.write_text("export A=1\n")
+    sourced.with_name("environment.sh.fresh").write_text("true\n")
+    (tmp_path / emptied).write_text("")
+    directory, file = os.fsencode(tmp_path), os.fsencode(sourced)
+    argv = followed_argv("token", directory, file, [b"echo", b"ran"], current=os.fsencode(note))
+    environment = {**os.environ, "SLURM_JOB_ID": "7"}
+    done = subprocess.run(argv, capture_output=True, check=False, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -15,7 +15,7 @@ from threading import Thread
 
 import pytest
 
-from scratchflow.process.git import GitFailed, clone, require_repository, tracked_files
+from scratchflow.process.git import GitFailed, clone, require_repository, state_of, tracked_files
 
 
 @pytest.fixture
@@ -46,6 +46,21 @@ def test_tracked_files_are_those_of_the_index(
     assert tracked_files(repository / "sub", environment) == [b"odd \xff\n"]
     in_a_hook = {**environment, "GIT_DIR": "/nowhere", "GIT_INDEX_FILE": "/nowhere/index"}
     assert len(tracked_files(repository, in_a_hook)) == 2
+
+
+def test_the_state_tells_changes_from_files_that_are_not_tracked(
+    repository: Path, environment: dict[str, str]
+) -> None:
+    def found() -> tuple[bool | None, bool | None]:
+        state = state_of(repository, environment)
+        assert state is not None
+        return state.dirty, state.untracked
+
+    assert found() == (False, True)
+    (repository / ".git/info/exclude").write_text("untracked\n")
+    assert found() == (False, False)
+    (repository / "file").write_text("changed")
+    assert found() == (True, False)
 
 
 def test_no_repository_is_told_in_gits_words(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scratchflow.process.far_words import terminal_argv
-from scratchflow.process.in_terminal import Beginning
+from scratchflow.process.in_terminal import Beginning, call_in_terminal
+from scratchflow.process.interrupted import Interrupted
 from tests.terminal import Terminal
 
 TOKEN = "0123456789abcdef"  # noqa: S105 - no secret
@@ -91,3 +95,28 @@ def test_without_a_token_nothing_is_read(tmp_path: Path) -> None:
     with Terminal(argv, os.environ, cwd=tmp_path) as terminal:
         assert terminal.end() == 0
     assert terminal.rows == ["direct"]
+
+
+def test_a_signal_in_the_middle_of_the_start_leaves_no_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    found = subprocess.Popen.__init__
+
+    def interrupted_start(self: subprocess.Popen[bytes], *args: Any, **more: Any) -> None:
+        found(self, *args, **more)
+        started.append(self)
+        signal.raise_signal(signal.SIGTERM)  # before anybody else knows of it
+
+    def interrupt(signum: int, _: object) -> None:
+        raise Interrupted(signum)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", interrupted_start)
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        with pytest.raises(Interrupted):
+            call_in_terminal(["sleep", "9873"], dict(os.environ))
+        assert signal.getsignal(signal.SIGTERM) is interrupt
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert [one.returncode for one in started] == [-signal.SIGTERM]

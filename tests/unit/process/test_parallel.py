@@ -6,7 +6,8 @@ import threading
 
 import pytest
 
-from scratchflow.process.parallel import Meanwhile, as_done
+from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.process.parallel import EachInThread, Meanwhile, as_done
 
 
 def test_all_are_under_way_at_once() -> None:
@@ -71,3 +72,27 @@ def test_without_a_thread_it_is_found_out_at_once(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert Meanwhile(lambda: "found", "look").result() == "found"
+
+
+def test_what_fails_for_one_stops_no_other_and_all_keep_their_order() -> None:
+    meeting = threading.Barrier(3, timeout=60)
+
+    def do(name: str) -> str:
+        meeting.wait()
+        if name == "b":
+            raise AllocationMissing(profile=name)
+        return name.upper()
+
+    each = EachInThread(["c", "b", "a"], do)
+    each.wait()
+    assert list(each.done.items()) == [("c", "C"), ("a", "A")]
+    assert list(each.failed) == ["b"]
+
+
+def test_a_bug_in_one_of_them_is_not_lost() -> None:
+    def do(name: str) -> str:
+        raise KeyError(name)
+
+    each = EachInThread(["a"], do)
+    with pytest.raises(KeyError):
+        each.wait()

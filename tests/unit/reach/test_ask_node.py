@@ -9,7 +9,9 @@ import pytest
 from scratchflow.agent.request import asking
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.model.allocation import Allocation, AllocationState, RunningAllocation
-from scratchflow.model.errors import AgentMissing, AllocationEnded, ConnectionLost, NodeSilent
+from scratchflow.model.errors.agent import AgentMissing
+from scratchflow.model.errors.allocation import AllocationEnded, NodeSilent
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.reach import node_agent
 from scratchflow.reach.node import JobStep
 

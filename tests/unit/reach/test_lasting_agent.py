@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import NodeSilent
+from scratchflow.model.errors.allocation import NodeSilent
 from scratchflow.process.child import Completed
 from scratchflow.process.waiting import looks
 from scratchflow.reach import lasting_agent

@@ -10,7 +10,8 @@ import pytest
 from scratchflow.agent.delivery import install as installing
 from scratchflow.agent.request import decode
 from scratchflow.config.settings import Asked, Settings, load_settings
-from scratchflow.model.errors import AgentMissing, NotSetUp, RequestRefused
+from scratchflow.model.errors.agent import AgentMissing, RequestRefused
+from scratchflow.model.errors.config import NotSetUp
 from scratchflow.model.events import Event, Log
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import Where

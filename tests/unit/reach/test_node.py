@@ -9,7 +9,8 @@ import pytest
 
 from scratchflow.login.check import _check_steps
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.errors import NodeSilent, SlurmUnreachable
+from scratchflow.model.errors.allocation import NodeSilent
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.reach.node import JobStep, NodeSsh, node_transport
 from scratchflow.ssh.transport import node as neighbour
 

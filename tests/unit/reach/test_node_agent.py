@@ -10,13 +10,9 @@ import pytest
 
 from scratchflow.agent.request import asking
 from scratchflow.model.allocation import Allocation, AllocationState, RunningAllocation
-from scratchflow.model.errors import (
-    AgentMissing,
-    AllocationEnded,
-    AllocationMissing,
-    ConnectionLost,
-    NodeSilent,
-)
+from scratchflow.model.errors.agent import AgentMissing
+from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing, NodeSilent
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.reach import node_agent
 from scratchflow.reach.node import JobStep
 from scratchflow.reach.node_watch import NodeWatch

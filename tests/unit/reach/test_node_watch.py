@@ -14,7 +14,9 @@ import msgspec
 import pytest
 
 from scratchflow.model.allocation import Allocation, RunningAllocation
-from scratchflow.model.errors import NodeSilent, ScratchflowError, SlurmUnreachable
+from scratchflow.model.errors.allocation import NodeSilent
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.events import Hello
 from scratchflow.process.child import Completed
 from scratchflow.reach import watch

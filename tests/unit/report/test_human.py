@@ -8,7 +8,9 @@ import pytest
 from rich.console import Console
 
 from scratchflow.model.ages import at
-from scratchflow.model.errors import ConfigMissing, ScratchflowError, SnapshotMissing
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.config import ConfigMissing
+from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.events import (
     Answered,
     Asking,
@@ -20,7 +22,7 @@ from scratchflow.model.events import (
     Status,
     Warned,
 )
-from scratchflow.model.results import VersionShown
+from scratchflow.model.results.base import VersionShown
 from scratchflow.report import output
 from scratchflow.report.human import Human
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scratchflow.model.errors import ConfigMissing
+from scratchflow.model.errors.config import ConfigMissing
 from scratchflow.model.events import (
     Event,
     Hello,
@@ -19,7 +19,7 @@ from scratchflow.model.events import (
     Warned,
     path_fields,
 )
-from scratchflow.model.results import VersionShown
+from scratchflow.model.results.base import VersionShown
 from scratchflow.report.jsonl import JsonLines
 
 RESULT = VersionShown(version="1")

@@ -10,12 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import (
-    LatestUnreadable,
-    SnapshotDamaged,
-    SnapshotMissing,
-    StoreUnusable,
-)
+from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.snapshot import Manifest, encode_manifest, seal_manifest
 from scratchflow.store.catalogue import Catalogue, fresh_id, read_catalogue
 from scratchflow.store.directory import StoreDirectory, open_place

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place, open_place
 from scratchflow.store.nodes import NodeRecord, record_node

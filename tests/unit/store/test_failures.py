@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import NoSpace, ScratchflowError, StoreUnusable
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.store import NoSpace, StoreUnusable
 from scratchflow.store.failures import store_errors, translated
 
 STORE = Path("/shared/store")

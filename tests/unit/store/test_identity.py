@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.store.directory import STORE_NAME, StoreDirectory, open_place
 from scratchflow.store.identity import ensure_store_id, read_store_id
 

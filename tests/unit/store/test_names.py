@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scratchflow.model.ages import short_id
-from scratchflow.model.errors import LatestUnreadable, SnapshotAmbiguous, SnapshotMissing
+from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotAmbiguous, SnapshotMissing
 from scratchflow.model.moments import read_moment
 from scratchflow.model.zone import Zone
 from scratchflow.store.catalogue import Catalogue, Skipped

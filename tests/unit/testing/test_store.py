@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory, open_place

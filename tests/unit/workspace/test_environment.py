@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import EnvironmentFailed
+from scratchflow.model.errors.run import EnvironmentFailed
 from scratchflow.workspace.environment import EnvironmentOptions, make_environment
 
 

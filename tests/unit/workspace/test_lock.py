@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import WorkspaceBusy, WorkspaceFailed
+from scratchflow.model.errors.workspace import WorkspaceBusy, WorkspaceFailed
 from scratchflow.workspace.lock import alone_with
 from scratchflow.workspace.workspace import Workspace
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import ScratchUnsafe
+from scratchflow.model.errors.workspace import ScratchUnsafe
 from scratchflow.workspace.lock import alone_with
 from scratchflow.workspace.workspace import Workspace
 

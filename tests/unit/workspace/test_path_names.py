@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.model.errors import PathNameUnset
+from scratchflow.model.errors.config import PathNameUnset
 from scratchflow.workspace.path_names import (
     is_of_the_account,
     names_to_find,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import ScratchUnusable
+from scratchflow.model.errors.workspace import ScratchUnusable
 from scratchflow.workspace.usual_scratch import require_usable_scratch
 from scratchflow.workspace.workspace import Workspace
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import ConfigBadValue
+from scratchflow.model.errors.config import ConfigBadValue
 from scratchflow.model.profile import BackupOptions, Profile
 from scratchflow.workspace.workspace import expand, find_workspace
 

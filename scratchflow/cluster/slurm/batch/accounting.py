@@ -13,7 +13,7 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.job_text import is_number, slurm_epoch
 from scratchflow.cluster.slurm.jobs import has_accounting
 from scratchflow.cluster.slurm.states import base_state
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.units import parse_size
 
 _FIELDS = (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from scratchflow.cluster.slurm.client import Slurm
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock, looks
 
 _WITHIN_S, _BETWEEN_S = 20.0, 10.0

@@ -11,7 +11,8 @@ from scratchflow.cluster.slurm.batch.names import batch_name
 from scratchflow.cluster.slurm.batch.queue import number_of
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import resource_options
-from scratchflow.model.errors import JobInDoubt, JobRefused, SlurmMissing, SlurmUnreachable
+from scratchflow.model.errors.jobs import JobInDoubt, JobRefused
+from scratchflow.model.errors.slurm import SlurmMissing, SlurmUnreachable
 from scratchflow.model.profile import SlurmOptions
 from scratchflow.process.waiting import SYSTEM_CLOCK, Clock, looks
 

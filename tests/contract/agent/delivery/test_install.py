@@ -27,7 +27,8 @@ from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.source import agent_name
 from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking
-from scratchflow.model.errors import AgentMissing, InstallFailed, NoSpace
+from scratchflow.model.errors.agent import AgentMissing, InstallFailed
+from scratchflow.model.errors.store import NoSpace
 from scratchflow.process.child import Completed
 from tests.process_transport import ProcessTransport, bare_environment
 from tests.unit.agent.delivery.this_machine import send_only_the_least, this_host, this_python

@@ -21,7 +21,7 @@ from scratchflow.agent.delivery.needs import needs_for
 from scratchflow.agent.delivery.target import Target
 from scratchflow.agent.name import agent_command
 from scratchflow.agent.request import asking
-from scratchflow.model.errors import BundleFailed
+from scratchflow.model.errors.agent import BundleFailed
 from tests.process_transport import ProcessTransport, bare_environment
 from tests.unit.agent.delivery.this_machine import this_target
 

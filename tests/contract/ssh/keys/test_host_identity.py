@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from scratchflow.model.errors import (
-    HostKeyChanged,
-    HostKeyUnknown,
-)
+from scratchflow.model.errors.ssh import HostKeyChanged, HostKeyUnknown
 from tests.contract.ssh.failing import HOSTS, KINDS, connect, refused, sshd_of
 from tests.contract.ssh.lab import Lab
 from tests.contract.ssh.sshd import make_key

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import CommandTimedOut
+from scratchflow.model.errors.ssh import CommandTimedOut
 from scratchflow.reach.node import JobStep, NodeSsh
 from scratchflow.reach.node_watch import NodeWatch
 from scratchflow.ssh.transport.base import Transport

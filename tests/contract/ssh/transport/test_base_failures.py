@@ -8,11 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from scratchflow.model.errors import (
-    ConnectionLost,
-    HostNotFound,
-    KeyRefused,
-)
+from scratchflow.model.errors.ssh import ConnectionLost, HostNotFound, KeyRefused
 from tests.contract.ssh.failing import HOSTS, KINDS, LIMIT_S, refused, sshd_of
 from tests.contract.ssh.lab import Lab
 from tests.contract.ssh.sshd import free_port, make_key

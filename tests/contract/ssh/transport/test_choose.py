@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.model.errors import AuthNeeded, HostKeyUnknown
+from scratchflow.model.errors.ssh import AuthNeeded, HostKeyUnknown
 from scratchflow.ssh.config.resolve import resolve_chain
 from scratchflow.ssh.transport.choose import Means, choose, open_transport
 from scratchflow.ssh.transport.local import LocalTransport

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import ConnectionLost, HostKeyUnknown
+from scratchflow.model.errors.ssh import ConnectionLost, HostKeyUnknown
 from scratchflow.ssh.transport.base import Transport
 from scratchflow.ssh.transport.choose import Means, open_transport
 from scratchflow.ssh.transport.once import OnceTransport

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.model.errors import HostKeyChanged
+from scratchflow.model.errors.ssh import HostKeyChanged
 from scratchflow.ssh.config.resolve import resolve_chain
 from scratchflow.ssh.transport.paramiko_chain import Chain
 from scratchflow.ssh.transport.paramiko_login import Login

@@ -6,9 +6,7 @@ import os
 
 import pytest
 
-from scratchflow.model.errors import (
-    ConnectionLost,
-)
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.ssh.transport import paramiko_chain, paramiko_command
 from scratchflow.ssh.transport.paramiko_command import FarCommand
 from tests.contract.ssh.lab import Lab

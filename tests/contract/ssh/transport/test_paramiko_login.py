@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import (
-    AuthNeeded,
-)
+from scratchflow.model.errors.ssh import AuthNeeded
 from scratchflow.ssh.config.resolve import resolve_chain
 from scratchflow.ssh.transport.choose import choose
 from scratchflow.ssh.transport.paramiko_login import Ask, Question

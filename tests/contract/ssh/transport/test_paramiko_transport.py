@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.model.errors import CommandTimedOut
+from scratchflow.model.errors.ssh import CommandTimedOut
 from scratchflow.ssh.transport.base import STDERR_TAIL_BYTES
 from tests.contract.ssh.lab import Lab
 

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 from scratchflow.ssh.config.resolve import resolve_chain
-from scratchflow.ssh.transport.shared_connection import MAX_PATH_BYTES, our_master
+from scratchflow.ssh.transport.shared_connection import MAX_PATH_BYTES, end_ours, our_master
 from tests.contract.ssh.lab import Lab
 from tests.contract.ssh.leaks import assert_no_ssh_is_left, ssh_processes
 
@@ -110,3 +110,20 @@ def test_a_directory_that_others_can_reach_is_not_used(lab: Lab, tmp_path: Path)
     open_to_all.chmod(0o777)
     master = our_master(chain, {"XDG_RUNTIME_DIR": str(tmp_path)})
     assert master is None or not master.path.startswith(str(tmp_path))
+
+
+def test_ours_is_ended_and_its_directory_goes_when_nothing_else_is_in_it(lab: Lab) -> None:
+    with lab.openssh("login", keep_s=600) as transport:
+        transport.connect()
+    chain = resolve_chain("login", config=lab.config)
+    ours = our_master(chain, lab.environment)
+    assert ours
+    assert Path(ours.path).exists()
+    other = Path(ours.path).with_name("other")
+    other.touch()
+    end_ours(chain, lab.environment)
+    assert_no_ssh_is_left(lab)
+    assert other.exists()
+    other.unlink()
+    end_ours(chain, lab.environment)
+    assert not other.parent.exists()

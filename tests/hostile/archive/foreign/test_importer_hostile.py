@@ -11,7 +11,7 @@ import lz4.frame
 import pytest
 
 from scratchflow.archive.files import holes as sparse
-from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
 from tests.hostile.archive.conftest import Range, member, packed, pax, tar_header
 
 LINK_OUT = member(b"out", kind=b"2", link=b"..")
@@ -214,7 +214,7 @@ def test_a_bomb_of_zeros_costs_no_memory(shooting_range: Range) -> None:
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))\n"
         "from pathlib import Path\n"
         "from scratchflow.archive.foreign.importer import import_archive\n"
-        "from scratchflow.model.errors import SnapshotDamaged\n"
+        "from scratchflow.model.errors.snapshots import SnapshotDamaged\n"
         "import os\n"
         "os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # as many threads\n"
         "out = os.open(os.devnull, os.O_WRONLY)\n"

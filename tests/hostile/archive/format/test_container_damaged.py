@@ -6,7 +6,7 @@ import pytest
 
 from scratchflow.archive.format.container import FOOTER_BYTES
 from scratchflow.archive.read import reader
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.hostile.archive.conftest import (
     Range,
     good_archive,

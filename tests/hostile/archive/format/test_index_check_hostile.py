@@ -12,7 +12,7 @@ from scratchflow.archive.read import verify
 from scratchflow.archive.tree.chunks import Chunks, in_one_piece
 from scratchflow.archive.tree.index import NOWHERE, ArchiveFrames, Index
 from scratchflow.archive.tree.names import PackedNames
-from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
 from tests.hostile.archive.conftest import (
     Range,
     forge_index,

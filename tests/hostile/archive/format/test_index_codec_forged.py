@@ -11,7 +11,7 @@ import pytest
 
 from scratchflow.archive.format.index_codec import Header
 from scratchflow.archive.read import verify
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.hostile.archive.conftest import (
     Range,
     forge_frames,

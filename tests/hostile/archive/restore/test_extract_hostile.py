@@ -8,7 +8,7 @@ import pytest
 
 from scratchflow.archive.read import reader
 from scratchflow.archive.restore import extract
-from scratchflow.model.errors import TargetNotEmpty
+from scratchflow.model.errors.restore import TargetNotEmpty
 from tests.hostile.archive.conftest import (
     Range,
     good_archive,

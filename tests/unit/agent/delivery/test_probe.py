@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from scratchflow.agent.delivery.probe import FoundPython, Host, fitting_pythons, probe
-from scratchflow.model.errors import LoginShellUnusable, PythonMissing
+from scratchflow.model.errors.agent import LoginShellUnusable, PythonMissing
 from tests.process_transport import ProcessTransport, bare_environment
 from tests.unit.agent.delivery.this_machine import this_host, this_python
 

@@ -9,7 +9,7 @@ import pytest
 from scratchflow.agent.delivery import wheels as fetch
 from scratchflow.agent.delivery.target import Target
 from scratchflow.agent.delivery.wheels import fetchers
-from scratchflow.model.errors import BundleFailed
+from scratchflow.model.errors.agent import BundleFailed
 from tests.unit.agent.delivery.this_machine import this_target
 
 

@@ -113,3 +113,16 @@ def test_what_passes_by_is_cut_as_if_it_were_read(
     windows = list(_windows(content, cutter))
     assert passing.lengths.tolist() == [length for one in windows for length in one.lengths]
     assert passing.digests == b"".join(one.digests for one in windows)
+
+
+def test_pieces_that_end_anywhere_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in (("MIN_CHUNK_BYTES", 256), ("CHUNK_BYTES", 256), ("MAX_CHUNK_BYTES", 1024)):
+        monkeypatch.setattr(chunker, name, size)
+    content = memoryview(_random(300_000))
+    whole = cutter_at_content()(content)
+    for each in range(300, 1100, 7):
+        passing = ContentCutter(SEED)
+        for at in range(0, len(content), each):
+            passing.update(content[at : at + each])
+        passing.finish()
+        assert passing.lengths.tolist() == whole

@@ -13,7 +13,7 @@ import pytest
 
 from scratchflow.archive.foreign import importer as foreign
 from scratchflow.archive.read import reader, verify
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, State, tree_state
 
 ZERO = bytes(512)

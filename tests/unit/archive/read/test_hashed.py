@@ -37,6 +37,7 @@ def test_the_hashes_are_those_of_the_whole_file(descriptor: int, counts: list[in
         room = bytearray(count)
         file.fill(memoryview(room))
         assert room == CONTENT[at : at + count]
+        file.take(memoryview(room))
         at += count
     assert file.finish() == _hashes(CONTENT)
 
@@ -46,6 +47,15 @@ def test_a_file_may_be_as_short_as_it_likes(tmp_path: Path, size: int) -> None:
     (tmp_path / "short").write_bytes(CONTENT[:size])
     with (tmp_path / "short").open("rb") as file:
         assert HashedFile(file.fileno()).finish() == _hashes(CONTENT[:size])
+
+
+def test_what_was_read_and_not_hashed_is_read_again_at_the_end(descriptor: int) -> None:
+    file = HashedFile(descriptor)
+    rooms = [memoryview(bytearray(count)) for count in (5000, 70_000, 300)]
+    for room in rooms:
+        file.fill(room)
+    file.take(rooms[0])
+    assert file.finish() == _hashes(CONTENT)
 
 
 def test_more_than_there_is_cannot_be_had_and_leaves_the_hashes_as_they_are(

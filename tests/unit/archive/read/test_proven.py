@@ -13,7 +13,7 @@ from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write.frame_sink import FdOut
 from scratchflow.archive.write.remnant import Range, ranges_in, write_remnant
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench
 
 pytestmark = pytest.mark.usefixtures("small_chunks")

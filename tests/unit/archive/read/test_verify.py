@@ -15,7 +15,8 @@ import pytest
 from scratchflow.archive.read import reader, verify
 from scratchflow.archive.restore import extract
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
-from scratchflow.model.errors import ScratchflowError, SnapshotDamaged
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, fill, tree_state
 
 FLIPS = int(os.environ.get("SCRATCHFLOW_TEST_FLIPS", "300"))

@@ -18,7 +18,9 @@ from scratchflow.archive.restore import placer as placing
 from scratchflow.archive.restore.placer import Placer
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
-from scratchflow.model.errors import NoSpace, SnapshotDamaged, TargetNotEmpty
+from scratchflow.model.errors.restore import TargetNotEmpty
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import NoSpace
 from tests.unit.archive.conftest import (
     Bench,
     fill,
@@ -27,7 +29,10 @@ from tests.unit.archive.conftest import (
     wait_until_gone,
 )
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="helpers are forked on Linux only")
+pytestmark = [
+    pytest.mark.slow,  # processes are killed
+    pytest.mark.skipif(sys.platform != "linux", reason="helpers are forked on Linux only"),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,14 @@ import os
 import random
 import subprocess
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from scratchflow.archive.read.reader import Archives, Span
+from scratchflow.archive.format.container import FrameBlocks
+from scratchflow.archive.read.reader import Archives, GetRoom
 from scratchflow.archive.restore import apply_delta, patch
 from scratchflow.archive.restore.displace import Displacing, Held
 from scratchflow.archive.restore.patch import Stretch, is_worthwhile, stretches
@@ -21,6 +22,8 @@ from scratchflow.archive.tree.index import Index
 from tests.unit.archive.conftest import Bench, tree_state
 
 SIZE = 5_000_000  # more than a frame
+
+Parts = Sequence[tuple[int, int]]
 
 
 def _chunks(letters: str, number: int = 0, length: int = 10) -> Chunks:
@@ -110,18 +113,12 @@ def read_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How long each part is that is read from archives."""
     found: list[int] = []
 
-    def noted(self: Archives, span: Span) -> memoryview:
-        found.append(span[3])
-        return content(self, span)
+    def noted(self: Archives, number: int, frame: int, parts: Parts, room: GetRoom) -> FrameBlocks:
+        found.extend(length for _, length in parts)
+        return fetched(self, number, frame, parts, room)
 
-    def noted_whole(self: Archives, number: int, number_of_frame: int) -> bytes:
-        whole = frame(self, number, number_of_frame)
-        found.append(len(whole))
-        return whole
-
-    content, frame = Archives.content, Archives.frame
-    monkeypatch.setattr(Archives, "content", noted)
-    monkeypatch.setattr(Archives, "frame", noted_whole)
+    fetched = Archives.fetched
+    monkeypatch.setattr(Archives, "fetched", noted)
     return found
 
 
@@ -208,13 +205,14 @@ def test_a_file_that_was_written_to_since_is_not_used(bench: Bench, read_bytes: 
 def test_a_file_that_cannot_be_written_leaves_the_older_one(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_descriptor: int, _content: memoryview, _offset: int = 0) -> None:
+    def fail(*_: object) -> None:
         raise OSError(28, "no space")
 
     two = _Two(bench)
     before = tree_state(bench.work)
     monkeypatch.setattr(patch, "_pwrite_all", fail)
     monkeypatch.setattr("scratchflow.archive.restore.placer._write_all", fail)
+    monkeypatch.setattr("scratchflow.archive.read.spans._write", fail)
     with pytest.raises(Exception, match="no space"):
         two.apply(two.delta())
     assert tree_state(bench.work) == before

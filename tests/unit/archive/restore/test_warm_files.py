@@ -11,10 +11,13 @@ import pytest
 from scratchflow.archive.restore import extract
 from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, tree_state
 
-pytestmark = pytest.mark.usefixtures("with_and_without_helpers")
+pytestmark = [
+    pytest.mark.slow,  # many backups
+    pytest.mark.usefixtures("with_and_without_helpers"),
+]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from scratchflow.archive.format.container import MAX_PACKED_BYTES, compress_frame
 from scratchflow.archive.write.frame_sink import FRAME_BYTES, FrameSink
-from scratchflow.model.errors import TargetFull
+from scratchflow.model.errors.store import TargetFull
 
 _CONTENT = random.Random(1).randbytes(1 << 20) * 9 + b"the end"  # noqa: S311 - the same every time
 

@@ -61,14 +61,14 @@ def test_chunks_of_a_file_are_known_to_the_next_when_they_were_noted() -> None:
     new = NewFile(known, OWN)
     window = _window("x")
     new.add(window, new.new_in(window), 9)
-    assert not known.has(_digest("x"), 10)
+    assert known.find(_digest("x"), 10) is None
     known.note(new.chunks)
     assert known.find(_digest("x"), 10) == (OWN, 9, 10)
 
 
 def test_a_known_digest_of_another_length_is_not_the_same_chunk() -> None:
     known = _known("a", length=9)
-    assert not known.has(_digest("a"), 10)
+    assert known.find(_digest("a"), 10) is None
     assert len(NewFile(known, OWN).new_in(_window("a"))) == 1
 
 

@@ -14,7 +14,7 @@ from scratchflow.archive.read.reader import open_index, read_file
 from scratchflow.archive.tree.index import RECHECK, Index
 from scratchflow.archive.write import writer
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
-from scratchflow.model.errors import NoSpace
+from scratchflow.model.errors.store import NoSpace
 from tests.unit.archive.conftest import Bench, tree_state
 
 pytestmark = pytest.mark.usefixtures("with_and_without_helpers")

@@ -22,10 +22,13 @@ from scratchflow.archive.write import writer
 from scratchflow.archive.write.batches import Bundle
 from scratchflow.archive.write.frame_sink import FRAME_BYTES
 from scratchflow.archive.write.packer import Packing
-from scratchflow.model.errors import NoSpace
+from scratchflow.model.errors.store import NoSpace
 from tests.unit.archive.conftest import Bench, fill, tree_state, wait_until_gone
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="packers are forked on Linux only")
+pytestmark = [
+    pytest.mark.slow,  # processes are killed
+    pytest.mark.skipif(sys.platform != "linux", reason="packers are forked on Linux only"),
+]
 
 
 @pytest.fixture(autouse=True)

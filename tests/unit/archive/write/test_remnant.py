@@ -22,7 +22,7 @@ from scratchflow.archive.tree.index import ArchiveFrames, Index
 from scratchflow.archive.write import remnant
 from scratchflow.archive.write.frame_sink import FdOut
 from scratchflow.archive.write.remnant import expected_bytes, merged, ranges_in, write_remnant
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, tree_state
 
 pytestmark = pytest.mark.usefixtures("small_chunks")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -22,10 +21,8 @@ from scratchflow.archive.read.selection import Selection
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.restore import extract
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.write import cut_files, writer
-from scratchflow.archive.write.cut_files import CutStream
-from scratchflow.archive.write.large_files import LargeFiles
-from scratchflow.model.errors import SnapshotDamaged
+from scratchflow.archive.write import writer
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from tests.unit.archive.conftest import Bench, tree_state
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
@@ -226,17 +223,16 @@ def test_a_new_file_that_shares_nothing_is_stored_in_frames_of_its_own_chunks(be
     _check(bench, second, "again")
 
 
-def _change_when_opened(monkeypatch: pytest.MonkeyPatch, change: Callable[[], None]) -> None:
-    """Does something to a large file when a process has begun to read it."""
-    found = LargeFiles.open
+def _change_when_read(monkeypatch: pytest.MonkeyPatch, change: Callable[[], None]) -> None:
+    """Does something to a large file right before it is read for the first time."""
+    found = os.preadv
 
-    def open_then_change(self: LargeFiles, entry: int, stats: os.stat_result) -> CutStream | None:
-        stream = found(self, entry, stats)
-        assert stream
+    def change_then_read(descriptor: int, rooms: list[memoryview], offset: int) -> int:
+        monkeypatch.setattr(os, "preadv", found)
         change()
-        return stream
+        return found(descriptor, rooms, offset)
 
-    monkeypatch.setattr(LargeFiles, "open", open_then_change)
+    monkeypatch.setattr(os, "preadv", change_then_read)
 
 
 def test_a_file_that_changes_while_it_is_cut_is_told_and_read_again(
@@ -253,7 +249,7 @@ def test_a_file_that_changes_while_it_is_cut_is_told_and_read_again(
         with (bench.work / "large").open("r+b") as file:
             file.write(content)
 
-    _change_when_opened(monkeypatch, overwrite)
+    _change_when_read(monkeypatch, overwrite)
     second = bench.backup("B", first)
     assert [code for code, _, _ in bench.warnings] == ["files.changed"]
     assert second.flags[_entry(second, b"work/large")]
@@ -272,7 +268,7 @@ def test_a_file_that_is_cut_short_while_it_is_cut_is_stored_whole(
     (bench.work / "large").write_bytes(content)
     first = None if is_first else bench.backup("A")
     (bench.work / "large").write_bytes(content[::-1])
-    _change_when_opened(monkeypatch, lambda: os.truncate(bench.work / "large", 1000))
+    _change_when_read(monkeypatch, lambda: os.truncate(bench.work / "large", 1000))
     second = bench.backup("B", first)
     entry = _entry(second, b"work/large")
     assert not second.chunks
@@ -281,47 +277,6 @@ def test_a_file_that_is_cut_short_while_it_is_cut_is_stored_whole(
     assert verify_archive(bench.path("B"), open_archive=bench.path) == []
     found = b"".join(map(bytes, read_file(second, entry, bench.path)))
     assert found[:1000] == content[::-1][:1000]
-
-
-@pytest.mark.parametrize("is_first", [True, False])
-def test_a_process_that_is_killed_costs_chunks_and_no_byte(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, is_first: bool
-) -> None:
-    content = os.urandom(SIZE)
-    (bench.work / "large").write_bytes(content)
-    first = None if is_first else bench.backup("A")
-    (bench.work / "large").write_bytes(content[::-1])
-    found = CutStream.__init__
-
-    def kill_then(self: CutStream, cutter: cut_files._Cutter, *rest: object) -> None:
-        os.kill(cutter.process, signal.SIGKILL)
-        found(self, cutter, *rest)  # type: ignore[arg-type]  # whatever they are
-
-    monkeypatch.setattr(CutStream, "__init__", kill_then)
-    second = bench.backup("B", first)
-    assert not second.chunks
-    _check(bench, second, "again")
-
-
-@pytest.mark.parametrize("is_first", [True, False])
-def test_a_window_that_is_not_what_was_digested_is_not_believed(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, is_first: bool
-) -> None:
-    content = os.urandom(SIZE)
-    (bench.work / "large").write_bytes(content)
-    first = None if is_first else bench.backup("A")
-    (bench.work / "large").write_bytes(content[::-1])
-    found = cut_files._Cutter.content
-
-    def scribbled(self: cut_files._Cutter, slot: int, lengths: bytes) -> memoryview:
-        window = found(self, slot, lengths)
-        window[5:8] = b"bad"
-        return window
-
-    monkeypatch.setattr(cut_files._Cutter, "content", scribbled)
-    second = bench.backup("B", first)
-    assert not second.chunks
-    _check(bench, second, "again")
 
 
 def test_a_root_with_the_name_of_the_chunk_members_is_stored_whole(bench: Bench) -> None:

@@ -11,7 +11,7 @@ import pytest
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered
 from scratchflow.cluster.slurm.client import Slurm, this_slurm
 from scratchflow.cluster.slurm.jobs import cancel, our_jobs
-from scratchflow.model.errors import SlurmMissing, SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmMissing, SlurmUnreachable
 from scratchflow.process.child import Completed
 from scratchflow.testing.command import completed
 

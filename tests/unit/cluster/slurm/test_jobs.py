@@ -6,9 +6,7 @@ import pytest
 
 from scratchflow.cluster.slurm.jobs import job
 from scratchflow.model.allocation import AllocationState, EndCause
-from scratchflow.model.errors import (
-    SlurmUnreachable,
-)
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from tests.unit.cluster.slurm.conftest import NAME, Cluster
 
 

@@ -17,7 +17,7 @@ from scratchflow.cluster.slurm.lasting_step import (
     start_lasting_step,
     step_runs,
 )
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.process.waiting import looks
 from scratchflow.testing.command import completed
 

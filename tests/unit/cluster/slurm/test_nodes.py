@@ -6,7 +6,8 @@ import pytest
 
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.nodes import complete_node, find_node, nodes
-from scratchflow.model.errors import NodeUnknown, SlurmUnreachable
+from scratchflow.model.errors.allocation import NodeUnknown
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.process.child import Completed
 from scratchflow.testing.command import completed
 from scratchflow.testing.slurm import FakeSlurm

@@ -6,7 +6,7 @@ import pytest
 
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.overlap import has_binding, has_overlap, srun_version
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.testing.command import completed
 from scratchflow.testing.slurm import FakeSlurm
 

@@ -6,7 +6,8 @@ import pytest
 
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.salloc_text import failure, job_id_in, refusal, was_granted
-from scratchflow.model.errors import AllocationEnded, AllocationRefused, SlurmUnreachable
+from scratchflow.model.errors.allocation import AllocationEnded, AllocationRefused
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.testing.slurm import FakeSlurm
 
 SLURM = Slurm(FakeSlurm(), "alice", "login")

@@ -9,11 +9,12 @@ import pytest
 
 from scratchflow.cluster.slurm.submit import Submission, allocate, resume
 from scratchflow.model.allocation import Allocation
-from scratchflow.model.errors import (
+from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationMissing,
     AllocationPending,
 )
+from scratchflow.process.interrupted import Interrupted
 from tests.unit.cluster.slurm.conftest import NAME, REQUEST, Cluster
 
 
@@ -101,6 +102,38 @@ def test_resume_waits_on_for_a_job_in_the_queue(cluster: Cluster) -> None:
     cluster.meanwhile(make_room)
     again = cluster.submission()
     assert resume(NAME, "aws", again).state == "running"
+
+
+@pytest.mark.parametrize(
+    ("error", "keep_waiting", "left"),
+    [
+        (Interrupted(signal.SIGHUP), True, ["pending"]),
+        (Interrupted(signal.SIGTERM), True, ["pending"]),
+        (BrokenPipeError(), True, ["pending"]),
+        (Interrupted(signal.SIGINT), True, []),
+        (Interrupted(signal.SIGHUP), False, []),
+    ],
+)
+def test_a_request_outlives_whoever_waits_for_it_only_with_keep_waiting(
+    cluster: Cluster, error: BaseException, keep_waiting: bool, left: list[str]
+) -> None:
+    def interrupt() -> None:
+        raise error
+
+    cluster.meanwhile(interrupt)
+    with pytest.raises(type(error)):
+        allocate(REQUEST, cluster.submission(None, keep_waiting=keep_waiting))
+    assert cluster.open_jobs() == left
+
+
+def test_a_request_that_nobody_has_heard_of_goes_with_whoever_asked(cluster: Cluster) -> None:
+    def lost(_: Allocation) -> None:
+        raise Interrupted(signal.SIGHUP)
+
+    asked = msgspec.structs.replace(cluster.submission(None, keep_waiting=True), watch=lost)
+    with pytest.raises(Interrupted):
+        allocate(REQUEST, asked)
+    assert cluster.open_jobs() == []
 
 
 def test_resume_of_a_job_that_is_gone_ends_at_once(cluster: Cluster) -> None:

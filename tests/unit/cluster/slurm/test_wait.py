@@ -9,14 +9,14 @@ import pytest
 from scratchflow.cluster.slurm.submit import allocate
 from scratchflow.cluster.slurm.wait import CONFIGURE_S, OUT_OF_REACH_S, ended_error
 from scratchflow.model.allocation import Allocation
-from scratchflow.model.errors import (
+from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationPending,
     AllocationRefused,
     NodeFailed,
-    ScratchflowError,
-    SlurmUnreachable,
 )
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from tests.unit.cluster.slurm.conftest import REQUEST, Cluster
 
 

@@ -12,7 +12,7 @@ import pytest
 from scratchflow.cluster.command import CommandMissing, CommandUnanswered, local_run
 from scratchflow.cluster.tmux.server import Pane, Tmux, then_detach
 from scratchflow.cluster.tmux.window import WindowHolder
-from scratchflow.model.errors import TmuxFailed
+from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.process.child import Completed
 from tests.terminal import ENTER, Terminal
 from tests.unit.cluster.tmux.conftest import retry_until

@@ -58,7 +58,9 @@ def test_the_other_unison_is_started_with_what_the_first_asks_for() -> None:
     assert server_words("/opt/unison", asked) == ["/opt/unison", "-server", "__new-rpc-mode"]
 
 
-@pytest.mark.parametrize("option", ["-batch", "-batch=true", "--ui", "-sshcmd", "-repeat"])
+@pytest.mark.parametrize(
+    "option", ["-batch", "-batch=true", "--ui", "-sshcmd", "-force", "-repeat"]
+)
 def test_what_would_take_the_questions_from_us_is_refused(option: str) -> None:
     assert refused_option(["-ignore", "Name x", option]) == option
 

@@ -97,6 +97,32 @@ def test_a_reason_may_take_several_lines() -> None:
     assert reader.failed == {b"p/dir": "unison does not say why"}
 
 
+def test_a_reason_of_a_failure_is_read_to_its_end() -> None:
+    reader, _ = _read(PLAN, REST, b"Propagating updates\nFailed: Error in closing files:\n")
+    list(reader.take(b"No space left on device\n 33%  00:00 ETA\r    \rFailed [p/dir]: Error in\n"))
+    list(
+        reader.take(b"No space left on device [write(/b/p)]\n[END] Copying p/w\n  failed: p/dir\n")
+    )
+    assert reader.failed == {b"p/dir": "Error in No space left on device [write(/b/p)]"}
+
+
+def test_the_plan_says_why_something_is_an_error() -> None:
+    reader, _ = _read(PLAN, REST)
+    assert reader.errors == {b"p/fifo": "path /home/a/p/fifo has unknown file type"}
+    assert reader.unknown == []
+
+
+def test_a_line_of_the_plan_that_nobody_knows_is_kept() -> None:
+    reader, _ = _read(PLAN, b"\nnew dir  ~~~~>            p/x  \n", REST)
+    assert reader.unknown == [b"new dir  ~~~~>            p/x  "]
+
+
+def test_only_unison_says_that_there_is_nothing_to_do() -> None:
+    said = b"Reconciling changes\nNothing to do: replicas have not changed since last sync.\n"
+    assert _read(said)[0].is_equal
+    assert not _read(PLAN, REST, END)[0].is_equal
+
+
 def test_a_file_that_is_named_like_a_question_asks_nothing() -> None:
     reader, asked = _read(b"| p/Proceed with propagating updates? [] ", b"\r   \r")
     assert asked == []

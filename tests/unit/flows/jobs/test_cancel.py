@@ -8,9 +8,9 @@ import pytest
 
 from scratchflow.flows.jobs import cancel as module
 from scratchflow.flows.jobs.cancel import cancel
-from scratchflow.model.errors import Declined
+from scratchflow.model.errors.base import Declined
 from scratchflow.model.requests import CancelJobs
-from scratchflow.model.results import JobsCancelled
+from scratchflow.model.results.jobs import JobsCancelled
 from tests.unit.flows.told import ToldCluster, give
 
 FOUND = JobsCancelled(cancelled=["7", "8_1"], names=["a", "b"])

@@ -9,7 +9,8 @@ import pytest
 from scratchflow.flows.jobs import code as module
 from scratchflow.flows.jobs.code import bring_code
 from scratchflow.model.requests import EVERY_NODE, Restore
-from scratchflow.model.results import JobInspected, JobShown, Restored
+from scratchflow.model.results.jobs import JobInspected, JobShown
+from scratchflow.model.results.restore import Restored
 from tests.unit.flows.told import ToldCluster, give
 
 JOB = JobShown(

@@ -9,9 +9,10 @@ import pytest
 
 from scratchflow.flows.jobs import debug as module
 from scratchflow.flows.jobs.debug import chosen_task, debug
-from scratchflow.flows.run import Wanted
+from scratchflow.flows.run.start import Wanted
 from scratchflow.model.requests import DebugTask
-from scratchflow.model.results import DebugReady, JobInspected, RunEnded, TaskShown
+from scratchflow.model.results.jobs import DebugReady, JobInspected, TaskShown
+from scratchflow.model.results.run import RunEnded
 from tests.unit.flows.jobs.test_code import JOB
 from tests.unit.flows.told import ToldCluster, give
 

@@ -10,10 +10,10 @@ import pytest
 
 from scratchflow.flows.jobs import logs as module
 from scratchflow.flows.jobs.logs import show_logs
-from scratchflow.model.errors import LogsCutShort
+from scratchflow.model.errors.jobs import LogsCutShort
 from scratchflow.model.events import Data
 from scratchflow.model.requests import ReadLogs
-from scratchflow.model.results import LogsShown
+from scratchflow.model.results.jobs import LogsShown
 from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.told import ToldCluster, give
 

@@ -11,9 +11,10 @@ import pytest
 
 from scratchflow.flows.jobs import outputs as module
 from scratchflow.flows.jobs.outputs import outputs
-from scratchflow.model.errors import OutputsDiffer, StreamBroken
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.jobs import OutputsDiffer
 from scratchflow.model.requests import JobOutputs, PutOutputs
-from scratchflow.model.results import OutputsPut, OutputsShown
+from scratchflow.model.results.jobs import OutputsPut, OutputsShown
 from scratchflow.node.job.outputs import send_outputs
 from scratchflow.store.jobs.outputs import Output
 from tests.unit.flows.told import ToldCluster, give

@@ -8,9 +8,9 @@ import pytest
 
 from scratchflow.flows.jobs import prune as module
 from scratchflow.flows.jobs.prune import prune
-from scratchflow.model.errors import Declined
+from scratchflow.model.errors.base import Declined
 from scratchflow.model.requests import PruneJobs
-from scratchflow.model.results import JobKept, JobPruned, JobsPruned
+from scratchflow.model.results.jobs import JobKept, JobPruned, JobsPruned
 from tests.unit.flows.told import ToldCluster, give
 
 FOUND = JobsPruned(

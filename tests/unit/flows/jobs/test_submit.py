@@ -9,11 +9,13 @@ import pytest
 
 from scratchflow.flows.jobs import submit as module
 from scratchflow.flows.jobs.submit import rerun_current, submit
-from scratchflow.model.errors import AllocationMissing, SchedulerMissing, SubmitCutShort
+from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.config import SchedulerMissing
+from scratchflow.model.errors.jobs import SubmitCutShort
 from scratchflow.model.events import Log
 from scratchflow.model.job import GitState
 from scratchflow.model.requests import RerunJob, Submit
-from scratchflow.model.results import Frozen, Submitted
+from scratchflow.model.results.jobs import Frozen, Submitted
 from scratchflow.process.interrupted import Interrupted
 from tests.unit.flows.told import ToldCluster, give
 

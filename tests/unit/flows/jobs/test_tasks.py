@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.flows.jobs.tasks import with_tasks
-from scratchflow.model.errors import ParameterInvalid
+from scratchflow.model.errors.base import ParameterInvalid
 from scratchflow.model.events import Event, Log
 from scratchflow.model.requests import Submit
 

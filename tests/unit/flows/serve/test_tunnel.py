@@ -10,9 +10,9 @@ import pytest
 from scratchflow.config.settings import Asked
 from scratchflow.flows.serve import tunnel as module
 from scratchflow.flows.serve.tunnel import WantedTunnel, address, usual_port, wanted_tunnel
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Event, Log
-from scratchflow.model.results import TunnelShown
+from scratchflow.model.results.status import TunnelShown
 
 
 @pytest.mark.parametrize(

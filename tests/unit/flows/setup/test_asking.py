@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.flows.setup.asking import require_agreement
-from scratchflow.model.errors import Declined
+from scratchflow.model.errors.base import Declined
 from tests.unit.flows.setup.answers import Answers
 
 

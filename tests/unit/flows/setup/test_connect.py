@@ -12,7 +12,8 @@ import pytest
 from scratchflow.config.settings import Settings
 from scratchflow.flows.setup import connect as module
 from scratchflow.flows.setup.connect import connected
-from scratchflow.model.errors import AuthNeeded, ConnectionLost, HostNotFound, ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.ssh import AuthNeeded, ConnectionLost, HostNotFound
 from scratchflow.model.events import Checked, Event
 from scratchflow.ssh.transport.base import LOGIN_COMMAND
 from scratchflow.ssh.transport.local import LocalTransport

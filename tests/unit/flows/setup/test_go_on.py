@@ -12,7 +12,8 @@ from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows.setup import go_on as module
 from scratchflow.flows.setup.go_on import go_on_working
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import ClusterSetUp, EditorOpened, UpAndRunning
+from scratchflow.model.results.setup import ClusterSetUp
+from scratchflow.model.results.up import EditorOpened, UpAndRunning
 from tests.unit.flows.setup.answers import NOBODY, Answers
 
 NOW = UpAndRunning(

@@ -9,9 +9,10 @@ import pytest
 
 from scratchflow.config.settings import Asked, load_settings
 from scratchflow.flows.setup.import_mrunner import import_mrunner
-from scratchflow.model.errors import Declined, ImportUnreadable
+from scratchflow.model.errors.base import Declined
+from scratchflow.model.errors.config import ImportUnreadable
 from scratchflow.model.profile import Profile
-from scratchflow.model.results import ConfigImported
+from scratchflow.model.results.config import ConfigImported
 from tests.unit.flows.setup.answers import NOBODY, Answers
 
 ENVIRONMENT = {"HOME": "/h", "USER": "u"}

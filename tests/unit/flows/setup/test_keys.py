@@ -11,7 +11,7 @@ import pytest
 from scratchflow.config.settings import Settings
 from scratchflow.flows.setup import keys as module
 from scratchflow.flows.setup.keys import help_with_keys, offer_key_login
-from scratchflow.model.errors import AuthNeeded, KeyRefused
+from scratchflow.model.errors.ssh import AuthNeeded, KeyRefused
 from scratchflow.model.events import Checked, Event
 from scratchflow.process.child import Completed
 from scratchflow.ssh.keys.key_files import public_line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import subprocess
@@ -15,7 +16,10 @@ from scratchflow.config.settings import Settings
 from scratchflow.flows.setup.left_behind import left_behind, left_of_profile, removal_command
 from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
 from scratchflow.model.profile import Profile
-from scratchflow.model.results import LeftBehind
+from scratchflow.model.results.setup import LeftBehind
+from scratchflow.workspace.lock import LOOP_LOCK
+from scratchflow.workspace.notes import write_base
+from scratchflow.workspace.workspace import Workspace
 from tests.unit.flows.told import ToldCluster
 
 PROFILE = 'login = "aws"\nstore = "/fsx/ada\'s store/"\nscratch = "/scratch/ada/"\nworkspace = "w"'
@@ -74,11 +78,24 @@ def test_the_snapshots_of_every_workspace_are_counted_and_theirs_alone_removed(
 
 def test_what_is_another_profiles_is_named_as_that(settings: Settings) -> None:
     traces = found(WorkspaceTrace("/s", "work_gpu", 1), WorkspaceTrace("/s", "w", 1))
-    gpu = Profile(login="aws", workspace="work_gpu")
-    elsewhere = Profile(login="lab", workspace="w")
-    _, theirs, ours = left(settings, traces, gpu=gpu, lab=elsewhere)
+    gpu = Profile(login="aws", store="/s/", workspace="work_gpu")
+    elsewhere = Profile(login="lab", store="/s", workspace="w")
+    _, theirs, nobodys = left(settings, traces, gpu=gpu, lab=elsewhere)
     assert theirs.what.endswith("of profile `gpu`")
-    assert "profile" not in ours.what
+    assert "profile" not in nobodys.what
+
+
+def test_the_same_workspace_in_another_store_is_not_told_as_the_other_profiles(
+    settings: Settings,
+) -> None:
+    traces = found(WorkspaceTrace(STORE, "w", 10), WorkspaceTrace("/fsx/second", "w", 2))
+    second = Profile(login="aws", store="/fsx/second", workspace="w")
+    _, ours, theirs = left(settings, traces, second=second)
+    assert ours.what.endswith("of profile `p`")
+    assert theirs.what.endswith("of profile `second`")
+    third = msgspec.structs.replace(settings.profile, alias="third")
+    _, both, _ = left(settings, traces, second=second, third=third)
+    assert both.what.endswith("of profiles `p` and `third`")
 
 
 @pytest.mark.parametrize(
@@ -106,6 +123,14 @@ def test_copies_and_our_notes_are_named_by_their_nodes(settings: Settings) -> No
     *_, copies = left(settings, found(first, second, WorkspaceTrace(STORE, "never", 1)))
     assert copies.what.endswith("n1, n2, n3")
     assert "`rm -r /scratch/ada/w /scratch/ada/p2 /scratch/ada/.scratchflow`" in copies.how
+
+
+def test_copies_that_jobs_may_have_left_are_named_when_there_were_jobs(settings: Settings) -> None:
+    *_, copies = left(settings, found(WorkspaceTrace(STORE, "w", 2, ("n1",), jobs=3)))
+    assert copies.what.startswith("copies of jobs, if any: of `jobs debug`")
+    assert "`rm -rf /scratch/ada/jobs /scratch/ada/debug` in a job there" in copies.how
+    without = left(settings, found(WorkspaceTrace(STORE, "w", 2, ("n1",))))
+    assert not [one for one in without if "copies of jobs" in one.what]
 
 
 def test_what_does_not_go_with_the_agent_is_named(settings: Settings) -> None:
@@ -203,13 +228,59 @@ def test_of_a_removed_profile_only_what_may_be_there_is_named(
     settings: Settings, store: str, traces: Traces | None, begins: list[str]
 ) -> None:
     profile = msgspec.structs.replace(settings.profile, store=store)
-    lines = list(left_of_profile(msgspec.structs.replace(settings, profile=profile), traces))
+    lines = list(left_of_profile(msgspec.structs.replace(settings, profile=profile), traces, {}))
     assert len(lines) == len(begins)
     assert all(line.startswith(begin) for line, begin in zip(lines, begins, strict=True))
+
+
+def test_no_command_is_offered_that_removes_what_another_profile_has_too(
+    settings: Settings,
+) -> None:
+    traces = found(WorkspaceTrace(STORE, "w", 1))
+    second = msgspec.structs.replace(settings.profile, store="/fsx/second")
+    snapshots, workspace = left_of_profile(settings, traces, {"second": second})
+    assert "`ssh aws " in snapshots
+    assert "rm -r" not in workspace
+    assert workspace.endswith("it is also that of profile `second`")
+    both = {"second": second, "third": settings.profile}
+    assert "rm -r" not in " ".join(left_of_profile(settings, traces, both))
+
+
+def test_of_all_profiles_the_agents_on_other_login_hosts_are_named(settings: Settings) -> None:
+    others = {"second": Profile(login="aws"), "bob": Profile(login="bob@lab")}
+    first, *rest = left_behind(settings, found(), others, all_profiles=True)
+    assert first.what == "the agent and our notes on `bob@lab`, of profile `bob`"
+    assert "`scratchflow -p bob setup --remove`" in first.how
+    assert not any("the agent" in one.what for one in [*rest, *left(settings, found(), **others)])
+
+
+def test_the_copy_of_the_ssh_config_is_named(settings: Settings, tmp_path: Path) -> None:
+    config = tmp_path / "my ssh" / "config"
+    config.parent.mkdir()
+    profile = msgspec.structs.replace(settings.profile, ssh_config=str(config))
+    settings = msgspec.structs.replace(settings, profile=profile)
+    assert not any("ssh config" in one.what for one in left(settings, found()))
+    copy = config.with_name("config.scratchflow-bak")
+    copy.write_text("Host mine\n")
+    (one,) = [one for one in left(settings, found()) if "ssh config" in one.what]
+    assert shlex.split(one.how.strip("`")) == ["rm", str(copy)]
+
+
+def test_the_auto_backup_of_the_profile_local_is_named_while_it_runs(
+    settings: Settings, places: dict[str, Path]
+) -> None:
+    workspace = Workspace(places["DATA"] / "scratch", "work")
+    write_base(workspace, places["DATA"] / "store", "20260101T000000Z-abcdef")
+    with (workspace.state / LOOP_LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "`scratchflow -p local clear`" in " ".join(
+            one.how for one in left(settings, found())
+        )
+    assert not any("auto-backup" in one.what for one in left(settings, found()))
 
 
 def test_what_submitted_jobs_made_is_named_with_the_snapshots_it_lies_beside(
     settings: Settings,
 ) -> None:
-    _, snapshots = left(settings, found(WorkspaceTrace(STORE, "w", 13, (), 9)))
+    _, snapshots, _ = left(settings, found(WorkspaceTrace(STORE, "w", 13, (), 9)))
     assert snapshots.what.startswith("13 snapshots and the records and outputs of 9 jobs in ")

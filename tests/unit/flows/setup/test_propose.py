@@ -10,7 +10,7 @@ import pytest
 from scratchflow.config.sites import GENERIC, site_named
 from scratchflow.flows.setup.propose import as_it_is, propose
 from scratchflow.model.profile import Profile
-from scratchflow.model.results import PartitionSeen, PlaceSeen, SetupValue, Surveyed
+from scratchflow.model.results.setup import PartitionSeen, PlaceSeen, SetupValue, Surveyed
 
 GIB = 1 << 30
 DEBUG = PartitionSeen(name="debug", is_default=True, max_time_s=600)

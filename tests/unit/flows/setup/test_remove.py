@@ -14,17 +14,15 @@ from scratchflow.config.settings import Asked
 from scratchflow.flows.setup import remove as module
 from scratchflow.flows.setup.remove import RemoveOptions, remove
 from scratchflow.flows.setup.traces import Traces, WorkspaceTrace
-from scratchflow.model.errors import (
-    AgentMissing,
-    AllocationHeld,
-    CommandTimedOut,
-    ConnectionLost,
-    Declined,
-    UsageInvalid,
-)
-from scratchflow.model.results import AllocationShown, JobsShown, SetupRemoved
+from scratchflow.model.errors.agent import AgentMissing
+from scratchflow.model.errors.allocation import AllocationHeld
+from scratchflow.model.errors.base import Declined, UsageInvalid
+from scratchflow.model.errors.ssh import CommandTimedOut, ConnectionLost
+from scratchflow.model.results.setup import SetupRemoved
+from scratchflow.model.results.status import AllocationShown, JobsShown
 from scratchflow.ssh.config import include
-from scratchflow.ssh.config.alias import park_alias, read_alias
+from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias
+from scratchflow.ssh.config.alias_text import AliasTarget
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.local import LocalTransport
 from tests.unit.flows.setup.answers import NOBODY, Answers
@@ -51,10 +49,16 @@ class Laptop:
         self.stores: list[str] = []
         self.is_store_away = False
         monkeypatch.setattr(module, "look_for_traces", self._look)
+        # A host without a profile has its lines in the ssh config of the home: never that of whoever runs the tests.
+        monkeypatch.setenv("HOME", str(directory))
         monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
         monkeypatch.setattr(module, "reach_login", self._reach)
         monkeypatch.setattr(module, "ask_once", self._call)
         monkeypatch.setattr(module, "uninstall", self._uninstall)
+        self.ended: list[str] = []
+        monkeypatch.setattr(
+            module, "end_shared_login", lambda one, _: self.ended.append(one.profile.login)
+        )
 
     def profiles(self, **logins: str) -> None:
         """A profile each, with an alias of its name that is parked."""
@@ -122,6 +126,14 @@ def test_a_dry_run_asks_nobody_and_changes_nothing(laptop: Laptop) -> None:
     assert done.ssh_config_diff
     assert done.dry_run
     assert laptop.is_untouched
+
+
+def test_a_dry_run_says_that_a_node_that_is_held_will_keep_it(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    assert laptop.remove(NOBODY, dry_run=True).kept == []
+    point_alias(laptop.places, "uni", AliasTarget("uni", "node-3", "ada", "aws"))
+    (kept,) = laptop.remove(NOBODY, dry_run=True).kept
+    assert "while node `node-3` is held: `scratchflow -p uni clear`" in kept
 
 
 def test_a_profile_that_holds_a_node_stays_set_up(laptop: Laptop) -> None:
@@ -202,7 +214,7 @@ def test_the_question_names_everything_that_a_yes_does(laptop: Laptop) -> None:
     asked = asker.said[asker.said.index("This removes:") :]
     assert asked == [
         "This removes:",
-        f"  our lines from {laptop.places.config}",
+        "  our lines from ~/ssh/config",
         "  the ssh alias `uni`",
         "  the agent and our notes on `aws`",
         "Remove this?",
@@ -261,3 +273,14 @@ def test_a_host_out_of_reach_is_told_once_this_machine_is_clean(laptop: Laptop) 
     with pytest.raises(ConnectionLost):
         laptop.remove()
     assert laptop.places.config.read_text() == USERS_LINES
+
+
+def test_our_connection_to_the_host_ends_unless_another_profile_uses_it(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws", lab="aws")
+    laptop.remove()
+    assert laptop.ended == []
+    laptop.profiles(uni="aws", lab="other")
+    laptop.failure = ConnectionLost(host="aws", reason="it was cut")
+    with pytest.raises(ConnectionLost):
+        laptop.remove()
+    assert laptop.ended == ["aws"]

@@ -12,21 +12,23 @@ import pytest
 
 from scratchflow.agent.delivery.install import Installed
 from scratchflow.config.settings import Asked, load_settings
+from scratchflow.flows.setup import agreement, trial
 from scratchflow.flows.setup import setup as module
-from scratchflow.flows.setup import trial
+from scratchflow.flows.setup.draft import SetupOptions
 from scratchflow.flows.setup.propose import LABELS
-from scratchflow.flows.setup.setup import SetupOptions, set_up
-from scratchflow.model.errors import (
+from scratchflow.flows.setup.setup import set_up
+from scratchflow.model.errors.base import Declined, UsageInvalid
+from scratchflow.model.errors.config import (
     ConfigBadValue,
     ConfigUnwritable,
-    Declined,
     SetupCancelled,
     SetupIncomplete,
-    SlurmUnreachable,
-    UsageInvalid,
 )
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.events import Checked, Emit, Event, Log
-from scratchflow.model.results import Check, ChecksDone, ClusterSetUp, NodeHeld
+from scratchflow.model.results.allocation import NodeHeld
+from scratchflow.model.results.checks import Check, ChecksDone
+from scratchflow.model.results.setup import ClusterSetUp
 from scratchflow.ssh.config.alias import read_alias
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.transport.local import LocalTransport
@@ -69,7 +71,8 @@ class Laptop:
         self.agent = ""
         monkeypatch.setattr(trial, "install_for", self._install)
         monkeypatch.setattr(trial, "end_trial", self._end_trial)
-        monkeypatch.setattr(module, "ask_agent", self._ask)
+        for asks in (module, agreement):
+            monkeypatch.setattr(asks, "ask_agent", self._ask)
 
     @contextmanager
     def _connected(self, *_: object, **__: object) -> Iterator[LocalTransport]:

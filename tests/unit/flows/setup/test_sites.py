@@ -15,7 +15,7 @@ from scratchflow.flows.setup.sites import (
     values_for,
     what_to_look_for,
 )
-from scratchflow.model.results import PartitionSeen, PlaceSeen, SetupValue, Surveyed
+from scratchflow.model.results.setup import PartitionSeen, PlaceSeen, SetupValue, Surveyed
 from tests.unit.flows.setup.test_propose import DISK, GIB, HOME, cluster
 
 DEV = PartitionSeen(name="dev", is_default=False, max_time_s=None, most_cpus=96, most_gpus=4)

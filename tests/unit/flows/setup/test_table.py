@@ -5,7 +5,7 @@ from __future__ import annotations
 from scratchflow.config.sites import GENERIC, site_named
 from scratchflow.flows.setup.propose import LABELS, propose
 from scratchflow.flows.setup.table import proposal_lines, wrapped
-from scratchflow.model.results import SetupValue
+from scratchflow.model.results.setup import SetupValue
 from tests.unit.flows.setup.test_propose import FSX, HOME, cluster
 
 

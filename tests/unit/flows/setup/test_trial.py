@@ -10,7 +10,8 @@ from scratchflow.agent.delivery.install import Installed
 from scratchflow.config.settings import Settings
 from scratchflow.flows.setup import trial as module
 from scratchflow.flows.setup.trial import agent_on_trial
-from scratchflow.model.errors import ConnectionLost, InstallFailed, LoginShellUnusable
+from scratchflow.model.errors.agent import InstallFailed, LoginShellUnusable
+from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Event, Warned
 from scratchflow.ssh.transport.local import LocalTransport
 from tests.unit.flows.told import ToldCluster

@@ -11,17 +11,13 @@ from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows.setup import setup as setting_up
 from scratchflow.flows.setup import which as module
-from scratchflow.flows.setup.setup import SetupOptions
+from scratchflow.flows.setup.draft import SetupOptions
 from scratchflow.flows.setup.which import foretold_set_up, ready_to_work, set_up_chosen
-from scratchflow.model.errors import (
-    ClusterMissing,
-    ConfigProfileNeeded,
-    NameOfThisMachine,
-    UsageInvalid,
-)
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.config import ClusterMissing, ConfigProfileNeeded, NameOfThisMachine
 from scratchflow.model.events import Event, Log
 from scratchflow.model.requests import Hold
-from scratchflow.model.results import ClusterSetUp
+from scratchflow.model.results.setup import ClusterSetUp
 from tests.unit.flows.setup.answers import NOBODY, Answers
 
 ONE = '[profiles.uni]\nlogin = "aws"\n'

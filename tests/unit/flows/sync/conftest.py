@@ -15,7 +15,7 @@ from scratchflow.flows.sync.pair import Pair, Person, sync_pair
 from scratchflow.login.homes import count_in
 from scratchflow.model.events import Event
 from scratchflow.model.requests import SyncCount
-from scratchflow.model.results import FilesCounted, SyncedPair
+from scratchflow.model.results.sync import FilesCounted, SyncedPair
 from scratchflow.reach.sync.relay import Relay, Side
 
 
@@ -64,7 +64,9 @@ class TwoHomes:
             "scratchflow",
             "sync-end",
         ]
-        return Side(profile=name, argv=[*carrier, *argv], variables={"UNISONLOCALHOSTNAME": name})
+        variables = {"UNISONLOCALHOSTNAME": name}
+        host = f"login-{name}"
+        return Side(profile=name, host=host, argv=[*carrier, *argv], variables=variables)
 
 
 def _counting(home: Path) -> Callable[[SyncCount], FilesCounted]:

@@ -8,7 +8,7 @@ from scratchflow.cluster.unison.words import Change
 from scratchflow.flows.sync import deletions as module
 from scratchflow.flows.sync.deletions import files_going, is_many
 from scratchflow.model.requests import SyncCount
-from scratchflow.model.results import FilesCounted
+from scratchflow.model.results.sync import FilesCounted
 
 GONE = Change(b"p/a", "to_other", "deleted", "")
 LINK = Change(b"p/b", "to_other", "new link", "")

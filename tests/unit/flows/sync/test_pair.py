@@ -11,12 +11,19 @@ import pytest
 
 from scratchflow.cluster.unison.words import Change
 from scratchflow.flows.sync.pair import Person
-from scratchflow.model.errors import ConnectionLost, SyncManyDeletions, UnisonFailed
+from scratchflow.model.errors.ssh import ConnectionLost
+from scratchflow.model.errors.sync import SyncManyDeletions, UnisonFailed
 from scratchflow.model.events import Item, Progress, Warned
+from scratchflow.model.results.sync import Synced, SyncedPair
 from tests.unit.flows.sync import cut_after
 from tests.unit.flows.sync.conftest import TwoHomes, content_of, written
 
+as_a_user = pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 MANY = {f"p/d{number % 10}/f{number}": f"{number}\n" for number in range(200)}
+
+
+def _exit_code(pair: SyncedPair) -> int:
+    return Synced(first="uni", folders=["p"], pairs=[pair]).exit_code()
 
 
 @pytest.fixture
@@ -40,6 +47,7 @@ def test_what_one_side_has_the_other_gets(homes: TwoHomes) -> None:
 def test_the_second_time_there_is_nothing_to_do(equal: TwoHomes) -> None:
     done = equal.sync()
     assert (done.to_profile, done.to_first, done.conflicts) == (0, 0, [])
+    assert done.equal
 
 
 def test_a_conflict_is_named_and_left_alone_while_the_rest_goes_on(equal: TwoHomes) -> None:
@@ -81,6 +89,44 @@ def test_the_preferred_side_wins_a_conflict(equal: TwoHomes) -> None:
     assert (equal.uni / "p/d0/f0").read_text() == "theirs"
 
 
+def test_equal_files_of_different_times_are_no_conflict(homes: TwoHomes) -> None:
+    for home, time_s in ((homes.uni, 1_600_000_000), (homes.aws, 1_700_000_000)):
+        written(home, {"p/a": "same", "p/b": "same", "p/c": "same", "p/other": home.name})
+        os.utime(home / "p/a", (time_s, time_s))
+        os.utime(home / "p/b", (3_300_000_000 - time_s, 3_300_000_000 - time_s))
+        os.utime(home / "p/c", (time_s, time_s))
+        os.utime(home / "p/other", (time_s, time_s))
+    (homes.aws / "p/c").chmod(0o600)
+    planned = homes.sync(dry_run=True)
+    assert planned.conflicts == ["p/c", "p/other"]
+    done = homes.sync()
+    assert (done.conflicts, done.same_contents) == (["p/c", "p/other"], ["p/c"])
+    assert (done.to_first, done.to_profile) == (1, 1)
+    for home in (homes.uni, homes.aws):
+        assert [(home / name).stat().st_mtime for name in ("p/a", "p/b")] == [1_700_000_000] * 2
+        assert (home / "p/other").read_text() == home.name
+    assert (homes.aws / "p/c").stat().st_mode & 0o777 == 0o600
+    assert (homes.uni / "p/c").stat().st_mode & 0o777 != 0o600
+    written(homes.aws, {"p/a": "changed on one side"})
+    assert homes.sync().to_first == 1
+    assert (homes.uni / "p/a").read_text() == "changed on one side"
+
+
+def test_a_decision_holds_beside_a_directory_of_which_something_stays(equal: TwoHomes) -> None:
+    for name in ("p/d0/f0", "p/d1/f1"):
+        written(equal.uni, {name: "ours, longer"})
+        written(equal.aws, {name: "theirs"})
+    written(equal.uni, {"p/u/good": "x"})
+    os.mkfifo(equal.uni / "p/u/fifo")
+    answers = iter(["other", "neither"])
+    done = equal.sync(Person(decide=lambda *_: next(answers)))  # type: ignore[arg-type]  # winners
+    assert done.conflicts == ["p/d1/f1"]
+    assert (equal.uni / "p/d0/f0").read_text() == "theirs"
+    assert (equal.uni / "p/d1/f1").read_text() == "ours, longer"
+    assert (equal.aws / "p/d1/f1").read_text() == "theirs"
+    assert (equal.aws / "p/u/good").exists()
+
+
 def test_a_deletion_and_a_rename_go_to_the_other_side_and_a_copy_stays(equal: TwoHomes) -> None:
     (equal.uni / "p/d1/f1").unlink()
     (equal.aws / "p/d2/f2").rename(equal.aws / "p/d2/renamed")
@@ -100,6 +146,29 @@ def test_many_deletions_are_refused_when_nobody_agrees(equal: TwoHomes) -> None:
         equal.sync()
     assert len(content_of(equal.aws / "p")) == 201
     assert not (equal.uni / "p/new").exists()
+
+
+def test_a_dry_run_tells_that_many_deletions_would_be_refused(equal: TwoHomes) -> None:
+    for number in range(3):
+        shutil.rmtree(equal.uni / f"p/d{number}")
+    equal.sync(dry_run=True, allow_deletions=True)
+    assert not any(isinstance(event, Warned) for event in equal.events)
+    assert equal.sync(dry_run=True).deleted == 3
+    (warned,) = (event for event in equal.events if isinstance(event, Warned))
+    assert warned.code == "sync.many_deletions"
+    assert "`aws` would lose 60 of 200 files" in warned.message
+    assert "-ignorearchives" in warned.message
+
+
+def test_a_lost_home_comes_back_as_the_hint_says(equal: TwoHomes) -> None:
+    shutil.rmtree(equal.aws / "p")
+    with pytest.raises(SyncManyDeletions) as met:
+        equal.sync()
+    assert "`scratchflow sync -- -ignorearchives`" in met.value.shown_hint
+    done = equal.sync(rules=equal.rules(more=["-ignorearchives"]))
+    assert (done.to_profile, done.deleted, done.conflicts) == (1, 0, [])
+    assert content_of(equal.aws / "p") == content_of(equal.uni / "p")
+    assert len(content_of(equal.aws / "p")) == len(MANY)
 
 
 def test_many_deletions_are_asked_about(equal: TwoHomes) -> None:
@@ -168,8 +237,9 @@ def test_a_link_that_is_cut_loses_nothing_and_the_next_run_goes_on(
     written(homes.uni, MANY)
     wanted = {**content_of(homes.uni / "p"), **content_of(homes.aws / "p")}
     homes.carrier = [sys.executable, str(Path(cut_after.__file__)), str(cut_bytes)]
-    with pytest.raises(ConnectionLost, match="no connection to `aws`"):
+    with pytest.raises(ConnectionLost, match="no connection to `login-aws`") as met:
         homes.sync()
+    assert "`ssh login-aws` shows more" in met.value.shown_hint
     homes.carrier = []
     homes.sync()
     assert content_of(homes.uni / "p") == wanted
@@ -181,20 +251,89 @@ def test_a_file_that_cannot_be_synced_is_a_warning(equal: TwoHomes) -> None:
     written(equal.uni, {"p/new": "x"})
     done = equal.sync()
     assert [problem.path for problem in done.skipped] == ["p/fifo"]
-    assert done.conflicts == []
+    assert (done.conflicts, done.equal) == ([], False)
     warned = [event for event in equal.events if isinstance(event, Warned)]
     assert [(one.code, one.path) for one in warned] == [("sync.skipped", "p/fifo")]
     assert (equal.aws / "p/new").exists()
+    again = equal.sync(dry_run=True)
+    assert (again.equal, again.skipped) == (False, done.skipped)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def _hidden(path: Path) -> None:
+    """A file that nobody reads; root does all the same, so those who need one are skipped then."""
+    written(path.parent, {path.name: "x"})
+    path.chmod(0)
+
+
+@as_a_user
 def test_a_file_that_cannot_be_read_is_named_and_gives_the_exit_code(equal: TwoHomes) -> None:
-    written(equal.uni, {"p/secret": "x", "p/new": "y"})
-    (equal.uni / "p/secret").chmod(0)
-    equal.sync()
+    written(equal.uni, {"p/new": "y"})
+    _hidden(equal.uni / "p/secret")
+    done = equal.sync()
     warned = [event for event in equal.events if isinstance(event, Warned)]
     assert [(one.code, one.path) for one in warned] == [("files.unreadable", "p/secret")]
     assert (equal.aws / "p/new").exists()
+    assert _exit_code(done) == 103
+
+
+@as_a_user
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_what_stays_behind_of_a_new_directory_is_named_with_its_reason(
+    equal: TwoHomes, dry_run: bool
+) -> None:
+    written(equal.uni, {"p/u/good": "x"})
+    written(equal.aws, {"p/v/good": "x"})
+    _hidden(equal.uni / "p/u/secret")
+    _hidden(equal.aws / "p/v/sec: ret")
+    (equal.uni / "p/u/shut").mkdir(mode=0)
+    os.mkfifo(equal.uni / "p/u/fifo")
+    done = equal.sync(dry_run=dry_run)
+    reasons = {problem.path: problem.reason for problem in done.skipped}
+    assert set(reasons) == {"p/u/secret", "p/u/shut", "p/u/fifo", "p/v/sec: ret"}
+    assert reasons.pop("p/u/fifo").endswith("unknown file type")
+    assert all("Permission denied" in reason for reason in reasons.values())
+    assert (done.to_profile, done.to_first, done.equal) == (1, 1, False)
+    assert _exit_code(done) == 103
+    assert (equal.aws / "p/u/good").exists() is not dry_run
+    assert not (equal.aws / "p/u/secret").exists()
+    (equal.uni / "p/u/shut").chmod(0o700)
+
+
+def test_a_preferred_directory_with_a_pipe_in_it_is_part_of_the_plan(equal: TwoHomes) -> None:
+    (equal.aws / "p/d0/f0").unlink()
+    written(equal.uni, {"p/d0/f0": "changed here"})
+    written(equal.aws, {"p/d0/f0/inner": "x"})
+    os.mkfifo(equal.aws / "p/d0/f0/fifo")
+    rules = equal.rules(prefer=equal.pair().homes.other_root)
+    planned = equal.sync(rules=rules, dry_run=True)
+    assert [change.path for change in planned.plan] == ["p/d0/f0"]
+    done = equal.sync(rules=rules)
+    assert (done.to_first, done.equal) == (1, False)
+    assert [problem.path for problem in done.skipped] == ["p/d0/f0/fifo"]
+    assert (equal.uni / "p/d0/f0/inner").read_text() == "x"
+
+
+def test_many_deletions_beside_a_partial_directory_are_still_refused(equal: TwoHomes) -> None:
+    for number in range(3):
+        shutil.rmtree(equal.uni / f"p/d{number}")
+    written(equal.uni, {"p/u/good": "x"})
+    os.mkfifo(equal.uni / "p/u/fifo")
+    with pytest.raises(SyncManyDeletions, match="`aws` would lose 60 of 200 files"):
+        equal.sync()
+    assert not (equal.aws / "p/u").exists()
+    assert (equal.aws / "p/d0").exists()
+
+
+@as_a_user
+def test_what_cannot_be_written_is_named_with_the_whole_reason(equal: TwoHomes) -> None:
+    written(equal.uni, {"p/d1/new": "x", "p/d2/new": "x"})
+    (equal.aws / "p/d1").chmod(0o555)
+    done = equal.sync()
+    (equal.aws / "p/d1").chmod(0o755)
+    assert [problem.path for problem in done.failed] == ["p/d1/new"]
+    assert "Permission denied" in done.failed[0].reason
+    assert (equal.aws / "p/d2/new").exists()
+    assert (done.equal, _exit_code(done)) == (False, 103)
 
 
 def test_names_of_two_lines_stay_where_they_are(equal: TwoHomes) -> None:

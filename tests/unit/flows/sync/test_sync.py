@@ -13,10 +13,10 @@ from scratchflow.dispatch.cluster import Caller, Cluster
 from scratchflow.flows.sync import sync as module
 from scratchflow.flows.sync.pair import Pair, Person
 from scratchflow.flows.sync.sync import SyncWanted, keep_syncing, sync
-from scratchflow.model.errors import (
-    ConfigNoProfile,
-    ConnectionLost,
-    ScratchflowError,
+from scratchflow.model.errors.base import ScratchflowError, UsageInvalid
+from scratchflow.model.errors.config import ConfigNoProfile
+from scratchflow.model.errors.ssh import ConnectionLost
+from scratchflow.model.errors.sync import (
     SyncFolderRefused,
     SyncManyDeletions,
     SyncNotConfigured,
@@ -24,7 +24,7 @@ from scratchflow.model.errors import (
     UnisonMismatch,
 )
 from scratchflow.model.events import Event, Status, Warned
-from scratchflow.model.results import Synced, SyncedPair, SyncSide
+from scratchflow.model.results.sync import Synced, SyncedPair, SyncSide
 from scratchflow.process.waiting import Clock
 
 PROFILES = "".join(f'[profiles.{name}]\nlogin = "local"\n' for name in ("uni", "aws", "mila"))
@@ -41,6 +41,8 @@ class Star:
         self.homes = iter("abc")
         self.versions: dict[str, str] = {}
         self.to_first: dict[str, int] = {}
+        self.missing: dict[str, list[str]] = {}
+        self.line_breaks: dict[str, int] = {}
         self.pairs: list[Pair] = []
         self.events: list[Event] = []
         monkeypatch.setattr(Cluster, "on_login", self._look)
@@ -63,12 +65,20 @@ class Star:
     def _look(self, *_: object) -> SyncSide:
         home = next(self.homes)
         version = self.versions.get(home, VERSION)
-        return SyncSide(host="h", home=f"/{home}", home_id=home, program="u", version=version)
+        return SyncSide(
+            host="h",
+            home=f"/{home}",
+            home_id=home,
+            program="u",
+            version=version,
+            missing=self.missing.get(home, []),
+            line_breaks=self.line_breaks.get(home, 0),
+        )
 
     def _sync(self, pair: Pair, *_: object) -> SyncedPair:
         self.pairs.append(pair)
         count = self.to_first.pop(pair.other, 0)
-        return SyncedPair(profile=pair.other, to_first=count, to_profile=1)
+        return SyncedPair(profile=pair.other, to_first=count, to_profile=1, equal=True)
 
 
 @pytest.fixture
@@ -111,6 +121,23 @@ def test_the_preferred_profile_is_a_root_of_unison(star: Star, prefer: str, root
     assert star.pairs[0].rules.prefer == root
 
 
+@pytest.mark.parametrize("prefer", ["newr", "nosuch"])
+def test_a_preference_for_nobody_is_refused(star: Star, prefer: str) -> None:
+    with pytest.raises(
+        UsageInvalid, match=f"`newer`, `older`, `uni`, `aws`, `mila`, not `{prefer}`"
+    ):
+        star.sync(prefer=prefer)
+    assert star.pairs == []
+
+
+def test_a_lost_link_names_the_host_of_the_profile(star: Star) -> None:
+    star.file.write_text(PROFILES.replace('"local"', '"login.uni"', 1) + TABLE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "is_login_host", lambda *_: True)
+        star.sync(profiles=("aws",))
+    assert star.pairs[0].relay._first.host == "login.uni"
+
+
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
@@ -139,6 +166,31 @@ def test_a_folder_that_is_left_out_is_refused(star: Star, folder: str) -> None:
     star.write(f'[sync]\nprofiles = ["uni", "aws"]\nfolders = ["{folder}"]\n')
     with pytest.raises(SyncFolderRefused, match="leave_out"):
         star.sync()
+
+
+@pytest.mark.parametrize("folder", [".unison", ".unison/backup", ".local/share/scratchflow"])
+def test_a_folder_that_never_syncs_is_refused(star: Star, folder: str) -> None:
+    star.write(f'[sync]\nprofiles = ["uni", "aws"]\nfolders = ["{folder}"]\n')
+    with pytest.raises(SyncFolderRefused, match="belongs to one home alone"):
+        star.sync()
+
+
+def test_a_folder_that_no_home_has_is_told_and_nothing_is_called_equal(star: Star) -> None:
+    star.missing = {"a": ["p"], "b": ["p"]}
+    assert [pair.equal for pair in star.sync().pairs] == [True, True]
+    assert star.events == [event for event in star.events if not isinstance(event, Warned)]
+    star.homes, star.missing = iter("abc"), {"a": ["p"], "b": ["p"], "c": ["p"]}
+    assert [pair.equal for pair in star.sync().pairs] == [False, False]
+    warned = [event for event in star.events if isinstance(event, Warned)]
+    assert [one.code for one in warned] == ["sync.no_such_folder"]
+    assert "`p`" in warned[0].message
+
+
+def test_names_with_a_line_break_are_told_and_those_homes_not_called_equal(star: Star) -> None:
+    star.line_breaks = {"c": 2}
+    assert [pair.equal for pair in star.sync().pairs] == [True, False]
+    warned = [event for event in star.events if isinstance(event, Warned)]
+    assert [one.message for one in warned] == ["names with a line break are left out: 2 on `mila`"]
 
 
 def test_one_home_is_not_synced_with_itself(star: Star) -> None:

@@ -13,10 +13,12 @@ from scratchflow.agent.upload import unframed
 from scratchflow.archive.read.reader import open_index
 from scratchflow.flows.transfer import bring as module
 from scratchflow.flows.transfer.bring import absolute, create_from_here
-from scratchflow.model.errors import FileFailed, SourceUnusable, StreamBroken, WorkspaceNotEmpty
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.transfer import FileFailed
+from scratchflow.model.errors.workspace import SourceUnusable, WorkspaceNotEmpty
 from scratchflow.model.events import Progress, Warned
 from scratchflow.model.requests import Arguments, Create
-from scratchflow.model.results import ReadyToReceive, WorkspaceCreated
+from scratchflow.model.results.create import ReadyToReceive, WorkspaceCreated
 from tests.unit.flows.told import ToldCluster, give
 
 ID = "20261115T093000Z-3f2a9c"

@@ -16,20 +16,21 @@ from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller
 from scratchflow.flows.transfer import copy as module
 from scratchflow.flows.transfer.copy import copy_snapshots
-from scratchflow.model.errors import (
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import NoSpace
+from scratchflow.model.errors.transfer import (
     CopyBroken,
     CopyToItself,
     CopyUnderWay,
-    SnapshotDamaged,
-    StreamBroken,
     WorkspaceNamedOtherwise,
 )
 from scratchflow.model.events import Event, Progress
 from scratchflow.model.requests import Mark, Offer
-from scratchflow.model.results import SnapshotsCopied
+from scratchflow.model.results.transfer import SnapshotsCopied
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.retention import keep_snapshots
-from scratchflow.store.commit.arriving import _alone
+from scratchflow.store.commit.arriving import Arriving, _alone
 from scratchflow.store.retention.marks import read_marks
 from tests.unit.conftest import Desk, make_desk
 
@@ -181,7 +182,7 @@ def test_a_damaged_archive_is_not_taken(two: Two, where: float) -> None:
     archive.chmod(0o600)
     archive.write_bytes(content)
     with pytest.raises(SnapshotDamaged):
-        two.copy()
+        two.copy(two.here.ids[0])
     assert two.there.ids == []
     assert list(two.there.place.arriving.glob("*")) == []
 
@@ -208,6 +209,9 @@ def test_an_archive_of_that_name_that_is_another_one_is_left_alone(two: Two) -> 
     other.chmod(0o600)
     other.write_bytes(b"something else")
     two.there.place.archive(third).unlink()
+    foretold = two.copy(third, dry_run=True)
+    assert foretold.as_full_bytes > 2_000_000
+    assert "and up to 2" in "".join(copied(foretold))
     done = two.copy(third)
     assert done.copied == [third]
     assert other.read_bytes() == b"something else"
@@ -229,7 +233,97 @@ def test_one_of_which_the_other_store_holds_a_part_is_named_and_nothing_is_overw
     done = two.copy()
     assert (done.copied, done.blocked) == ([], [first])
     assert archive.read_bytes() == b"what is left"
-    assert any("still holds a part of snapshot" in line for line in copied(done))
+    assert any("has another archive under the name of snapshot" in line for line in copied(done))
+
+
+def rot(archive: Path) -> None:
+    """A byte of it changes, as on a failing disk."""
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 1
+    archive.chmod(0o600)
+    archive.write_bytes(content)
+
+
+def test_what_is_known_to_be_damaged_there_is_sent_again_and_mends_all_that_need_it(
+    two: Two,
+) -> None:
+    two.copy()
+    archive = two.there.place.archive(two.there.ids[0])
+    rot(archive)
+    assert verify_snapshots(two.there.context, two.there.notify, []).bad
+    two.here.write("work/next", "1")
+    two.here.backup()
+    done = two.copy()
+    assert done.copied == two.here.ids
+    newest = two.here.place.archive(two.here.ids[-1])
+    assert done.sent_bytes == archive.stat().st_size + newest.stat().st_size
+    for one in two.here.ids:
+        two.require_same(one)
+    assert two.copy().copied == []
+
+
+def test_archives_that_nobody_read_again_are_not_said_to_be_compared(two: Two) -> None:
+    two.copy()
+    rot(two.there.place.archive(two.there.ids[0]))  # nobody knows
+    two.here.write("work/next", "1")
+    two.here.backup()
+    done = two.copy("latest")
+    assert done.relies_on == 3
+    assert (
+        "it needs 3 archives that were there already; `scratchflow -p there snapshots verify`"
+        in ("".join(copied(done)))
+    )
+    assert verify_snapshots(two.there.context, two.there.notify, []).bad
+    two.copy()
+    two.require_same(two.here.ids[-1])
+
+
+def test_one_that_turns_out_to_be_damaged_is_named_and_the_others_go_over(two: Two) -> None:
+    two.here.write("work/only here", os.urandom(700_000))
+    damaged = two.here.backup().snapshot or ""
+    (two.here.work / "only here").unlink()
+    whole = two.here.backup().snapshot or ""
+    rot(two.here.place.archive(damaged))
+    done = two.copy()
+    assert done.damaged == [damaged]
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    assert done.copied == two.there.ids == [one for one in two.here.ids if one != damaged]
+    assert any("not copied, because it is damaged" in line for line in copied(done))
+    two.require_same(whole)
+    with pytest.raises(SnapshotDamaged):
+        two.copy(damaged)
+
+
+def test_those_that_need_a_damaged_archive_are_named_and_it_is_sent_once(two: Two) -> None:
+    rot(two.here.place.archive(two.here.ids[0]))
+    done = two.copy()
+    assert (done.copied, done.damaged, two.there.ids) == ([], two.here.ids, [])
+    assert done.sent_bytes < 2 * two.here.place.archive(two.here.ids[0]).stat().st_size
+
+
+def test_hints_about_the_other_store_are_typed_for_the_other_profile(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise NoSpace(path="store", reason="No space left on device")
+
+    monkeypatch.setattr(Arriving, "take", full)
+    with pytest.raises(NoSpace) as caught:
+        two.copy()
+    assert "`scratchflow -p there snapshots prune`" in caught.value.shown_hint
+    assert "`scratchflow -p there config set store PATH`" in caught.value.shown_hint
+
+
+def test_a_damaged_one_that_cannot_be_had_as_it_was_is_named(two: Two) -> None:
+    two.copy()
+    first, _, third = two.there.ids
+    for store in (two.here, two.there):  # nobody knows the SHA-256 of what is left of the first
+        store.place.manifest(first).unlink()
+    rot(two.there.place.archive(first))
+    assert verify_snapshots(two.there.context, two.there.notify, [third]).bad
+    done = two.copy(third)
+    assert (done.copied, done.blocked) == ([], [third])
+    assert any("or a damaged one" in line for line in copied(done))
 
 
 def test_an_archive_that_is_given_up_in_part_meanwhile_stops_the_copy(
@@ -274,8 +368,9 @@ def test_a_mark_that_keeps_it_goes_along(two: Two) -> None:
 
 def test_a_workspace_of_another_name_is_refused_before_anything_is_sent(two: Two) -> None:
     two.write_config('workspace = "other"\n')
-    with pytest.raises(WorkspaceNamedOtherwise):
+    with pytest.raises(WorkspaceNamedOtherwise) as refused:
         two.copy()
+    assert "`snapshots export FILE` with the profile that has them" in (refused.value.shown_hint)
 
 
 def test_the_same_store_is_refused(two: Two) -> None:
@@ -293,7 +388,7 @@ def test_another_run_that_copies_the_same_is_left_alone(two: Two) -> None:
 def test_a_store_that_fills_up_says_so_and_can_go_on(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from scratchflow.model.errors import NoSpace
+    from scratchflow.model.errors.store import NoSpace
     from scratchflow.store.commit import arriving
 
     real: Callable[[int, bytes], None] = arriving._write_all

@@ -13,10 +13,13 @@ import pytest
 
 from scratchflow.dispatch.cluster import Cluster
 from scratchflow.flows.transfer import take_home
-from scratchflow.model.errors import AllocationMissing, FileFailed, StreamBroken, TargetFull
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.store import TargetFull
+from scratchflow.model.errors.transfer import FileFailed
 from scratchflow.model.events import Data, Event, Progress
 from scratchflow.model.requests import Restore, Send
-from scratchflow.model.results import SnapshotSent
+from scratchflow.model.results.transfer import SnapshotSent
 from scratchflow.node.transfer.transfer import new_file
 
 SENT = SnapshotSent(snapshot="s", files=1, bytes=1, written_files=1, written_bytes=1)

@@ -9,7 +9,7 @@ from scratchflow.config.settings import Asked, load_settings
 from scratchflow.login.hold import ask as module
 from scratchflow.login.hold.ask import Ask
 from scratchflow.login.host import LoginHost
-from scratchflow.model.errors import UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.requests import Hold
 
 

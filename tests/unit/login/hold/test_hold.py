@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import msgspec
 import pytest
 
@@ -10,15 +12,16 @@ from scratchflow.login.hold import hold as holding
 from scratchflow.login.hold.ask import Ask
 from scratchflow.login.host import LoginHost
 from scratchflow.model.allocation import Allocation, RunningAllocation
-from scratchflow.model.errors import (
+from scratchflow.model.errors.allocation import (
     AllocationEnded,
     AllocationMissing,
     NodeFailed,
     NodeSilent,
-    ScratchflowError,
-    TmuxFailed,
 )
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.slurm import TmuxFailed
 from scratchflow.model.requests import Hold
+from scratchflow.process.interrupted import Interrupted
 from scratchflow.testing.slurm import FakeClock
 
 
@@ -137,3 +140,23 @@ def test_a_request_that_was_cancelled_while_nobody_else_asks_has_ended(
     login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None, FakeClock().clock)
     with pytest.raises(AllocationEnded, match="job 5"):
         holding.hold_node(login, Hold())
+
+
+@pytest.mark.parametrize(
+    ("signum", "keep_waiting", "given_back"),
+    [(signal.SIGHUP, True, False), (signal.SIGHUP, False, True), (signal.SIGINT, True, True)],
+)
+def test_a_grant_stays_when_only_the_one_who_waits_for_it_is_gone(
+    monkeypatch: pytest.MonkeyPatch, signum: int, keep_waiting: bool, given_back: bool
+) -> None:
+    got = job(5, 100).granted()
+    assert got is not None
+    cancelled: list[int] = []
+    monkeypatch.setattr(
+        holding, "cancel", lambda _slurm, number, _profile: cancelled.append(number)
+    )
+    login = LoginHost(load_settings(Asked(), {}), {}, lambda _: None)
+    asked = Hold(keep_waiting=keep_waiting)
+    with pytest.raises(Interrupted), holding._given_back_unless_done(login, asked, got):
+        raise Interrupted(signum)
+    assert bool(cancelled) == given_back

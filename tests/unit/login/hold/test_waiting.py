@@ -22,7 +22,7 @@ from scratchflow.model.events import Event, Log, State
         (
             Patience(600, keep_waiting=True),
             False,
-            "waiting for up to 10m, then the request stays in the queue; Ctrl-C withdraws the request",
+            "waiting for up to 10m, then the request stays in the queue; Ctrl-C withdraws the request, a lost connection does not",
         ),
         (
             Patience(600),

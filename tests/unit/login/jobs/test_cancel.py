@@ -6,7 +6,8 @@ import pytest
 
 from scratchflow.login.jobs.cancel import cancel_jobs
 from scratchflow.login.jobs.submit import submit
-from scratchflow.model.errors import JobMissing, JobNotReady, SlurmUnreachable
+from scratchflow.model.errors.jobs import JobMissing, JobNotReady
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.requests import CancelJobs, Submit
 from tests.unit.login.jobs.conftest import Cluster
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scratchflow.login.jobs.compare import compare_jobs, states_of
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.requests import CompareJobs, Submit
-from scratchflow.model.results import TaskShown
+from scratchflow.model.results.jobs import TaskShown
 from tests.unit.login.jobs.conftest import Cluster
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from scratchflow.login.jobs.find import Jobs, find_job
-from scratchflow.model.errors import JobMissing
+from scratchflow.model.errors.jobs import JobMissing
 from scratchflow.model.job import JobRecord
 from tests.unit.model.test_job import PLAIN
 

@@ -9,7 +9,7 @@ import pytest
 
 from scratchflow.login.jobs.rerun import rerun_job
 from scratchflow.login.jobs.submit import submit
-from scratchflow.model.errors import JobImpossible
+from scratchflow.model.errors.jobs import JobImpossible
 from scratchflow.model.requests import RerunJob, Submit
 from tests.unit.login.jobs.conftest import Cluster
 
@@ -41,6 +41,42 @@ def test_what_is_too_much_is_named_and_nothing_is_submitted(
 def test_a_qos_may_allow_more(cluster: Cluster) -> None:
     ask_for(cluster, time="5-00:00:00", qos="long")
     assert submit(cluster.login, Submit(command=("true",))).number
+
+
+@pytest.mark.parametrize(
+    ("qos_flags", "job_submit"), [(["", "PartitionTimeLimit"], "(null)"), (None, "job_submit/lua")]
+)
+def test_where_the_site_may_allow_more_slurm_decides(
+    cluster: Cluster, qos_flags: list[str] | None, job_submit: str
+) -> None:
+    """A QOS that is the user's without being asked for, or a program that chooses the partition by the time."""
+    cluster.fake.qos_flags, cluster.fake.job_submit = qos_flags, job_submit
+    ask_for(cluster, time="5-00:00:00")
+    assert submit(cluster.login, Submit(command=("true",))).number
+
+
+def test_no_qos_gives_a_node_more_processors(cluster: Cluster) -> None:
+    cluster.fake.qos_flags = ["PartitionTimeLimit"]
+    ask_for(cluster, time="5-00:00:00", cpus_per_task=40)
+    with pytest.raises(JobImpossible) as caught:
+        submit(cluster.login, Submit(command=("true",)))
+    assert "cpus_per_task = 40" in str(caught.value)
+    assert "slurm.time" not in str(caught.value)
+
+
+def test_of_nodes_that_are_off_nobody_knows_what_they_have(cluster: Cluster) -> None:
+    """Partitions name cloud nodes that `scontrol show node` does not list."""
+    del cluster.fake.nodes["node-3"]
+    ask_for(cluster, cpus_per_task=40)
+    assert submit(cluster.login, Submit(command=("true",))).number
+
+
+@pytest.mark.parametrize("option", ["--overcommit", "-Mother", "--reservation=maintenance"])
+def test_an_option_that_changes_what_there_is_leaves_it_to_slurm(
+    cluster: Cluster, option: str
+) -> None:
+    ask_for(cluster, cpus_per_task=40)
+    assert submit(cluster.login, Submit(command=("true",), sbatch=(option,))).number
 
 
 def test_what_a_script_or_an_option_of_sbatch_says_counts(cluster: Cluster) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from scratchflow.login.jobs import list as module
 from scratchflow.login.jobs.list import list_jobs, show_job, waits_for
 from scratchflow.login.jobs.submit import submit
-from scratchflow.model.errors import StoreLost
+from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import Warned
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import ListJobs, OneJob, Submit
@@ -71,6 +72,31 @@ def test_a_damaged_record_is_named_and_the_others_are_shown(cluster: Cluster) ->
     assert "moving that directory out of the store" in said.message
     where.record.unlink()  # as after a kill before the record was written
     assert list_jobs(cluster.login, ListJobs()).damaged == []
+
+
+def test_a_damaged_record_of_a_task_is_named_and_the_others_are_shown(cluster: Cluster) -> None:
+    asked = Submit(command=("true",), tasks=({"k": 1}, {"k": 2}, {"k": 3}))
+    done = submit(cluster.login, asked)
+    cluster.fake.jobs.clear()
+    place, where = cluster.desk.place, job_directory(cluster.desk.place, done.job)
+    for number in range(3):
+        write_task(
+            place,
+            done.job,
+            TaskRecord(task=number, job_id=1, node="n1", phase="ended", start="", end="", code=0),
+        )
+    where.task(1).write_text('{"task": ')
+    (where.path / "tasks/.tmp-0a-2.json").write_text("{")  # of a task that was killed: no record
+    (shown,) = list_jobs(cluster.login, ListJobs()).jobs
+    assert [(task.state, task.damaged) for task in shown.tasks] == [
+        ("COMPLETED", False),
+        ("FORGOTTEN", True),
+        ("COMPLETED", False),
+    ]
+    (said,) = [event for event in cluster.said if isinstance(event, Warned)]
+    assert said.code == "job.damaged"
+    assert str(where.task(1)) in said.message
+    assert f"`scratchflow jobs rerun {done.number}_1`" in said.message
 
 
 def test_without_its_store_nobody_is_told_that_there_are_no_jobs(cluster: Cluster) -> None:
@@ -164,3 +190,10 @@ def test_a_begin_time_of_a_job_that_has_run_means_that_it_was_put_back() -> None
     assert waits_for("BeginTime") == "its begin time has not come"
     assert waits_for("BeginTime", has_run=True).startswith("it was put back into the queue")
     assert waits_for("JobArrayTaskLimit") == "as many tasks of the array run as may"
+
+
+def test_a_profile_without_a_cluster_has_no_jobs_and_takes_none(cluster: Cluster) -> None:
+    profile = msgspec.structs.replace(cluster.profile, scheduler="none")
+    cluster.settings = msgspec.structs.replace(cluster.settings, profile=profile)
+    found = list_jobs(cluster.login, ListJobs())
+    assert (found.jobs, found.no_cluster) == ([], True)

@@ -10,11 +10,12 @@ import pytest
 from scratchflow.login.jobs import logs as module
 from scratchflow.login.jobs.logs import read_logs
 from scratchflow.login.jobs.submit import submit
-from scratchflow.model.errors import AllocationEnded, JobNotReady, NodeSilent
+from scratchflow.model.errors.allocation import AllocationEnded, NodeSilent
+from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.events import Data, Log
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import ReadLogs, Submit
-from scratchflow.model.results import Submitted
+from scratchflow.model.results.jobs import Submitted
 from scratchflow.store.jobs.records import job_directory, write_task
 from tests.unit.login.jobs.conftest import Cluster
 
@@ -188,3 +189,15 @@ def test_of_several_tasks_it_is_said_which_one_is_shown(
     way = f"; `scratchflow logs {job.number}_1` shows another"
     found = [line for line in said if line.startswith("this is task 0, one of 2 (") and way in line]
     assert bool(found) is is_said
+
+
+def test_whoever_sees_the_first_failed_task_is_not_sent_there_again(cluster: Cluster) -> None:
+    job = submit(cluster.login, Submit(command=("true",), tasks=({"a": 1}, {"a": 2})))
+    cluster.fake.jobs[job.number or 0].state = "FAILED"
+    end(cluster, job, 5)
+    for failed in (False, True):
+        cluster.said.clear()
+        read_logs(cluster.login, ReadLogs(wanted="last", failed=failed))
+        (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+        assert f"`scratchflow logs {job.number}_1` shows another" in said
+        assert ("logs --failed" in said) is not failed

@@ -9,7 +9,7 @@ import pytest
 
 from scratchflow.login.jobs.look import Looked, look_at
 from scratchflow.login.jobs.submit import submit
-from scratchflow.model.errors import JobInDoubt
+from scratchflow.model.errors.jobs import JobInDoubt
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import Submit
 from scratchflow.model.times import epoch

@@ -9,10 +9,10 @@ import pytest
 from scratchflow.login.jobs.look import store_of
 from scratchflow.login.jobs.outputs import show_outputs
 from scratchflow.login.jobs.submit import submit
-from scratchflow.model.errors import JobNotReady
+from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.events import Data
 from scratchflow.model.requests import JobOutputs, Submit
-from scratchflow.model.results import Submitted
+from scratchflow.model.results.jobs import Submitted
 from scratchflow.node.job.outputs import unpack
 from scratchflow.store.jobs.records import job_directory
 from tests.unit.login.jobs.conftest import Cluster

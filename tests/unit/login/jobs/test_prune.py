@@ -7,7 +7,8 @@ import pytest
 
 from scratchflow.login.jobs.prune import prune_jobs
 from scratchflow.login.jobs.submit import submit
-from scratchflow.model.errors import JobNotReady, SlurmUnreachable
+from scratchflow.model.errors.jobs import JobNotReady
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import PruneJobs, Submit
 from scratchflow.store.jobs.records import job_directory, job_ids, read_job, write_job, write_task
@@ -104,3 +105,11 @@ def test_nothing_goes_while_slurm_does_not_answer(cluster: Cluster) -> None:
     with pytest.raises(SlurmUnreachable):
         prune_jobs(cluster.login, PruneJobs())
     assert job_ids(cluster.desk.place) == [job]
+
+
+def test_one_with_a_damaged_record_of_a_task_goes_only_when_it_is_named(cluster: Cluster) -> None:
+    old = ended(cluster)
+    job_directory(cluster.desk.place, old).task(0).write_text("{")
+    (kept,) = prune_jobs(cluster.login, PruneJobs()).kept
+    assert "cannot be read" in kept.why
+    assert [one.job for one in prune_jobs(cluster.login, PruneJobs(wanted=(old,))).removed] == [old]

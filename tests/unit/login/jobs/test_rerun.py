@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from scratchflow.login.jobs.list import show_job
 from scratchflow.login.jobs.rerun import rerun_job
 from scratchflow.login.jobs.submit import submit
-from scratchflow.model.errors import JobNotReady
+from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.events import Log
 from scratchflow.model.job import JobRecord, SlurmRecord, SlurmTask
-from scratchflow.model.requests import RerunJob, Submit
+from scratchflow.model.requests import OneJob, RerunJob, Submit
 from scratchflow.store.jobs.records import job_directory, read_job, write_slurm
 from tests.unit.login.jobs.conftest import Cluster
 
@@ -30,6 +31,8 @@ def test_the_snapshot_command_and_resources_are_those_of_the_first(cluster: Clus
     assert (two.tags, two.collect, two.rerun_of) == (one.tags, one.collect, one.id)
     assert two.slurm == {**one.slurm, "mem": "3G"}
     assert two.number == again.number != one.number
+    shown = show_job(cluster.login, OneJob(wanted=again.job)).job
+    assert (shown.rerun_of, shown.rerun_of_number) == (one.id, first.number)
 
 
 def test_a_script_keeps_its_lines(cluster: Cluster) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scratchflow.login.jobs.snapshot_file import read_in_snapshot
-from scratchflow.model.errors import PathMissing, UsageInvalid
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.store.catalogue import read_catalogue
 from tests.unit.conftest import Desk
 

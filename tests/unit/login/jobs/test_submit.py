@@ -11,13 +11,9 @@ from scratchflow.cluster.slurm.batch.sbatch import submit_batch
 from scratchflow.login.jobs.list import list_jobs
 from scratchflow.login.jobs.rerun import rerun_job
 from scratchflow.login.jobs.submit import program_name, submit
-from scratchflow.model.errors import (
-    JobInDoubt,
-    JobRefused,
-    JobsPartlySubmitted,
-    SnapshotMissing,
-    UsageInvalid,
-)
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.jobs import JobInDoubt, JobRefused, JobsPartlySubmitted
+from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.requests import ListJobs, RerunJob, Submit
 from scratchflow.store.jobs.records import job_directory, job_ids, read_job, read_jobs
 from tests.unit.login.jobs.conftest import Cluster

@@ -10,7 +10,12 @@ import pytest
 
 from scratchflow.login.serving import start as module
 from scratchflow.login.serving.start import start_server
-from scratchflow.model.errors import ServerFailed, ServerNotInstalled, ServerStuck, ServerTaken
+from scratchflow.model.errors.serve import (
+    ServerFailed,
+    ServerNotInstalled,
+    ServerStuck,
+    ServerTaken,
+)
 from scratchflow.model.requests import StartServer
 from scratchflow.node.serving.listening import Address, listens
 from scratchflow.workspace.servers import (

@@ -9,7 +9,7 @@ import pytest
 from scratchflow.login.serving.look import servers_on
 from scratchflow.login.serving.start import start_server
 from scratchflow.login.serving.stop import stop_servers
-from scratchflow.model.errors import ServerMissing
+from scratchflow.model.errors.serve import ServerMissing
 from scratchflow.model.requests import StartServer, StopServers
 from scratchflow.node.serving.listening import Address, listens
 from tests.unit.login.serving.conftest import Here

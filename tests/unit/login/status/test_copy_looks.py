@@ -8,7 +8,7 @@ import pytest
 from scratchflow.login import copies
 from scratchflow.login.status.copy_looks import CopyLooks, copies_differ
 from scratchflow.model.allocation import RunningAllocation
-from scratchflow.model.results import CopyShown
+from scratchflow.model.results.backup import CopyShown
 from tests.unit.conftest import Desk
 
 HELD = RunningAllocation(job_id=7, name="job", state="running", nodes=("node-1", "node-2"))

@@ -15,7 +15,8 @@ from scratchflow.login.status.problems import (
     work_on_failed_node,
 )
 from scratchflow.model.allocation import Allocation
-from scratchflow.model.results import AutobackupShown, SessionShown
+from scratchflow.model.results.backup import AutobackupShown
+from scratchflow.model.results.status import SessionShown
 from scratchflow.store.heartbeats import Pulses
 from tests.unit.login.status.test_status import Login
 

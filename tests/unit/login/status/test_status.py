@@ -11,7 +11,7 @@ import pytest
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status import status as looking
 from scratchflow.model.allocation import Allocation
-from scratchflow.model.results import StatusShown
+from scratchflow.model.results.status import StatusShown
 from scratchflow.model.times import iso_time
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.store.checks.verified import Verification, record_verified
@@ -120,9 +120,11 @@ def test_what_could_not_be_read_is_shown_though_nothing_else_changed(login: Logi
 def test_damage_that_a_check_found_is_shown_until_it_is_sound_again(login: Login) -> None:
     (snapshot,) = login.desk.ids
     now = iso_time(time.time()) or ""
-    record_verified(login.place, [Verification(snapshot=snapshot, time=now, problem="a bit")])
+    found = f"snapshot `{snapshot}` is damaged: a bit"
+    record_verified(login.place, [Verification(snapshot=snapshot, time=now, problem=found)])
     (problem,) = login.look().problems
     assert problem.name == "snapshots.damaged"
-    assert f"snapshot {snapshot} is damaged: a bit" in problem.detail
+    assert problem.detail == f"snapshot {snapshot} is damaged: a bit"
+    assert f"`scratchflow snapshots prune {snapshot}`" in problem.fix
     record_verified(login.place, [Verification(snapshot=snapshot, time=now)])
     assert login.problems() == []

@@ -42,6 +42,22 @@ def test_a_workspace_that_was_deleted_on_the_node_is_said_to_be_gone(held: Login
     assert "from snapshot" not in "\n".join(shown(seen))
 
 
+def test_a_workspace_that_is_a_symlink_on_the_node_is_a_problem(held: Login) -> None:
+    held.beat(workspace_exists=True, workspace_link="/scratch/u/work")
+    (problem,) = held.look().problems
+    assert problem.name == "workspace.link"
+    assert "`/scratch/u/work` is a symlink" in problem.detail
+    held.beat(workspace_exists=True)
+    assert held.problems() == []
+
+
+def test_a_workspace_that_is_a_symlink_here_is_a_problem(login: Login) -> None:
+    work = login.desk.work
+    work.symlink_to(work.rename(work.with_name("elsewhere")))
+    (problem,) = login.look().problems
+    assert (problem.name, str(work) in problem.detail) == ("workspace.link", True)
+
+
 def test_a_workspace_that_came_back_since_the_last_look_is_there(held: Login) -> None:
     held.beat(seconds_ago=20, workspace_exists=False)
     record = read_nodes(held.place)[0]

@@ -11,10 +11,10 @@ import pytest
 
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status import watch as module
-from scratchflow.model.errors import SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.events import Event, Status
 from scratchflow.model.requests import Watch
-from scratchflow.model.results import StatusShown
+from scratchflow.model.results.status import StatusShown
 from tests.unit.login.status.test_status import Login
 
 
@@ -34,6 +34,7 @@ class Looks:
         monkeypatch.setattr(module, "look", self._look)
         clock = SimpleNamespace(sleep=self._sleep, monotonic=lambda: self._now_s)
         monkeypatch.setattr(module, "time", clock)
+        monkeypatch.setattr(module, "pause", lambda _signs, every_s, **_: self._sleep(every_s))
 
     def watch(self, *pictures: StatusShown | Exception) -> list[dict[str, Any]]:
         self._pictures = list(pictures)
@@ -64,7 +65,9 @@ def looks(login: Login, monkeypatch: pytest.MonkeyPatch) -> Looks:
 
 def older(shown: StatusShown) -> StatusShown:
     snapshots = msgspec.structs.replace(shown.snapshots, last_age_s=9999, oldest_check_s=7)
-    return msgspec.structs.replace(shown, snapshots=snapshots)
+    assert shown.saved is not None
+    saved = msgspec.structs.replace(shown.saved, age_s=9999)
+    return msgspec.structs.replace(shown, snapshots=snapshots, saved=saved)
 
 
 def one_more(shown: StatusShown) -> StatusShown:

@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from scratchflow.model.allocation import Allocation, AllocationState
-from scratchflow.model.errors import AutobackupFailed, SlurmUnreachable
+from scratchflow.model.errors.slurm import SlurmUnreachable
+from scratchflow.model.errors.workspace import AutobackupFailed
 from scratchflow.model.requests import Autobackup
 from scratchflow.node.autobackup import loop as autobackup_loop
 from scratchflow.node.autobackup.job_guard import JobGuard

@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from scratchflow.model.ages import at
-from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.requests import Autobackup
+from scratchflow.model.results.backup import BackupTaken
 from scratchflow.model.times import epoch
 from scratchflow.node.autobackup import loop as autobackup_loop
 from scratchflow.node.autobackup import one_backup as loop_backup
@@ -32,6 +34,8 @@ from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import Heartbeat, beat, read_heartbeat
 from tests.unit.conftest import Desk, make_desk
 from tests.unit.node.test_other_workspaces import second
+
+pytestmark = pytest.mark.slow  # many backups
 
 _write_to_the_log = autobackup_loop._write_to_the_log
 
@@ -132,6 +136,41 @@ def test_make_clean_does_not_stop_it(quick: Loop) -> None:
     assert any("`work` holds 0 files" in line for line in quick.lines)
 
 
+class NotedCompaction:
+    """Does nothing, and notes what the loop asks of it."""
+
+    def __init__(self, *_: object) -> None:
+        self.asked: list[str] = []
+
+    def look_again(self) -> None:
+        self.asked.append("look again")
+
+    def tend(self, wait_s: float, left_s: float | None) -> None:
+        assert wait_s <= 1
+        assert left_s is None
+        if self.asked[-1:] != ["tend"]:
+            self.asked.append("tend")
+
+    def stop(self) -> None:
+        self.asked.append("stop")
+
+
+def test_compaction_ends_before_a_backup_and_looks_again_when_one_removed_snapshots(
+    quick: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = NotedCompaction()
+    pruned = iter([[], ["20200101T000000Z-abcdef"]])
+
+    def backup_that_prunes(*given: Any) -> BackupTaken:
+        return msgspec.structs.replace(backup(*given), pruned=next(pruned))
+
+    monkeypatch.setattr(loop_backup, "backup", backup_that_prunes)
+    monkeypatch.setattr(autobackup_loop, "Compaction", lambda *_: noted)
+    quick.run(2, lambda: void(quick.desk.write("work/more")))
+    assert noted.asked[:4] == ["stop", "tend", "stop", "look again"]
+    assert noted.asked[-1] == "stop"
+
+
 def test_what_it_cannot_read_is_in_log_heartbeat_and_each_manifest_alone(quick: Loop) -> None:
     closed = quick.desk.write("work/closed")
     closed.chmod(0)
@@ -209,6 +248,16 @@ def test_it_says_whether_the_workspace_is_there(quick: Loop) -> None:
     shutil.rmtree(quick.desk.work)
     quick.run(1)
     assert quick.beats[-1].workspace_exists is False
+
+
+def test_it_says_that_the_workspace_has_become_a_symlink(quick: Loop) -> None:
+    quick.run(1)
+    assert quick.beats[-1].workspace_link == ""
+    quick.beats.clear()
+    moved = quick.desk.work.rename(quick.desk.work.with_name("elsewhere"))
+    quick.desk.work.symlink_to(moved)
+    quick.run(1)
+    assert quick.beats[-1].workspace_link == str(quick.desk.work)
 
 
 def test_a_snapshot_from_the_future_does_not_delay_the_next(

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from scratchflow.model.requests import Create
-from scratchflow.model.results import WorkspaceCreated
+from scratchflow.model.results.create import WorkspaceCreated
 from scratchflow.node.bring.pack import collect, pack
 from scratchflow.node.create import create
 from tests.odd_tree import make_odd_tree

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import ScratchflowError, SnapshotDamaged, StreamBroken
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.requests import Create
 from scratchflow.node.create import ready_to_receive
 from scratchflow.node.history import verify_snapshots

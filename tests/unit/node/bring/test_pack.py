@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SourceUnusable
+from scratchflow.model.errors.workspace import SourceUnusable
 from tests.unit.conftest import Desk
 from tests.unit.node.bring.conftest import bring, git, left_behind
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import (
+from scratchflow.model.errors.workspace import (
     CloneFailed,
     SourceUnusable,
     WorkspaceKnown,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scratchflow.model.errors import LayerFailed
+from scratchflow.model.errors.run import LayerFailed
 from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.node.environment.compute import compute
 from tests.unit.node.environment.node_home import CONDA_PROGRAM, MODULE_PROGRAM, NodeHome

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import LayerFailed
+from scratchflow.model.errors.run import LayerFailed
 from scratchflow.node.context import NodeContext
 from scratchflow.node.environment.environment import environment_for_tools, environment_of
 from tests.unit.conftest import make_desk

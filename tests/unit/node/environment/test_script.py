@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import LayerFailed
+from scratchflow.model.errors.run import LayerFailed
 from tests.unit.node.environment.node_home import CONDA_PROGRAM, MODULE_PROGRAM, NodeHome
 
 _LMOD = 'module() { eval "$("$LMOD_CMD" bash "$@")"; }; export -f module'

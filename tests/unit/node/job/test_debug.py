@@ -7,9 +7,10 @@ import subprocess
 import msgspec
 import pytest
 
-from scratchflow.model.errors import JobMissing, WorkspaceFailed
+from scratchflow.model.errors.jobs import JobMissing
+from scratchflow.model.errors.workspace import WorkspaceFailed
 from scratchflow.model.requests import DebugTask
-from scratchflow.model.results import DebugReady
+from scratchflow.model.results.jobs import DebugReady
 from scratchflow.node.job.debug import one_line, prepare_debug
 from tests.unit.conftest import Desk
 from tests.unit.node.job.test_run import JOB, submitted

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import JobNotStarted
+from scratchflow.model.errors.jobs import JobNotStarted
 from scratchflow.model.events import Event, Log
 from scratchflow.model.requests import FurtherJob
-from scratchflow.model.results import FurtherEnded
+from scratchflow.model.results.jobs import FurtherEnded
 from scratchflow.node.job.further import READY, FurtherNodes, run_further
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.progress import Notifier

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import FileFailed, OutputsDiffer, StreamBroken
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.jobs import OutputsDiffer
+from scratchflow.model.errors.transfer import FileFailed
 from scratchflow.model.events import Data, Event
 from scratchflow.model.requests import PutOutputs
 from scratchflow.node.job.outputs import put_in, put_outputs, send_outputs, unpack

@@ -7,7 +7,7 @@ import random
 import msgspec
 import pytest
 
-from scratchflow.model.errors import JobNotStarted
+from scratchflow.model.errors.jobs import JobNotStarted
 from scratchflow.node.job.own_copy import OwnCopy
 from tests.unit.conftest import Desk
 from tests.unit.node.job.test_run import submitted

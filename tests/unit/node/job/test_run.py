@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import JobMissing, JobNotStarted
+from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
-from scratchflow.model.results import JobRan
+from scratchflow.model.results.jobs import JobRan
 from scratchflow.node.job import run as module
 from scratchflow.node.job.run import run_job
 from scratchflow.process.interrupted import Interrupted

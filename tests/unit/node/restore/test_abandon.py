@@ -11,7 +11,7 @@ import pytest
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.restore.displace import Displacing
 from scratchflow.config.settings import Asked, load_settings
-from scratchflow.model.errors import NothingUnfinished, RestoreIncomplete
+from scratchflow.model.errors.restore import NothingUnfinished, RestoreIncomplete
 from scratchflow.node.backup import backup
 from scratchflow.node.context import node_context
 from scratchflow.node.restore.restore import restore

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import TargetDiffers
-from scratchflow.model.results import Restored
+from scratchflow.model.errors.restore import TargetDiffers
+from scratchflow.model.results.restore import Restored
 from tests.unit.conftest import Desk, make_desk
 
 

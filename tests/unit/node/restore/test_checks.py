@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import NotSaved, RestoreNotPermitted, ScratchflowError
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.restore import NotSaved, RestoreNotPermitted
 from tests.unit.conftest import Desk, make_desk
 
 pytestmark = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -12,7 +12,7 @@ import pytest
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.restore.file_restorer import FileRestorer
 from scratchflow.disk import exchange
-from scratchflow.model.errors import NotSaved
+from scratchflow.model.errors.restore import NotSaved
 from scratchflow.workspace.notes import read_restoring
 from tests.unit.conftest import Desk, make_desk
 

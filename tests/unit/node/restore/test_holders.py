@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.model.errors import PathInOthers, PathMissing
+from scratchflow.model.errors.snapshots import PathInOthers, PathMissing
 from scratchflow.node.restore.holders import snapshots_with
 from tests.unit.conftest import Desk
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shutil import copytree
 
 import msgspec
 import pytest
 
 from scratchflow.archive.scan.scan import ScannedTree
-from scratchflow.model.errors import (
-    SnapshotDamaged,
-    TargetNotEmpty,
-)
+from scratchflow.model.errors.restore import TargetNotEmpty, WorkspaceOfOther
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.requests import Show
 from scratchflow.node.history import (
     list_snapshots,
@@ -148,6 +147,46 @@ def test_an_unknown_workspace_is_refused_or_moved_aside(desk: Desk, tmp_path: Pa
     (aside,) = restored.moved_aside
     assert other.content(Path(aside)) == {"mine": b"mine"}
     assert other.content() == before
+
+
+def _of_two_profiles(desk: Desk, tmp_path: Path) -> tuple[Desk, Desk]:
+    """Profiles `login` (job 1) and `second` (job 2, with another store) with one workspace on one node."""
+    desk.backup()
+    settings = msgspec.structs.replace(desk.context.settings, name="login")
+    login = msgspec.structs.replace(desk.context, settings=settings, node="node-1", job_id=1)
+    theirs = Desk(login)
+    theirs.write("work/since", "in no snapshot of second's")
+    theirs.backup()
+    settings = msgspec.structs.replace(desk.context.settings, name="second")
+    second = msgspec.structs.replace(login, settings=settings, job_id=2, store=tmp_path / "second")
+    copytree(desk.context.store, tmp_path / "second")
+    return theirs, Desk(second)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_the_workspace_in_which_another_profile_works_is_not_moved_aside(
+    desk: Desk, tmp_path: Path, replace: bool
+) -> None:
+    theirs, ours = _of_two_profiles(desk, tmp_path)
+    theirs.write("work/live", "saved nowhere")
+    before = theirs.content()
+    with pytest.raises(WorkspaceOfOther, match=r"of profile `login`.*\(job 1\)") as refused:
+        ours.restore(replace=replace)
+    assert "--set workspace=NAME restore" in refused.value.shown_hint
+    assert theirs.content() == before
+    (aside,) = ours.restore(replace=True, force=True).moved_aside
+    assert theirs.content(Path(aside)) == before
+
+
+def test_what_another_profile_left_in_a_job_that_is_over_is_moved_aside(
+    desk: Desk, tmp_path: Path
+) -> None:
+    _, ours = _of_two_profiles(desk, tmp_path)
+    ours.context = msgspec.structs.replace(ours.context, is_job_over=lambda number: number == 1)
+    with pytest.raises(TargetNotEmpty) as refused:
+        ours.restore()
+    assert "`scratchflow restore --replace`" in refused.value.shown_hint
+    assert ours.restore(replace=True).moved_aside
 
 
 def _made(path: Path) -> Path:

@@ -7,15 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import (
-    FileFailed,
-    FileTaken,
-    PathMissing,
-    PathNameUnset,
-    SnapshotDamaged,
-    SnapshotMissing,
-    UsageInvalid,
-)
+from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.config import PathNameUnset
+from scratchflow.model.errors.snapshots import PathMissing, SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors.transfer import FileFailed, FileTaken
 from scratchflow.model.requests import Diff, Restore, Show
 from scratchflow.node.history import (
     diff_snapshots,

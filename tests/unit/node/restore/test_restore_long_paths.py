@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from scratchflow.model.errors import NotSaved
+from scratchflow.model.errors.restore import NotSaved
 from tests.unit.archive.conftest import tree_state
 from tests.unit.conftest import Desk
 

@@ -13,15 +13,11 @@ import pytest
 
 from scratchflow.archive.restore import apply_delta as deltas
 from scratchflow.archive.restore.displace import Displacing
-from scratchflow.model.errors import (
-    FileIncomplete,
-    NotSaved,
-    SnapshotDamaged,
-    StoreOverlaps,
-    TargetNotEmpty,
-    WorkspaceBusy,
-    WorkspaceIsLink,
-)
+from scratchflow.model.errors.restore import NotSaved, TargetNotEmpty
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import StoreOverlaps
+from scratchflow.model.errors.transfer import FileIncomplete
+from scratchflow.model.errors.workspace import WorkspaceBusy, WorkspaceIsLink
 from scratchflow.node.context import node_context
 from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
 from scratchflow.workspace.lock import alone_with

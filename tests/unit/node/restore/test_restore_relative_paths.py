@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import PathMissing
+from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.model.requests import Export, Restore, Show
 from scratchflow.node.history import show_snapshot
 from scratchflow.node.restore.restore import requested_restore

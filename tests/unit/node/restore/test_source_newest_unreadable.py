@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import LatestUnreadable, ScratchflowError, WorkspaceKnown
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import LatestUnreadable
+from scratchflow.model.errors.workspace import WorkspaceKnown
 from scratchflow.model.requests import Create, Settle
 from scratchflow.model.snapshot import seal_manifest
 from scratchflow.node.create import create

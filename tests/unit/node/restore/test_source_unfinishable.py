@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import RestoreIncomplete, RestoreUnfinishable
+from scratchflow.model.errors.restore import RestoreIncomplete, RestoreUnfinishable
 from scratchflow.workspace.notes import Restoring, begin_restoring, read_restoring
 from tests.unit.conftest import Desk
 

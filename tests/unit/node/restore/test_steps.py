@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from scratchflow.archive.read.reader import open_index
-from scratchflow.model.errors import PathMissing
+from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.node.restore.saving import (
     shown_aside,
 )

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import PathMissing, PathUnsaved
+from scratchflow.model.errors.snapshots import PathMissing, PathUnsaved
 from scratchflow.model.requests import Newer
-from scratchflow.model.results import NewerFound
+from scratchflow.model.results.transfer import NewerFound
 from scratchflow.node.restore.unsaved import NEWER, find_newer, is_in_workspace, words_of
 from tests.unit.conftest import Desk
 

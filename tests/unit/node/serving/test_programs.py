@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import ServerNotInstalled
+from scratchflow.model.errors.serve import ServerNotInstalled
 from scratchflow.model.requests import RunServer
 from scratchflow.node.serving.listening import Address
 from scratchflow.node.serving.programs import Program, program_of, wants_port

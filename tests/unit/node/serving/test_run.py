@@ -12,15 +12,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import (
-    RunDirectoryMissing,
-    ServerFailed,
-    ServerSilent,
-    WorkspaceMissing,
-)
+from scratchflow.model.errors.run import RunDirectoryMissing
+from scratchflow.model.errors.serve import ServerFailed, ServerSilent
+from scratchflow.model.errors.workspace import WorkspaceMissing
 from scratchflow.model.events import Event, Status
 from scratchflow.model.requests import RunServer
-from scratchflow.model.results import ServerEnded
+from scratchflow.model.results.serve import ServerEnded
 from scratchflow.node.progress import Notifier
 from scratchflow.node.serving import run as module
 from scratchflow.node.serving.run import run_server

@@ -8,13 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import (
-    RestoreIncomplete,
-    RestoreUnfinishable,
-    WorkspaceFailed,
-    WorkspaceIsLink,
-    WorkspaceMissing,
-)
+from scratchflow.model.errors.restore import RestoreIncomplete, RestoreUnfinishable
+from scratchflow.model.errors.workspace import WorkspaceFailed, WorkspaceIsLink, WorkspaceMissing
 from scratchflow.node.snapshot.allowed import (
     refuse_links,
     require_backupable,

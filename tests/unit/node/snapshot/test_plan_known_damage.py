@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from scratchflow.archive.read.reader import open_index
-from scratchflow.model.errors import LastSnapshot, SnapshotDamaged
+from scratchflow.model.errors.snapshots import LastSnapshot, SnapshotDamaged
 from scratchflow.model.requests import Prune
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.retention import prune_snapshots

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import ShrinkGuard
+from scratchflow.model.errors.workspace import ShrinkGuard
 from scratchflow.model.events import Log
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.snapshot.options import SnapshotOptions

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import ShrinkGuard
+from scratchflow.model.errors.workspace import ShrinkGuard
 from scratchflow.model.snapshot import Purpose
 from scratchflow.node.backup import foretell_backup
 from scratchflow.node.snapshot.options import SnapshotOptions

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from scratchflow.archive.compare.plan import Plan
-from scratchflow.model.errors import NoSpace, RestoreIncomplete, TargetFull
+from scratchflow.model.errors.restore import RestoreIncomplete
+from scratchflow.model.errors.store import NoSpace, TargetFull
 from scratchflow.node.snapshot import plan, take
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue

@@ -7,7 +7,8 @@ import hashlib
 import msgspec
 import pytest
 
-from scratchflow.model.errors import RequestRefused, StreamBroken, WorkspaceNamedOtherwise
+from scratchflow.model.errors.agent import RequestRefused, StreamBroken
+from scratchflow.model.errors.transfer import WorkspaceNamedOtherwise
 from scratchflow.model.events import Data, Event
 from scratchflow.model.requests import (
     Adopt,

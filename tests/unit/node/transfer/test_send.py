@@ -11,10 +11,10 @@ import pytest
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.restore.extract import extract
-from scratchflow.model.errors import PathMissing, SnapshotDamaged
+from scratchflow.model.errors.snapshots import PathMissing, SnapshotDamaged
 from scratchflow.model.events import Data
 from scratchflow.model.requests import Send
-from scratchflow.model.results import SnapshotSent
+from scratchflow.model.results.transfer import SnapshotSent
 from scratchflow.node.transfer.send import send_snapshot
 from tests.odd_tree import make_odd_tree, tree_digest
 from tests.unit.conftest import Desk

@@ -23,7 +23,7 @@ from scratchflow.archive.tree.index import Index
 from scratchflow.archive.write import member_writer
 from scratchflow.cli import snapshot_words as words
 from scratchflow.model.ages import short_id
-from scratchflow.model.errors import SnapshotDamaged, UnsafeMember
+from scratchflow.model.errors.snapshots import SnapshotDamaged, UnsafeMember
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.transfer.transfer import export_snapshot, import_snapshot
 from scratchflow.store.catalogue import read_catalogue

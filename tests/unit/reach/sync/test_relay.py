@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import ConnectionLost, SyncBusy
+from scratchflow.model.errors.ssh import ConnectionLost
+from scratchflow.model.errors.sync import SyncBusy
 from scratchflow.reach.sync.one_at_a_time import alone_in
 from scratchflow.reach.sync.relay import Relay, Side
 
@@ -31,7 +32,7 @@ IMPATIENT = ["-c", _MAIN]
 
 def _side(name: str, home: Path, before: Sequence[str], start: Sequence[str]) -> Side:
     argv = ["env", "-u", "UNISON", f"HOME={home}", sys.executable, *start]
-    return Side(profile=name, argv=[*before, *argv], variables={})
+    return Side(profile=name, host=f"login-{name}", argv=[*before, *argv], variables={})
 
 
 def _run(relay: Relay, script: str, server: list[str]) -> tuple[int, bytes]:
@@ -63,7 +64,7 @@ def test_what_a_login_shell_says_first_is_passed_over(tmp_path: Path) -> None:
 
 def test_a_host_that_lets_nobody_in_is_named_with_its_words(tmp_path: Path) -> None:
     relay = _relay(tmp_path, ["sh", "-c", "echo Permission denied >&2; exit 255", "sh"])
-    with pytest.raises(ConnectionLost, match="`aws`: Permission denied"):
+    with pytest.raises(ConnectionLost, match="`login-aws`: Permission denied"):
         _run(relay, '"$2" aws -server </dev/null; exit 3', ["cat"])
 
 

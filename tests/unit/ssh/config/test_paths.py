@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SshConfigRefused
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.config import paths
 from scratchflow.ssh.config.paths import SshPaths, passwd_home
 from tests.unit.ssh.conftest import ssh_view

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SshUnusable
+from scratchflow.model.errors.ssh import SshUnusable
 from scratchflow.ssh.config.resolve import parse, resolve, resolve_chain
 
 CONFIG = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SshConfigRefused
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.user_file import drop_needless_backup, read_user_file, swap
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SshConfigRefused
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.keys.key_files import public_line
 from scratchflow.ssh.keys.make_key import (
     LOOSE_SCRIPT,

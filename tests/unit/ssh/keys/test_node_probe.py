@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import NodeFailed
+from scratchflow.model.errors.allocation import NodeFailed
 from scratchflow.process.waiting import Clock
 from scratchflow.ssh.keys.node_probe import scan_host_keys, wait_for_sshd
 

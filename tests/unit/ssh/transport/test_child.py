@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import CommandTimedOut
+from scratchflow.model.errors.ssh import CommandTimedOut
 from scratchflow.ssh.transport.base import STDERR_TAIL_BYTES
 from scratchflow.ssh.transport.child import ChildStream, run_carried
 

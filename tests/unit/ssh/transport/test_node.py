@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SshConfigRefused
+from scratchflow.model.errors.ssh import SshConfigRefused
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.keys.known_hosts import known_keys, remember_node
 from scratchflow.ssh.transport import node as neighbour

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import AuthNeeded, ConnectionLost
+from scratchflow.model.errors.ssh import AuthNeeded, ConnectionLost
 from scratchflow.ssh.config.resolve import ResolvedHost, resolve
 from scratchflow.ssh.transport import openssh_login
 from scratchflow.ssh.transport.openssh_login import log_in

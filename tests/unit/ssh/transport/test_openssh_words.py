@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.model.errors import (
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.ssh import (
     AuthNeeded,
     ConnectionLost,
     HostKeyChanged,
     HostKeyUnknown,
     KeyRefused,
-    ScratchflowError,
 )
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.openssh_words import (

@@ -8,13 +8,8 @@ import sys
 
 import pytest
 
-from scratchflow.model.errors import (
-    AuthNeeded,
-    ConnectionLost,
-    HostNotFound,
-    ScratchflowError,
-    SshUnusable,
-)
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.ssh import AuthNeeded, ConnectionLost, HostNotFound, SshUnusable
 from scratchflow.ssh.config.resolve import ResolvedHost
 from scratchflow.ssh.transport.paramiko_library import as_our_error, load_paramiko
 

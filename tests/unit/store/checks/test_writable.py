@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.store.checks import writable
 from scratchflow.store.checks.writable import AGAIN_S, WriteTrial, sweep_trials, write_failure
 from scratchflow.testing.slurm import FakeClock

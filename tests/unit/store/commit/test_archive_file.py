@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import NoSpace, SnapshotDamaged, StoreUnusable
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import NoSpace, StoreUnusable
 from scratchflow.store.commit.archive_file import ArchiveFile
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SnapshotDamaged, StreamBroken
+from scratchflow.model.errors.agent import StreamBroken
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.requests import ArchiveOf
-from scratchflow.model.snapshot import encode_manifest
 from scratchflow.store.commit.arriving import Arriving, adopt, arrived_bytes
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.retention.sweep import ARRIVING_KEPT_S
-from scratchflow.testing.store import make_lock, make_manifest
+from scratchflow.testing.store import make_lock
 from tests.unit.conftest import Desk
 
 ID = "20261115T103000Z-570643"
@@ -91,13 +91,26 @@ def test_a_snapshot_is_not_adopted_when_an_archive_that_lay_here_was_rewritten_m
     lay_here = ArchiveOf(needed, 1000, "0" * 64)
     desk.backup()
     Arriving(place, ARCHIVE, 0).take(iter([CONTENT]))
-    manifest = make_manifest(ID, kind="incremental", needs=[needed])
-    content = encode_manifest(manifest)
     with make_lock(place).acquired() as lock:
         place.archive(needed).write_bytes(bytes(999))
         with pytest.raises(StreamBroken, match="changed there"):
-            adopt(lock, manifest, content, [lay_here, ARCHIVE])
-        assert not place.manifest(ID).exists()
+            adopt(lock, [lay_here, ARCHIVE], same=frozenset())
+        assert not place.archive(ID).exists()
         place.archive(needed).write_bytes(bytes(1000))
-        adopt(lock, manifest, content, [lay_here, ARCHIVE])
-    assert place.manifest(ID).exists()
+        assert adopt(lock, [lay_here, ARCHIVE], same=frozenset()) == []
+    assert place.archive(ID).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_only_one_that_the_store_means_as_well_goes_in_place_of_the_one_here(
+    desk: Desk, *, is_same: bool
+) -> None:
+    place = desk.place
+    desk.backup()
+    Arriving(place, ARCHIVE, 0).take(iter([CONTENT]))
+    damaged = CONTENT[::-1]
+    place.archive(ID).write_bytes(damaged)
+    with make_lock(place).acquired() as lock:
+        found = adopt(lock, [ARCHIVE], same=frozenset([ID] if is_same else []))
+    assert found == ([ID] if is_same else [])
+    assert place.archive(ID).read_bytes() == (CONTENT if is_same else damaged)

@@ -12,13 +12,9 @@ from typing import Any
 import pytest
 
 from scratchflow.disk.direct import BUFFER_BYTES
-from scratchflow.model.errors import (
-    LockLost,
-    NoSpace,
-    ScratchflowError,
-    SnapshotDamaged,
-    StoreUnusable,
-)
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.store import LockLost, NoSpace, StoreUnusable
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.commit import read_back
 from scratchflow.store.commit.commit import NewSnapshot

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import msgspec
 import pytest
 
-from scratchflow.model.errors import StoreUnusable
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.job import TaskRecord
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.jobs.needed import NOT_ENDED, needed_by_jobs

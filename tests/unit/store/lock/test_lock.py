@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import LockLost, NoSpace, StoreLocked
+from scratchflow.model.errors.store import LockLost, NoSpace, StoreLocked
 from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.lock.chain import read_head, set_aside
 from scratchflow.store.lock.lock import LockTiming, StoreLock

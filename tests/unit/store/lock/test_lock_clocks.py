@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import StoreLocked
+from scratchflow.model.errors.store import StoreLocked
 from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.lock.lock import LockTiming, StoreLock
 from scratchflow.store.lock.owner import Process

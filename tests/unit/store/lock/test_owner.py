@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.errors import StoreLocked
+from scratchflow.model.errors.store import StoreLocked
 from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.lock.owner import Owner, Process, is_proven_dead, this_process
 from scratchflow.testing.store import FakeClock, make_lock

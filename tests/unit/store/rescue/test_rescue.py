@@ -160,7 +160,8 @@ def test_a_path_is_one_of_the_workspace_or_from_scratch_down(
     done = run(store, "restore", "latest", "--to", str(tmp_path / "x"), "--path", path)
     assert done.returncode == 0, done.stderr
     assert history.content(tmp_path / "x") == {"work/second": b"hello"}
-    assert f"1 file of snapshot {history.ids[-1]} is in " in done.stdout + done.stderr
+    told = f"1 file of snapshot {history.ids[-1]} is in {tmp_path / 'x/work'}\n"
+    assert told in done.stdout + done.stderr
     missing = run(store, "restore", "latest", "--to", str(tmp_path / "y"), "--path", "no/such")
     assert "holds no 'no/such'; paths are those of the workspace" in missing.stderr
 

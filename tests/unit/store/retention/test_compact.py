@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.archive.files import chunker
 from scratchflow.archive.read.proven import is_left
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.tree import chunks
 from scratchflow.archive.write.remnant import Range, merged, ranges_in
 from scratchflow.disk.durable import write_new
-from scratchflow.model.errors import LockLost, NoSpace
+from scratchflow.model.errors.store import LockLost, NoSpace
 from scratchflow.model.requests import Prune
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.retention import prune_snapshots
@@ -22,11 +23,13 @@ from scratchflow.store.commit import commit as committing
 from scratchflow.store.commit.archive_file import ArchiveFile
 from scratchflow.store.commit.commit import NewSnapshot
 from scratchflow.store.retention import compact as compacting
-from scratchflow.store.retention.compact import compact
+from scratchflow.store.retention.compact import compact, plan_compaction
 from scratchflow.store.retention.prune import remove
 from scratchflow.store.retention.readers import reading
 from scratchflow.testing.store import make_lock, make_manifest
 from tests.unit.conftest import Desk
+
+pytestmark = pytest.mark.slow  # many backups
 
 MIB = 1 << 20
 
@@ -34,6 +37,9 @@ MIB = 1 << 20
 @pytest.fixture(autouse=True)
 def small_files_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "MIN_CHUNKED_BYTES", MIB)
+    monkeypatch.setattr(chunker, "MIN_CHUNK_BYTES", MIB >> 6)
+    monkeypatch.setattr(chunker, "CHUNK_BYTES", MIB >> 6)
+    monkeypatch.setattr(chunker, "MAX_CHUNK_BYTES", MIB >> 4)
 
 
 class Chain:
@@ -293,3 +299,30 @@ def test_after_prune_no_archive_takes_more_than_twice_what_is_needed_of_it(
     assert rewritten
     desk.restore(desk.ids[-1], to=desk.scratch / "out")
     assert desk.content(desk.scratch / "out/work") == content
+
+
+def test_a_plan_is_not_carried_out_when_there_are_other_snapshots_by_then(chain: Chain) -> None:
+    desk = chain.desk
+    chain.remove_older()
+    plan = plan_compaction(desk.place)
+    assert [one.archive for one in plan.work] == [chain.ids[0]]
+    sizes = chain.sizes
+    desk.write("work/more", b"more")
+    desk.backup(never_full=True)
+    with make_lock(desk.place).acquired() as lock:
+        assert compact(lock, plan) == compacting.Compacted()
+    assert {name: chain.sizes[name] for name in sizes} == sizes
+    with make_lock(desk.place).acquired() as lock:
+        assert compact(lock, plan_compaction(desk.place)).archives == (chain.ids[0],)
+    chain.check()
+
+
+def test_a_plan_that_somebody_else_carried_out_frees_nothing_more(chain: Chain) -> None:
+    chain.remove_older()
+    plan = plan_compaction(chain.desk.place)
+    assert chain.compact().archives
+    sizes = chain.sizes
+    with make_lock(chain.desk.place).acquired() as lock:
+        assert compact(lock, plan).freed_bytes == 0
+    assert chain.sizes == sizes
+    chain.check()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.model.errors import SnapshotMissing
+from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.retention.readers import (
     held_archives,

@@ -368,7 +368,7 @@ def test_an_archive_outlives_its_manifest_until_nothing_needs_it(tmp_path: Path)
 
 
 def test_a_prune_needs_the_lock(tmp_path: Path) -> None:
-    from scratchflow.model.errors import LockLost
+    from scratchflow.model.errors.store import LockLost
 
     lock = make_lock(open_place(tmp_path, "work"))
     for act in (lambda: prune(lock, rules()), lambda: sweep(lock, LONG_AFTER)):

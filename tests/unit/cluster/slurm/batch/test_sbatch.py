@@ -16,7 +16,8 @@ from scratchflow.cluster.slurm.batch.sbatch import (
     submit_batch,
 )
 from scratchflow.cluster.slurm.client import Slurm
-from scratchflow.model.errors import JobInDoubt, JobRefused, SlurmUnreachable
+from scratchflow.model.errors.jobs import JobInDoubt, JobRefused
+from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.profile import SlurmOptions
 from scratchflow.process.child import Completed
 from tests.unit.cluster.slurm.conftest import Cluster

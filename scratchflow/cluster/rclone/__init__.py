@@ -1,0 +1,1 @@
+"""Everything that knows an option or a word of rclone."""

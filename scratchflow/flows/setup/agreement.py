@@ -1,0 +1,195 @@
+"""How a draft becomes a profile that passes every check and that the user wants: checked, corrected, asked about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from scratchflow.config.sites import GENERIC, site_named
+from scratchflow.flows.setup.asking import Asker
+from scratchflow.flows.setup.draft import Draft
+from scratchflow.flows.setup.propose import GIVEN, LABELS, propose, time_for
+from scratchflow.flows.setup.sites import ACCOUNT, account_checks
+from scratchflow.flows.setup.table import proposal_lines, shown_home, wrapped
+from scratchflow.model.errors.base import Declined
+from scratchflow.model.errors.config import ConfigBadValue, SetupCancelled, SetupIncomplete
+from scratchflow.model.errors.slurm import SlurmMissing, SlurmUnreachable
+from scratchflow.model.events import Checked, Emit, Event, Log, Progress
+from scratchflow.model.requests import Look
+from scratchflow.model.results.checks import Check, ChecksDone
+from scratchflow.model.results.setup import Surveyed
+from scratchflow.reach.login import ask_agent
+from scratchflow.ssh.config import include
+from scratchflow.ssh.transport.base import Transport
+
+# Checks that a newcomer wants to see when they pass; the others are shown when they fail.
+_SHOWN_WHEN_OK = {"slurm", "store", "scratch"}
+# How the same is said on the command line.
+_FLAGS = {
+    "store": "--store PATH",
+    "scratch": "--scratch PATH",
+    "slurm.partition": "--partition NAME",
+    "slurm.time": "--time TIME",
+    ACCOUNT: "--account NAME",
+}
+_SET_LATER = re.compile(r"`scratchflow config set (?:slurm\.)?(\w+) ([^`]+)`")
+_ANSWERS = "[Y]es, [c]hange a value, show the [d]iff, [n]o"
+
+
+def agree(
+    draft: Draft,
+    transport: Transport,
+    seen: Surveyed,
+    ssh_plan: include.Plan,
+    emit: Emit,
+    asker: Asker,
+) -> tuple[Draft, list[Check]]:
+    """The draft that passes every check and that the user wants; asks as often as it takes."""
+    shown: set[Check] = set()
+    while True:
+        checks = checked(draft, transport, seen, emit, shown)
+        bad = [check for check in checks if not check.ok]
+        if bad:
+            draft = _corrected(draft, bad, seen, transport.host, asker)
+            continue
+        if not _changes(draft, ssh_plan) or asker.agrees:
+            for line in proposal_lines(draft.name, draft.values) if draft.is_new else ():
+                emit(Log(level="info", message=line))
+            return draft, checks
+        if not asker.can_ask:
+            by_hand = f"`[profiles.{draft.name}]` in {shown_home(draft.place)}"
+            raise Declined(what=f"the profile `{draft.name}`", by_hand=by_hand)
+        changed = _asked(draft, seen, ssh_plan, asker)
+        if changed is None:
+            return draft, checks
+        draft = changed
+
+
+def checked(
+    draft: Draft, transport: Transport, seen: Surveyed, emit: Emit, shown: set[Check]
+) -> list[Check]:
+    """The cluster's own view of the draft, each told as soon as it is there, and once."""
+
+    def passed_on(event: Event) -> None:
+        if not isinstance(event, Checked):
+            emit(event)
+            return
+        tell(Check(name=event.name, ok=event.ok, detail=event.detail, fix=event.fix))
+
+    def tell(check: Check) -> None:
+        if check not in shown and (check.name in _SHOWN_WHEN_OK or not check.ok):
+            # There is no profile yet in which `config set` could set anything.
+            fix = "" if check.ok else _SET_LATER.sub(r"`--\1 \2`", check.fix)
+            emit(Checked(name=check.name, ok=check.ok, detail=check.detail, fix=fix))
+        shown.add(check)
+
+    emit(Progress(phase="checking Slurm and the store"))
+    arguments = msgspec.to_builtins(Look(tells=True))
+    answer = ask_agent(transport, draft.settings(), "check", arguments, passed_on)
+    account = draft.settings().profile.slurm.account
+    of_account = account_checks(seen, account) if draft.is_new else []
+    for check in of_account:
+        tell(check)
+    return [*msgspec.convert(answer, ChecksDone).checks, *of_account]
+
+
+def _corrected(
+    draft: Draft, bad: Sequence[Check], seen: Surveyed, host: str, asker: Asker
+) -> Draft:
+    """The draft with another value for what failed; raises when nobody can give one."""
+    keys = [key for check in bad if (key := _key_of(check))]
+    if seen.slurm_problem or not asker.can_ask or not keys:
+        raise refusal(draft, bad, seen, host)
+    return _ask_value(draft, keys[0], _another(keys[0], seen), asker)
+
+
+def refusal(
+    draft: Draft, bad: Sequence[Check], seen: Surveyed, host: str
+) -> SlurmUnreachable | SetupIncomplete:
+    """Why it cannot go on, with the flags that would help."""
+    if seen.slurm_problem:
+        error = SlurmUnreachable if seen.has_slurm else SlurmMissing
+        return error(host=host, reason=seen.slurm_problem)
+    flags = [_FLAGS[key] for check in bad if (key := _key_of(check))]
+    again = " ".join(["scratchflow setup", draft.login, *flags])
+    return SetupIncomplete(
+        login=draft.login,
+        failed=", ".join(check.name for check in bad),
+        remedy=f"correct that, then run it again: `{again}`",
+    )
+
+
+def _key_of(check: Check) -> str:
+    """The value that a failed check is about; empty when no value would help."""
+    if check.name == "slurm":
+        return "slurm.time" if "config set slurm.time" in check.fix else "slurm.partition"
+    if check.name == "account":
+        return ACCOUNT
+    return check.name if check.name in {"store", "scratch"} else ""
+
+
+def _another(key: str, seen: Surveyed) -> str:
+    """What would have been proposed, had nobody asked for something else."""
+    proposed = propose(seen, {}, alias="", workspace="", site=site_named(GENERIC))
+    return next((one.value for one in proposed if one.key == key), "")
+
+
+def _ask_value(draft: Draft, key: str, default: str, asker: Asker) -> Draft:
+    """One value, asked for until it is one that a profile may hold."""
+    while True:
+        answer = asker.text(LABELS.get(key, key), default)
+        changed = draft.with_value(key, answer) if answer else draft
+        try:
+            changed.edit()
+        except ConfigBadValue as error:
+            asker.tell([f"✗ {LABELS.get(key, key)}: {error.fields['problem']}"])
+            continue
+        return changed
+
+
+def _changes(draft: Draft, ssh_plan: include.Plan) -> bool:
+    edit = draft.edit()
+    return edit.after != edit.before or ssh_plan.changes
+
+
+def _asked(draft: Draft, seen: Surveyed, ssh_plan: include.Plan, asker: Asker) -> Draft | None:
+    """None when the draft is agreed to; a changed draft to check again; raises on a no."""
+    asker.tell(["", *proposal_lines(draft.name, draft.values), "", *_files(draft, ssh_plan)])
+    while True:
+        answer = asker.letter(f"Save this? {_ANSWERS}", "ycdn")
+        if answer == "y":
+            return None
+        if answer == "n":
+            raise SetupCancelled(login=draft.login)
+        if answer == "c":
+            return _ask_each(draft, seen, asker)
+        asker.tell([draft.edit().diff(draft.place), ssh_plan.diff, ""])
+
+
+def _ask_each(draft: Draft, seen: Surveyed, asker: Asker) -> Draft:
+    """Every value in turn; one that is kept keeps its reason. The time follows another partition."""
+    asker.tell(["Enter keeps a value."])
+    for key in [one.key for one in draft.values]:
+        before = draft.value(key)
+        changed = _ask_value(draft, key, before.value, asker)
+        if changed.value(key).value == before.value:
+            continue
+        draft = changed
+        if key == "slurm.partition" and draft.is_new and draft.value("slurm.time").reason != GIVEN:
+            draft = draft.with_one(time_for(changed.value(key).value, seen.partitions))
+    return draft
+
+
+def _files(draft: Draft, ssh_plan: include.Plan) -> Iterator[str]:
+    """What will be written where."""
+    edit = draft.edit()
+    text = f"It goes into {shown_home(draft.place)}." if edit.after != edit.before else ""
+    if ssh_plan.changes:
+        config = shown_home(ssh_plan.places.config)
+        text += (
+            f" {config} gets three lines at its top, for the alias;"
+            " `scratchflow setup --remove` takes them out."
+        )
+    yield from wrapped(text.strip())

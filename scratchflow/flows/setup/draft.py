@@ -1,0 +1,102 @@
+"""The profile that `setup` would write, before anybody has agreed to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from scratchflow.config.edit import Edit, plan_edits
+from scratchflow.config.settings import Settings, settings_in
+from scratchflow.config.sites import Site
+from scratchflow.flows.setup.profiles import Known, name_for, own_alias, own_workspace
+from scratchflow.flows.setup.propose import GIVEN, as_it_is, propose
+from scratchflow.model.profile import Profile
+from scratchflow.model.requests import Hold
+from scratchflow.model.results.setup import SetupValue, Surveyed
+
+
+class SetupOptions(msgspec.Struct, frozen=True):
+    """Which cluster, under which name (empty: a fitting one), and what is known about it already."""
+
+    login: str
+    name: str = ""
+    values: Mapping[str, str] = {}
+    # Whose facts to propose from; empty: those of the site that is recognised.
+    site: str = ""
+    make_default: bool = False
+    offer_key: bool = False
+    dry_run: bool = False
+    # What a dry run asks about the node that `up` would take.
+    request: Hold = Hold()
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """The profile as it would be written."""
+
+    login: str
+    name: str
+    values: list[SetupValue]
+    default: str
+    place: Path
+    # Keys of a profile that is there already are written only when somebody asked for them.
+    is_new: bool
+
+    def assignments(self) -> dict[str, str]:
+        """The keys of the configuration, with their values."""
+        wanted = [one for one in self.values if self.is_new or one.reason == GIVEN]
+        values = {"login": self.login, **{one.key: one.value for one in wanted}}
+        keys = {f"profiles.{self.name}.{key}": value for key, value in values.items() if value}
+        return {**keys, "default_profile": self.default} if self.default else keys
+
+    def edit(self) -> Edit:
+        """The change to the configuration file."""
+        return plan_edits(self.place, self.assignments())
+
+    def settings(self) -> Settings:
+        """The profile as it will be, so that it is tried before it is written."""
+        return settings_in(self.edit().after, self.place, self.name)
+
+    def value(self, key: str) -> SetupValue:
+        """The value of this key; an empty one when there is none."""
+        nothing = SetupValue(key=key, value="", reason="")
+        return next((one for one in self.values if one.key == key), nothing)
+
+    def with_value(self, key: str, value: str) -> Draft:
+        """With another value, which somebody gave."""
+        return self.with_one(SetupValue(key=key, value=value, reason=GIVEN))
+
+    def with_one(self, new: SetupValue) -> Draft:
+        """With another value and its reason."""
+        values = [new if one.key == new.key else one for one in self.values]
+        if new not in values:
+            values.append(new)
+        return msgspec.structs.replace(self, values=values)
+
+
+def draft_for(
+    place: Path, known: Known, options: SetupOptions, seen: Surveyed | None, site: Site
+) -> Draft:
+    """What would be written: of a profile that is there its own values, else what is proposed from what was `seen`."""
+    there = known.at(options.login)
+    name = options.name or (there[0] if there else "")
+    name = name or name_for(options.login, seen.cluster if seen else "", known.profiles)
+    is_new = name not in known.profiles
+    own = {"alias": own_alias(name, known), "workspace": own_workspace(name, known)}
+    if not is_new:
+        values = as_it_is(known.profiles[name], options.values)
+    elif seen:
+        values = propose(seen, options.values, **own, site=site)
+    else:  # not looked at yet
+        usual = {"alias": Profile().alias, "workspace": Profile().workspace}
+        differs = {key: value for key, value in own.items() if usual[key] != value}
+        values = _given({**differs, **options.values})
+    default = known.default_with(name, make_default=options.make_default)
+    return Draft(options.login, name, values, default, place, is_new)
+
+
+def _given(values: Mapping[str, str]) -> list[SetupValue]:
+    return [
+        SetupValue(key=key, value=value, reason=GIVEN) for key, value in values.items() if value
+    ]

@@ -1,0 +1,163 @@
+"""`autobackup on|off|status`, on the login host: the loop on each node started, ended, looked at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from scratchflow.login.autobackup.running import (
+    HeldNode,
+    held_node,
+    running_on,
+    stop_loop,
+    store_of,
+)
+from scratchflow.login.autobackup.start import start_loop
+from scratchflow.login.current_job import note_current_job
+from scratchflow.login.host import LoginHost
+from scratchflow.login.status.store import Now, autobackup_shown, read_node_files
+from scratchflow.model.allocation import RunningAllocation
+from scratchflow.model.errors.allocation import AllocationMissing, OtherNodeFailed
+from scratchflow.model.errors.slurm import TmuxFailed
+from scratchflow.model.requests import DryRun, Nothing, SwitchOn
+from scratchflow.model.results.backup import AutobackupStatus, AutobackupSwitched
+from scratchflow.node.autobackup.settings import settings_digest
+from scratchflow.process.parallel import EachInThread
+from scratchflow.store.directory import StoreDirectory, find_place
+from scratchflow.store.heartbeats import Heartbeat, is_alive, log_path
+from scratchflow.store.known import store_lost
+
+
+def switch_on(login: LoginHost, arguments: SwitchOn) -> AutobackupSwitched:
+    """Makes sure that the loop runs on every node of the job, with the interval of the profile."""
+    held = held_node(login, arguments.job_id)
+    if isinstance(held, RunningAllocation) and not arguments.dry_run:
+        note_current_job(login, held.job_id)  # `up` and `hop` end here: from now on this is the job
+
+    def do(on: LoginHost, there: HeldNode) -> AutobackupSwitched:
+        return _switch_on(on, there, arguments, beside=there.node != held.node)
+
+    return _on_every_node(login, held, do)
+
+
+def _switch_on(
+    login: LoginHost, held: HeldNode, arguments: SwitchOn, *, beside: bool
+) -> AutobackupSwitched:
+    place = find_place(store_of(login), login.profile.workspace)
+    life = running_on(login, place, held)
+    every_s = login.profile.backup.every.seconds
+    if life is not None and _is_as_wanted(login, life):
+        return _switched(life, held, changed=False)
+    if arguments.dry_run:
+        return AutobackupSwitched(
+            enabled=True, changed=True, node=held.node, every_s=every_s, dry_run=True
+        )
+    if life is not None:
+        stop_loop(login, place, held, life)
+    life = start_loop(login, held, beside=beside)
+    if not beside:
+        _show_log(login, place, held)
+    return _switched(life, held, changed=True)
+
+
+def is_on(login: LoginHost, held: HeldNode) -> AutobackupSwitched | None:
+    """What `switch_on` says when there is nothing to do; None when a loop has to be started, or started again."""
+    place = find_place(store_of(login), login.profile.workspace)
+    further = map(held.on, held.nodes[1:]) if isinstance(held, RunningAllocation) else ()
+    lives = [running_on(login, place, there) for there in (held, *further)]
+    if lives[0] is None or any(life is None or not _is_as_wanted(login, life) for life in lives):
+        return None
+    switched = _switched(lives[0], held, changed=False)
+    return msgspec.structs.replace(switched, others=list(held.nodes[1:]))
+
+
+def switch_off(login: LoginHost, arguments: DryRun) -> AutobackupSwitched:
+    """Ends the loop on every node; a backup that is under way is finished first."""
+
+    def do(on: LoginHost, there: HeldNode) -> AutobackupSwitched:
+        return _switch_off(on, there, arguments)
+
+    return _on_every_node(login, held_node(login), do)
+
+
+def _switch_off(login: LoginHost, held: HeldNode, arguments: DryRun) -> AutobackupSwitched:
+    place = find_place(store_of(login), login.profile.workspace)
+    life = running_on(login, place, held)
+    every_s = login.profile.backup.every.seconds
+    if life is not None and not arguments.dry_run:
+        stop_loop(login, place, held, life)
+    return AutobackupSwitched(
+        enabled=False,
+        changed=life is not None,
+        node=held.node,
+        every_s=every_s,
+        dry_run=arguments.dry_run,
+    )
+
+
+def _on_every_node(
+    login: LoginHost, held: HeldNode, do: Callable[[LoginHost, HeldNode], AutobackupSwitched]
+) -> AutobackupSwitched:
+    """The first node's result, with the others that have done it too. What fails on one of those is a warning."""
+    # Only the first node speaks: two threads would mix their lines.
+    quiet = msgspec.structs.replace(login, emit=lambda _: None)
+    rest = map(held.on, held.nodes[1:]) if isinstance(held, RunningAllocation) else ()
+    places = {there.node: there for there in rest}
+    further = EachInThread(list(places), lambda node: do(quiet, places[node]))
+    try:
+        first = do(login, held)
+    finally:
+        further.wait()
+    for node, error in further.failed.items():
+        login.caution(OtherNodeFailed.code, f"`{node}`: {error}")
+    changed = first.changed or any(one.changed for one in further.done.values())
+    return msgspec.structs.replace(first, changed=changed, others=list(further.done))
+
+
+def show(login: LoginHost, _: Nothing) -> AutobackupStatus:
+    """Shows its last heartbeat; StoreLost when nobody can say, because the store is away."""
+    place = find_place(store_of(login), login.profile.workspace)
+    lost = store_lost(login.home, place, login.host)
+    if lost is not None:
+        raise lost
+    try:
+        held: HeldNode | None = held_node(login)
+    except AllocationMissing:
+        held = None
+    node = held.node if held else None
+    return AutobackupStatus(
+        node=node,
+        autobackup=autobackup_shown(login.settings, place, read_node_files(place), held, Now()),
+        log=str(log_path(place, node)) if node else None,
+    )
+
+
+def _is_as_wanted(login: LoginHost, life: Heartbeat) -> bool:
+    """Whether it runs with the profile's settings, and is not silent: such a one is started again."""
+    if is_alive(life, time.time()) is False:
+        return False
+    return life.settings in {"", settings_digest(login.profile)} and (
+        life.every_s == login.profile.backup.every.seconds
+    )
+
+
+def _show_log(login: LoginHost, place: StoreDirectory, held: HeldNode) -> None:
+    """Shows the log in a window of our tmux session, if there is one."""
+    if login.has_tmux and not login.session_elsewhere():
+        argv = ["tail", "-n", "+1", "-F", str(log_path(place, held.node))]
+        try:
+            login.tmux.show_beside(login.settings.name, "backup", argv)
+        except TmuxFailed as error:  # two that start at once open the same window
+            login.caution("tmux.failed", str(error))
+
+
+def _switched(life: Heartbeat, held: HeldNode, *, changed: bool) -> AutobackupSwitched:
+    return AutobackupSwitched(
+        enabled=True,
+        changed=changed,
+        node=held.node,
+        every_s=life.every_s,
+        next_time=life.next_time,
+    )

@@ -1,0 +1,62 @@
+"""How far the mirror is behind the store, as `status` shows it. The mirror itself is not asked for it: `doctor` does that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scratchflow.model.ages import age
+from scratchflow.model.results.status import MirrorShown, Problem
+from scratchflow.model.text import counted
+from scratchflow.model.times import epoch
+from scratchflow.store.catalogue import Catalogue
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.mirror import not_there, read_state
+
+MIRROR_BEHIND = "mirror.behind"
+# So long a snapshot may be on its way before anybody is warned.
+_LATE_S = 3600
+_FIX = "`scratchflow snapshots mirror` tries again, and says what is wrong; backups go on meanwhile"
+
+
+def mirror_shown(mirror: str, place: StoreDirectory, catalogue: Catalogue) -> MirrorShown | None:
+    """What the store knows of its mirror; None without one."""
+    if not mirror:
+        return None
+    state = read_state(place, mirror)
+    missing = not_there(state, catalogue)
+    return MirrorShown(
+        mirror=mirror,
+        missing=len(missing),
+        missing_since=missing[0].time if missing else None,
+        looked_time=state.time or None,
+        error=state.error or None,
+        failing_since=state.failing_since or None,
+    )
+
+
+def mirror_behind(shown: MirrorShown | None, now_s: float) -> Iterator[Problem]:
+    """A problem when the last run failed, or when snapshots are not there for an hour."""
+    if shown is None:
+        return
+    oldest_s = epoch(shown.missing_since)
+    is_late = oldest_s is not None and now_s - oldest_s > _LATE_S
+    if shown.error or is_late:
+        yield Problem(name=MIRROR_BEHIND, detail=behind_in_words(shown, now_s), fix=_FIX)
+
+
+def behind_in_words(shown: MirrorShown, now_s: float) -> str:
+    """How many snapshots are not there, since when, and why, in rclone's words."""
+    what = f"the mirror `{shown.mirror}`"
+    if shown.missing:
+        are = "are" if shown.missing > 1 else "is"
+        oldest = f", the oldest was taken {_ago(shown.missing_since, now_s)}"
+        what = f"{counted(shown.missing, 'snapshot')} {are} not on {what}{oldest}"
+    if not shown.error:
+        return what if shown.missing else f"{what} has all snapshots"
+    failing = f"sending failed, first {_ago(shown.failing_since, now_s)}: {shown.error}"
+    return f"{what}; {failing}" if shown.missing else f"{what}: {failing}"
+
+
+def _ago(time: str | None, now_s: float) -> str:
+    at_s = epoch(time)
+    return age(max(0, int(now_s - at_s))) if at_s is not None else "at an unknown time"

@@ -1,0 +1,178 @@
+"""The job that holds the node, its nodes, and giving them back."""
+
+from __future__ import annotations
+
+from scratchflow.model.errors.base import ScratchflowError
+
+
+class AllocationPending(ScratchflowError):
+    """The request was still waiting when the wait limit was reached."""
+
+    code = "allocation.pending"
+    exit_code = 21
+    message = "job {job_id} was still waiting after {waited}: {reason}"
+    hint = "{next_step}"
+    retryable = True
+
+
+class AllocationRefused(ScratchflowError):
+    """Slurm will never grant this request."""
+
+    code = "allocation.refused"
+    exit_code = 22
+    message = "Slurm refused the request: {reason}"
+    hint = "{next_step}; `scratchflow nodes` shows what there is"
+
+    @classmethod
+    def of_profile(cls, *, reason: str, profile: str) -> AllocationRefused:
+        """Without a word about which part of the request it was."""
+        return cls(
+            reason=reason, next_step=f"change the request under `[profiles.{profile}.slurm]`"
+        )
+
+
+class AllocationEnded(ScratchflowError):
+    """The allocation was revoked, cancelled or ran out of time."""
+
+    code = "allocation.ended"
+    exit_code = 23
+    message = "job {job_id} has ended: {reason}"
+    hint = "`scratchflow up` takes another node and brings the last snapshot back"
+
+
+class NodeFailed(ScratchflowError):
+    """The compute node died or does not answer."""
+
+    code = "node.failed"
+    exit_code = 24
+    message = "node `{node}` failed: {reason}"
+    hint = "`scratchflow up` takes another node and brings the last snapshot back"
+    retryable = True
+
+
+class NodeSilent(ScratchflowError):
+    """The node that is held does not answer, though Slurm has not given it up."""
+
+    code = "node.silent"
+    exit_code = 24
+    message = "node `{node}` is still ours (job {job_id}), but gave no answer: {reason}"
+    hint = (
+        "try again; `scratchflow doctor` looks at the node. Only if it never answers: `scratchflow clear --no-backup` "
+        "gives it up, with what was not saved"
+    )
+    retryable = True
+
+
+class NodeUnknown(ScratchflowError):
+    """The cluster has no node of the name that was asked for, or several that could be meant."""
+
+    code = "node.unknown"
+    exit_code = 22
+    message = "{problem}"
+    hint = "`scratchflow nodes` lists them"
+
+
+class NodeNotOfJob(ScratchflowError):
+    """The allocation has no node of the name or number that was asked for."""
+
+    code = "node.not_of_job"
+    exit_code = 22
+    message = "`{node}` is no node of job {job_id}, which has {nodes}"
+    hint = "name one of them, or its number: `2` is the second"
+
+
+class OtherNodeFailed(ScratchflowError):
+    """Something failed on a further node of the allocation; exits with the code of that."""
+
+    code = "node.other_failed"
+    exit_code = 24
+    message = "on `{node}`: {reason}"
+    hint = "{next_step}"
+
+    @classmethod
+    def because_of(cls, node: str, error: ScratchflowError) -> OtherNodeFailed:
+        """With the reason, its hint and its exit code."""
+        failed = cls(node=node, reason=error, next_step=error.shown_hint)
+        failed.exit_code = error.exit_code
+        failed.retryable = error.retryable
+        return failed
+
+
+class AllocationMissing(ScratchflowError):
+    """The command needs a node and there is none."""
+
+    code = "allocation.missing"
+    exit_code = 25
+    message = 'there is no allocation for profile "{profile}"'
+    hint = "`scratchflow up` takes a node and brings the workspace there"
+
+
+class AllocationSuspended(ScratchflowError):
+    """The node is ours, but Slurm has stopped everything on it for a while."""
+
+    code = "allocation.suspended"
+    exit_code = 24
+    message = "job {job_id} on `{node}` is suspended: nothing can run there now"
+    hint = "it goes on when Slurm lets it; `scratchflow clear --no-backup` gives it back as it is"
+    retryable = True
+
+
+class AllocationLingers(ScratchflowError):
+    """Slurm took the order to end the job, and has not done it yet."""
+
+    code = "allocation.lingers"
+    exit_code = 20
+    message = "job {job_id} was cancelled, but Slurm has not ended it yet"
+    hint = "`scratchflow status` shows when it is gone; `scratchflow clear` does the rest"
+    retryable = True
+
+
+class AllocationHeld(ScratchflowError):
+    """What is to be taken away is still in use."""
+
+    code = "allocation.held"
+    exit_code = 22
+    message = "job {job_id} still holds `{node}`"
+    # With the profile always: the default one may hold another node.
+    hint = "`scratchflow -p {profile} clear` saves the workspace and gives the node back first"
+
+
+class AllocationElsewhere(ScratchflowError):
+    """The profile holds another node than the one that was asked for."""
+
+    code = "allocation.elsewhere"
+    exit_code = 22
+    message = "job {job_id} holds `{node}`, not `{wanted}`"
+    hint = "{next_step}"
+
+
+class FinalBackupFailed(ScratchflowError):
+    """The node is not given back, because its workspace could not be saved; exits with that code."""
+
+    code = "clear.backup_failed"
+    exit_code = 24
+    message = "the last backup failed, so the node stays ours: {reason}"
+    hint = "{next_step}; `scratchflow clear --no-backup` gives it back without"
+
+    @classmethod
+    def because_of(cls, error: ScratchflowError) -> FinalBackupFailed:
+        """With the reason, its hint and its exit code."""
+        failed = cls(reason=error, next_step=error.shown_hint)
+        if "clear --no-backup" in error.shown_hint:
+            failed._agent_hint = error.shown_hint  # it says so itself, and when
+        failed.exit_code = error.exit_code
+        failed.retryable = error.retryable
+        return failed
+
+
+class NodeNotSaved(ScratchflowError):
+    """The node is not given back, because files on it are in no snapshot."""
+
+    code = "release.not_saved"
+    exit_code = 35
+    message = "`{node}` is still ours: no snapshot holds {count} on it: {paths}"
+    hint = (
+        "make files readable (`chmod`, `chown`) or delete them; a whole workspace is saved by"
+        " `scratchflow --set workspace=NAME backup`; then run it again."
+        " `scratchflow {verb} --leave-behind` gives the node back without them"
+    )

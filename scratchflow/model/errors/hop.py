@@ -1,0 +1,84 @@
+"""`hop`: from one node or one cluster to the next."""
+
+from __future__ import annotations
+
+from scratchflow.model.errors.base import ScratchflowError
+
+
+class HopToItself(ScratchflowError):
+    """The profile to move to is the one that is left."""
+
+    code = "hop.same_profile"
+    exit_code = 2
+    message = "`--to {profile}` is where the work is already"
+    hint = "`scratchflow hop` alone moves to another node of the same cluster; `scratchflow profiles list` shows the others"
+
+
+class HopUnfinished(ScratchflowError):
+    """The new node does not hold what the old one had, so the old one is kept."""
+
+    code = "hop.unfinished"
+    exit_code = 37
+    message = "the move is not finished, and `{node}` is still ours: {reason}"
+    hint = (
+        "`scratchflow hop` goes on from here; `scratchflow snapshots verify` checks the snapshots"
+    )
+    retryable = True
+
+
+class HopUnderWay(ScratchflowError):
+    """While `hop` moves, the workspace is not on the next node yet."""
+
+    code = "hop.under_way"
+    exit_code = 30
+    message = (
+        "a move from `{old_node}` to `{node}` (job {job_id}) is under way, and the workspace is not there yet; "
+        "`hop` saves what is on `{old_node}`"
+    )
+    hint = "run it again when that `scratchflow hop` is done; one that was cut short is finished by `scratchflow hop`"
+    retryable = True
+
+
+class HopCutShort(ScratchflowError):
+    """The old node went in the middle of a move; the next one is held. Exits with the code of what happened."""
+
+    code = "hop.cut_short"
+    exit_code = 23
+    message = (
+        "the move was cut short: {reason}; job {job_id} on `{node}`, taken for it, is still held"
+    )
+    hint = (
+        "`scratchflow up` goes on there with the newest snapshot, `scratchflow clear` gives it back"
+    )
+
+    @classmethod
+    def because_of(cls, error: ScratchflowError, job_id: int | None, node: str) -> HopCutShort:
+        """With the reason and its exit code."""
+        failed = cls(reason=error, job_id=job_id, node=node)
+        failed.exit_code = error.exit_code
+        return failed
+
+
+class NextNodeLost(ScratchflowError):
+    """The next node went in the middle of a move; the old one is held. Exits with the code of what happened."""
+
+    code = "hop.next_node_lost"
+    exit_code = 23
+    message = "the move was cut short: {reason}; job {job_id} still holds `{node}`, with the workspace as it was"
+    hint = "`scratchflow hop` tries again, `scratchflow up` goes on working there"
+
+    @classmethod
+    def because_of(cls, error: ScratchflowError, job_id: int, node: str) -> NextNodeLost:
+        """With the reason and its exit code."""
+        failed = cls(reason=error, job_id=job_id, node=node)
+        failed.exit_code = error.exit_code
+        return failed
+
+
+class WorkDiverged(ScratchflowError):
+    """Both nodes have work that the other one lacks; neither is overwritten."""
+
+    code = "hop.diverged"
+    exit_code = 37
+    message = "work went on at `{node}` from snapshot {snapshot}, and elsewhere up to {other}"
+    hint = "both are kept; `scratchflow backup`, then `scratchflow restore {other}` takes the other one over"

@@ -1,0 +1,109 @@
+"""`restore`: what it refuses, and what it could not finish."""
+
+from __future__ import annotations
+
+from scratchflow.model.errors.base import ScratchflowError
+
+
+class NotSaved(ScratchflowError):
+    """A restore would replace something that could not be saved first."""
+
+    code = "restore.not_saved"
+    exit_code = 35
+    message = "`{path}` would be replaced, and is in no snapshot: {reason}"
+    hint = "nothing was changed; {remedy}, then `scratchflow restore {snapshot}`"
+
+
+class MountInTheWay(ScratchflowError):
+    """Something is mounted where a restore would write, or would have to move something aside."""
+
+    code = "restore.mount"
+    exit_code = 35
+    message = (
+        "`{path}` is a mount point, and snapshot `{snapshot}` belongs there; nothing was changed"
+    )
+    hint = "unmount it, then `scratchflow restore {snapshot}`; `--to DIR` restores somewhere else"
+
+
+class RestoreNotPermitted(ScratchflowError):
+    """A restore would have to change a directory that the user may not write to."""
+
+    code = "restore.not_permitted"
+    exit_code = 35
+    message = "`{path}` belongs to {owner}, and you may not write to it; nothing was changed"
+    hint = (
+        "make it writable or rename it, then `scratchflow restore {snapshot}`;"
+        " `--to DIR` restores somewhere else"
+    )
+
+
+class TargetNotEmpty(ScratchflowError):
+    """The restore target holds files that scratchflow does not know."""
+
+    code = "restore.target_not_empty"
+    exit_code = 35
+    message = "`{target}` is not empty, and its content is in no snapshot known here"
+    hint = (
+        "`scratchflow restore --replace` moves it aside first; `scratchflow restore --to DIR` restores"
+        " somewhere else; `scratchflow --set workspace=NAME up` works in a directory beside it"
+    )
+
+
+class WorkspaceOfOther(ScratchflowError):
+    """The directory that a restore would move aside is the workspace of another profile, which is at work in it."""
+
+    code = "restore.other_profile"
+    exit_code = 35
+    message = "`{path}` is the workspace of profile `{profile}`, which works in it now{job}"
+    hint = (
+        "`scratchflow --set workspace=NAME restore` restores into a directory beside it, and"
+        " `scratchflow config set workspace NAME` keeps the two apart from now on;"
+        " `scratchflow restore --replace --force` moves it aside all the same"
+    )
+
+
+class TargetDiffers(ScratchflowError):
+    """Files in the directory that `--to` names are neither the snapshot's nor from an earlier take-home."""
+
+    code = "restore.target_differs"
+    exit_code = 35
+    message = (
+        "`{target}` has other files where the snapshot has {count}: {paths}; nothing was changed"
+    )
+    hint = "`--replace` keeps each of them as `NAME.before-ID`; or name another directory"
+
+
+class RestoreIncomplete(ScratchflowError):
+    """A restore was interrupted; the workspace is half of two states."""
+
+    code = "restore.incomplete"
+    exit_code = 37
+    message = "a restore of snapshot `{snapshot}` into `{target}` did not finish"
+    hint = (
+        "`scratchflow restore` finishes it; `scratchflow restore --abandon` takes a snapshot of what"
+        " is there, and leaves it as it is"
+    )
+
+
+class RestoreUnfinishable(RestoreIncomplete):
+    """A restore was interrupted, and its snapshot was removed since then."""
+
+    code = "restore.snapshot_gone"
+    exit_code = 37
+    message = (
+        "a restore of snapshot `{snapshot}` into `{target}` did not finish, and cannot be finished:"
+        " the store does not have that snapshot"
+    )
+    hint = (
+        "`scratchflow restore --abandon` takes a snapshot of what is there, and leaves it as it is;"
+        " `scratchflow restore ID` brings another snapshot"
+    )
+
+
+class NothingUnfinished(ScratchflowError):
+    """There is no unfinished restore to give up."""
+
+    code = "restore.nothing_unfinished"
+    exit_code = 2
+    message = "no restore into `{path}` is unfinished, so there is nothing to abandon"
+    hint = "`scratchflow backup` saves the workspace as it is"

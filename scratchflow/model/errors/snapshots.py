@@ -1,0 +1,115 @@
+"""Snapshots: not there, damaged, not to be removed; paths in them."""
+
+from __future__ import annotations
+
+from scratchflow.model.errors.base import ScratchflowError
+
+
+class SnapshotOfJob(ScratchflowError):
+    """A snapshot that the record of a job needs was to be removed."""
+
+    code = "snapshot.of_job"
+    exit_code = 2
+    message = "snapshot `{snapshot}` is the code of job `{job}`; nothing was removed"
+    hint = "`scratchflow jobs prune {job}` forgets the job first; otherwise the snapshot may go when `backup.keep_jobs` has passed"
+
+
+class RemovalDeclined(ScratchflowError):
+    """The user was shown the snapshots to remove, and said no."""
+
+    code = "snapshot.removal_declined"
+    exit_code = 2
+    message = "nothing was removed"
+    hint = "`scratchflow snapshots list` shows all snapshots and why they stay"
+
+
+class RemovalUnconfirmed(ScratchflowError):
+    """Snapshots are removed by id only after a question or with `--yes`, and nobody could be asked."""
+
+    code = "snapshot.removal_unconfirmed"
+    exit_code = 2
+    message = "nothing was removed: there is no terminal to ask on"
+    hint = "`scratchflow snapshots prune {snapshots} --yes` removes without a question"
+
+
+class SnapshotMissing(ScratchflowError):
+    """The store has no such snapshot."""
+
+    code = "snapshot.missing"
+    exit_code = 30
+    message = "no such snapshot: `{wanted}`"
+    hint = "{next_step}"
+
+
+class SnapshotAmbiguous(ScratchflowError):
+    """What was given, a part of an id or of a name, fits several snapshots."""
+
+    code = "snapshot.ambiguous"
+    exit_code = 30
+    message = "`{wanted}` fits {count} snapshots"
+    hint = "they are {matches}; write one of these ids, or more of it"
+
+
+class SnapshotDamaged(ScratchflowError):
+    """A snapshot does not read back as it was written."""
+
+    code = "snapshot.damaged"
+    exit_code = 31
+    message = "snapshot `{snapshot}` is damaged: {reason}"
+    hint = "`scratchflow snapshots verify` checks the others; restore an older one by its id"
+
+
+class LatestUnreadable(ScratchflowError):
+    """The newest snapshot cannot be read, and an older one must not silently take its place."""
+
+    code = "snapshot.latest_unreadable"
+    exit_code = 31
+    message = "the newest snapshot, `{snapshot}`, cannot be read: {reason}"
+    hint = "{next_step}"
+
+
+class LastSnapshot(ScratchflowError):
+    """No snapshot would be left that can be restored."""
+
+    code = "snapshot.last"
+    exit_code = 2
+    message = "`{snapshot}` is the last snapshot that could be restored; nothing was removed"
+    hint = "take another one first with `scratchflow backup`"
+
+
+class UnsafeMember(ScratchflowError):
+    """An archive wants to write outside its target."""
+
+    code = "archive.unsafe_member"
+    exit_code = 32
+    message = "`{archive}` holds an unsafe member `{member}`: {reason}"
+    hint = "nothing outside the target was touched; do not trust this archive"
+
+
+class PathMissing(ScratchflowError):
+    """The snapshot has no such path."""
+
+    code = "snapshot.no_such_path"
+    exit_code = 30
+    message = "snapshot `{snapshot}` has no `{path}`"
+    hint = "paths are relative to the workspace, like `src/main.py`; `scratchflow snapshots show {snapshot} .` lists what it holds"
+
+
+class PathInOthers(ScratchflowError):
+    """The snapshot has no such path, and others have it."""
+
+    code = "snapshot.path_in_others"
+    exit_code = 30
+    message = "snapshot `{snapshot}` has no `{path}`; {others} it"
+    hint = "`scratchflow restore {newest} --path {typed}` brings it from the newest that has it"
+
+
+class PathUnsaved(ScratchflowError):
+    """The workspace has the path, and no snapshot has it yet."""
+
+    code = "snapshot.path_unsaved"
+    exit_code = 30
+    message = (
+        "snapshot `{snapshot}` has no `{path}`; the workspace has it, made since that snapshot"
+    )
+    hint = "`scratchflow backup` saves it; then run this command again"

@@ -1,0 +1,121 @@
+"""The store: out of reach, locked, full, another one than it was."""
+
+from __future__ import annotations
+
+from scratchflow.model.errors.base import ScratchflowError
+
+
+class NoSpace(ScratchflowError):
+    """Disk or quota is full."""
+
+    code = "disk.no_space"
+    exit_code = 33
+    message = "no space left at `{path}`: {reason}"
+    hint = (
+        "earlier snapshots are intact; free some space, then try again: `scratchflow snapshots prune` "
+        "removes what no rule keeps, `scratchflow snapshots prune ID` the ones that you name. If that is not "
+        "enough, `scratchflow config set store PATH` takes a directory on another file system"
+    )
+    retryable = True
+
+
+class TargetFull(NoSpace):
+    """The disk or quota is full where something is put that is not the store: scratch, `--to DIR`, a home."""
+
+    code = "disk.target_full"
+    hint = (
+        "the store is intact, and pruning it does not help here; delete or move away what you do not"
+        " need on that file system (`df -h` and `quota -s` show how full it is), then run it again"
+    )
+
+
+class NoRoomToPrune(ScratchflowError):
+    """The disk or quota is so full that not even the lock fits, and no reserve is left."""
+
+    code = "disk.no_room_to_prune"
+    exit_code = 33
+    message = "nothing was removed: there is no room in `{path}` for the lock ({reason})"
+    hint = "delete any file of yours on that file system (1 MB is enough), then run it again"
+
+
+class StoreLocked(ScratchflowError):
+    """Another scratchflow is writing to the store."""
+
+    code = "store.locked"
+    exit_code = 34
+    message = "the store is in use by {owner}"
+    hint = (
+        "wait for it to finish; a lock whose owner died is taken over by itself after {stale_after}"
+    )
+    retryable = True
+
+
+class LockLost(ScratchflowError):
+    """This run held the store, fell silent for too long, and no longer holds it."""
+
+    code = "store.lock_lost"
+    exit_code = 34
+    message = "this run no longer holds the store: {reason}; no snapshot was committed"
+    hint = "earlier snapshots are intact; run it again"
+    retryable = True
+
+
+class StoreUnusable(ScratchflowError):
+    """The store's directory is not there, not ours, or open to others: the profile must change."""
+
+    code = "store.unusable"
+    exit_code = 10
+    message = "the store `{path}` cannot be used: {reason}"
+    hint = "{remedy}"
+
+
+class StoreNotShared(ScratchflowError):
+    """The node and the login host see two different directories under the store's path."""
+
+    code = "store.not_shared"
+    exit_code = 10
+    message = (
+        "`{store}` on {node} and `{other}` on {login} are not the same directory; nothing was saved"
+    )
+    hint = (
+        "check that it is mounted on {node} (`findmnt -T {store}`), or set `store` in the profile to a "
+        "directory on shared storage: `scratchflow config set store PATH`"
+    )
+
+
+class StoreLost(ScratchflowError):
+    """The store was at this path before, and there is nothing now: its file system may not be mounted."""
+
+    code = "store.lost"
+    exit_code = 10
+    message = "the store `{store}` was there before, and is empty on `{host}` now"
+    hint = (
+        "check that its file system is mounted (`findmnt -T {store}`); if you removed the store on purpose, "
+        "`rm {note}` on `{host}` lets a new one begin there"
+    )
+
+
+class StoreReplaced(ScratchflowError):
+    """The store that the workspace was saved to is not there any more; something else has its path."""
+
+    code = "store.replaced"
+    exit_code = 10
+    message = (
+        "the store `{store}` on {node} is not the one that `{workspace}` was saved to: it does not "
+        "hold snapshot {snapshot}, so nothing is saved to it"
+    )
+    # By this name `clear` and `hop` know it, and keep the node as long as it is there.
+    hint = (
+        "check that it is mounted (`findmnt -T {store}`); if it is, `mv {workspace} {workspace}.before-{snapshot}` "
+        "on {node} keeps what is there, and `scratchflow up` brings the newest snapshot; if the old store is gone "
+        "for good, start a new one with `scratchflow config set store PATH` and another path"
+    )
+
+
+class StoreOverlaps(ScratchflowError):
+    """The store lies inside what it is to save, or the other way round."""
+
+    code = "store.overlaps"
+    exit_code = 10
+    message = "the store's `{store}` and the workspace's `{root}` lie inside each other"
+    hint = "set `store` in the profile to a directory outside of scratch"

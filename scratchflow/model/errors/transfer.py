@@ -1,0 +1,112 @@
+"""Files and snapshots on their way: `snapshots copy`, `export` and `import`."""
+
+from __future__ import annotations
+
+from scratchflow.model.errors.base import ScratchflowError
+
+
+class CopyBroken(ScratchflowError):
+    """Not all of what was being copied to another store arrived; what did arrive stays there."""
+
+    code = "copy.broken"
+    exit_code = 14
+    message = "the copy to profile `{to}` broke off: {reason}"
+    hint = "what has arrived is kept for a week: run it again, and it goes on from there"
+    retryable = True
+
+
+class FileFailed(ScratchflowError):
+    """A file that was named on the command line cannot be read or written."""
+
+    code = "file.failed"
+    exit_code = 2
+    message = "`{path}`: {reason}"
+    hint = "check the path, its permissions and the free space there"
+
+
+class FileIncomplete(ScratchflowError):
+    """The archive is an incremental one and holds only a part of its snapshot."""
+
+    code = "file.incomplete"
+    exit_code = 2
+    message = "`{path}` is an incremental snapshot: it holds only what changed, the rest is in other archives"
+    hint = "`scratchflow snapshots export` makes one complete file of it"
+
+
+class WorkspaceNamedOtherwise(ScratchflowError):
+    """Snapshots can be copied only between workspaces of the same name: it is part of every path in them."""
+
+    code = "copy.other_workspace"
+    exit_code = 2
+    message = (
+        "the snapshots are of a workspace named `{name}`, and the other profile's is named `{here}`"
+    )
+    hint = (
+        "set `workspace` alike in both profiles; or `snapshots export FILE` with the profile that has"
+        " them and `snapshots import FILE` with the other one, which renames"
+    )
+
+
+class CopyToItself(ScratchflowError):
+    """Source and target are one store."""
+
+    code = "copy.same_store"
+    exit_code = 2
+    message = "profiles `{source}` and `{to}` have the same store: there is nothing to copy"
+    hint = "`scratchflow profiles list` shows the stores of all profiles"
+
+
+class FileTaken(ScratchflowError):
+    """The file to be written exists; nothing is ever overwritten."""
+
+    code = "file.taken"
+    exit_code = 35
+    message = "`{path}` exists already"
+    hint = "choose another name, or remove it first"
+
+
+class CopyUnderWay(ScratchflowError):
+    """Another run is copying the same archive into the store."""
+
+    code = "copy.under_way"
+    exit_code = 34
+    message = "the archive `{archive}` is being copied there by another run"
+    hint = "wait for that one to finish; what it brought is there then"
+    retryable = True
+
+
+class MirrorUnset(ScratchflowError):
+    """The profile has no mirror."""
+
+    code = "mirror.unset"
+    exit_code = 10
+    message = "the profile `{profile}` has no mirror"
+    hint = "`scratchflow config set backup.mirror remote:path` names one; `rclone config` on the login host makes a remote"
+
+
+class MirrorForeign(ScratchflowError):
+    """The directory that was to be the mirror is the mirror of another store."""
+
+    code = "mirror.foreign"
+    exit_code = 10
+    message = "`{mirror}` is the mirror of another store; nothing was sent"
+    hint = "`scratchflow config set backup.mirror remote:path` with a path of this store's own; what is there can be read all the same"
+
+
+class RcloneMissing(ScratchflowError):
+    """There is no rclone where the mirror is written from."""
+
+    code = "mirror.no_rclone"
+    exit_code = 40
+    message = "there is no working `{program}` here for the mirror: {reason}"
+    hint = "install the package `rclone`, or put the program from https://rclone.org/downloads there and name it: `scratchflow config set backup.rclone '~/bin/rclone'`"
+
+
+class MirrorFailed(ScratchflowError):
+    """rclone could not do what was asked of it."""
+
+    code = "mirror.failed"
+    exit_code = 40
+    message = "the mirror `{mirror}` cannot be used: {words}"
+    hint = "`rclone lsf {mirror}` where the store is shows whether it works by hand; `scratchflow snapshots mirror` goes on where it stopped"
+    retryable = True

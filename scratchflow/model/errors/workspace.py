@@ -1,0 +1,137 @@
+"""The workspace and the scratch that it is on: `create`, `backup`, the auto-backup."""
+
+from __future__ import annotations
+
+from scratchflow.model.errors.base import ScratchflowError
+
+
+class WorkspaceElsewhere(ScratchflowError):
+    """The profile's workspace is on a compute node, and this machine is none."""
+
+    code = "workspace.elsewhere"
+    exit_code = 25
+    message = 'the workspace of profile "{profile}" is on a compute node, and `{scratch}` is not on this machine'
+    hint = "run this in a shell on the node; `-p local` works on this machine alone"
+
+
+class WorkspaceMissing(ScratchflowError):
+    """There is no workspace to back up."""
+
+    code = "workspace.missing"
+    exit_code = 30
+    message = "there is no workspace at `{path}`"
+    hint = "`scratchflow restore` brings the last snapshot there; `scratchflow create` starts a new one"
+
+
+class WorkspaceKnown(ScratchflowError):
+    """A workspace of that name has snapshots already; a new one must not take its place."""
+
+    code = "workspace.known"
+    exit_code = 35
+    message = "the store already has snapshots of `{workspace}`, the last is `{snapshot}`"
+    hint = (
+        "`scratchflow restore` brings it back; `{second}` makes a second workspace beside it; files are added to"
+        " this one with `scp` or `rsync` to the host that `scratchflow up` names"
+    )
+
+
+class WorkspaceFailed(ScratchflowError):
+    """The file system of the workspace refused."""
+
+    code = "workspace.failed"
+    exit_code = 1
+    message = "`{path}`: {reason}"
+    hint = "check that you may write to `{path}`, and that its disk has no errors (`dmesg`, `df -h {path}`)"
+
+
+class SourceUnusable(ScratchflowError):
+    """The directory that `create --from` names cannot be brought."""
+
+    code = "create.source_unusable"
+    exit_code = 2
+    message = "cannot bring `{path}` from {host}: {reason}"
+    hint = "{next_step}"
+
+
+class WorkspaceNotEmpty(ScratchflowError):
+    """`create --from` never writes over files that are there."""
+
+    code = "create.not_empty"
+    exit_code = 35
+    message = "`{path}` on {host} is not empty, and `--from` writes over nothing"
+    hint = "`scratchflow backup` takes a snapshot of what is there; or move it away"
+
+
+class WorkspaceBusy(ScratchflowError):
+    """Another scratchflow on this machine is backing up or restoring the workspace."""
+
+    code = "workspace.busy"
+    exit_code = 34
+    message = "another scratchflow is at work on `{path}`"
+    hint = "wait for it to finish, then try again"
+    retryable = True
+
+
+class WorkspaceIsLink(ScratchflowError):
+    """The workspace, or what is saved with it, is a symlink: only the link would be saved."""
+
+    code = "workspace.link"
+    exit_code = 10
+    message = "`{path}` is a symlink, and only the link would be saved"
+    hint = "put the directory itself there, or set `scratch` and `workspace` to where it is"
+
+
+class ScratchUnsafe(ScratchflowError):
+    """Scratch, or what is kept there, belongs to somebody else or can be written to by others."""
+
+    code = "scratch.unsafe"
+    exit_code = 10
+    message = "`{path}`: {reason}"
+    hint = "{remedy}"
+
+
+class ScratchUnusable(ScratchflowError):
+    """The node has no such scratch, or the user may not write to it."""
+
+    code = "scratch.unusable"
+    exit_code = 10
+    message = "scratch `{path}` cannot be used on `{node}`: {reason}"
+    hint = (
+        "`scratchflow config set scratch PATH` with a directory on the node's own disk{where}; "
+        "then `scratchflow up` goes on with the same node"
+    )
+
+
+class ShrinkGuard(ScratchflowError):
+    """The workspace lost more than half since the last snapshot."""
+
+    code = "backup.shrink_guard"
+    exit_code = 36
+    message = (
+        "`{root}` shrank from {before} to {after} since snapshot `{parent}`{unsaved};"
+        " nothing was saved"
+    )
+    hint = (
+        "`scratchflow restore {parent}` brings everything back, and undoes every other change since"
+        " (with `--path PATH` it brings back only PATH); if you deleted or excluded it on purpose,"
+        " `scratchflow backup --allow-shrink` saves what is left"
+    )
+
+
+class AutobackupFailed(ScratchflowError):
+    """The auto-backup could not be started on the node, or not be ended."""
+
+    code = "autobackup.failed"
+    exit_code = 24
+    message = "could not switch the auto-backup on `{node}`: {reason}"
+    hint = "`{log}` on the cluster has its last words; `scratchflow doctor` checks the rest"
+    retryable = True
+
+
+class CloneFailed(ScratchflowError):
+    """`git clone` did not work on the node."""
+
+    code = "create.clone_failed"
+    exit_code = 40
+    message = "cannot clone `{url}` on {host}: {reason}"
+    hint = "{next_step}"

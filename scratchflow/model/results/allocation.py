@@ -1,0 +1,153 @@
+"""The nodes, and the job that holds one: `nodes`, `allocate`, `clear`, `hop`."""
+
+import msgspec
+
+from scratchflow.model.allocation import Node
+from scratchflow.model.results.base import Result
+
+
+class NodeRow(Node, frozen=True):
+    """A node, and the snapshot that its scratch still equals, if any."""
+
+    warm: str | None
+
+
+class NodesShown(Result, frozen=True):
+    """`nodes`; `partition` is the one that the profile asks for, or Slurm's default."""
+
+    nodes: list[NodeRow]
+    partition: str | None = None
+    held: list[str] = []
+    """The nodes that the profile holds now."""
+
+
+class OtherNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A further node of the allocation, and its host keys."""
+
+    node: str
+    host_keys: list[str] = []
+
+
+class NodeHeld(Result, frozen=True):
+    """`hold`: the node that the login host holds for us, and what the laptop needs to get there."""
+
+    job_id: int | None
+    node: str
+    partition: str
+    end_time: str | None
+    reused: bool
+    warm: str | None
+    user: str
+    host_keys: list[str]
+    session: str | None
+    command: str = ""
+    dry_run: bool = False
+    others: list[OtherNode] = []
+    """The further nodes of the same job."""
+
+
+class Allocated(Result, frozen=True):
+    """`allocate`: the node that is ours, and the alias that leads to it.
+
+    `warm` is the snapshot that its scratch equals, if any.
+    """
+
+    job_id: int | None
+    node: str
+    partition: str
+    end_time: str | None
+    alias: str | None
+    reused: bool
+    warm: str | None
+    command: str = ""
+    dry_run: bool = False
+    nodes: list[str] = []
+    """All nodes of the job; `node` is the first, the alias with `-2` leads to the second."""
+
+
+class NodeReleased(Result, frozen=True):
+    """`release`: what the login host gave back."""
+
+    job_ids: list[int]
+    session_ended: bool
+    commands: list[str] = []
+    dry_run: bool = False
+
+
+class Cleared(Result, frozen=True):
+    """`clear`: what was given back, after which last snapshot."""
+
+    job_id: int | None
+    snapshot: str | None
+    released: bool
+    read_back_age_s: int | None = None
+    """How long ago all that `snapshot` needs was read back from the store and found whole."""
+    newer: str | None = None
+    """The newest snapshot, when what was on the node is another copy, which `snapshot` holds."""
+    others: dict[str, str] = {}
+    """Other workspaces of ours on the node, by name, with the snapshot that holds each."""
+    other_stores: dict[str, str] = {}
+    """Of those, which are in another store than the profile's, and in which."""
+    forks: dict[str, str] = {}
+    """What only one of the other nodes had: the snapshot that holds it, by node."""
+    job_ids: list[int] = []
+    session_ended: bool = False
+    parked: bool = False
+    commands: list[str] = []
+    dry_run: bool = False
+    # With `--leave-behind`: what went with the node; the first few paths, and how many.
+    unsaved: int = 0
+    unsaved_paths: list[str] = []
+    unsaved_beside: int = 0
+    """How many of them were on further nodes, whose copies `snapshot` does not hold."""
+    # Scratch is removed with the job: the snapshots are the only copy.
+    goes_with_job: bool = False
+    pending: bool = False
+    """Only requests that waited for a node were withdrawn; a node that is held stays."""
+
+
+class Hopped(Result, frozen=True):
+    """`hop`: from which node to which, and with which snapshot.
+
+    `left_behind` holds what was changed on the old node while everything moved.
+    """
+
+    from_node: str
+    from_job_id: int
+    node: str
+    job_id: int | None
+    end_time: str | None
+    snapshot: str | None
+    left_behind: str | None = None
+    fork: str | None = None
+    """Changes that were on a node beside the work that moved: they are in this snapshot."""
+    forks: dict[str, str] = {}
+    """What only one of the old job's other nodes had: the snapshot that holds it, by node."""
+    commands: list[str] = []
+    dry_run: bool = False
+    # With `--leave-behind`: what went with the old node; the first few paths, and how many.
+    unsaved: int = 0
+    unsaved_paths: list[str] = []
+    servers: list[str] = []
+    """What `serve` had started there, and now runs on the new node."""
+
+
+class HoppedTo(Result, frozen=True):
+    """`hop --to PROFILE`: from one cluster to another, and with which snapshot.
+
+    `left_behind` holds what was changed here while everything moved; it is in both stores.
+    """
+
+    source: str
+    to: str
+    from_node: str | None
+    from_job_id: int | None
+    node: str | None
+    job_id: int | None
+    end_time: str | None
+    alias: str | None
+    snapshot: str | None
+    sent_bytes: int = 0
+    left_behind: str | None = None
+    commands: list[str] = []
+    dry_run: bool = False

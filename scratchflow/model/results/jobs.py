@@ -1,0 +1,289 @@
+"""Submitted jobs: `submit`, `jobs`, `logs`, `cancel`."""
+
+from typing import Any
+
+import msgspec
+
+from scratchflow.model.job import GitState
+from scratchflow.model.results.base import Result
+
+
+class Frozen(Result, frozen=True):
+    """`freeze`: the snapshot that holds the workspace as it is now, and its git commit."""
+
+    snapshot: str | None
+    changed_files: int
+    changed_bytes: int
+    duration_s: float
+    git: GitState | None = None
+
+
+class Submitted(Result, frozen=True):
+    """`submit`: the job that Slurm has now, or with `--dry-run` what would be asked."""
+
+    job: str
+    number: int | None
+    name: str
+    tasks: int
+    snapshot: str
+    # The workspace as it was just now; otherwise the newest snapshot, because no node is held.
+    is_current: bool = False
+    directory: str = ""
+    """Where the record, the logs and what is collected are."""
+    command: list[str] = []
+    """The `sbatch` that asks."""
+    more: list[int] = []
+    """The numbers of further arrays, when there are more tasks than the cluster allows in one."""
+    dry_run: bool = False
+
+
+class JobRan(Result, frozen=True):
+    """`job run`: how the command of a submitted job ended."""
+
+    job: str
+    task: int
+    code: int
+    collected_files: int
+
+    def exit_code(self) -> int:
+        """The command's own: Slurm makes the job's state of it."""
+        return self.code
+
+
+class FurtherEnded(Result, frozen=True):
+    """`job further`: what was saved of a further node of a submitted job."""
+
+    node: str
+    collected_files: int = 0
+    collected_bytes: int = 0
+    not_collected: list[str] = []
+
+
+class DebugReady(Result, frozen=True):
+    """`jobs debug`: where a task can be tried again, and its command there."""
+
+    job: str
+    task: int
+    directory: str
+    command: str
+    """As bash reads it."""
+    script: str
+    """Runs the command there, with the task's environment."""
+    bashrc: str
+    """For `bash --rcfile`: the same in a shell."""
+    is_new: bool = True
+    """Not when it was there from before, with whatever was changed in it."""
+    host: str = ""
+    code: int | None = None
+    """How the shell ended, if there was one."""
+
+    def exit_code(self) -> int:
+        """The shell's own."""
+        return self.code or 0
+
+
+class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One task of a submitted job, as its record and Slurm tell it together."""
+
+    task: int
+    job_id: int | None
+    state: str
+    """In Slurm's words; besides `SUBMITTING`, `NOT_SUBMITTED` and `FORGOTTEN`."""
+    why: str = ""
+    """The same for people, with a next step, when it did not end well."""
+    node: str = ""
+    start: str | None = None
+    end: str | None = None
+    code: int | None = None
+    restarts: int = 0
+    """How often Slurm had put it back into the queue when it last started."""
+    parameters: dict[str, Any] = {}
+    collected_files: int = 0
+    collected_bytes: int = 0
+    collected_paths: list[str] = []
+    not_collected: list[str] = []
+    peak_memory_bytes: int | None = None
+    cpu_s: float | None = None
+    cancelled_by: str = ""
+    last_output: str | None = None
+    """When it last printed something, as this host sees it."""
+    got: dict[str, str] = {}
+    continued: int = 0
+    """How often it was put back into the queue before its time limit, to go on."""
+    damaged: bool = False
+    """Its own record cannot be read; a warning names the file, and what is shown is Slurm's word."""
+
+
+class JobShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One submitted job."""
+
+    job: str
+    number: int | None
+    name: str
+    state: str
+    """Of all tasks: `RUNNING` while one runs, else the worst end."""
+    time: str
+    command: list[str]
+    snapshot: str
+    directory: str
+    profile: str
+    script: str = ""
+    cwd: str = ""
+    tags: list[str] = []
+    collect: list[str] = []
+    git: GitState | None = None
+    slurm: dict[str, Any] = {}
+    sbatch: list[str] = []
+    continues: int = 0
+    """How often each task may go on in another run."""
+    signal: str = ""
+    """What the command gets before the time limit, like `USR1@120`."""
+    rerun_of: str = ""
+    rerun_of_number: int | None = None
+    """Slurm's number of that job, in `jobs show`."""
+    tasks: list[TaskShown] = []
+
+
+class JobsListed(Result, frozen=True):
+    """`jobs`: what is queued, running and done, oldest first."""
+
+    jobs: list[JobShown]
+    left_out: int = 0
+    """Ended ones that `--all` would show."""
+    damaged: list[str] = []
+    """The ids of jobs whose record cannot be read; a warning names each."""
+    no_cluster: bool = False
+    """The profile has none, so that nothing can be submitted."""
+
+
+class JobInspected(Result, frozen=True):
+    """`jobs show`."""
+
+    job: JobShown
+    task: int | None = None
+
+
+class OutputShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was collected: its path beneath the directory that it is taken to."""
+
+    path: str
+    bytes: int
+    task: int
+
+
+class OutputsPut(Result, frozen=True, kw_only=True):
+    """`job outputs`: what was written, and how many files were there already."""
+
+    target: str
+    host: str
+    written_files: int = 0
+    written_bytes: int = 0
+    same_files: int = 0
+    dry_run: bool = False
+
+
+class OutputsShown(Result, frozen=True, kw_only=True):
+    """`jobs outputs`: what was collected from a job, and with `--to` where it was put."""
+
+    job: str
+    number: int | None
+    directory: str
+    """Where they lie in the store; `host` sees it."""
+    host: str
+    place: str
+    """The job's own directory beneath the one that `--to` names."""
+    outputs: list[OutputShown]
+    """The first 1000 of them."""
+    files: int
+    bytes: int
+    tasks: list[int]
+    """The tasks that were asked for, or all."""
+    is_array: bool = False
+    sha256: str = ""
+    """Of what was sent."""
+    put: OutputsPut | None = None
+
+
+class JobsCancelled(Result, frozen=True):
+    """`cancel`: which jobs or tasks were ended, as `12` or `12_3`, and what they are called."""
+
+    cancelled: list[str]
+    names: list[str]
+    dry_run: bool = False
+
+
+class JobPruned(msgspec.Struct, frozen=True, kw_only=True):
+    """A job whose record was removed, or would be."""
+
+    job: str
+    number: int | None
+    name: str
+    time: str
+    output_files: int = 0
+    output_bytes: int = 0
+    """What it had made, which goes with it."""
+    bytes: int = 0
+    """Of everything in its directory."""
+
+
+class JobKept(msgspec.Struct, frozen=True, kw_only=True):
+    """A job that is old enough and stays all the same."""
+
+    job: str
+    number: int | None
+    name: str
+    why: str
+    next_step: str = ""
+
+
+class JobsPruned(Result, frozen=True):
+    """`jobs prune`: which records were removed, and which stay although they are old."""
+
+    removed: list[JobPruned]
+    kept: list[JobKept] = []
+    unneeded_snapshots: list[str] = []
+    """Those that only the removed jobs ran from: the rules of `snapshots prune` decide about them again."""
+    dry_run: bool = False
+    older_than: str = ""
+    """What counts as old, when no jobs were named: `backup.keep_jobs`."""
+
+
+class JobDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """What differs between two jobs: a name, and its value in each."""
+
+    what: str
+    first: Any
+    second: Any
+
+
+class JobsCompared(Result, frozen=True):
+    """`jobs diff`."""
+
+    first: str
+    second: str
+    differences: list[JobDifference]
+
+
+class LogsShown(Result, frozen=True):
+    """`logs`: what a task printed, and how it ended if it has."""
+
+    job: str
+    task: int
+    state: str
+    code: int | None = None
+    followed: bool = False
+    output: str = ""
+    """With `--json`; otherwise it went to stdout as it was."""
+    error: str = ""
+
+    def exit_code(self) -> int:
+        """With `-f`, the task's own; 1 when it did not end well and has none."""
+        if not self.followed:
+            return 0
+        return self.code or int(self.state != "COMPLETED")
+
+
+class LogRead(Result, frozen=True):
+    """`job tail`: read on the node; whether the task has ended by now."""
+
+    ended: bool

@@ -1,0 +1,162 @@
+"""`snapshots`: list, show, diff, verify, prune, keep."""
+
+from typing import Literal
+
+import msgspec
+
+from scratchflow.model.results.base import OnProfiles, Result
+from scratchflow.model.snapshot import Manifest, SnapshotKind
+
+
+class SnapshotRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of `snapshots list`."""
+
+    id: str
+    time: str
+    kind: SnapshotKind
+    parent: str | None
+    node: str
+    files: int
+    bytes: int
+    stored_bytes: int
+    verified: bool
+    message: str
+    damaged: str | None
+    fork: bool = False
+    """Work that went another way than the newest snapshot, or is `beside`."""
+    beside: bool = False
+    """A copy that was not the newest work when it was taken, like that of another node of the job: it is never `latest`."""
+    stays: list[str] = []
+    """Why it stays though no plain rule keeps it: `kept`, `named`, `safety`, `fork`, `full` and others."""
+
+
+class SnapshotsListed(Result, frozen=True):
+    """`snapshots list`, oldest first. `now` is the time by the same clocks: ages are counted up to it."""
+
+    snapshots: list[SnapshotRow]
+    now: str | None = None
+
+
+class SnapshotsOfProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """The snapshots of one profile, as `snapshots list` has them."""
+
+    profile: str
+    login: str
+    snapshots: list[SnapshotRow]
+    now: str | None = None
+
+
+class SnapshotsOfAll(OnProfiles, frozen=True):
+    """`snapshots list --all-profiles`."""
+
+    profiles: list[SnapshotsOfProfile]
+
+
+class PathEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A path inside a snapshot."""
+
+    kind: Literal["file", "directory", "link"]
+    mode: str
+    size: int
+    mtime: str
+    path: str | None = None
+    path_b64: str | None = None
+    target: str | None = None
+
+
+class SnapshotShown(Result, frozen=True):
+    """`snapshots show`: the manifest, and with a path the content of a directory in it."""
+
+    manifest: Manifest
+    damaged: str | None
+    entries: list[PathEntry]
+
+
+class PathChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A path that differs between two snapshots, or a snapshot and the workspace."""
+
+    action: Literal["added", "removed", "changed"]
+    path: str | None = None
+    path_b64: str | None = None
+
+
+# Stands where `snapshots diff` has an id, for the workspace as it is now.
+WORKSPACE = "workspace"
+
+
+class SnapshotsDiffed(Result, frozen=True):
+    """`snapshots diff`; `newer` is an id, or the word `workspace`."""
+
+    older: str
+    newer: str
+    added: int
+    removed: int
+    changed: int
+    paths: list[PathChange]
+    roots: list[str] = []
+    """The workspace, and what is saved with it: each path begins with one of them."""
+
+
+class BadSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """A snapshot that would not restore, and why."""
+
+    id: str
+    reason: str
+
+
+class SnapshotsVerified(Result, frozen=True):
+    """`snapshots verify`."""
+
+    checked: int
+    bad: list[BadSnapshot]
+
+    def exit_code(self) -> int:
+        """31 as soon as one is damaged, though the check itself worked."""
+        return 31 if self.bad else 0
+
+
+# Why the others stay when snapshots are removed by id.
+NOT_ASKED_FOR = "not asked for"
+
+
+class SnapshotsPruned(Result, frozen=True):
+    """`snapshots prune`."""
+
+    kept: dict[str, list[str]]
+    removed: list[str]
+    freed_bytes: int
+    blocked: str | None
+    dry_run: bool
+    spare: str | None = None
+    """When the rules keep everything: the snapshot that frees the most when it is pruned by id.
+
+    Never one that is named, marked, a safety snapshot or the tip of a fork."""
+    spare_bytes: int = 0
+    """What removing `spare` would free."""
+
+
+class SnapshotsMarked(Result, frozen=True):
+    """`snapshots keep` and `unkeep`: those that were asked for, and those for which it is news."""
+
+    snapshots: list[str]
+    changed: list[str]
+    kept: bool
+    dry_run: bool = False
+
+
+class SnapshotsFetched(Result, frozen=True):
+    """`snapshots import --from-mirror`: from the profile's mirror into its store."""
+
+    mirror: str
+    # Those that were meant; what was here already among them.
+    snapshots: list[str]
+    fetched: list[str]
+    fetched_bytes: int
+    duration_s: float
+    # Manifests there that are damaged, or half because a run was cut off.
+    unreadable: list[str] = []
+    # The store holds a part of them for other snapshots, under the same name.
+    blocked: list[str] = []
+    # The newest snapshot of the store now.
+    newest: str | None = None
+    dry_run: bool = False

@@ -1,0 +1,80 @@
+"""`sync`."""
+
+import msgspec
+
+from scratchflow.model.results.base import Result
+
+
+class SyncSide(Result, frozen=True):
+    """`sync look`: one home, and the unison of its login host."""
+
+    host: str
+    home: str
+    home_id: str
+    program: str
+    version: str
+    never: list[str] = []
+    """Paths beneath the home that no sync touches: scratch, and the snapshots."""
+    missing: list[str] = []
+    """Those of the folders that are not there."""
+    line_breaks: int = 0
+    """Names with a line break in the folders; what has one is never synced."""
+
+
+class FilesCounted(Result, frozen=True):
+    """`sync count`: files that would go, and files in all."""
+
+    going: int
+    total: int
+
+
+class PathProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """A path that was left as it is, and why."""
+
+    path: str
+    reason: str
+
+
+class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A path that would change, and how: `deleted, to aws`."""
+
+    path: str
+    action: str
+
+
+class SyncedPair(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened between the first profile's home and that of another."""
+
+    profile: str
+    version: str = ""
+    """Of its unison."""
+    to_first: int = 0
+    """Changes that went to the first profile's home; a new directory is one."""
+    to_profile: int = 0
+    deleted: int = 0
+    """How many of these were deletions."""
+    equal: bool = False
+    """Whether no difference was found, and nothing was left out that could be one."""
+    conflicts: list[str] = []
+    same_contents: list[str] = []
+    """Those of the conflicts whose contents are the same: the permissions differ."""
+    skipped: list[PathProblem] = []
+    failed: list[PathProblem] = []
+    plan: list[PlannedChange] = []
+    """With `--dry-run`: what would happen."""
+
+
+class Synced(Result, frozen=True):
+    """`sync`: the star around the first profile."""
+
+    first: str
+    folders: list[str]
+    pairs: list[SyncedPair]
+    dry_run: bool = False
+    test: bool = False
+
+    def exit_code(self) -> int:
+        """41 with conflicts, 103 when something else was not synced."""
+        if any(pair.conflicts for pair in self.pairs):
+            return 41
+        return 103 if any(pair.skipped or pair.failed for pair in self.pairs) else 0

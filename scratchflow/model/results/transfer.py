@@ -1,0 +1,166 @@
+"""Snapshots on their way: `snapshots export` and `import`, `copy` from store to store, what is sent to the laptop."""
+
+import msgspec
+
+from scratchflow.model.requests import ArchiveOf, WholeSnapshot
+from scratchflow.model.results.base import Result
+
+
+class SnapshotSent(Result, frozen=True):
+    """`snapshots send`: what went out; `size_bytes` and `sha256` are those of the archive.
+
+    `place` is where it will be beneath the directory that it is taken to.
+    """
+
+    snapshot: str
+    files: int
+    bytes: int
+    written_files: int
+    written_bytes: int
+    size_bytes: int = 0
+    sha256: str = ""
+    place: str = ""
+
+
+class SnapshotsOffered(Result, frozen=True):
+    """`snapshots offer`: whole snapshots, oldest first. `damaged` ones cannot be copied."""
+
+    snapshots: list[WholeSnapshot]
+    damaged: list[str] = []
+    store_id: str | None = None
+
+
+class ArchiveLacking(msgspec.Struct, frozen=True):
+    """An archive that is to be sent, and how much of it arrived earlier; `is_whole` when that was compared and is all."""
+
+    archive: ArchiveOf
+    arrived_bytes: int = 0
+    is_whole: bool = False
+
+
+class SnapshotLacking(msgspec.Struct, frozen=True):
+    """A snapshot that a store lacks, and which archives of it.
+
+    `in_one`: an archive of one of those names is there and is another one, so the snapshot has to come as one full
+    archive. `blocked`: that is so of its own name, or it is there and damaged, so it cannot come at all.
+    """
+
+    id: str
+    archives: list[ArchiveLacking]
+    in_one: bool = False
+    blocked: bool = False
+
+
+class SnapshotsLacking(Result, frozen=True):
+    """`snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all."""
+
+    snapshots: list[SnapshotLacking]
+    newest: str | None
+    store_id: str | None = None
+
+
+class ArchiveGiven(Result, frozen=True):
+    """`snapshots give`: what went out; the SHA-256 is that of the whole archive."""
+
+    size_bytes: int
+    sha256: str
+
+
+class ArchiveTaken(Result, frozen=True):
+    """`snapshots take`: the archive arrived whole, and was read back."""
+
+    size_bytes: int
+    sha256: str
+
+
+class SnapshotAdopted(Result, frozen=True):
+    """`snapshots adopt`: whether it was new; `newest` is the store's newest snapshot now."""
+
+    snapshot: str
+    is_new: bool
+    newest: str | None
+
+
+class SnapshotsCopied(Result, frozen=True):
+    """`snapshots copy`: from one profile's store into another's."""
+
+    source: str
+    to: str
+    copied: list[str]
+    already_there: list[str]
+    sent_bytes: int
+    duration_s: float
+    # The newest snapshot of the other store now.
+    newest: str | None = None
+    damaged: list[str] = []
+    # The other store has another archive under their name, or a damaged one.
+    blocked: list[str] = []
+    # Archives that they need and the other store had: those were not read again.
+    relies_on: int = 0
+    # What those hold that go as one full archive, because the other store has another archive that they need.
+    as_full_bytes: int = 0
+    dry_run: bool = False
+
+    def exit_code(self) -> int:
+        """That of damage, when anything was left out because of it."""
+        return 31 if self.damaged else 0
+
+
+class SnapshotsMirrored(Result, frozen=True):
+    """`snapshots mirror`: the profile's store to its mirror."""
+
+    mirror: str
+    duration_s: float
+    sent: list[str] = []
+    # How many were there before.
+    there: int = 0
+    sent_bytes: int = 0
+    damaged: list[str] = []
+    # The mirror has another archive of that name, which snapshots there need.
+    blocked: list[str] = []
+    dry_run: bool = False
+
+
+class MirrorKept(Result, frozen=True):
+    """`mirror keep`: how often something was sent."""
+
+    runs: int
+
+
+class NewerFound(Result, frozen=True):
+    """`snapshots newer`: what the workspace has newer than a snapshot, of some paths."""
+
+    snapshot: str
+    host: str
+    changed: int = 0
+    changed_paths: list[str] = []
+    """The first of them."""
+    added: int = 0
+    """How many files are in the workspace and not in the snapshot; excluded ones do not count."""
+    added_paths: list[str] = []
+    """The first of them."""
+    unsaved: list[str] = []
+    """Paths, as they were asked for, that are in the workspace and not in the snapshot."""
+
+
+class SnapshotExported(Result, frozen=True):
+    """`snapshots export`: one plain full `.tar.lz4`."""
+
+    snapshot: str
+    path: str
+    bytes: int
+    dry_run: bool = False
+    # The machine that `path` is on.
+    host: str = ""
+
+
+class SnapshotImported(Result, frozen=True):
+    """`snapshots import`: a foreign `.tar.lz4` as a snapshot."""
+
+    snapshot: str | None
+    source: str
+    files: int
+    bytes: int
+    dry_run: bool = False
+    previous: str | None = None
+    """The snapshot that was `latest` before: the imported one takes its place. Null if there was none."""

@@ -1,0 +1,285 @@
+"""`snapshots mirror`: what the mirror lacks is sent, archives first, manifests last, and nothing there is replaced.
+
+Killed anywhere, every snapshot that is listed there is whole. The next run sends the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+
+import msgspec
+
+from scratchflow.cluster.rclone.remote import Remote
+from scratchflow.model.errors.base import ScratchflowError
+from scratchflow.model.errors.snapshots import SnapshotMissing
+from scratchflow.model.errors.transfer import MirrorFailed, RcloneMissing
+from scratchflow.model.events import Progress
+from scratchflow.model.requests import DryRun
+from scratchflow.model.results.transfer import SnapshotsMirrored
+from scratchflow.model.snapshot import Manifest
+from scratchflow.model.times import iso_time
+from scratchflow.node.context import NodeContext
+from scratchflow.node.mirror.mirrored import Mirrored
+from scratchflow.node.mirror.target import remote_of
+from scratchflow.node.progress import Notifier
+from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
+from scratchflow.store.checks.fresh import forget_old_listing
+from scratchflow.store.checks.verified import known_damaged
+from scratchflow.store.directory import (
+    ARCHIVE_SUFFIX,
+    MANIFEST_SUFFIX,
+    STORE_NAME,
+    StoreDirectory,
+    find_place,
+)
+from scratchflow.store.failures import store_errors
+from scratchflow.store.identity import ensure_store_id
+from scratchflow.store.lock.lock import StoreLock
+from scratchflow.store.mirror import MirrorState, mirror_place, read_state, write_state
+from scratchflow.store.rescue_files import GUIDE_NAME, RESCUE_NAME
+from scratchflow.store.retention.readers import reading
+
+PHASE = "mirror"
+DOING = "scratchflow snapshots mirror"
+# What a cut costs at most, besides one archive that is larger: it is sent again.
+_BATCH_BYTES = 1 << 30
+_BATCH_SNAPSHOTS = 100
+
+
+def mirror_snapshots(context: NodeContext, notify: Notifier, asked: DryRun) -> SnapshotsMirrored:
+    """Sends what the mirror lacks. A failure is noted in the store, for `status`."""
+    place = find_place(context.store, context.workspace.name)
+    try:
+        remote = remote_of(context.settings)
+    except RcloneMissing as error:
+        note_failure(place, context.profile.backup.mirror, str(error))
+        raise
+    forget_old_listing(place)
+    if asked.dry_run:
+        return _Sending(context, notify, place, remote).foretell()
+    if not read_catalogue(place).snapshots:
+        return SnapshotsMirrored(mirror=remote.directory, duration_s=0.0)
+    with context.lock(mirror_place(place), DOING, remark=notify.remark) as lock:
+        return _noting_failure(_Sending(context, notify, place, remote), lock)
+
+
+def _noting_failure(sending: _Sending, lock: StoreLock) -> SnapshotsMirrored:
+    try:
+        return sending.run(lock)
+    except ScratchflowError as error:
+        words = error.fields.get("words") or str(error)
+        note_failure(sending.place, sending.mirror, words)
+        raise
+
+
+def note_failure(place: StoreDirectory, mirror: str, words: str) -> None:
+    """For `status`: why, and since when."""
+    state, now = read_state(place, mirror), _now()
+    since = state.failing_since or now
+    # What is wrong with the mirror is the better answer than what is wrong with the note.
+    with suppress(ScratchflowError):
+        write_state(
+            place, msgspec.structs.replace(state, time=now, error=words, failing_since=since)
+        )
+
+
+class _Sending:
+    """One run."""
+
+    def __init__(
+        self, context: NodeContext, notify: Notifier, place: StoreDirectory, remote: Remote
+    ) -> None:
+        self._context, self._notify = context, notify
+        self.place = place
+        self._remote = remote
+        self.mirror = context.profile.backup.mirror
+        self._state = read_state(place, self.mirror)
+        self._started_s = context.monotonic()
+        self._sent_bytes = 0
+        self._to_send = 0
+
+    def foretell(self) -> SnapshotsMirrored:
+        """What would be sent. Takes no lock and writes nothing."""
+        catalogue, bad = self._catalogue()
+        there = self._look(catalogue)
+        missing = [one for one in _sound(catalogue, bad) if not there.has(one)]
+        size = sum(self._size(archive) for archive in self._lacking(missing, there))
+        return msgspec.structs.replace(
+            self._result(catalogue, [one.id for one in missing], bad, []),
+            sent_bytes=size,
+            dry_run=True,
+        )
+
+    def run(self, lock: StoreLock) -> SnapshotsMirrored:
+        """Sends everything that is not there yet, oldest first."""
+        catalogue, bad = self._catalogue()
+        there = self._look(catalogue)
+        is_marked = there.require_of(ensure_store_id(self.place))
+        missing = [one for one in _sound(catalogue, bad) if not there.has(one)]
+        blocked = [one.id for one in missing if self._is_blocked(one, there)]
+        self._note(there=[one.id for one in catalogue.snapshots if there.has(one)])
+        missing = [one for one in missing if one.id not in blocked]
+        if missing:
+            self._clear(there.partial)
+        self._send_around(there, is_marked=is_marked)
+        self._to_send = sum(self._size(one) for one in self._lacking(missing, there))
+        sent: list[str] = []
+        for batch in self._batches(missing, there):
+            sent += self._send(batch, there, lock)
+        self._note(there=sorted({*self._state.there, *sent}), sent=[])
+        return self._result(catalogue, sent, bad, blocked)
+
+    def _catalogue(self) -> tuple[Catalogue, frozenset[str]]:
+        catalogue = read_catalogue(self.place)
+        known = known_damaged(self.place, catalogue.snapshots)
+        return catalogue, known | set(catalogue.damaged)
+
+    def _look(self, catalogue: Catalogue) -> Mirrored:
+        sizes = []
+        for one in catalogue.snapshots:
+            with suppress(FileNotFoundError):
+                sizes.append((one, os.stat(self.place.manifest(one.id)).st_size))
+        return Mirrored(self._remote, sizes)
+
+    def _note(self, *, there: Sequence[str], sent: Sequence[str] | None = None) -> None:
+        """What was found and done so far; no failure any more."""
+        kept = self._state.sent if sent is None else list(sent)
+        self._state = MirrorState(
+            mirror=self.mirror,
+            time=_now(),
+            there=list(there),
+            sent=kept,
+            # An error of the run before counts until this one is through.
+            error="" if sent == [] else self._state.error,
+            failing_since="" if sent == [] else self._state.failing_since,
+        )
+        write_state(self.place, self._state)
+
+    def _is_blocked(self, manifest: Manifest, there: Mirrored) -> bool:
+        """Whether another archive has the name of its own there, and a snapshot there relies on that."""
+        found = there.archive_bytes(manifest.id)
+        if found is None or found == manifest.archive_bytes:
+            return False
+        return manifest.id in there.relied_on
+
+    def _lacking(self, snapshots: Sequence[Manifest], there: Mirrored) -> list[str]:
+        """The archives that have to be sent for these snapshots."""
+        needed = sorted({archive for one in snapshots for archive in needed_archives(one)})
+        return [archive for archive in needed if not self._counts(archive, there)]
+
+    def _counts(self, archive: str, there: Mirrored) -> bool:
+        """Whether it is there whole: a manifest there names it, or we saw it arrive."""
+        found = there.archive_bytes(archive)
+        if found is None:
+            return False
+        if archive in self._state.sent and found == self._size(archive):
+            return True
+        return archive in there.relied_on
+
+    def _size(self, archive: str) -> int:
+        with suppress(OSError):
+            return os.stat(self.place.archive(archive)).st_size
+        return 0
+
+    def _batches(self, missing: Sequence[Manifest], there: Mirrored) -> Iterator[list[Manifest]]:
+        """A few snapshots at a time: their manifests go when their archives are there."""
+        batch: list[Manifest] = []
+        for one in missing:
+            batch.append(one)
+            size = sum(self._size(archive) for archive in self._lacking(batch, there))
+            if size >= _BATCH_BYTES or len(batch) >= _BATCH_SNAPSHOTS:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _send(self, batch: Sequence[Manifest], there: Mirrored, lock: StoreLock) -> list[str]:
+        with ExitStack() as held:
+            kept = [one for one in batch if self._held(one, held)]
+            self._send_archives(self._lacking(kept, there), there)
+            lock.assert_held()
+            names = [f"{one.id}{MANIFEST_SUFFIX}" for one in kept]
+            self._clear([name for name in names if name in there.files])
+            self._remote.send(self.place.directory, names)
+        sent = [one.id for one in kept]
+        self._note(there=sorted({*self._state.there, *sent}))
+        return sent
+
+    def _held(self, manifest: Manifest, held: ExitStack) -> bool:
+        """Holds it against `prune`, which also rewrites archives; whether it was still there."""
+        archives, token = sorted(needed_archives(manifest)), self._context.token(16)
+        try:
+            held.enter_context(reading(self.place, manifest.id, archives, token=token))
+        except SnapshotMissing:
+            return False
+        return True
+
+    def _send_archives(self, archives: Sequence[str], there: Mirrored) -> None:
+        if not archives:
+            return
+        names = {f"{one}{ARCHIVE_SUFFIX}": self._size(one) for one in archives}
+        # No manifest there names them: what a cut left.
+        self._clear([name for name in names if name in there.files])
+        self._remote.send(self.place.directory, list(names), self._tell)
+        arrived = self._remote.listed()
+        for name, size in names.items():
+            if arrived.get(name) != size:
+                found = arrived.get(name, 0)
+                words = f"{name} arrived with {found} bytes instead of {size}"
+                raise MirrorFailed(mirror=self._remote.directory, words=words)
+        there.files.update(names)
+        self._sent_bytes += sum(names.values())
+        self._note(there=self._state.there, sent=[*self._state.sent, *archives])
+
+    def _send_around(self, there: Mirrored, *, is_marked: bool) -> None:
+        """The store's id, and what restores without scratchflow; no snapshot relies on these."""
+        wanted = [name for name in (RESCUE_NAME, GUIDE_NAME) if self._differs(name, there)]
+        wanted += [] if is_marked else [STORE_NAME]
+        if wanted:
+            self._clear([name for name in wanted if name in there.files])
+            self._remote.send(self.place.directory, wanted)
+
+    def _differs(self, name: str, there: Mirrored) -> bool:
+        with store_errors(self.place.directory):
+            try:
+                return os.stat(self.place.directory / name).st_size != there.files.get(name)
+            except FileNotFoundError:
+                return False
+
+    def _clear(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._remote.remove(name)
+
+    def _tell(self, done: int) -> None:
+        done += self._sent_bytes
+        total = max(done, self._to_send)
+        self._notify.emit(Progress(phase=PHASE, bytes_done=done, bytes_total=total))
+
+    def _result(
+        self,
+        catalogue: Catalogue,
+        sent: Sequence[str],
+        bad: frozenset[str],
+        blocked: Sequence[str],
+    ) -> SnapshotsMirrored:
+        ours = {one.id for one in catalogue.snapshots}
+        return SnapshotsMirrored(
+            mirror=self._remote.directory,
+            sent=list(sent),
+            there=len(ours - bad - set(sent) - set(blocked)),
+            sent_bytes=self._sent_bytes,
+            duration_s=round(self._context.monotonic() - self._started_s, 3),
+            damaged=sorted(bad),
+            blocked=list(blocked),
+        )
+
+
+def _sound(catalogue: Catalogue, bad: frozenset[str]) -> list[Manifest]:
+    return [one for one in catalogue.snapshots if one.id not in bad]
+
+
+def _now() -> str:
+    return iso_time(time.time()) or ""

@@ -1,0 +1,173 @@
+"""Snapshots come back from the mirror whole, also into a store that is gone, also after a cut."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors.transfer import MirrorFailed
+from scratchflow.model.events import Event, Progress
+from scratchflow.model.requests import ArchiveOf, FetchSnapshots, Prune
+from scratchflow.model.results.snapshots import SnapshotsFetched
+from scratchflow.node.history import verify_snapshots
+from scratchflow.node.mirror.fetch import fetch_snapshots, sound
+from scratchflow.node.progress import Notifier
+from scratchflow.node.retention import prune_snapshots
+from scratchflow.store.identity import read_store_id
+from tests.contract.node.mirror.conftest import LARGE_BYTES, desk_with, mirror, mirror_files
+from tests.mirrors import Server
+from tests.unit.conftest import Desk
+
+# Each starts rclone several times.
+
+ALL = FetchSnapshots(every=True)
+
+
+def fetch(desk: Desk, asked: FetchSnapshots = ALL) -> SnapshotsFetched:
+    return fetch_snapshots(desk.context, desk.notify, asked)
+
+
+def require_sound(desk: Desk, snapshots: list[str]) -> None:
+    assert desk.ids == snapshots
+    assert verify_snapshots(desk.context, desk.notify, []).bad == []
+
+
+def test_a_store_that_was_deleted_whole_is_brought_back(server: Server, tmp_path: Path) -> None:
+    desk = desk_with(server, tmp_path / "desk")
+    desk.backup()
+    desk.write("work/README", "changed")
+    desk.backup()
+    content, ids, store_id = desk.content(), desk.ids, read_store_id(desk.place)
+    mirror(desk)
+    shutil.rmtree(desk.context.store)
+    foretold = fetch(desk, FetchSnapshots(every=True, dry_run=True))
+    assert desk.ids == []
+    done = fetch(desk)
+    assert done.fetched == foretold.fetched == ids
+    assert done.fetched_bytes == foretold.fetched_bytes
+    assert done.newest == ids[-1]
+    require_sound(desk, ids)
+    assert read_store_id(desk.place) == store_id
+    desk.restore(to=desk.scratch / "out")
+    assert desk.content(desk.scratch / "out/work") == content
+    assert mirror(desk).there == 2  # and goes on with the same mirror
+    assert fetch(desk).fetched == []
+
+
+def test_cut_off_in_the_middle_it_goes_on_in_the_middle(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = desk_with(server, tmp_path / "desk")
+    desk.backup()
+    desk.write("work/large", os.urandom(LARGE_BYTES))
+    desk.backup()
+    ids = desk.ids
+    mirror(desk)
+    shutil.rmtree(desk.context.store)
+    came: list[int] = []
+
+    def cut(event: Event) -> None:
+        if isinstance(event, Progress) and event.bytes_done > 1 << 20 and not came:
+            server.kill()
+            came.append(event.bytes_done)
+
+    monkeypatch.setenv("RCLONE_BWLIMIT", "8M")
+    with pytest.raises(MirrorFailed):
+        fetch_snapshots(desk.context, Notifier(cut), ALL)
+    assert came
+    require_sound(desk, ids[:1])
+    server.start()
+    monkeypatch.delenv("RCLONE_BWLIMIT")
+    assert fetch(desk).fetched_bytes < LARGE_BYTES
+    require_sound(desk, ids)
+
+
+def test_the_newest_or_a_named_one_comes_with_what_it_needs(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    desk.write("work/large", os.urandom(9 << 20))
+    first = desk.backup().snapshot or ""
+    desk.write("work/README", "second")
+    second = desk.backup().snapshot or ""
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(first,)))
+    mirror(desk)  # the first archive has no manifest, here or there
+    desk.write("work/README", "third")
+    third = desk.backup().snapshot or ""
+    mirror(desk)
+    shutil.rmtree(desk.context.store)
+    assert fetch(desk, FetchSnapshots(snapshots=("latest",))).fetched == [third]
+    require_sound(desk, [third])
+    assert fetch(desk, FetchSnapshots(snapshots=(second,))).fetched == [second]
+    require_sound(desk, [second, third])
+    with pytest.raises(SnapshotMissing):
+        fetch(desk, FetchSnapshots(snapshots=("20200101T000000Z-abcdef",)))
+
+
+def test_what_is_damaged_on_the_mirror_never_becomes_a_snapshot(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    snapshot = desk.backup().snapshot or ""
+    mirror(desk)
+    archive = mirror_files(directory) / f"{snapshot}.tar.lz4"
+    content = bytearray(archive.read_bytes())
+    content[50] ^= 1
+    archive.write_bytes(content)
+    shutil.rmtree(desk.context.store)
+    with pytest.raises(SnapshotDamaged, match="SHA-256"):
+        fetch(desk)
+    archive.write_bytes(content[:-1])
+    with pytest.raises(SnapshotDamaged, match="does not have"):
+        fetch(desk)
+    assert desk.ids == []
+
+
+def test_half_a_manifest_is_named_and_passed_over(directory: Server, tmp_path: Path) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    first = desk.backup().snapshot or ""
+    desk.write("work/README", "second")
+    second = desk.backup().snapshot or ""
+    mirror(desk)
+    manifest = mirror_files(directory) / f"{second}.json"
+    manifest.write_bytes(manifest.read_bytes()[:99])
+    shutil.rmtree(desk.context.store)
+    done = fetch(desk)
+    assert (done.fetched, done.unreadable) == ([first], [second])
+    require_sound(desk, [first])
+
+
+def test_a_pruned_snapshot_whose_archive_was_rewritten_here_is_named_and_left(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    desk.write("work/large", os.urandom(9 << 20))
+    desk.write("work/other", os.urandom(20 << 20))
+    first = desk.backup().snapshot or ""
+    mirror(desk)
+    (desk.work / "other").unlink()
+    second = desk.backup(allow_shrink=True).snapshot or ""
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(first,)))
+    done = fetch(desk)
+    assert (done.fetched, done.blocked) == ([], [first])
+    require_sound(desk, [second])
+
+
+def test_an_archive_without_a_manifest_is_compared_with_its_own_footer(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    snapshot = desk.backup().snapshot or ""
+    content = desk.place.archive(snapshot).read_bytes()
+    pieces = [content[at : at + 1000] for at in range(0, len(content), 1000)]
+    archive = ArchiveOf(snapshot, len(content))
+    assert b"".join(sound(pieces, archive)) == content
+    pieces[3] = bytes(1000)
+    with pytest.raises(SnapshotDamaged):
+        list(sound(pieces, archive))
+    with pytest.raises(SnapshotDamaged):
+        list(sound([b"short"], archive))

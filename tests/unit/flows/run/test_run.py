@@ -1,0 +1,72 @@
+"""`run` where there is no cluster: the command takes the place of the program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if "SLURM" not in name}
+    places = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "STATE")}
+    (tmp_path / "DATA/scratchflow/scratch/work/src").mkdir(parents=True)
+    return {**kept, **places, "HOME": str(tmp_path)}
+
+
+def run(
+    environment: dict[str, str], *words: str, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    argv = [sys.executable, "-m", "scratchflow", "run", *words]
+    return subprocess.run(argv, env=environment, input=stdin, capture_output=True, check=False)
+
+
+def test_directory_words_input_and_code_are_the_commands_own(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    script = 'pwd; cat; printf "%s|" "$@"; echo err >&2; exit 7'
+    done = run(
+        environment, "--cwd", "src", "--", "sh", "-c", script, "sh", "a b", "-n", stdin=b"in\n"
+    )
+    work = tmp_path / "DATA/scratchflow/scratch/work/src"
+    assert (done.returncode, done.stdout) == (7, f"{work}\nin\na b|-n|".encode())
+    assert done.stderr.splitlines()[-1] == b"err"
+
+
+def test_a_signal_is_the_commands_own(environment: dict[str, str]) -> None:
+    assert run(environment, "--", "sh", "-c", "kill -9 $$").returncode == -signal.SIGKILL
+
+
+def test_a_missing_directory_is_an_error(environment: dict[str, str]) -> None:
+    done = run(environment, "--cwd", "none", "--", "true")
+    assert done.returncode == 30
+    assert b"there is no directory" in done.stderr
+
+
+def test_json_is_refused_before_anything_runs(environment: dict[str, str]) -> None:
+    done = run(environment, "--json", "--", "echo", "ran")
+    assert done.returncode == 2
+    assert b"ran" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "next_step"),
+    [
+        (["shell"], "run -- bash -l` does without"),
+        (["run", "--pty", "--", "cat"], "leave it out here"),
+    ],
+)
+def test_what_needs_a_terminal_is_refused_without_one_before_anything_is_asked(
+    environment: dict[str, str], tmp_path: Path, words: list[str], next_step: str
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('[profiles.there]\nlogin = "nobody.invalid"\nstore = "~/store"\n')
+    argv = [sys.executable, "-m", "scratchflow", "--config", str(config), *words]
+    done = subprocess.run(argv, env=environment, input=b"", capture_output=True, check=False)
+    assert done.returncode == 2
+    assert next_step in " ".join(done.stderr.decode().split())

@@ -1,0 +1,104 @@
+"""The auto-backup of several nodes: asked of all at once, and what fails on a further one stops nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from scratchflow.config.settings import Asked, load_settings
+from scratchflow.login.autobackup import switch as module
+from scratchflow.login.autobackup.running import HeldNode
+from scratchflow.login.autobackup.switch import _on_every_node, is_on
+from scratchflow.login.host import LoginHost
+from scratchflow.model.allocation import RunningAllocation, ThisMachine
+from scratchflow.model.errors.workspace import AutobackupFailed
+from scratchflow.model.events import Event, Log, Warned
+from scratchflow.model.results.backup import AutobackupSwitched
+from scratchflow.model.times import iso_time
+from scratchflow.store.heartbeats import Heartbeat
+
+HELD = RunningAllocation(job_id=7, name="j", state="running", nodes=("node-1", "node-2", "node-3"))
+
+
+@pytest.fixture
+def told() -> list[Event]:
+    return []
+
+
+@pytest.fixture
+def login(told: list[Event]) -> LoginHost:
+    return LoginHost(load_settings(Asked(), {}), {}, told.append)
+
+
+def switched(node: str, *, changed: bool) -> AutobackupSwitched:
+    return AutobackupSwitched(enabled=True, changed=changed, node=node, every_s=1800)
+
+
+def test_all_nodes_are_asked_at_once_and_what_fails_on_a_further_one_is_a_warning(
+    login: LoginHost, told: list[Event]
+) -> None:
+    together = threading.Barrier(3)
+
+    def do(on: LoginHost, there: HeldNode) -> AutobackupSwitched:
+        together.wait(60)
+        on.remark(f"speaks: {there.node}")
+        if there.node == "node-2":
+            raise AutobackupFailed(node="node-2", reason="it gives no sign of life", log="log")
+        return switched(there.node, changed=there.node == "node-3")
+
+    done = _on_every_node(login, HELD, do)
+    assert (done.node, done.changed, done.others) == ("node-1", True, ["node-3"])
+    assert [one.message for one in told if isinstance(one, Log)] == ["speaks: node-1"]
+    (warned,) = [one for one in told if isinstance(one, Warned)]
+    assert warned.code == "node.other_failed"
+    assert warned.message.startswith("`node-2`: ")
+
+
+def test_an_error_of_the_first_node_is_raised_after_the_others_are_through(
+    login: LoginHost,
+) -> None:
+    through: list[str] = []
+
+    def do(_: LoginHost, there: HeldNode) -> AutobackupSwitched:
+        if there.node == "node-1":
+            raise AutobackupFailed(node="node-1", reason="no", log="log")
+        through.append(there.node)
+        return switched(there.node, changed=True)
+
+    with pytest.raises(AutobackupFailed):
+        _on_every_node(login, HELD, do)
+    assert sorted(through) == ["node-2", "node-3"]
+
+
+def test_one_machine_has_no_others(login: LoginHost) -> None:
+    here = ThisMachine(name="", nodes=("laptop",))
+    done = _on_every_node(login, here, lambda _, there: switched(there.node, changed=False))
+    assert (done.node, done.changed, done.others) == ("laptop", False, [])
+
+
+@pytest.mark.parametrize("missing", [None, "node-1", "node-3"])
+def test_there_is_nothing_to_do_only_when_it_runs_on_every_node(
+    login: LoginHost, monkeypatch: pytest.MonkeyPatch, missing: str | None
+) -> None:
+    def running(_: LoginHost, __: object, there: HeldNode) -> Heartbeat | None:
+        life = Heartbeat(
+            node=there.node,
+            job_id=7,
+            step_id=1,
+            pid=1,
+            token="t",  # noqa: S106 - no secret
+            every_s=1800,
+            phase="waiting",
+            time=iso_time(time.time()) or "",
+        )
+        return None if there.node == missing else life
+
+    monkeypatch.setattr(module, "running_on", running)
+    found = is_on(login, HELD)
+    if missing:
+        assert found is None
+    else:
+        assert found
+        assert (found.changed, found.others) == (False, ["node-2", "node-3"])
