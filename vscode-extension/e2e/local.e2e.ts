@@ -73,6 +73,9 @@ test('a file is compared with its version in a snapshot, in the diff editor', as
   await workbench.pressOn(file, 'Compare with Workspace', diff);
   await diff.locator('.editor.original .view-line', { hasText: '"one"' }).waitFor();
   await diff.locator('.editor.modified .view-line', { hasText: '"two"' }).waitFor();
+  await diff.locator('.editor.original .view-line', { hasText: '"one"' }).click();
+  await workbench.page.keyboard.type('x');
+  await workbench.page.locator('.monaco-editor-overlaymessage', { hasText: 'read-only' }).waitFor();
   await workbench.pictures('compare');
 });
 

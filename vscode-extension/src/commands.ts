@@ -7,9 +7,11 @@ import { clear } from './flows/clear';
 import { guarded, type Context } from './flows/context';
 import { doctor } from './flows/doctor';
 import { install, type Places } from './flows/install';
+import { login } from './flows/login';
 import { menu } from './flows/menu';
 import { showNodes } from './flows/nodes';
 import { openWorkspace } from './flows/open';
+import { withdraw } from './flows/queue';
 import { tune } from './flows/remoteSsh';
 import * as serving from './flows/serve';
 import { setup } from './flows/setup';
@@ -43,6 +45,7 @@ export function handlers(
     autobackup: guarded(context, autobackup),
     hop: guarded(context, hop),
     clear: guarded(context, clear),
+    withdraw: guarded(context, withdraw),
     open: guarded(context, openWorkspace),
     status: screen.showDashboard,
     nodes: guarded(context, showNodes),
@@ -52,6 +55,7 @@ export function handlers(
     jupyter: guarded(context, serving.openJupyter),
     tunnel: guarded(context, serving.forwardPort),
     snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
+    login: guarded(context, (given, again?: () => Promise<void>) => login(given, again)),
     doctor: guarded(context, doctor),
     config: guarded(context, openSettings),
     install: guarded(context, (given) => install(given, places)),

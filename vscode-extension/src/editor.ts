@@ -25,6 +25,12 @@ export interface PickOptions {
   readonly typed?: (text: string) => Choice<string> | undefined;
 }
 
+/** One side of a comparison. */
+export interface Side {
+  readonly path: string;
+  readonly isHistory: boolean;
+}
+
 export type Say = (message: string, ...buttons: string[]) => Promise<string | undefined>;
 
 export interface Progress {
@@ -49,6 +55,8 @@ export interface Editor {
   showLog(): void;
   /** A program in a terminal on the user's own machine, started without a shell. */
   runInTerminal(name: string, file: string, args: readonly string[]): void;
+  /** The same until it has ended and its terminal is closed: its exit code, or nothing when it was closed before. */
+  runToEnd(name: string, file: string, args: readonly string[]): Promise<number | undefined>;
   /** A line typed into a terminal, for the user to press Enter. */
   typeIntoTerminal(name: string, text: string): void;
   /** Puts text on the clipboard of the user's own machine. */
@@ -62,7 +70,10 @@ export interface Editor {
   hasRemoteSsh(): boolean;
   /** Whether this window is one of that host's. */
   isConnectedTo(host: string): boolean;
-  compare(left: string, right: string, host: string | undefined, title: string): Promise<void>;
+  /** Whether this window has files that are not saved. */
+  hasUnsavedFiles(): boolean;
+  /** Two files of that host side by side; what is history cannot be written to. */
+  compare(left: Side, right: Side, host: string | undefined, title: string): Promise<void>;
   setting(key: string): unknown;
   setSetting(key: string, value: unknown): Promise<void>;
   recall(key: string): unknown;

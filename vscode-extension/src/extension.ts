@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { Cli } from './cli/cli';
 import { handlers } from './commands';
+import { AliasWindow } from './flows/aliasWindow';
 import { guarded, type Context } from './flows/context';
 import { Deadlines } from './flows/deadlines';
+import { tellGrant } from './flows/queue';
 import { offerOnce } from './flows/remoteSsh';
 import { shellTerminal } from './flows/shell';
 import { installedCli } from './cli/install';
@@ -15,6 +17,7 @@ import { globalArgs, text } from './settings';
 import { phaseOf, Store } from './state/state';
 import { OFFERS } from './verbs';
 import { VsCodeEditor } from './vscode/editor';
+import { HISTORY_SCHEME, HistoryFiles } from './vscode/historyFiles';
 import { Screen } from './vscode/screen';
 import { ReadOnlyTexts, SCHEME } from './vscode/texts';
 import { Watch } from './state/watch';
@@ -47,7 +50,7 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
     channel,
     screen.show(),
-    vscode.workspace.registerTextDocumentContentProvider(SCHEME, texts),
+    ...registerReadOnly(texts),
     ...register(flow, screen, {
       storage,
       wheelDirectory: join(context.extensionPath, 'wheel'),
@@ -58,8 +61,23 @@ export function activate(context: vscode.ExtensionContext): void {
     { dispose: () => stopAll(watch, cli) },
   );
   // Starting a process takes longer than all of the above; the editor need not wait for it.
-  setImmediate(() => watch.start());
+  setImmediate(() => begin(watch));
   log(`# activated in ${(performance.now() - startedMs).toFixed(1)} ms`);
+}
+
+/** Of several windows that are restored at once, only one has the focus; the others hear of no change. */
+function begin(watch: Watch): void {
+  watch.start();
+  watch.focusChanged(vscode.window.state.focused);
+}
+
+/** What is shown and cannot be written to: texts of ours, and files as they were. */
+function registerReadOnly(texts: ReadOnlyTexts): vscode.Disposable[] {
+  const options = { isReadonly: true, isCaseSensitive: true };
+  return [
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, texts),
+    vscode.workspace.registerFileSystemProvider(HISTORY_SCHEME, new HistoryFiles(), options),
+  ];
 }
 
 function stopAll(watch: Watch, cli: Cli): void {
@@ -105,14 +123,20 @@ function react(flow: Context, screen: Screen, watch: Watch): vscode.Disposable[]
   const deadlines = new Deadlines(flow);
   const look = guarded(flow, () => deadlines.look(Date.now()));
   const offer = guarded(flow, offerOnce);
+  const grant = guarded(flow, tellGrant);
+  const aliasWindow = new AliasWindow(flow);
+  const lookAtWindow = guarded(flow, () => aliasWindow.look(flow.store.picture));
   const tick = setInterval(() => {
     screen.redraw();
     void look();
+    void lookAtWindow();
   }, TICK_MS);
   return [
     flow.store.onChange((now, before) => {
       screen.changed(now, before);
       void look();
+      void grant(now, before);
+      void lookAtWindow();
       if (phaseOf(now) === 'held' && phaseOf(before) !== 'held') void offer();
     }),
     vscode.workspace.onDidChangeConfiguration((change) => {

@@ -1,5 +1,6 @@
 // A hint's command as a button: hints name what to run in backticks.
 
+import { needsLogin, type Problem } from './cli/problem';
 import { offerFor } from './verbs';
 
 export type HintAction =
@@ -8,9 +9,19 @@ export type HintAction =
   | { readonly kind: 'terminal'; readonly label: string; readonly text: string };
 
 // No control characters: one of them in a file name could press Enter.
-const COMMAND = /`((?:scratchflow|ssh|ssh-keygen) [^`\p{Cc}]+)`/u;
+const COMMAND = /`((?:scratchflow|ssh|ssh-add|ssh-keygen) [^`\p{Cc}]+)`/u;
 // `LOGIN` stands for something that the command asks for by itself.
 const PLACEHOLDER = /^[[\]A-Z_.]+$/;
+
+/** The command that asks in a terminal for whatever a login needs, and leaves a connection behind. */
+const LOGIN = 'scratchflow status';
+
+export function problemAction(problem: Problem): HintAction | undefined {
+  const isLogin = needsLogin(problem) && COMMAND.exec(problem.hint)?.[1] === LOGIN;
+  const offer = isLogin ? offerFor('login') : undefined;
+  if (offer) return { kind: 'command', label: offer.title, command: offer.command };
+  return actionOf(problem.hint);
+}
 
 export function actionOf(hint: string): HintAction | undefined {
   const text = COMMAND.exec(hint)?.[1];

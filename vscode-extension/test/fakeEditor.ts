@@ -1,6 +1,6 @@
 // An editor for tests: answers from a list, and remembers all that it was asked to do.
 
-import type { Choice, Editor, PickOptions, Progress, Question } from '../src/editor';
+import type { Choice, Editor, PickOptions, Progress, Question, Side } from '../src/editor';
 
 type Answer = string | boolean | undefined;
 
@@ -13,6 +13,8 @@ export class FakeEditor implements Editor {
   picked: readonly Choice<unknown>[] = [];
   remoteSsh = true;
   connected = true;
+  unsaved = false;
+  exitCodes: (number | undefined)[] = [];
 
   /** What the user answers, by the beginning of the question. */
   constructor(readonly answers: Record<string, Answer> = {}) {}
@@ -76,6 +78,11 @@ export class FakeEditor implements Editor {
     this.seen.push(`terminal: ${name}: ${args.join(' ')}`);
   }
 
+  runToEnd(name: string, file: string, args: readonly string[]): Promise<number | undefined> {
+    this.runInTerminal(name, file, args);
+    return Promise.resolve(this.exitCodes.shift());
+  }
+
   typeIntoTerminal(_name: string, text: string): void {
     this.seen.push(`typed: ${text}`);
   }
@@ -92,8 +99,9 @@ export class FakeEditor implements Editor {
   openLocalFolder = (path: string) => this.did(`folder: ${path}`);
   hasRemoteSsh = () => this.remoteSsh;
   isConnectedTo = () => this.connected;
-  compare = (left: string, right: string, host: string | undefined, title: string) =>
-    this.did(`compare: ${left} ${right} ${host ?? 'here'}: ${title}`);
+  hasUnsavedFiles = () => this.unsaved;
+  compare = (left: Side, right: Side, host: string | undefined, title: string) =>
+    this.did(`compare: ${shown(left)} ${shown(right)} ${host ?? 'here'}: ${title}`);
 
   setting = (key: string) => this.settings.get(key);
 
@@ -108,4 +116,8 @@ export class FakeEditor implements Editor {
     this.memory.set(key, value);
     return Promise.resolve();
   }
+}
+
+function shown({ path, isHistory }: Side): string {
+  return isHistory ? `history:${path}` : path;
 }

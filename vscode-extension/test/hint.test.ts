@@ -32,6 +32,13 @@ test('a command of ssh is typed too', () => {
   });
 });
 
+test('a key to be loaded has a button, too', () => {
+  expect(actionOf('run `ssh-add /home/ada/.ssh/id` in a terminal')).toMatchObject({
+    kind: 'terminal',
+    text: 'ssh-add /home/ada/.ssh/id',
+  });
+});
+
 test.each(['', 'check `ls -l`', 'use `scratchflow restore a\rrm -rf x`', '`rm -rf x`'])(
   'no button for: %j',
   (hint) => expect(actionOf(hint)).toBeUndefined(),

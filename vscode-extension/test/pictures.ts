@@ -17,6 +17,7 @@ export const NO_NODE: StatusShown = {
     last_age_s: 1200,
   },
   autobackup: { enabled: true, every_s: 1800, next_time: '2026-11-15T12:10:00Z', last_error: null },
+  saved: { time: '2026-11-15T11:40:00Z', age_s: 1200, late: false },
   session: { name: 'scratchflow', host: 'login', alive: true },
   problems: [],
 };
@@ -40,6 +41,15 @@ export const WITH_NODE: StatusShown = {
   },
 };
 
+/** A request in the queue. */
+export const PENDING: StatusShown = {
+  ...NO_NODE,
+  allocation: {
+    ...{ state: 'pending', job_id: 8, node: null, partition: 'debug', reason: 'Priority' },
+    ...{ end_time: null, seconds_left: null },
+  },
+};
+
 /** Servers that are open here, not yet and not any more, and a port of its own. */
 export const SERVING: StatusShown = {
   ...WITH_NODE,
@@ -54,6 +64,11 @@ export const SERVING: StatusShown = {
 /** What is known when `status` said this just now. */
 export function seeing(data: StatusShown, atMs = NOW): Picture {
   return next(UNKNOWN, { type: 'status', data, atMs });
+}
+
+/** The same, when the CLI says that changes go unsaved for too long. */
+export function savedLate(): StatusShown {
+  return { ...WITH_NODE, saved: { time: '2026-11-15T11:40:00Z', age_s: 1200, late: true } };
 }
 
 export function withLeft(seconds: number): StatusShown {

@@ -34,7 +34,7 @@ const LIMITS: Limits = { helloMs: 20_000, graceMs: 20_000 };
 export type Op = keyof Results;
 
 export class Cli {
-  private readonly running = new Set<Conversation>();
+  private readonly running = new Map<Conversation, readonly string[]>();
 
   constructor(private readonly around: Surroundings) {}
 
@@ -49,9 +49,14 @@ export class Cli {
     return { data: summary.data as unknown as Results[O], warnings: summary.warnings };
   }
 
-  /** Asks everything that still runs to stop. */
+  /** The window closes: everything that still runs ends, and a request for a node stays in the queue. */
   dispose(): void {
-    for (const conversation of this.running) conversation.cancel();
+    for (const conversation of this.running.keys()) conversation.leave();
+  }
+
+  /** Whether a command is under way, beside the one that only watches. */
+  isBusy(): boolean {
+    return [...this.running.values()].some((args) => !args.includes('--watch'));
   }
 
   private async converse(file: string, args: readonly string[], options: Options) {
@@ -69,7 +74,7 @@ export class Cli {
     });
     const cancel = () => conversation.cancel();
     options.signal?.addEventListener('abort', cancel);
-    this.running.add(conversation);
+    this.running.set(conversation, args);
     try {
       return await conversation.ended;
     } finally {

@@ -61,6 +61,13 @@ export class Conversation {
     this.end('SIGINT');
   }
 
+  /** Ends it because nobody is left to listen: what it can leave for later, it leaves. */
+  leave(): void {
+    if (this.isCancelled) return;
+    this.isCancelled = true;
+    this.end('SIGTERM');
+  }
+
   private end(first: NodeJS.Signals): void {
     const { graceMs } = this.start.limits;
     clearTimeout(this.limit);

@@ -102,3 +102,8 @@ export const cancelled = (): Problem => ({
   hint: '',
   retryable: false,
 });
+
+/** Whether only the user can log in: with a password, a passphrase or a second factor, in a terminal. */
+export function needsLogin({ code }: Problem): boolean {
+  return code === 'auth.needed';
+}

@@ -147,6 +147,9 @@ export interface Results {
   "snapshots give": ArchiveGiven;
   "snapshots take": ArchiveTaken;
   "snapshots adopt": SnapshotAdopted;
+  "snapshots mirror": SnapshotsMirrored;
+  "mirror keep": MirrorKept;
+  "snapshots fetch": SnapshotsFetched;
   "snapshots copy": SnapshotsCopied;
   "snapshots newer": NewerFound;
   "snapshots import": SnapshotImported;
@@ -336,6 +339,7 @@ export interface Cleared {
   read_back_age_s?: number | null;
   newer?: string | null;
   others?: Record<string, string>;
+  other_stores?: Record<string, string>;
   forks?: Record<string, string>;
   job_ids?: Array<number>;
   session_ended?: boolean;
@@ -377,6 +381,7 @@ export interface ConfigChanged {
   dry_run: boolean;
   diff: string;
   takes_effect?: string;
+  stays?: Array<string>;
 }
 
 /** `config import`: every context and key of the file, and what changed or would. */
@@ -462,6 +467,8 @@ export interface EditorOpened {
   command: Array<string>;
   link: string;
   opened: boolean;
+  host?: string | null;
+  exists?: boolean | null;
 }
 
 /** A node that another profile of this cluster holds, or waits for. */
@@ -520,6 +527,7 @@ export interface GitState {
   commit: string;
   branch?: string;
   dirty?: boolean | null;
+  untracked?: boolean | null;
 }
 
 /** First line: who is speaking. */
@@ -674,6 +682,7 @@ export interface JobShown {
   continues?: number;
   signal?: string;
   rerun_of?: string;
+  rerun_of_number?: number | null;
   tasks?: Array<TaskShown>;
 }
 
@@ -696,6 +705,7 @@ export interface JobsListed {
   jobs: Array<JobShown>;
   left_out?: number;
   damaged?: Array<string>;
+  no_cluster?: boolean;
 }
 
 /** `jobs prune`: which records were removed, and which stay although they are old. */
@@ -788,6 +798,21 @@ export interface Manifest {
   duration_s?: number;
 }
 
+/** `mirror keep`: how often something was sent. */
+export interface MirrorKept {
+  runs: number;
+}
+
+/** The profile's mirror, as far as the store knows. */
+export interface MirrorShown {
+  mirror: string;
+  missing: number;
+  missing_since?: string | null;
+  looked_time?: string | null;
+  error?: string | null;
+  failing_since?: string | null;
+}
+
 /** `snapshots newer`: what the workspace has newer than a snapshot, of some paths. */
 export interface NewerFound {
   snapshot: string;
@@ -855,12 +880,14 @@ export interface NodeSaved {
   snapshot: string | null;
   stored?: boolean;
   others?: Record<string, string>;
+  other_stores?: Record<string, string>;
   read_back_age_s?: number | null;
   newer?: string | null;
   unsaved?: number;
   unsaved_paths?: Array<string>;
   excluded?: Array<string>;
   other_files?: Array<string>;
+  debug_copies?: Array<string>;
   goes_with_job?: boolean;
 }
 
@@ -1131,6 +1158,13 @@ export interface RunWindow {
   host: string;
 }
 
+/** When a backup last found everything saved; one that finds nothing changed takes no snapshot, and counts. */
+export interface SavedShown {
+  time: string;
+  age_s: number;
+  late?: boolean;
+}
+
 /** `locate`: where the job has its scratch. */
 export interface ScratchLocated {
   path: string;
@@ -1286,7 +1320,7 @@ export interface SnapshotImported {
 /**
  * A snapshot that a store lacks, and which archives of it.
  * `in_one`: an archive of one of those names is there and is another one, so the snapshot has to come as one full
- * archive. `blocked`: that is so of its own name, so it cannot come at all.
+ * archive. `blocked`: that is so of its own name, or it is there and damaged, so it cannot come at all.
  */
 export interface SnapshotLacking {
   id: string;
@@ -1346,6 +1380,8 @@ export interface SnapshotsCopied {
   newest?: string | null;
   damaged?: Array<string>;
   blocked?: Array<string>;
+  relies_on?: number;
+  as_full_bytes?: number;
   dry_run?: boolean;
 }
 
@@ -1358,6 +1394,19 @@ export interface SnapshotsDiffed {
   changed: number;
   paths: Array<PathChange>;
   roots?: Array<string>;
+}
+
+/** `snapshots import --from-mirror`: from the profile's mirror into its store. */
+export interface SnapshotsFetched {
+  mirror: string;
+  snapshots: Array<string>;
+  fetched: Array<string>;
+  fetched_bytes: number;
+  duration_s: number;
+  unreadable?: Array<string>;
+  blocked?: Array<string>;
+  newest?: string | null;
+  dry_run?: boolean;
 }
 
 /** `snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all. */
@@ -1378,6 +1427,18 @@ export interface SnapshotsMarked {
   snapshots: Array<string>;
   changed: Array<string>;
   kept: boolean;
+  dry_run?: boolean;
+}
+
+/** `snapshots mirror`: the profile's store to its mirror. */
+export interface SnapshotsMirrored {
+  mirror: string;
+  duration_s: number;
+  sent?: Array<string>;
+  there?: number;
+  sent_bytes?: number;
+  damaged?: Array<string>;
+  blocked?: Array<string>;
   dry_run?: boolean;
 }
 
@@ -1481,6 +1542,8 @@ export interface StatusShown {
   copies?: Array<CopyShown>;
   servers?: Array<ServerShown>;
   tunnels?: Array<TunnelShown>;
+  saved?: SavedShown | null;
+  mirror?: MirrorShown | null;
 }
 
 /** What persists where, and who says so; `backed_up` is empty when that is not known. */
@@ -1547,6 +1610,8 @@ export interface SyncSide {
   program: string;
   version: string;
   never?: Array<string>;
+  missing?: Array<string>;
+  line_breaks?: number;
 }
 
 /** `sync`: the star around the first profile. */
@@ -1565,7 +1630,9 @@ export interface SyncedPair {
   to_first?: number;
   to_profile?: number;
   deleted?: number;
+  equal?: boolean;
   conflicts?: Array<string>;
+  same_contents?: Array<string>;
   skipped?: Array<PathProblem>;
   failed?: Array<PathProblem>;
   plan?: Array<PlannedChange>;
@@ -1593,6 +1660,7 @@ export interface TaskShown {
   last_output?: string | null;
   got?: Record<string, string>;
   continued?: number;
+  damaged?: boolean;
 }
 
 /** `tunnel`: the local port. */

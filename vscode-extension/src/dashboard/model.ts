@@ -3,7 +3,7 @@
 import { SHORT_S } from '../state/deadline';
 import { freeText } from '../format/nodeText';
 import type { AutobackupShown, NodeRow, SnapshotRow } from '../cli/protocol';
-import { held, isOverdue, lastSnapshotAge, secondsLeft, type Picture } from '../state/state';
+import { held, isSavedLate, savedAge, secondsLeft, type Picture } from '../state/state';
 import { servicesOf, type Service } from '../format/serviceText';
 import { ago, counted, duration, moment, plain, size } from '../format/words';
 import { unsavedText } from '../views/allocation';
@@ -84,8 +84,8 @@ export function dashboard(from: Ingredients): Dashboard {
 function factsOf(picture: Picture, nowMs: number): Fact[] {
   const { status } = picture;
   if (!status) return [];
-  const age = lastSnapshotAge(picture, nowMs);
-  const isLate = isOverdue(picture, nowMs);
+  const age = savedAge(picture, nowMs);
+  const isLate = isSavedLate(picture);
   return [
     fact('Profile', status.profile),
     fact('Node', held(picture)?.node ?? 'none'),

@@ -24,7 +24,10 @@ function draw(shown: Dashboard): void {
     section('Snapshots', ...snapshots(shown)),
     section('Nodes', ...nodes(shown)),
   ];
+  const focused = document.activeElement?.id ?? '';
   document.body.replaceChildren(...parts, buttons());
+  // Everything is drawn anew: whoever works with the keyboard stays where they were.
+  if (focused !== '') document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
 function element(tag: string, className: string, text = '', ...children: Node[]): HTMLElement {
@@ -62,6 +65,7 @@ function services(list: readonly Service[]): HTMLElement {
 function service({ name, text, tint, isRunning }: Service): HTMLElement {
   const made = (isRunning ? ['open', 'copy', 'stop'] : ['stop']).map((what) => {
     const button = element('button', '', SERVICE_BUTTONS[what] ?? what);
+    button.id = `service ${what} ${name}`;
     button.setAttribute('aria-label', `${SERVICE_BUTTONS[what] ?? what} ${name}`);
     button.addEventListener('click', () => api.postMessage({ type: 'service', what, name }));
     return button;
@@ -91,9 +95,10 @@ function chart(marks: readonly Mark[]): SVGElement {
   const svg = drawn('svg', {
     viewBox: `0 0 ${WIDTH} ${HEIGHT + 2}`,
     class: 'timeline',
-    role: 'img',
+    // A picture would hide its parts from screen readers; in a list, each is read out.
+    role: 'list',
+    'aria-label': `${marks.length} snapshots over time`,
   });
-  svg.append(title(`${marks.length} snapshots over time`));
   svg.append(drawn('line', { x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT, class: 'axis' }));
   svg.append(...marks.map(markOf));
   return svg;
@@ -107,6 +112,8 @@ function markOf(mark: Mark): SVGElement {
     width: MARK_WIDTH,
     height,
     class: `mark ${mark.tint} ${mark.isFull ? 'full' : 'part'}`,
+    role: 'listitem',
+    'aria-label': mark.label,
   });
   rect.append(title(mark.label));
   return rect;
@@ -128,6 +135,8 @@ function nodes({ cells, nodesText, nodesLegend }: Dashboard): Node[] {
   const text = element('p', '', nodesText);
   if (cells.length === 0) return [text];
   const strip = element('div', 'strip', '', ...cells.map(cell));
+  strip.setAttribute('role', 'list');
+  strip.setAttribute('aria-label', 'What is free on each node');
   return [text, strip, element('p', 'legend', nodesLegend)];
 }
 
@@ -143,12 +152,15 @@ function cell({ name, free, isAvailable, isWarm, label }: Cell): HTMLElement {
     element('span', '', isWarm ? `${name} (warm)` : name),
   );
   whole.title = label;
+  whole.setAttribute('role', 'listitem');
+  whole.setAttribute('aria-label', label);
   return whole;
 }
 
 function buttons(): HTMLElement {
   const made = ['backup', 'nodes', 'snapshots', 'refresh'].map((name) => {
     const button = element('button', name === 'backup' ? 'primary' : '', BUTTONS[name] ?? name);
+    button.id = `run ${name}`;
     button.addEventListener('click', () => api.postMessage({ type: 'run', name }));
     return button;
   });

@@ -1,4 +1,4 @@
-// Allocate Compute Node: ask which, wait with the queue's reason, then offer to open the workspace.
+// Allocate Compute Node: ask which, wait with the queue's reason, then offer what comes next.
 
 import type { Choice } from '../editor';
 import type { Allocated, NodeRow } from '../cli/protocol';
@@ -8,9 +8,11 @@ import { plain } from '../format/words';
 import { openWorkspace } from './open';
 import { runWithProgress, type Context } from './context';
 import { chooseProfile } from './profile';
+import { getReady, KEEP_WAITING } from './ready';
 
 const ANY = '';
 const OPEN = 'Open Workspace';
+const START = 'Start Working';
 const RESTORE = 'Initialize Scratch Space';
 
 export async function allocate(context: Context): Promise<void> {
@@ -68,7 +70,7 @@ async function request(context: Context, node: string): Promise<Allocated> {
   try {
     const { data } = await runWithProgress(context, 'allocate', {
       title: 'Allocating a compute node',
-      args: [...wanted, ...slurmArgs((key) => editor.setting(key))],
+      args: [...wanted, ...KEEP_WAITING, ...slurmArgs((key) => editor.setting(key))],
       onEvent: (event) => {
         if (event.type === 'state') store.dispatch({ type: 'state', event });
       },
@@ -80,13 +82,15 @@ async function request(context: Context, node: string): Promise<Allocated> {
   }
 }
 
+/** A node that is new to us has no workspace yet: opening comes after Start Working has brought it there. */
 async function offerNext(context: Context, got: Allocated): Promise<void> {
   const { editor } = context;
   const openAfter = editor.setting('openAfterAllocate');
-  if (openAfter === 'always') return openWorkspace(context);
+  if (openAfter === 'always') return getReady(context);
   const message = `${plain(got.node)} is yours${got.reused ? ' already' : ''}.`;
-  const buttons = openAfter === 'never' ? [RESTORE] : [RESTORE, OPEN];
-  const pressed = await editor.inform(message, ...buttons);
+  const canOpen = got.reused && openAfter !== 'never';
+  const pressed = await editor.inform(message, ...(canOpen ? [OPEN] : [START]), RESTORE);
   if (pressed === OPEN) await openWorkspace(context);
+  else if (pressed === START) await getReady(context);
   else if (pressed === RESTORE) await editor.execute('scratchflow.restore');
 }

@@ -2,7 +2,7 @@
 
 import { commandLine, type Cli, type Done, type Op } from '../cli/cli';
 import type { Editor, Progress } from '../editor';
-import { actionOf, type HintAction } from '../hint';
+import { problemAction, type HintAction } from '../hint';
 import { NEEDS_ANOTHER_CLI, problemOf, type Problem } from '../cli/problem';
 import type { AnyEvent, NodesShown, Results } from '../cli/protocol';
 import { problemText } from '../format/problemText';
@@ -70,30 +70,42 @@ export function guarded<A extends unknown[]>(
     try {
       await flow(context, ...args);
     } catch (error) {
-      await tellProblem(context, problemOf(error));
+      const again = guarded(context, flow);
+      await tellProblem(context, problemOf(error), () => again(...args));
     }
   };
 }
 
 const LOG = 'Show Log';
+const LOGIN = 'scratchflow.login';
 const INSTALL = 'Install scratchflow';
 
-/** Message and hint, with a button for what the hint says and one for the log. */
-export async function tellProblem(context: Context, problem: Problem): Promise<void> {
+type Again = () => Promise<void>;
+
+/** Message and hint, with a button for what the hint says and one for the log. `again` is what was interrupted. */
+export async function tellProblem(
+  context: Context,
+  problem: Problem,
+  again?: Again,
+): Promise<void> {
   const { editor } = context;
   if (problem.code === 'cli.cancelled') return;
-  const action = actionOf(problem.hint);
+  const action = problemAction(problem);
   const first = NEEDS_ANOTHER_CLI.has(problem.code) ? INSTALL : action?.label;
   const buttons = first === undefined ? [LOG] : [first, LOG];
   const pressed = await editor.fail(problemText(problem), ...buttons);
   if (pressed === LOG) editor.showLog();
   else if (pressed === INSTALL) await editor.execute('scratchflow.install');
-  else if (pressed !== undefined && action) await act(context, action);
+  else if (pressed !== undefined && action) await act(context, action, again);
 }
 
-async function act({ editor, locate }: Context, action: HintAction): Promise<void> {
+async function act(
+  { editor, locate }: Context,
+  action: HintAction,
+  again: Again | undefined,
+): Promise<void> {
   if (action.kind === 'command') {
-    await editor.execute(action.command);
+    await editor.execute(action.command, ...(action.command === LOGIN ? [again] : []));
     return;
   }
   // The user's shell may not know where our scratchflow is.

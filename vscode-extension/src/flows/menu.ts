@@ -1,6 +1,6 @@
 // The menu behind the status bar: what makes sense now comes first, all else is left to the palette.
 
-import { NEEDS_ANOTHER_CLI } from '../cli/problem';
+import { NEEDS_ANOTHER_CLI, needsLogin } from '../cli/problem';
 import { isHere, phaseOf, type Picture } from '../state/state';
 import { OFFERS } from '../verbs';
 import type { Context } from './context';
@@ -16,6 +16,7 @@ const ENTRIES: Record<string, readonly [icon: string, about: string]> = {
   restore: ['cloud-download', 'bring back what the last snapshot holds'],
   backup: ['cloud-upload', 'store what changed'],
   clear: ['debug-disconnect', 'a last backup, then the node goes back'],
+  withdraw: ['close', 'the request leaves Slurm’s queue'],
   open: ['remote-explorer', 'work in its folder'],
   status: ['dashboard', 'the dashboard'],
   nodes: ['server', 'what is free'],
@@ -25,6 +26,7 @@ const ENTRIES: Record<string, readonly [icon: string, about: string]> = {
   jupyter: ['notebook', 'JupyterLab on the node, in your browser'],
   tunnel: ['plug', 'a port of this machine that leads to the node'],
   snapshots: ['history', 'earlier versions of your files'],
+  login: ['key', 'in a terminal, with password or second factor'],
   doctor: ['pulse', 'check everything, and say what mends it'],
   config: ['settings-gear', 'profiles and defaults, in a file'],
   install: ['desktop-download', 'the program that does the work'],
@@ -35,6 +37,9 @@ const ENTRIES: Record<string, readonly [icon: string, about: string]> = {
 export function namesFor(picture: Picture): string[] {
   if (picture.link.is === 'stopped' && NEEDS_ANOTHER_CLI.has(picture.link.problem.code)) {
     return ['install', 'log'];
+  }
+  if (picture.link.is === 'stopped' && needsLogin(picture.link.problem)) {
+    return ['login', 'doctor', 'config', 'log'];
   }
   const always = ['snapshots', 'nodes', 'doctor', 'config', 'log'];
   if (phaseOf(picture) === 'held') {
@@ -54,6 +59,7 @@ export function namesFor(picture: Picture): string[] {
       ...always,
     ];
   }
+  if (phaseOf(picture) === 'waiting') return ['withdraw', 'up', 'status', ...always];
   if (isHere(picture)) return ['backup', 'restore', 'create', 'open', 'status', 'setup', ...always];
   return ['up', 'allocate', 'status', 'setup', ...always];
 }

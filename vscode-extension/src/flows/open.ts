@@ -1,32 +1,36 @@
-// Open Workspace: the workspace's folder, over the alias with Remote-SSH, or here when it is here.
+// Open Workspace: the workspace's folder, over the alias with Remote-SSH, or here when it is here. The CLI says
+// whether there is anything to open.
 
-import type { Context } from './context';
-import { hostOf } from './place';
+import type { EditorOpened } from '../cli/protocol';
+import { plain } from '../format/words';
+import { runWithProgress, type Context } from './context';
 
 const INSTALL = 'Find Remote-SSH';
 const REMOTE_SSH = 'ms-vscode-remote.remote-ssh';
+const START = 'Start Working';
+const ANYWAY = 'Open Anyway';
 
-export async function openWorkspace({ editor, store }: Context): Promise<void> {
-  const { status } = store.picture;
-  if (!status) {
-    await editor.warn('It is not known yet where the workspace is. Try again in a moment.');
-    return;
-  }
-  const { path } = status.workspace;
-  const host = hostOf(status);
-  if (host === undefined) return editor.openLocalFolder(path);
-  if (status.alias?.parked) {
-    await offerNode(editor);
-    return;
-  }
+export async function openWorkspace(context: Context): Promise<void> {
+  const { data } = await runWithProgress(context, 'open', {
+    title: 'Looking for the workspace',
+    args: ['--print'],
+  });
+  if (data.exists === true || (await isWantedAnyway(context, data))) await openAt(context, data);
+}
+
+/** Opens what the CLI has just made sure of. */
+export async function openAt({ editor }: Context, { host, path }: EditorOpened): Promise<void> {
+  if (typeof host !== 'string') return editor.openLocalFolder(path);
   if (editor.hasRemoteSsh()) return editor.openRemoteFolder(host, path);
   await offerRemoteSsh(editor, host);
 }
 
-async function offerNode(editor: Context['editor']): Promise<void> {
-  const button = 'Allocate Compute Node';
-  const pressed = await editor.warn('There is no node to open the workspace on.', button);
-  if (pressed === button) await editor.execute('scratchflow.allocate');
+/** Nobody has looked for the workspace in this job: most likely it has to be brought there. */
+async function isWantedAnyway({ editor }: Context, { path }: EditorOpened): Promise<boolean> {
+  const message = `It is not known whether ${plain(path)} is on the node. Start Working makes sure.`;
+  const pressed = await editor.warn(message, START, ANYWAY);
+  if (pressed === START) await editor.execute('scratchflow.up');
+  return pressed === ANYWAY;
 }
 
 async function offerRemoteSsh(editor: Context['editor'], host: string): Promise<void> {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { problemOf } from '../cli/problem';
 import type { PathChange, SnapshotsDiffed } from '../cli/protocol';
+import type { Side } from '../editor';
 import { counted, plain, snapshotName } from '../format/words';
 import { runWithProgress, type Context } from './context';
 import { hostOf } from './place';
@@ -100,7 +101,7 @@ export async function compareFile(context: Context, file: FileRef): Promise<void
   }
   if (!(await canShow(context))) return;
   const old = await fetch(context, file);
-  const now = posix.join(posix.dirname(workspace), file.path);
+  const now = { path: posix.join(posix.dirname(workspace), file.path), isHistory: false };
   const title = `${posix.basename(file.path)}: ${named(file.snapshot)} ↔ now`;
   await context.editor.compare(old, now, hostOf(status), plain(title));
 }
@@ -120,17 +121,24 @@ export async function restoreFile(context: Context, file: FileRef): Promise<void
 }
 
 /** Brings one file out of a snapshot to a place of its own, where the workspace is; says where. */
-async function fetch(context: Context, { snapshot, path }: FileRef): Promise<string> {
-  const place = comparePlace(context, snapshot, path);
-  const args = [snapshot, '--path', escapeGlob(path), '--to', place];
-  const title = `Fetching ${plain(posix.basename(path))}`;
+async function fetch(context: Context, file: FileRef): Promise<Side> {
+  const place = comparePlace(context, file.snapshot, file.path);
   try {
-    await runWithProgress(context, 'restore', { title, args });
+    return await fetchTo(context, file, place);
   } catch (error) {
-    // It was fetched before, and somebody changed that copy: theirs stays.
     if (problemOf(error).code !== 'restore.target_differs') throw error;
+    // It was fetched before, and somebody changed that copy: theirs stays, and is not what the snapshot holds.
+    return fetchTo(context, file, `${place}-${Date.now()}`);
   }
-  return posix.join(place, withoutWorkspace(context, path));
+}
+
+async function fetchTo(context: Context, { snapshot, path }: FileRef, to: string): Promise<Side> {
+  const args = [snapshot, '--path', escapeGlob(path), '--to', to];
+  await runWithProgress(context, 'restore', {
+    title: `Fetching ${plain(posix.basename(path))}`,
+    args,
+  });
+  return { path: posix.join(to, withoutWorkspace(context, path)), isHistory: true };
 }
 
 /** Where `restore --path … --to` puts a path: the workspace's own name is left out. */

@@ -7,8 +7,7 @@ import { guarded, runWithProgress, type Context } from './context';
 
 export async function create(context: Context): Promise<void> {
   const { data } = await runWithProgress(context, 'create', { title: 'Creating the workspace' });
-  void guarded(context, keepSafe)();
-  await afterChange(context, `The workspace is ${plain(data.path)}.`, 'Open Workspace', 'open');
+  await offerToOpen(context, `The workspace is ${plain(data.path)}.`);
 }
 
 export async function restore(context: Context, snapshot?: string): Promise<void> {
@@ -16,8 +15,17 @@ export async function restore(context: Context, snapshot?: string): Promise<void
     title: 'Initializing the scratch space',
     args: snapshot === undefined ? [] : [snapshot],
   });
-  void guarded(context, keepSafe)();
-  await afterChange(context, restored(data) + warned(warnings), 'Open Workspace', 'open');
+  await offerToOpen(context, restored(data) + warned(warnings));
+}
+
+/** Only when auto-backup is on: a window that opens may end this one, and the command with it. */
+async function offerToOpen(context: Context, message: string): Promise<void> {
+  let more = '';
+  await guarded(context, async (given) => {
+    more = await keepSafe(given);
+  })();
+  const whole = more === '' ? message : `${message} ${more}`;
+  await afterChange(context, whole, 'Open Workspace', 'open');
 }
 
 export async function backup(context: Context): Promise<void> {

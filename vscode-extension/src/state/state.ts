@@ -87,7 +87,9 @@ function withAllocation(
     ...status.snapshots,
     last_age_s: typeof age === 'number' ? age + passed : null,
   };
-  return { ...picture, status: { ...status, allocation, alias, snapshots }, seenMs: atMs };
+  const saved = status.saved && { ...status.saved, age_s: status.saved.age_s + passed };
+  const now = { ...status, allocation, alias, snapshots, saved: saved ?? null };
+  return { ...picture, status: now, seenMs: atMs };
 }
 
 function allocationOf(
@@ -100,6 +102,12 @@ function allocationOf(
 
 function requestOf({ state, reason, job_id }: State): Request {
   return { state, reason: reason ?? null, jobId: job_id ?? null };
+}
+
+/** Since when nobody has looked, when what is shown may be out of date; nothing while the watch runs. */
+export function staleSince({ link, status, seenMs }: Picture): number | undefined {
+  const isLive = link.is === 'watching' || link.is === 'starting';
+  return status && !isLive ? seenMs : undefined;
 }
 
 export type Phase = 'unknown' | 'none' | 'waiting' | 'held' | 'ending';
@@ -129,8 +137,9 @@ export function secondsLeft(picture: Picture, nowMs: number): number | undefined
   return typeof left === 'number' ? Math.max(0, left - sinceSeen(picture, nowMs)) : undefined;
 }
 
-export function lastSnapshotAge(picture: Picture, nowMs: number): number | undefined {
-  const age = picture.status?.snapshots.last_age_s;
+/** How long ago the workspace was last saved; a backup that found nothing new counts. */
+export function savedAge(picture: Picture, nowMs: number): number | undefined {
+  const age = picture.status?.saved?.age_s;
   return typeof age === 'number' ? age + sinceSeen(picture, nowMs) : undefined;
 }
 
@@ -138,12 +147,9 @@ function sinceSeen(picture: Picture, nowMs: number): number {
   return Math.max(0, (nowMs - picture.seenMs) / 1000);
 }
 
-/** Whether the last snapshot is older than it should be while there is a node to lose. */
-export function isOverdue(picture: Picture, nowMs: number): boolean {
-  if (!held(picture) || picture.status?.workspace.exists !== true) return false;
-  const age = lastSnapshotAge(picture, nowMs);
-  // Twice the interval: a backup that is running right now is not late.
-  return age !== undefined && age > 2 * picture.status.autobackup.every_s;
+/** Whether changes go unsaved for too long, as the CLI judges it. */
+export function isSavedLate({ status }: Picture): boolean {
+  return status?.saved?.late === true;
 }
 
 /** Holds the picture and calls the listeners when it changes. */

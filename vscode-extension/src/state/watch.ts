@@ -8,7 +8,7 @@ import type { StatusShown } from '../cli/protocol';
 
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
-const REST_AFTER_MS = 10 * 60_000;
+const REST_AFTER_MS = 2 * 60_000;
 /** The CLI speaks at least every 60 s; one that is silent for longer has lost its connection. */
 const SILENCE_MS = 150_000;
 /** A run that lasted this long was a good one: the next pause is the shortest again. */

@@ -12,10 +12,11 @@ import type {
 import { actionOf } from '../hint';
 import {
   held,
-  isOverdue,
-  lastSnapshotAge,
+  isSavedLate,
+  savedAge,
   phaseOf,
   secondsLeft,
+  staleSince,
   type Picture,
 } from '../state/state';
 import { ago, capital, duration, moment, plain } from '../format/words';
@@ -25,39 +26,44 @@ import type { Row } from './row';
 export function allocationRows(picture: Picture, nowMs: number): Row[] {
   switch (phaseOf(picture)) {
     case 'waiting':
-      return [...linkRows(picture), ...waitingRows(picture)];
+      return [...linkRows(picture, nowMs), ...waitingRows(picture)];
     case 'ending':
       return [{ label: 'Node', description: 'going back', icon: 'sync~spin' }];
     case 'held':
-      return [...linkRows(picture), ...heldRows(picture, nowMs)];
+      return [...linkRows(picture, nowMs), ...heldRows(picture, nowMs)];
     case 'none':
-      return [...linkRows(picture), ...(picture.status?.problems ?? []).map(statusProblemRow)];
+      return [
+        ...linkRows(picture, nowMs),
+        ...(picture.status?.problems ?? []).map(statusProblemRow),
+      ];
     case 'unknown':
-      return picture.link.is === 'waiting' ? linkRows(picture) : [];
+      return picture.link.is === 'waiting' ? linkRows(picture, nowMs) : [];
   }
 }
 
-function linkRows({ link }: Picture): Row[] {
-  if (link.is !== 'waiting') return [];
-  const description = 'trying again';
-  return [
-    {
-      label: 'Connection lost',
-      description,
-      tooltip: problemText(link.problem),
-      icon: 'debug-disconnect',
-      tint: 'warning',
-    },
-  ];
+/** When the watch does not run, how old the rows beneath are. */
+function linkRows(picture: Picture, nowMs: number): Row[] {
+  const { link } = picture;
+  if (link.is === 'watching' || link.is === 'starting') return [];
+  const since = staleSince(picture);
+  const asOf = since === undefined ? '' : `as of ${moment(new Date(since).toISOString(), nowMs)}`;
+  const row = { description: asOf, icon: 'debug-disconnect', command: 'scratchflow.refresh' };
+  if (link.is === 'paused')
+    return [{ ...row, label: 'Not looked at', tooltip: 'This window was in the background.' }];
+  const label = link.is === 'waiting' ? 'Connection lost' : 'Not connected';
+  const again = link.is === 'waiting' ? 'trying again' : '';
+  const description = [again, asOf].filter(Boolean).join(', ');
+  return [{ ...row, label, description, tooltip: problemText(link.problem), tint: 'warning' }];
 }
 
 function waitingRows({ request, status }: Picture): Row[] {
   const { state, reason } = request ?? status?.allocation ?? { state: '', reason: null };
   const words = state === 'asking' ? 'asking Slurm' : stateText({ state }, 0);
   const label = capital(words);
-  const tooltip = 'Cancel in the notification withdraws the request.';
+  const tooltip = 'It stays in the queue when you close the window.';
   const rows: Row[] = [{ label, tooltip, icon: 'sync~spin' }];
   if (reason) rows.push({ label: capital(plain(reason)), tooltip: plain(reason), icon: 'info' });
+  rows.push({ label: 'Withdraw the request', icon: 'close', command: 'scratchflow.withdraw' });
   return rows;
 }
 
@@ -153,12 +159,12 @@ function workspaceRow(workspace: WorkspaceShown): Row {
 }
 
 function snapshotRow(picture: Picture, nowMs: number): Row {
-  const age = lastSnapshotAge(picture, nowMs);
+  const age = savedAge(picture, nowMs);
   return {
     label: 'Last backup',
     description: age === undefined ? 'none yet' : ago(age),
     icon: 'history',
-    ...(age === undefined || isOverdue(picture, nowMs) ? { tint: 'warning' as const } : {}),
+    ...(age === undefined || isSavedLate(picture) ? { tint: 'warning' as const } : {}),
   };
 }
 

@@ -1,11 +1,19 @@
 // What the status bar says: node, time left, age of the last snapshot. Pure.
 
 import { SHORT_S } from '../state/deadline';
-import { NEEDS_ANOTHER_CLI } from '../cli/problem';
-import { held, isHere, isOverdue, lastSnapshotAge, phaseOf, secondsLeft } from '../state/state';
+import { NEEDS_ANOTHER_CLI, needsLogin, type Problem } from '../cli/problem';
+import {
+  held,
+  isHere,
+  isSavedLate,
+  savedAge,
+  phaseOf,
+  secondsLeft,
+  staleSince,
+} from '../state/state';
 import type { Link, Picture } from '../state/state';
 import { problemText } from '../format/problemText';
-import { ago, duration, plain } from '../format/words';
+import { ago, duration, moment, plain } from '../format/words';
 
 export interface Bar {
   readonly text: string;
@@ -16,15 +24,28 @@ export interface Bar {
 const CLICK = 'Click for what you can do.';
 
 export function statusBar(picture: Picture, nowMs: number): Bar {
-  const trouble = troubleBar(picture);
-  if (trouble) return trouble;
+  const bar = troubleBar(picture) ?? phaseBar(picture, nowMs);
+  const since = staleSince(picture);
+  if (since === undefined) return bar;
+  const when = moment(new Date(since).toISOString(), nowMs);
+  const tooltip = `As of ${when}: nobody has looked since. ${linkText(picture.link)} ${bar.tooltip}`;
+  // Trouble says so itself, and shows nothing that could be taken for news.
+  const text = picture.link.is === 'stopped' ? bar.text : `${bar.text} · as of ${when}`;
+  return { ...bar, text, tooltip };
+}
+
+function phaseBar(picture: Picture, nowMs: number): Bar {
   switch (phaseOf(picture)) {
     case 'unknown':
       return calm('$(sync~spin) scratchflow', 'Asking the cluster…');
     case 'none':
       return noneBar(picture, nowMs);
     case 'waiting':
-      return calm('$(sync~spin) waiting for a node', waitingFor(picture));
+      return {
+        text: '$(sync~spin) waiting for a node',
+        tooltip: `${waitingFor(picture)} Click to withdraw the request.`,
+        alarm: 'none',
+      };
     case 'ending':
       return calm('$(sync~spin) node is going back', 'The allocation is ending.');
     case 'held':
@@ -39,10 +60,15 @@ function calm(text: string, tooltip: string): Bar {
 /** Without any picture the trouble is all there is to say; with one, the tooltip tells of it. */
 function troubleBar({ link, status }: Picture): Bar | undefined {
   if (link.is !== 'stopped' && (link.is !== 'waiting' || status)) return undefined;
-  const text = NEEDS_ANOTHER_CLI.has(link.problem.code)
+  const text = troubleText(link.problem);
+  return { text, tooltip: `${problemText(link.problem)} ${CLICK}`, alarm: 'warning' };
+}
+
+function troubleText(problem: Problem): string {
+  if (needsLogin(problem)) return '$(key) scratchflow: log in';
+  return NEEDS_ANOTHER_CLI.has(problem.code)
     ? '$(desktop-download) scratchflow: install'
     : '$(warning) scratchflow: not connected';
-  return { text, tooltip: `${problemText(link.problem)} ${CLICK}`, alarm: 'warning' };
 }
 
 /** Without a cluster the workspace is on this machine, and its backups matter all the same. */
@@ -53,7 +79,7 @@ function noneBar(picture: Picture, nowMs: number): Bar {
 }
 
 function backupText(picture: Picture, nowMs: number): string {
-  const age = lastSnapshotAge(picture, nowMs);
+  const age = savedAge(picture, nowMs);
   return age === undefined ? 'no backup yet' : `backup ${ago(age)}`;
 }
 
@@ -65,13 +91,13 @@ function waitingFor(picture: Picture): string {
 function heldBar(picture: Picture, nowMs: number): Bar {
   const left = secondsLeft(picture, nowMs);
   const isShort = left !== undefined && left < SHORT_S;
-  const isLate = isOverdue(picture, nowMs);
+  const isLate = isSavedLate(picture);
   const words = [plain(held(picture)?.node ?? 'node')];
   if (left !== undefined) words.push(`${duration(left)} left`);
   words.push(backupText(picture, nowMs));
   return {
     text: `$(server-process) ${words.join(' · ')}`,
-    tooltip: [...reasons(isShort, isLate), linkText(picture.link), CLICK].filter(Boolean).join(' '),
+    tooltip: [...reasons(isShort, isLate), CLICK].filter(Boolean).join(' '),
     alarm: isShort ? 'error' : isLate ? 'warning' : 'none',
   };
 }
@@ -79,7 +105,7 @@ function heldBar(picture: Picture, nowMs: number): Bar {
 function reasons(isShort: boolean, isLate: boolean): string[] {
   return [
     isShort ? 'The allocation ends soon: back up, and move on.' : 'Your compute node.',
-    isLate ? 'The last backup is older than it should be.' : '',
+    isLate ? 'Changes are not saved as often as they should be.' : '',
   ];
 }
 

@@ -2,7 +2,9 @@
 
 import { homedir } from 'node:os';
 import * as vscode from 'vscode';
-import type { Choice, Editor, PickOptions, Progress, Question } from '../editor';
+import type { Choice, Editor, PickOptions, Progress, Question, Side } from '../editor';
+import { opensSshHosts } from './sshHosts';
+import { historyUri } from './historyFiles';
 import { pick } from './pick';
 import type { ReadOnlyTexts } from './texts';
 
@@ -75,6 +77,18 @@ export class VsCodeEditor implements Editor {
     vscode.window.createTerminal(this.terminal(name, file, args)).show();
   }
 
+  async runToEnd(name: string, file: string, args: readonly string[]): Promise<number | undefined> {
+    const terminal = vscode.window.createTerminal(this.terminal(name, file, args));
+    terminal.show();
+    return new Promise((resolve) => {
+      const closed = vscode.window.onDidCloseTerminal((one) => {
+        if (one !== terminal) return;
+        closed.dispose();
+        resolve(one.exitStatus?.code);
+      });
+    });
+  }
+
   /** A terminal of the user's own machine, also in a window of another one. */
   terminal(name: string, file: string, args: readonly string[]): vscode.TerminalOptions {
     return { name, shellPath: file, shellArgs: [...args], cwd: this.localHome() };
@@ -118,7 +132,10 @@ export class VsCodeEditor implements Editor {
   }
 
   hasRemoteSsh(): boolean {
-    return REMOTE_SSH.some((id) => vscode.extensions.getExtension(id) !== undefined);
+    return (
+      REMOTE_SSH.some((id) => vscode.extensions.getExtension(id) !== undefined) ||
+      vscode.extensions.all.some(({ packageJSON }) => opensSshHosts(packageJSON))
+    );
   }
 
   isConnectedTo(host: string): boolean {
@@ -126,15 +143,15 @@ export class VsCodeEditor implements Editor {
     return (vscode.workspace.workspaceFolders ?? []).some(({ uri }) => uri.authority === authority);
   }
 
-  async compare(
-    left: string,
-    right: string,
-    host: string | undefined,
-    title: string,
-  ): Promise<void> {
-    const [older, newer] = [left, right].map((path) =>
-      host === undefined ? vscode.Uri.file(path) : remoteUri(host, path),
-    );
+  hasUnsavedFiles(): boolean {
+    return vscode.workspace.textDocuments.some(({ isDirty }) => isDirty);
+  }
+
+  async compare(left: Side, right: Side, host: string | undefined, title: string): Promise<void> {
+    const [older, newer] = [left, right].map(({ path, isHistory }) => {
+      const uri = host === undefined ? vscode.Uri.file(path) : remoteUri(host, path);
+      return isHistory ? historyUri(uri) : uri;
+    });
     await vscode.commands.executeCommand('vscode.diff', older, newer, title);
   }
 

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import type { Cli } from '../cli/cli';
 import { dashboard, type Dashboard } from '../dashboard/model';
-import { NEEDS_ANOTHER_CLI } from '../cli/problem';
+import { NEEDS_ANOTHER_CLI, needsLogin } from '../cli/problem';
 import type { NodesShown, SnapshotsListed } from '../cli/protocol';
 import { isHere, phaseOf, type Picture, type Store } from '../state/state';
 import { allocationRows, autobackupRows } from '../views/allocation';
@@ -156,6 +156,7 @@ function jobMark({ status }: Picture): string {
 
 function troubleOf({ link }: Picture): string {
   if (link.is !== 'stopped') return '';
+  if (needsLogin(link.problem)) return 'login';
   return NEEDS_ANOTHER_CLI.has(link.problem.code) ? 'cli' : 'other';
 }
 

@@ -162,6 +162,14 @@ describe('cancelling', () => {
     expect(problem?.code).toBe('cli.cancelled');
   });
 
+  test('is not what a window does that closes: it only hangs up', async () => {
+    const play = { allocate: { steps: [{ hello: true }, { hang: true }] } };
+    const { cli, calls } = fakeCli(play);
+    const problem = await problemFrom(cli.run('allocate', { onEvent: () => cli.dispose() }));
+    expect(problem?.code).toBe('cli.cancelled');
+    expect(calls().map(({ signal }) => signal)).not.toContain('SIGINT');
+  });
+
   test('before the start starts nothing', async () => {
     const { cli, calls } = fakeCli({ backup: answering({}) });
     const problem = await problemFrom(cli.run('backup', { signal: AbortSignal.abort() }));

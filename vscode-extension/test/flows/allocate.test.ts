@@ -16,6 +16,10 @@ const GOT = {
   reused: false,
   warm: null,
 };
+const READY = {
+  node: 'node-2',
+  editor: { path: '/scratch/alice/work', host: 'compile_machine', exists: true },
+};
 const state = (name: string, reason: string | null) => ({
   line: { type: 'state', state: name, previous: null, reason },
 });
@@ -63,22 +67,22 @@ describe('allocating', () => {
       'progress: Allocating a compute node',
       '  waiting in the queue · Priority',
       '  the node is yours',
-      'info: node-2 is yours. | Initialize Scratch Space | Open Workspace',
+      'info: node-2 is yours. | Start Working | Initialize Scratch Space',
     ]);
-    expect(argvs()).toEqual(['config show', 'nodes', 'allocate']);
+    expect(argvs()).toEqual(['config show', 'nodes', 'allocate --keep-waiting']);
   });
 
   test('takes a bare number and the user’s Slurm settings', async () => {
     const { context, editor, argvs } = lab(PLAY, { 'Allocate Compute Node': '2' });
     editor.settings.set('slurm.gpus', 1);
     await allocate(context);
-    expect(argvs().at(-1)).toBe('allocate --node 2 --set slurm.gpus=1');
+    expect(argvs().at(-1)).toBe('allocate --node 2 --keep-waiting --set slurm.gpus=1');
   });
 
   test('works without a list of nodes', async () => {
     const { context, argvs } = lab({ ...PLAY, nodes: playing('refused') }, ANY);
     await allocate(context);
-    expect(argvs().at(-1)).toBe('allocate');
+    expect(argvs().at(-1)).toBe('allocate --keep-waiting');
   });
 
   test('dismissed, asks for nothing', async () => {
@@ -110,15 +114,19 @@ describe('allocating', () => {
     expect(editor.seen.at(-1)).toContain('waiting in the queue');
   });
 
-  test('opens the workspace at once when the user wants that', async () => {
-    const here = {
-      ...NO_NODE,
-      alias: { name: 'compile_machine', target: 'node-2', parked: false },
-    };
-    const { context, editor } = lab(PLAY, ANY, here);
+  test('opens the workspace when the user wants that, after it was brought there', async () => {
+    const { context, editor, argvs } = lab({ ...PLAY, up: answering(READY) }, ANY, NO_NODE);
     editor.settings.set('openAfterAllocate', 'always');
     await allocate(context);
+    expect(argvs().slice(-2)).toEqual(['allocate --keep-waiting', 'up --keep-waiting']);
     expect(editor.seen.at(-1)).toBe('folder: compile_machine:/scratch/alice/work');
+  });
+
+  test('offers to open only a node that was held already', async () => {
+    const again = { ...PLAY, allocate: answering({ ...GOT, reused: true }) };
+    const { context, editor } = lab(again, ANY, NO_NODE);
+    await allocate(context);
+    expect(editor.seen.at(-1)).toContain('is yours already. | Open Workspace | Initialize');
   });
 });
 

@@ -2,12 +2,13 @@ import { expect, test } from 'vitest';
 import { menu, namesFor } from '../../src/flows/menu';
 import { missing } from '../../src/cli/problem';
 import { next } from '../../src/state/state';
-import { NO_NODE, seeing, WITH_NODE } from '../pictures';
+import { NO_NODE, PENDING, seeing, WITH_NODE } from '../pictures';
 import { lab } from './lab';
 
 test('the menu offers what makes sense now', async () => {
   expect(namesFor(seeing(NO_NODE)).slice(0, 2)).toEqual(['up', 'allocate']);
   expect(namesFor(seeing(WITH_NODE))[0]).toBe('open');
+  expect(namesFor(seeing(PENDING))[0]).toBe('withdraw');
   expect(namesFor(seeing(WITH_NODE))).not.toContain('allocate');
   expect(namesFor(seeing({ ...NO_NODE, alias: null }))[0]).toBe('backup');
   const link = { is: 'stopped', problem: missing() } as const;
@@ -20,6 +21,7 @@ test('the menu offers what makes sense now', async () => {
 test.each([
   ['with a node', WITH_NODE],
   ['without a node', NO_NODE],
+  ['in the queue', PENDING],
   ['without a cluster', { ...NO_NODE, alias: null }],
 ])('every entry of the menu says what it does, %s', async (_, status) => {
   const { context, editor } = lab({}, {}, status);

@@ -49,7 +49,7 @@ test('a diff lists what changed; a changed file is shown in both versions', asyn
     ),
   );
   expect(editor.seen.at(-1)).toContain(
-    `compare: ${placeOf(ID)}/docs/format.md ${placeOf('20261115T060555Z-c46201')}/docs/format.md compile_machine: format.md`,
+    `compare: history:${placeOf(ID)}/docs/format.md history:${placeOf('20261115T060555Z-c46201')}/docs/format.md compile_machine: format.md`,
   );
 });
 
@@ -57,15 +57,26 @@ test('a file is compared with the one in the workspace, over the alias', async (
   const { context, editor } = lab({ restore: playing('restore-file') }, {}, WITH_NODE);
   await flows.compareFile(context, FILE);
   expect(editor.seen.at(-1)).toBe(
-    `compare: ${placeOf(ID)}/docs/format.md /scratch/alice/work/docs/format.md compile_machine: format.md: ${snapshotName(ID, Date.now())} ↔ now`,
+    `compare: history:${placeOf(ID)}/docs/format.md /scratch/alice/work/docs/format.md compile_machine: format.md: ${snapshotName(ID, Date.now())} ↔ now`,
   );
 });
 
-test('a copy that was fetched before and changed since stays', async () => {
+test('a copy that was fetched before and changed since is not taken for the snapshot', async () => {
   const there = { steps: [{ hello: true }, failure('restore.target_differs', 'others there')] };
-  const { context, editor } = lab({ restore: there }, {}, WITH_NODE);
+  const { context, editor, argvs, replay } = lab({ restore: there }, {}, WITH_NODE);
+  const progress = editor.withProgress.bind(editor);
+  editor.withProgress = (title, task) =>
+    progress(title, async (given) => {
+      try {
+        return await task(given);
+      } finally {
+        replay({ restore: playing('restore-file') });
+      }
+    });
   await flows.compareFile(context, FILE);
-  expect(editor.seen.at(-1)).toContain('compare: ');
+  expect(argvs()).toHaveLength(2);
+  expect(argvs()[1]).toMatch(new RegExp(`--to ${placeOf(ID)}-\\d+$`));
+  expect(editor.seen.at(-1)).toMatch(new RegExp(`^compare: history:${placeOf(ID)}-\\d+/docs`));
 });
 
 test('in a window that is not the node’s, comparing leads to one that is', async () => {

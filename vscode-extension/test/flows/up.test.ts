@@ -12,6 +12,7 @@ const READY = {
   end_time: null,
   alias: 'compile_machine',
   changed: true,
+  editor: { path: '/scratch/alice/work', host: 'compile_machine', exists: true },
 };
 const HOPPED = {
   from_node: 'node-1',
@@ -39,9 +40,12 @@ test('Start Working shows the wait and then offers to open the workspace', async
   const phases: string[] = [];
   store.onChange((picture) => phases.push(phaseOf(picture)));
   await up(context);
-  expect(argvs().at(-1)).toBe('up --set backup.every=10m');
+  expect(argvs().at(-1)).toBe('up --keep-waiting --set backup.every=10m');
   expect(phases).toEqual(['waiting', 'waiting', 'none']);
-  expect(editor.seen).toContain('info: All is ready on node-1. | Open Workspace');
+  expect(editor.seen.slice(-2)).toEqual([
+    'info: All is ready on node-1. | Open Workspace',
+    'folder: compile_machine:/scratch/alice/work',
+  ]);
 });
 
 test('Start Working with a node keeps it in sight', async () => {

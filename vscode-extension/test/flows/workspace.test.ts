@@ -38,6 +38,20 @@ test('Create Workspace says where it is', async () => {
   expect(editor.seen.at(-1)).toContain('/home/alice/.local/share/scratchflow/scratch/work');
 });
 
+test('Open Workspace is offered when auto-backup is on, not before', async () => {
+  const autobackup = { enabled: false, every_s: 1800 };
+  const on = answering({ enabled: true, changed: true, node: 'node-1', every_s: 1800 });
+  const { context, editor, argvs } = lab(
+    { restore: playing('restore'), 'autobackup on': on },
+    {},
+    { ...WITH_NODE, autobackup },
+  );
+  await restore(context);
+  expect(argvs()).toEqual(['restore', 'autobackup on']);
+  expect(editor.seen.filter((line) => line.startsWith('info'))).toHaveLength(1);
+  expect(editor.seen.at(-1)).toMatch(/Auto-backup is on: node-1 .* \| Open Workspace$/);
+});
+
 const cleared = answering({ job_id: 7, snapshot: '20261115T120000Z-bbbbbb', released: true });
 
 test('Clear Tmux asks first, then gives the node back', async () => {

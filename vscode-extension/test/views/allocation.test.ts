@@ -1,8 +1,9 @@
+import { moment } from '../../src/format/words';
 import { describe, expect, test } from 'vitest';
 import { crashed } from '../../src/cli/problem';
-import { UNKNOWN } from '../../src/state/state';
+import { next, UNKNOWN } from '../../src/state/state';
 import { allocationRows, autobackupRows } from '../../src/views/allocation';
-import { NO_NODE, NOW, seeing, WITH_NODE } from '../pictures';
+import { NO_NODE, NOW, PENDING, seeing, WITH_NODE } from '../pictures';
 
 const lost = { is: 'waiting', problem: crashed('x'), retryAtMs: NOW } as const;
 
@@ -56,7 +57,7 @@ describe('the view Allocation', () => {
       reason: 'it is next',
     };
     const rows = texts(allocationRows(seeing({ ...WITH_NODE, allocation }), NOW));
-    expect(rows).toEqual(['Waiting in the queue: undefined', 'It is next: undefined']);
+    expect(rows.slice(0, 2)).toEqual(['Waiting in the queue: undefined', 'It is next: undefined']);
   });
 
   test('is empty without a node, so that the welcome shows', () => {
@@ -91,5 +92,19 @@ test('what the auto-backup could not read is shown', () => {
     label: '2 paths are not saved',
     tooltip: 'The last backup could not read: work/a, work/b',
     tint: 'bad',
+  });
+});
+
+test('a request in the queue can be withdrawn, whoever made it', () => {
+  const rows = allocationRows(seeing(PENDING), NOW);
+  expect(rows.at(-1)).toMatchObject({ command: 'scratchflow.withdraw' });
+});
+
+test('rows that nobody keeps up to date say since when', () => {
+  const link = { is: 'paused' } as const;
+  const paused = next(seeing(WITH_NODE), { type: 'link', link });
+  expect(allocationRows(paused, NOW)[0]).toMatchObject({
+    label: 'Not looked at',
+    description: `as of ${moment(new Date(NOW).toISOString(), NOW)}`,
   });
 });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { crashed, missing } from '../../src/cli/problem';
+import { moment } from '../../src/format/words';
 import { next, UNKNOWN } from '../../src/state/state';
 import { statusBar } from '../../src/views/statusBar';
-import { NO_NODE, NOW, seeing, withLeft, WITH_NODE } from '../pictures';
+import { NO_NODE, NOW, savedLate, seeing, withLeft, WITH_NODE } from '../pictures';
 
 const lost = { is: 'waiting', problem: crashed('x'), retryAtMs: NOW } as const;
 const stopped = { is: 'stopped', problem: missing() } as const;
@@ -15,9 +16,17 @@ describe('the status bar', () => {
     });
   });
 
-  test('is red when the node goes soon, yellow when a backup is late', () => {
+  test('is red when the node goes soon, yellow when the CLI says that a backup is late', () => {
     expect(statusBar(seeing(withLeft(800)), NOW).alarm).toBe('error');
-    expect(statusBar(seeing(WITH_NODE), NOW + 3600_000)).toMatchObject({ alarm: 'warning' });
+    expect(statusBar(seeing(savedLate()), NOW)).toMatchObject({ alarm: 'warning' });
+  });
+
+  test('stays calm about an unchanged workspace, whose last snapshot is old', () => {
+    const snapshots = { ...WITH_NODE.snapshots, last_age_s: 9 * 3600 };
+    expect(statusBar(seeing({ ...WITH_NODE, snapshots }), NOW)).toMatchObject({
+      text: '$(server-process) node-1 · 3 h left · backup 20 min ago',
+      alarm: 'none',
+    });
   });
 
   test('says so when there is no node, no answer, or no CLI', () => {
@@ -36,6 +45,13 @@ describe('the status bar', () => {
     const bar = statusBar(next(seeing(WITH_NODE), { type: 'link', link: lost }), NOW);
     expect(bar.text).toContain('node-1');
     expect(bar.tooltip).toContain('tried again');
+  });
+
+  test.each([lost, { is: 'paused' } as const])('says since when nobody has looked: %j', (link) => {
+    const picture = next(seeing(WITH_NODE), { type: 'link', link });
+    const when = `as of ${moment(new Date(NOW).toISOString(), NOW)}`;
+    expect(statusBar(picture, NOW + 7200_000).text).toContain(when);
+    expect(statusBar(seeing(WITH_NODE), NOW).text).not.toContain('as of');
   });
 
   test('cannot be given icons by a node’s name', () => {
