@@ -93,7 +93,7 @@ def cache_file(workspace: Workspace, key: str) -> Path:
 def _kept(workspace: Workspace) -> list[Path]:
     """All that are kept, the newest first."""
     found = workspace.state.glob(f"{_PREFIX}*")
-    return sorted(found, key=lambda path: _changed_ns(str(path)), reverse=True)
+    return sorted(found, key=lambda path: changed_ns(str(path)), reverse=True)
 
 
 def _remove(files: Iterable[Path]) -> None:
@@ -126,10 +126,11 @@ def depends_on(change: Change, base: Mapping[str, str]) -> list[str]:
 
 def _stamps(paths: Iterable[str]) -> dict[str, int]:
     """When each file changed last; 0 for one that is not there."""
-    return {path: _changed_ns(path) for path in paths}
+    return {path: changed_ns(path) for path in paths}
 
 
-def _changed_ns(path: str) -> int:
+def changed_ns(path: str) -> int:
+    """When the file changed last; 0 when it is not there."""
     try:
         return os.stat(path).st_mtime_ns
     except OSError:

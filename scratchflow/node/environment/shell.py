@@ -12,12 +12,16 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from scratchflow.disk.durable import replace_file
+from scratchflow.disk.name_digest import name_digest
 from scratchflow.model.errors.workspace import WorkspaceFailed
+from scratchflow.model.profile import EnvironmentOptions
 from scratchflow.model.requests import Nothing
 from scratchflow.model.results.run import EnvironmentReady
 from scratchflow.node.context import NodeContext
-from scratchflow.node.environment.cache import depends_on
+from scratchflow.node.environment.cache import changed_ns, depends_on
 from scratchflow.node.environment.change import NO_CHANGE, Change
 from scratchflow.node.environment.environment import change_for
 from scratchflow.node.progress import Notifier
@@ -25,7 +29,9 @@ from scratchflow.process.child import ChildTimedOut, run_child
 from scratchflow.workspace.own_scratch import make_own_scratch
 from scratchflow.workspace.workspace import Workspace
 
-_NAME = "environment.sh"
+_PREFIX, _SUFFIX = "environment.", ".sh"
+# For as many tables at most, as `--set environment.…` makes them; the oldest goes.
+_MOST_KEPT = 4
 BASHRC_SUFFIX = ".bashrc"
 """`FILE.bashrc` is for `bash --rcfile`."""
 FRESH_SUFFIX = ".fresh"
@@ -58,25 +64,46 @@ def prepare_shell(
     if change == NO_CHANGE:
         return EnvironmentReady(file="")
     try:
-        file = write_shell_files(context.workspace, change)
+        file = _write_shell_files(context.workspace, context.profile.environment, change)
         fresh = fresh_text(depends_on(change, environment))
-        replace_file(file.with_name(f"{_NAME}{FRESH_SUFFIX}"), fresh)
+        replace_file(file.with_name(f"{file.name}{FRESH_SUFFIX}"), fresh)
     except OSError as error:
         raise WorkspaceFailed(path=context.workspace.state, reason=error.strerror) from None
     except ChildTimedOut:  # without the file, the next `run` has it computed again
-        file.with_name(f"{_NAME}{FRESH_SUFFIX}").unlink(missing_ok=True)
+        file.with_name(f"{file.name}{FRESH_SUFFIX}").unlink(missing_ok=True)
     return EnvironmentReady(file=str(file))
 
 
-def write_shell_files(workspace: Workspace, change: Change) -> Path:
-    """Writes both files beside the workspace, readable for their owner alone; the path of the first."""
+def _write_shell_files(workspace: Workspace, options: EnvironmentOptions, change: Change) -> Path:
+    """Writes both files beside the workspace, readable for their owner alone; the path of the first.
+
+    Their name says which table they were made from: what `--set` changes for one command is in a file of its own,
+    and a later command that does without finds that of the profile.
+    """
     make_own_scratch(workspace)
-    file = workspace.state / _NAME
+    table = name_digest(repr(msgspec.to_builtins(options)).encode("utf-8", "surrogateescape"))
+    file = workspace.state / f"{_PREFIX}{table}{_SUFFIX}"
     # Never empty: an empty file is one that something has damaged.
     replace_file(file, f"{_HEADING}{shell_text(change)}".encode("utf-8", "surrogateescape"))
     bashrc = os.fsencode(bashrc_text(str(file)))
-    replace_file(file.with_name(f"{_NAME}{BASHRC_SUFFIX}"), bashrc)
+    replace_file(file.with_name(f"{file.name}{BASHRC_SUFFIX}"), bashrc)
+    _remove_oldest(workspace)
     return file
+
+
+def _remove_oldest(workspace: Workspace) -> None:
+    """Variables may hold secrets: those of tables that nobody has used lately go."""
+    found = [
+        file
+        for file in workspace.state.glob(f"{_PREFIX}*")
+        if file.name.endswith((_SUFFIX, BASHRC_SUFFIX, FRESH_SUFFIX))
+    ]
+    tables: dict[str, list[Path]] = {}
+    for file in sorted(found, key=lambda one: changed_ns(str(one)), reverse=True):
+        tables.setdefault(file.name.split(_SUFFIX)[0], []).append(file)
+    for files in list(tables.values())[_MOST_KEPT:]:
+        for file in files:
+            file.unlink(missing_ok=True)
 
 
 def bashrc_text(file: str) -> str:

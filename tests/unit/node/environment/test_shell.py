@@ -81,6 +81,32 @@ def test_another_shell_has_it_too(at_node: NodeHome, tmp_path: Path) -> None:
     assert _shell_says(argv, at_node, 'echo "$CCACHE_DIR"') == f"{at_node.home}/c\n"
 
 
+def test_a_table_of_one_command_changes_no_other(at_node: NodeHome, tmp_path: Path) -> None:
+    """`run` sources a file that it knows from before: `--set` must not write its values there."""
+    desk = make_desk(
+        tmp_path / "home", '[profiles.test.environment]\nvariables = { Q = "profile" }\n'
+    )
+
+    def with_q(value: str) -> Path:
+        profile = desk.context.profile
+        layers = msgspec.structs.replace(profile.environment, variables={"Q": value})
+        changed = msgspec.structs.replace(profile, environment=layers)
+        settings = msgspec.structs.replace(desk.context.settings, profile=changed)
+        context = msgspec.structs.replace(desk.context, settings=settings)
+        return Path(prepare_shell(context, desk.notify, NOTHING, at_node.base).file)
+
+    usual = Path(prepare_shell(desk.context, desk.notify, NOTHING, at_node.base).file)
+    once = with_q("secret")
+    assert "secret" not in usual.read_text()
+    assert "Q=profile" in usual.read_text()
+    assert with_q("profile") == usual
+    assert "Q=secret" in once.read_text()
+    for number in range(8):  # and it does not lie there for ever
+        with_q(str(number))
+    left = [file for file in usual.parent.iterdir() if "secret" in file.read_text()]
+    assert [file for file in left if file.name.startswith(once.name)] == []
+
+
 def test_without_layers_there_is_no_file_and_a_plain_shell(
     at_node: NodeHome, tmp_path: Path
 ) -> None:
