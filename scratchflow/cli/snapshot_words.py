@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from scratchflow.cli.naming import stays_in_words
 from scratchflow.cli.remote_call import on_host
@@ -314,8 +314,14 @@ def copied(done: SnapshotsCopied) -> Iterator[str]:
             "1 archive that was" if done.relies_on == 1 else f"{done.relies_on} archives that were"
         )
         yield f"{'it needs' if len(done.copied) == 1 else 'they need'} {were} there already; {verify} reads them"
+    yield from _mended(done.mended, "there")
     if done.newest in done.copied:
         yield f"the newest there is {named(done.newest)} now"
+
+
+def _mended(snapshots: Iterable[str], where: str) -> Iterator[str]:
+    for one in snapshots:
+        yield f"whole again: snapshot {named(one)}, which was damaged {where}"
 
 
 def mirrored(done: SnapshotsMirrored) -> Iterator[str]:
@@ -346,15 +352,17 @@ def fetched(done: SnapshotsFetched) -> Iterator[str]:
     mirror = f"`{printable(done.mirror)}`"
     for one in done.unreadable:
         yield f"passed over, because its manifest on {mirror} is damaged or half: snapshot {named(one)}"
+    for one in done.damaged:
+        yield f"not brought, because an archive that it needs is damaged on {mirror}: snapshot {named(one)}"
     for one in done.blocked:
         yield (
-            f"not brought: the store still holds a part of snapshot {named(one)} for others, under that name;"
-            " a profile with another `store` takes it"
+            f"not brought: the store still holds a part of what snapshot {named(one)} needs, or another archive, under the same"
+            " name; a profile with another `store` takes it"
         )
     if not done.fetched:
         if not done.snapshots:
             yield f"{mirror} has no snapshot"
-        elif not done.blocked:
+        elif not done.blocked and not done.damaged:
             yield f"the store has {'it' if len(done.snapshots) == 1 else 'all of them'} already"
         return
     what, size = counted(len(done.fetched), "snapshot"), format_size(done.fetched_bytes)
@@ -363,6 +371,7 @@ def fetched(done: SnapshotsFetched) -> Iterator[str]:
         return
     took = format_took(done.duration_s)
     yield f"brought {what} from {mirror}: {size} in {took}, every byte compared"
+    yield from _mended(done.mended, "in the store")
     if done.newest in done.fetched:
         yield f"the newest is {named(done.newest)} now"
 

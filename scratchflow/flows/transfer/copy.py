@@ -85,6 +85,7 @@ def copy_snapshots(
         blocked=[one.id for one in lacking.snapshots if one.blocked],
         relies_on=_relied_on(offered.snapshots, missing),
         as_full_bytes=_as_full(offered.snapshots, missing),
+        mended=sorted(copy.mended),
         dry_run=dry_run,
     )
 
@@ -127,6 +128,7 @@ class _Copy:
         self.to_send = sum(one.archive.bytes - one.arrived_bytes for one in missing.values())
         self.sent = 0
         self.damaged: list[str] = []
+        self.mended: set[str] = set()
         self._skips_damaged = skips_damaged
         self._arrived: set[str] = set()
         self._damaged_archives: set[str] = set()
@@ -158,7 +160,9 @@ class _Copy:
         whole = self._in_one(snapshot) if lacking.in_one else self._chain(snapshot, lacking)
         asked = Adopt(snapshot=whole, awaited=awaited)
         with failures_of(self._target.settings.name):
-            return self._target.at_workspace("snapshots adopt", asked, SnapshotAdopted).newest
+            adopted = self._target.at_workspace("snapshots adopt", asked, SnapshotAdopted)
+        self.mended.update(adopted.mended)
+        return adopted.newest
 
     def _chain(self, snapshot: WholeSnapshot, lacking: SnapshotLacking) -> WholeSnapshot:
         """The archives that are missing, as they are."""

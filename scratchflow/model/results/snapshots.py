@@ -155,8 +155,16 @@ class SnapshotsFetched(Result, frozen=True):
     duration_s: float
     # Manifests there that are damaged, or half because a run was cut off.
     unreadable: list[str] = []
-    # The store holds a part of them for other snapshots, under the same name.
+    # The store holds a part of them for other snapshots, under the same name, or another archive.
     blocked: list[str] = []
     # The newest snapshot of the store now.
     newest: str | None = None
     dry_run: bool = False
+    # Snapshots that were damaged in the store, and are whole now; those that were not asked for, too.
+    mended: list[str] = []
+    # An archive that they need is damaged or missing on the mirror.
+    damaged: list[str] = []
+
+    def exit_code(self) -> int:
+        """That of damage, when anything was left out because of it."""
+        return 31 if self.damaged else 0

@@ -79,6 +79,8 @@ class SnapshotAdopted(Result, frozen=True):
     snapshot: str
     is_new: bool
     newest: str | None
+    # Snapshots of this store that were damaged, and are whole with what arrived.
+    mended: list[str] = []
 
 
 class SnapshotsCopied(Result, frozen=True):
@@ -99,6 +101,8 @@ class SnapshotsCopied(Result, frozen=True):
     relies_on: int = 0
     # What those hold that go as one full archive, because the other store has another archive that they need.
     as_full_bytes: int = 0
+    # Snapshots that were damaged in the other store, and are whole now.
+    mended: list[str] = []
     dry_run: bool = False
 
     def exit_code(self) -> int:

@@ -1,15 +1,15 @@
 """`snapshots import --from-mirror`: snapshots of the mirror come back into the store, under their own ids.
 
 They arrive as those of `snapshots copy` do: beside the others, compared with their SHA-256, and counted only when all archives of a
-snapshot are there. Cut off, the next run goes on in the middle of an archive.
+snapshot are there. What is known to be damaged in the store is brought again. Cut off, the next run goes on in the middle of an archive.
 """
 
 from __future__ import annotations
 
 import hashlib
-import time
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import msgspec
 
@@ -19,20 +19,20 @@ from scratchflow.cluster.rclone.remote import Remote
 from scratchflow.disk.durable import fsync_directory, write_new
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.events import Progress
-from scratchflow.model.requests import ArchiveOf, FetchSnapshots
+from scratchflow.model.requests import ArchiveOf, FetchSnapshots, WholeSnapshot
 from scratchflow.model.results.snapshots import SnapshotsFetched
+from scratchflow.model.results.transfer import ArchiveLacking, SnapshotLacking
 from scratchflow.model.snapshot import Manifest
 from scratchflow.node.asker import asker
-from scratchflow.node.backup import leave_rescue
 from scratchflow.node.context import NodeContext
 from scratchflow.node.mirror.mirrored import Mirrored
 from scratchflow.node.mirror.target import remote_of
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
+from scratchflow.node.transfer.here import Here, adopt_whole
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.checks.fresh import forget_old_listing
-from scratchflow.store.commit.arriving import Arriving, adopt, arrived_bytes, has_arrived
-from scratchflow.store.commit.commit import publish_manifest
+from scratchflow.store.commit.arriving import Arriving
 from scratchflow.store.directory import (
     ARCHIVE_SUFFIX,
     FILE_MODE,
@@ -44,9 +44,9 @@ from scratchflow.store.directory import (
 from scratchflow.store.failures import store_errors
 from scratchflow.store.identity import StoreNote, has_snapshots, read_store_id
 from scratchflow.store.names import find_snapshot
-from scratchflow.store.retention.sweep import sweep
 
 PHASE = "import"
+_READ_BYTES = 1 << 20
 
 _Contents = Mapping[str, tuple[Manifest, bytes]]
 
@@ -54,7 +54,7 @@ _Contents = Mapping[str, tuple[Manifest, bytes]]
 def fetch_snapshots(
     context: NodeContext, notify: Notifier, asked: FetchSnapshots
 ) -> SnapshotsFetched:
-    """Brings the snapshots that are meant and not here: the named ones, or all."""
+    """Brings the snapshots that are meant and not here, or damaged here: the named ones, or all."""
     started_s = context.monotonic()
     remote = remote_of(context.settings)
     there = Mirrored(remote)
@@ -62,25 +62,22 @@ def fetch_snapshots(
     wanted = _wanted(context, notify, asked, contents)
     place = find_place(context.store, context.workspace.name)
     forget_old_listing(place)
-    here = read_catalogue(place)
-    have = {one.id for one in here.snapshots if one.id not in here.damaged}
-    fetching = _Fetching(context, notify, remote, there, contents)
-    lacking = [one for one in wanted if one.id not in have]
-    blocked = [one for one in lacking if fetching.is_blocked(one, place)]
-    lacking = [one for one in lacking if one not in blocked]
-    fetching.to_fetch = fetching.size_of(lacking, place)
-    if lacking and not asked.dry_run:
-        fetching.bring(lacking)
+    fetching = _Fetching(context, notify, remote, there, contents, skips_damaged=asked.every)
+    fetching.plan(wanted, place)
+    if fetching.coming and not asked.dry_run:
+        fetching.bring()
     return SnapshotsFetched(
         mirror=remote.directory,
         snapshots=[one.id for one in wanted],
-        fetched=[one.id for one in lacking],
+        fetched=[one.id for one in fetching.coming if one.id not in fetching.damaged],
         fetched_bytes=fetching.to_fetch if asked.dry_run else fetching.fetched,
         duration_s=round(context.monotonic() - started_s, 3),
         unreadable=[one for one in there.ids if one not in contents],
-        blocked=[one.id for one in blocked],
+        blocked=fetching.blocked,
         newest=read_catalogue(place).newest_id,
         dry_run=asked.dry_run,
+        mended=sorted(fetching.mended),
+        damaged=fetching.damaged,
     )
 
 
@@ -108,42 +105,68 @@ class _Fetching:
         remote: Remote,
         there: Mirrored,
         contents: _Contents,
+        *,
+        skips_damaged: bool,
     ) -> None:
+        """With `skips_damaged` those that are damaged on the mirror are noted, and the others come."""
         self._context, self._notify = context, notify
         self._remote, self._there, self._contents = remote, there, contents
+        self._skips_damaged = skips_damaged
+        self._whole: dict[str, WholeSnapshot] = {}
+        self._sound_here: dict[str, ArchiveOf] = {}
+        self._arrived: set[str] = set()
+        self._damaged_archives: set[str] = set()
+        self.coming: list[SnapshotLacking] = []
+        self.blocked: list[str] = []
+        self.damaged: list[str] = []
+        self.mended: set[str] = set()
         self.fetched = 0
         self.to_fetch = 0
 
-    def is_blocked(self, manifest: Manifest, place: StoreDirectory) -> bool:
-        """Whether the store has only a part of one of its archives, for other snapshots."""
-        for archive in self._archives(manifest):
-            with store_errors(place.directory), suppress(FileNotFoundError):
-                if place.archive(archive.id).stat().st_size != archive.bytes:
-                    return True
-        return False
+    def plan(self, wanted: Sequence[Manifest], place: StoreDirectory) -> None:
+        """Finds out what has to come for these."""
+        here = Here(place, read_catalogue(place))
+        for manifest in wanted:
+            if here.has(manifest.id):
+                continue
+            with self._noting_damage(manifest.id):
+                whole = self._whole[manifest.id] = self._as_there(manifest, place)
+                lacking = here.lacks(whole)
+                # No store can give it as one full archive here.
+                if lacking is not None and lacking.in_one:
+                    self.blocked.append(manifest.id)
+                elif lacking is not None:
+                    self.coming.append(lacking)
+        missing = {one.archive.id: one for each in self.coming for one in each.archives}
+        self.to_fetch = sum(one.archive.bytes - one.arrived_bytes for one in missing.values())
 
-    def size_of(self, snapshots: Sequence[Manifest], place: StoreDirectory) -> int:
-        """What has to come for these."""
-        needed = {archive.id: archive for one in snapshots for archive in self._archives(one)}
-        return sum(
-            archive.bytes - arrived_bytes(place, archive)
-            for archive in needed.values()
-            if not place.archive(archive.id).exists()
-        )
-
-    def bring(self, snapshots: Sequence[Manifest]) -> None:
+    def bring(self) -> None:
         """One after the other, oldest first: each counts as soon as it is whole."""
         place = self._open()
-        awaited = {archive for one in snapshots for archive in needed_archives(one)}
-        for one in snapshots:
-            archives = [self._arrived(place, archive) for archive in self._archives(one)]
-            doing = "scratchflow snapshots import"
-            with self._context.lock(place, doing, remark=self._notify.remark) as lock:
-                sweep(lock, time.time(), awaited=awaited)
-                if not place.manifest(one.id).exists():
-                    adopt(lock, archives, same=frozenset())
-                    publish_manifest(lock, one, self._contents[one.id][1])
-                leave_rescue(place, self._notify)
+        coming = [self._whole[one.id] for one in self.coming]
+        awaited = {archive.id for one in coming for archive in one.archives}
+        doing = "scratchflow snapshots import"
+        for one in self.coming:
+            with self._noting_damage(one.id):
+                for lacking in one.archives:
+                    self._bring(place, one.id, lacking)
+                adopted = adopt_whole(
+                    self._context,
+                    self._notify,
+                    self._whole[one.id],
+                    doing=doing,
+                    awaited=awaited,
+                )
+                self.mended.update(adopted.mended)
+
+    @contextmanager
+    def _noting_damage(self, snapshot: str) -> Iterator[None]:
+        try:
+            yield
+        except SnapshotDamaged:
+            if not self._skips_damaged:
+                raise
+            self.damaged.append(snapshot)
 
     def _open(self) -> StoreDirectory:
         """The store. One that is new becomes the one that the mirror is of, and goes on with it."""
@@ -158,29 +181,60 @@ class _Fetching:
                 fsync_directory(place.directory)
         return open_store(context)
 
-    def _archives(self, manifest: Manifest) -> list[ArchiveOf]:
-        return [self._archive(manifest, one) for one in sorted(needed_archives(manifest))]
+    def _as_there(self, manifest: Manifest, place: StoreDirectory) -> WholeSnapshot:
+        archives = [
+            self._archive(manifest, one, place) for one in sorted(needed_archives(manifest))
+        ]
+        content = self._contents[manifest.id][1].decode()
+        return WholeSnapshot(manifest.id, manifest.workspace, content, archives)
 
-    def _archive(self, manifest: Manifest, archive: str) -> ArchiveOf:
+    def _archive(self, manifest: Manifest, archive: str, place: StoreDirectory) -> ArchiveOf:
         """As the manifest of its own snapshot says, or as it is listed where that is gone."""
         found = self._there.archive_bytes(archive)
         known = self._contents.get(archive)
         if found is None or (known and known[0].archive_bytes != found):
             reason = f"the mirror does not have `{archive}{ARCHIVE_SUFFIX}` as it was sent"
             raise SnapshotDamaged(snapshot=manifest.id, reason=reason)
-        return ArchiveOf(archive, found, known[0].archive_sha256 if known else "")
+        if known:
+            return ArchiveOf(archive, found, known[0].archive_sha256)
+        if archive not in self._sound_here:
+            self._sound_here[archive] = _as_here(place, ArchiveOf(archive, found))
+        return self._sound_here[archive]
 
-    def _arrived(self, place: StoreDirectory, archive: ArchiveOf) -> ArchiveOf:
-        if place.archive(archive.id).exists() or has_arrived(place, archive):
-            return archive
-        offset = arrived_bytes(place, archive)
+    def _bring(self, place: StoreDirectory, snapshot: str, lacking: ArchiveLacking) -> None:
+        archive = lacking.archive
+        if archive.id in self._arrived or lacking.is_whole:
+            return
+        if archive.id not in self._damaged_archives:
+            try:
+                self._bring_from(place, archive, lacking.arrived_bytes)
+            except SnapshotDamaged:
+                self._damaged_archives.add(archive.id)
+            else:
+                self._arrived.add(archive.id)
+                return
+        meant = "the SHA-256 in its manifest" if archive.sha256 else "its own SHA-256"
+        name = f"{archive.id}{ARCHIVE_SUFFIX}"
+        reason = f"`{name}` on the mirror `{self._remote.directory}` does not match {meant}"
+        raise SnapshotDamaged(snapshot=snapshot, reason=reason)
+
+    def _bring_from(self, place: StoreDirectory, archive: ArchiveOf, offset: int) -> None:
+        """From where an earlier run left off; from its beginning when that was not the beginning of it."""
+        try:
+            self._take(place, archive, offset)
+        except SnapshotDamaged:
+            if not offset:
+                raise
+            self._take(place, archive, 0)
+
+    def _take(self, place: StoreDirectory, archive: ArchiveOf, offset: int) -> None:
         if offset == archive.bytes:
             pieces: Iterator[bytes] = iter(())
         else:
             pieces = self._counted(self._remote.pieces(f"{archive.id}{ARCHIVE_SUFFIX}", offset))
         if not archive.sha256:
             pieces = sound(pieces, archive)
-        return Arriving(place, archive, offset).take(pieces)
+        Arriving(place, archive, offset).take(pieces)
 
     def _counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         for piece in pieces:
@@ -206,3 +260,19 @@ def sound(pieces: Iterable[bytes], archive: ArchiveOf) -> Iterator[bytes]:
     if not is_sound:
         reason = f"`{archive.id}{ARCHIVE_SUFFIX}` on the mirror does not match its own SHA-256"
         raise SnapshotDamaged(snapshot=archive.id, reason=reason)
+
+
+def _as_here(place: StoreDirectory, archive: ArchiveOf) -> ArchiveOf:
+    """An archive that no manifest on the mirror tells the SHA-256 of: with that of the one here, if that is as large and sound."""
+    file, digest = place.archive(archive.id), hashlib.sha256()
+    with (
+        store_errors(file),
+        suppress(FileNotFoundError, SnapshotDamaged),
+        file.open("rb") as content,
+    ):
+        if os.fstat(content.fileno()).st_size != archive.bytes:
+            return archive
+        for piece in sound(iter(lambda: content.read(_READ_BYTES), b""), archive):
+            digest.update(piece)
+        return msgspec.structs.replace(archive, sha256=digest.hexdigest())
+    return archive

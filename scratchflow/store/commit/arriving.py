@@ -89,25 +89,27 @@ class Arriving(msgspec.Struct, frozen=True):
 def adopt(lock: StoreLock, archives: list[ArchiveOf], same: frozenset[str]) -> list[str]:
     """Gives the archives that arrived their names; their manifest follows. Killed before it, `sweep` takes them.
 
-    One of `same`, which this store means as well, goes in place of the one here, which was damaged. Returns those.
+    One of `same`, which this store means as well, goes in place of the one here, which was damaged. Returns those that
+    were not here before as they are now.
     """
     place = lock.place
-    replaced = []
+    placed = []
     for archive in archives:
         final, arrived = place.archive(archive.id), _whole(place, archive.id)
         with store_errors(final):
             if archive.id in same and has_arrived(place, archive):
                 os.replace(arrived, final)
-                replaced.append(archive.id)
+                placed.append(archive.id)
             elif is_there(final):
                 # Of an archive whose snapshot is gone, what nobody needs may have been given up meanwhile.
                 _require_size(final, archive)
             else:
                 _require_size(arrived, archive)
                 publish_new(arrived, final)
+                placed.append(archive.id)
     with store_errors(place.directory):
         fsync_directory(place.directory)
-    return replaced
+    return placed
 
 
 def sha256_of(file: Path) -> str:

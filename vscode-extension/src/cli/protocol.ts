@@ -1296,6 +1296,7 @@ export interface SnapshotAdopted {
   snapshot: string;
   is_new: boolean;
   newest: string | null;
+  mended?: Array<string>;
 }
 
 /** `snapshots export`: one plain full `.tar.lz4`. */
@@ -1382,6 +1383,7 @@ export interface SnapshotsCopied {
   blocked?: Array<string>;
   relies_on?: number;
   as_full_bytes?: number;
+  mended?: Array<string>;
   dry_run?: boolean;
 }
 
@@ -1407,6 +1409,8 @@ export interface SnapshotsFetched {
   blocked?: Array<string>;
   newest?: string | null;
   dry_run?: boolean;
+  mended?: Array<string>;
+  damaged?: Array<string>;
 }
 
 /** `snapshots lacking`: oldest first; `newest` is the store's newest snapshot of all. */

@@ -45,6 +45,27 @@ def test_workspace_and_store_are_gone_and_the_mirror_brings_them_back(tmp_path: 
     assert typed(desk, "snapshots", "verify").returncode == 0
 
 
+def test_a_snapshot_that_is_damaged_in_the_store_is_brought_again_and_restored(
+    tmp_path: Path,
+) -> None:
+    desk = desk_with(Directory(tmp_path / "server"), tmp_path / "desk")
+    desk.backup()
+    mirror(desk)
+    archive = desk.place.archive(desk.ids[0])
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 1
+    archive.chmod(0o600)
+    archive.write_bytes(content)
+    assert typed(desk, "snapshots", "verify").returncode == 31
+    wanted = desk.content()
+    shutil.rmtree(desk.work)
+    done = typed(desk, "restore", "--from-mirror", "latest")
+    assert done.returncode == 0, done.stderr
+    assert "again, because it was damaged in the store" in done.stderr
+    assert desk.content() == wanted
+    assert typed(desk, "snapshots", "verify").returncode == 0
+
+
 def test_a_file_and_the_mirror_are_not_mixed_up(tmp_path: Path) -> None:
     desk = desk_with(Directory(tmp_path / "server"), tmp_path / "desk")
     for words in (

@@ -6,8 +6,10 @@ import os
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from scratchflow.cli.snapshot_words import fetched
 from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotMissing
 from scratchflow.model.errors.transfer import MirrorFailed
 from scratchflow.model.events import Event, Progress
@@ -17,6 +19,8 @@ from scratchflow.node.history import verify_snapshots
 from scratchflow.node.mirror.fetch import fetch_snapshots, sound
 from scratchflow.node.progress import Notifier
 from scratchflow.node.retention import prune_snapshots
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.identity import read_store_id
 from tests.contract.node.mirror.conftest import LARGE_BYTES, desk_with, mirror, mirror_files
 from tests.mirrors import Server
@@ -119,12 +123,135 @@ def test_what_is_damaged_on_the_mirror_never_becomes_a_snapshot(
     content[50] ^= 1
     archive.write_bytes(content)
     shutil.rmtree(desk.context.store)
+    one = FetchSnapshots(snapshots=(snapshot,))
     with pytest.raises(SnapshotDamaged, match="SHA-256"):
-        fetch(desk)
+        fetch(desk, one)
     archive.write_bytes(content[:-1])
     with pytest.raises(SnapshotDamaged, match="does not have"):
-        fetch(desk)
+        fetch(desk, one)
+    assert fetch(desk).damaged == [snapshot]
     assert desk.ids == []
+
+
+def rot(archive: Path) -> None:
+    """A byte of it changes, as on a failing disk; its size does not."""
+    content = bytearray(archive.read_bytes())
+    content[len(content) // 2] ^= 1
+    archive.chmod(0o600)
+    archive.write_bytes(content)
+
+
+def three_snapshots(desk: Desk) -> list[str]:
+    """The later ones need the archive of the first."""
+    for word in ("first", "second", "third"):
+        desk.write("work/README", word)
+        desk.backup()
+    return desk.ids
+
+
+def known_bad(desk: Desk) -> frozenset[str]:
+    return known_damaged(desk.place, read_catalogue(desk.place).snapshots)
+
+
+@pytest.mark.parametrize("named", ["all", "latest"])
+def test_what_is_known_to_be_damaged_in_the_store_is_brought_again_and_mends_all_that_need_it(
+    directory: Server, tmp_path: Path, named: str
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    ids = three_snapshots(desk)
+    mirror(desk)
+    archive = desk.place.archive(ids[0])
+    rot(archive)
+    asked = ALL if named == "all" else FetchSnapshots(snapshots=("latest",))
+    assert fetch(desk, asked).fetched == []  # nobody has read it since
+    assert verify_snapshots(desk.context, desk.notify, []).bad
+    foretold = fetch(desk, msgspec.structs.replace(asked, dry_run=True))
+    assert (foretold.fetched_bytes, foretold.mended) == (archive.stat().st_size, [])
+    done = fetch(desk, asked)
+    assert done.fetched == foretold.fetched == (ids if named == "all" else ids[-1:])
+    assert (done.fetched_bytes, done.mended) == (archive.stat().st_size, ids)
+    assert known_bad(desk) == set()
+    assert [line for line in fetched(done) if "whole again" in line and ids[0][-6:] in line]
+    require_sound(desk, ids)
+    assert fetch(desk, asked).fetched == []
+
+
+def test_a_damaged_archive_whose_snapshot_is_pruned_here_is_brought_again_for_those_that_need_it(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    first, second, third = three_snapshots(desk)
+    mirror(desk)
+    prune_snapshots(desk.context, desk.notify, Prune(snapshots=(first,)))
+    rot(desk.place.archive(first))
+    assert verify_snapshots(desk.context, desk.notify, []).bad
+    done = fetch(desk, FetchSnapshots(snapshots=(second,)))
+    assert (done.blocked, done.mended) == ([], [second, third])
+    require_sound(desk, [second, third])
+
+
+def test_an_archive_that_is_missing_in_the_store_comes_again(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    ids = three_snapshots(desk)
+    mirror(desk)
+    desk.place.archive(ids[0]).unlink()
+    assert verify_snapshots(desk.context, desk.notify, []).bad
+    assert fetch(desk).mended == ids
+    assert known_bad(desk) == set()
+    require_sound(desk, ids)
+
+
+def test_one_that_is_damaged_here_and_on_the_mirror_is_named_and_stays_known_as_damaged(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    ids = three_snapshots(desk)
+    mirror(desk)
+    for archive in (desk.place.archive(ids[2]), mirror_files(directory) / f"{ids[2]}.tar.lz4"):
+        rot(archive)
+    assert verify_snapshots(desk.context, desk.notify, []).bad
+    done = fetch(desk)
+    assert (done.fetched, done.mended, done.damaged) == ([], [], [ids[2]])
+    assert known_bad(desk) == {ids[2]}
+
+
+def test_one_that_is_damaged_on_the_mirror_is_named_and_the_others_come(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    first, second, third = three_snapshots(desk)
+    mirror(desk)
+    there = mirror_files(directory) / f"{second}.tar.lz4"
+    rot(there)
+    assert mirror(desk).there == 3  # it counts by size
+    there.unlink()  # as docs/mirror.md says
+    assert mirror(desk).sent == [second]
+    assert there.read_bytes() == desk.place.archive(second).read_bytes()
+    rot(there)
+    shutil.rmtree(desk.context.store)
+    done = fetch(desk)
+    assert (done.fetched, done.damaged) == ([first, third], [second])
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    assert any(f"damaged on `{done.mirror}`" in line for line in fetched(done))
+    require_sound(desk, [first, third])
+    with pytest.raises(SnapshotDamaged, match=f"{second}.tar.lz4` on the mirror"):
+        fetch(desk, FetchSnapshots(snapshots=(second,)))
+
+
+def test_what_an_earlier_run_left_of_another_archive_is_not_taken_for_damage_of_the_mirror(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    desk.backup()
+    ids = desk.ids
+    mirror(desk)
+    shutil.rmtree(desk.context.store)
+    desk.place.arriving.mkdir(parents=True, mode=0o700)
+    (desk.place.arriving / f"{ids[0]}.part").write_bytes(b"of another one")
+    assert fetch(desk).fetched == ids
+    require_sound(desk, ids)
 
 
 def test_half_a_manifest_is_named_and_passed_over(directory: Server, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from scratchflow.model.requests import Mark, Offer
 from scratchflow.model.results.transfer import SnapshotsCopied
 from scratchflow.node.history import verify_snapshots
 from scratchflow.node.retention import keep_snapshots
+from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.verified import known_damaged
 from scratchflow.store.commit.arriving import Arriving, _alone
 from scratchflow.store.retention.marks import read_marks
 from tests.unit.conftest import Desk, make_desk
@@ -255,11 +257,36 @@ def test_what_is_known_to_be_damaged_there_is_sent_again_and_mends_all_that_need
     two.here.backup()
     done = two.copy()
     assert done.copied == two.here.ids
+    assert done.mended == two.here.ids[:-1]
+    assert known_damaged(two.there.place, read_catalogue(two.there.place).snapshots) == set()
+    assert any("whole again" in line for line in copied(done))
     newest = two.here.place.archive(two.here.ids[-1])
     assert done.sent_bytes == archive.stat().st_size + newest.stat().st_size
     for one in two.here.ids:
         two.require_same(one)
     assert two.copy().copied == []
+
+
+def test_one_that_is_sent_again_mends_the_others_that_need_the_same_archive(two: Two) -> None:
+    two.copy()
+    rot(two.there.place.archive(two.there.ids[0]))
+    assert verify_snapshots(two.there.context, two.there.notify, []).bad
+    done = two.copy(two.here.ids[-1])
+    assert (done.copied, done.mended) == ([two.here.ids[-1]], two.here.ids)
+    assert known_damaged(two.there.place, read_catalogue(two.there.place).snapshots) == set()
+
+
+def test_another_archive_that_is_damaged_there_stays_known_as_such(two: Two) -> None:
+    two.here.write("work/only here", os.urandom(700_000))
+    last = two.here.backup().snapshot or ""
+    two.copy()
+    first = two.there.ids[0]
+    for one in (first, last):
+        rot(two.there.place.archive(one))
+    assert verify_snapshots(two.there.context, two.there.notify, []).bad
+    done = two.copy(first)
+    assert done.mended == two.here.ids[:-1]
+    assert known_damaged(two.there.place, read_catalogue(two.there.place).snapshots) == {last}
 
 
 def test_archives_that_nobody_read_again_are_not_said_to_be_compared(two: Two) -> None:

@@ -1,0 +1,183 @@
+"""Snapshots that come from elsewhere, from another store or from the mirror: what this store lacks of them, and how they become its own.
+
+Archives that are damaged here are brought again, and every snapshot that needs them is whole afterwards.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from contextlib import suppress
+
+import msgspec
+
+from scratchflow.model.errors.agent import RequestRefused
+from scratchflow.model.requests import ArchiveOf, WholeSnapshot
+from scratchflow.model.results.transfer import ArchiveLacking, SnapshotAdopted, SnapshotLacking
+from scratchflow.model.snapshot import Manifest
+from scratchflow.node.backup import leave_rescue
+from scratchflow.node.context import NodeContext
+from scratchflow.node.progress import Notifier
+from scratchflow.node.same_store import open_store
+from scratchflow.store.catalogue import (
+    Catalogue,
+    decoded_manifest,
+    needed_archives,
+    read_catalogue,
+)
+from scratchflow.store.checks.verified import forget_verified, known_damaged, read_verified
+from scratchflow.store.commit.arriving import adopt, arrived_bytes, has_arrived, sha256_of
+from scratchflow.store.commit.commit import publish_manifest
+from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.failures import store_errors
+from scratchflow.store.retention.marks import Mark, keep
+from scratchflow.store.retention.sweep import sweep
+
+
+class Here:
+    """What this store has, and what of it is known to be damaged. Archives are read only where that is in question."""
+
+    def __init__(self, place: StoreDirectory, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._place = place
+        self._known = _Known(place, catalogue)
+        self._damaged = _damaged(place, catalogue)
+
+    def has(self, snapshot: str) -> bool:
+        """Whether it is here and not known to be damaged."""
+        return self._known.lists(snapshot) and snapshot not in self._damaged
+
+    def lacks(self, wanted: WholeSnapshot) -> SnapshotLacking | None:
+        """Which archives of it have to come; None when it is here and not known to be damaged.
+
+        None have to come of one that was damaged when it was last read, and is whole now.
+        """
+        if self.has(wanted.id):
+            return None
+        is_listed = self._known.lists(wanted.id)
+        missing: list[ArchiveLacking] = []
+        own_first = sorted(wanted.archives, key=lambda archive: archive.id != wanted.id)
+        for archive in own_first:
+            if self._has(archive, in_doubt=is_listed):
+                continue
+            if self._known.is_another(archive):
+                blocked = is_listed or archive.id == wanted.id
+                return SnapshotLacking(wanted.id, [], in_one=True, blocked=blocked)
+            arrived = arrived_bytes(self._place, archive)
+            missing.append(ArchiveLacking(archive, arrived, has_arrived(self._place, archive)))
+        return SnapshotLacking(wanted.id, missing)
+
+    def _has(self, archive: ArchiveOf, *, in_doubt: bool) -> bool:
+        """Whether that very archive is here. Its bytes are compared when a snapshot that needs it is damaged, or gone:
+        then only what others need may be left of it."""
+        if not archive.sha256 or not self._place.archive(archive.id).exists():
+            return False
+        if in_doubt or archive.id in self._damaged or not self._known.lists(archive.id):
+            return self._known.read(archive.id) == archive.sha256
+        return self._known.sha256(archive.id) == archive.sha256
+
+
+class _Known:
+    """The archives of this store: which ones its manifests mean, and which ones lie there."""
+
+    def __init__(self, place: StoreDirectory, catalogue: Catalogue) -> None:
+        self._place = place
+        self._meant = {one.id: one.archive_sha256 for one in catalogue.snapshots}
+        self._read: dict[str, str] = {}
+
+    def lists(self, snapshot: str) -> bool:
+        return snapshot in self._meant
+
+    def sha256(self, archive: str) -> str:
+        """As its manifest says; empty when that is gone."""
+        return self._meant.get(archive, "")
+
+    def read(self, archive: str) -> str:
+        """The SHA-256 of what lies there; it is read once."""
+        if archive not in self._read:
+            self._read[archive] = sha256_of(self._place.archive(archive))
+        return self._read[archive]
+
+    def is_another(self, archive: ArchiveOf) -> bool:
+        """Whether the archive of this name here is meant to be another one, and not that one damaged."""
+        return self._size(archive.id) is not None and not self.is_meant(archive)
+
+    def is_meant(self, archive: ArchiveOf) -> bool:
+        """Whether what lies here under its name is it, or is it damaged.
+
+        Of one whose snapshot was pruned here only its size tells: less is left when a part was given up.
+        """
+        if not archive.sha256:
+            return False
+        if archive.id in self._meant:
+            return self._meant[archive.id] == archive.sha256
+        return self._size(archive.id) == archive.bytes
+
+    def _size(self, archive: str) -> int | None:
+        file = self._place.archive(archive)
+        with store_errors(file), suppress(FileNotFoundError):
+            return file.stat().st_size
+        return None
+
+
+def adopt_whole(
+    context: NodeContext,
+    notify: Notifier,
+    wanted: WholeSnapshot,
+    *,
+    doing: str,
+    awaited: Collection[str] = (),
+) -> SnapshotAdopted:
+    """The snapshot is one of this store from here on, if all its archives have arrived, or were here and are whole."""
+    content = wanted.manifest.encode()
+    manifest = _decoded(wanted.id, content)
+    place = open_store(context)
+    with context.lock(place, doing, remark=notify.remark) as lock:
+        sweep(lock, time.time(), awaited={*awaited, *(one.id for one in wanted.archives)})
+        before = read_catalogue(place)
+        damaged, known = _damaged(place, before), _Known(place, before)
+        same = frozenset(one.id for one in wanted.archives if known.is_meant(one))
+        placed = adopt(lock, wanted.archives, same=same)
+        is_new = not place.manifest(wanted.id).exists()
+        if is_new:
+            publish_manifest(lock, manifest, content)
+        else:
+            forget_verified(place, [wanted.id])  # what was found is not so any more
+        if wanted.kept:
+            keep(place, Mark(snapshot=wanted.id, why="asked", time=manifest.time))
+        leave_rescue(place, notify)
+    _forget_others(place, placed, compared={one.id for one in wanted.archives})
+    after = read_catalogue(place)
+    listed = {one.id for one in after.snapshots}
+    mended = sorted((damaged & listed) - _damaged(place, after))
+    return SnapshotAdopted(snapshot=wanted.id, is_new=is_new, newest=after.newest_id, mended=mended)
+
+
+def _forget_others(
+    place: StoreDirectory, placed: Collection[str], *, compared: Collection[str]
+) -> None:
+    """Other snapshots that were damaged for want of these archives are so no more, if the rest of what they need is whole.
+
+    That is read for it, and nobody has to wait for that: the lock is not held.
+    """
+    catalogue = read_catalogue(place)
+    known, found = _Known(place, catalogue), read_verified(place)
+    for one in catalogue.snapshots:
+        needs = needed_archives(one)
+        has_problem = one.id in found and found[one.id].problem
+        if not has_problem or one.id in catalogue.damaged or needs.isdisjoint(placed):
+            continue
+        rest = needs - set(compared)
+        if all(known.lists(each) and known.read(each) == known.sha256(each) for each in rest):
+            forget_verified(place, [one.id])
+
+
+def _damaged(place: StoreDirectory, catalogue: Catalogue) -> set[str]:
+    return {*catalogue.damaged, *known_damaged(place, catalogue.snapshots)}
+
+
+def _decoded(snapshot: str, content: bytes) -> Manifest:
+    try:
+        return decoded_manifest(snapshot, content)
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise RequestRefused(reason=f"the manifest of `{snapshot}`: {error}") from None
