@@ -16,6 +16,7 @@ from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import open_store
 from scratchflow.node.snapshot.allowed import (
     require_backupable,
+    require_own,
     require_workspace,
     unfinished_restore,
 )
@@ -51,6 +52,8 @@ def backup(context: NodeContext, notify: Notifier, options: SnapshotOptions) -> 
     with context.alone(notify.remark):
         # A restore that runs is waited for; one that was interrupted is not
         require_backupable(context)
+        if options.purpose in UNATTENDED:
+            require_own(context)
         place = open_store(context)
         with context.lock(place, "scratchflow backup", remark=notify.remark) as lock:
             sweep(lock, time.time())

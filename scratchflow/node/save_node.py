@@ -1,7 +1,8 @@
 """`save node`: everything of ours on this node goes into snapshots before the node is given back.
 
 That is the profile's workspace, and every other one whose notes are on this scratch: a workspace that was
-renamed in the configuration, or another profile's. What could not be saved is named; the caller decides.
+renamed in the configuration, or another profile's, also at the path of this one's. Each goes into the store that it
+came from. What could not be saved is named; the caller decides.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from scratchflow.node.other_workspaces import (
     other_workspaces,
 )
 from scratchflow.node.progress import Notifier
+from scratchflow.node.snapshot.allowed import of_other_profile
 from scratchflow.node.snapshot.options import SnapshotOptions
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
@@ -69,15 +71,16 @@ class _Held(msgspec.Struct, frozen=True):
 def save_node(context: NodeContext, notify: Notifier, request: SaveNode) -> NodeSaved:
     """Saves all of it; fails only when the profile's own workspace cannot be saved."""
     unsaved = _Unsaved()
-    held = _save_own(context, notify, request)
+    theirs = of_other_profile(context)
+    held = None if theirs else _save_own(context, notify, request)
     if held is not None:
         unsaved.add(held.taken)
-    else:
+    elif theirs is None:
         for root in _alone(context):
             unsaved.add_path(f"{root} (`{context.workspace.name}` beside it is gone)")
     others: dict[str, str | None] = {}
     stores: dict[str, str] = {}
-    for name in other_workspaces(context):
+    for name in [*([context.workspace.name] if theirs else []), *other_workspaces(context)]:
         others[name] = _save_other(context, notify, request, name, unsaved)
         base = noted_base(Workspace(context.workspace.scratch, name))
         if others[name] and base and base.store != str(context.store):
@@ -217,5 +220,7 @@ def _save_other(
         return None
     unsaved.add(saved)
     path, store = there.workspace.path, there.store
-    notify.remark(f"`{path}` is in snapshot {saved.snapshot} of `{store}`")
+    is_at_ours = name == context.workspace.name
+    whose = f", the workspace of profile `{there.settings.name}`," if is_at_ours else ""
+    notify.remark(f"`{path}`{whose} is in snapshot {saved.snapshot} of `{store}`")
     return saved.snapshot

@@ -23,6 +23,20 @@ class WorkspaceMissing(ScratchflowError):
     hint = "`scratchflow restore` brings the last snapshot there; `scratchflow create` starts a new one"
 
 
+class WorkspaceOfProfile(WorkspaceMissing):
+    """What is at the workspace's path is another profile's, and has its snapshots in that one's store."""
+
+    code = "workspace.other_profile"
+    message = (
+        "`{path}` is the workspace of profile `{profile}`, with its snapshots in `{store}`;"
+        " this profile has none there"
+    )
+    hint = (
+        "`scratchflow -p {profile} backup` saves it there; `scratchflow config set workspace NAME` keeps the two apart;"
+        " `scratchflow backup` takes it over into this profile's store"
+    )
+
+
 class WorkspaceKnown(ScratchflowError):
     """A workspace of that name has snapshots already; a new one must not take its place."""
 

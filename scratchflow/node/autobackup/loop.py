@@ -25,7 +25,11 @@ from scratchflow.model.ages import for_people
 from scratchflow.model.allocation import HELD, OPEN
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.slurm import SlurmUnreachable
-from scratchflow.model.errors.workspace import AutobackupFailed, WorkspaceMissing
+from scratchflow.model.errors.workspace import (
+    AutobackupFailed,
+    WorkspaceMissing,
+    WorkspaceOfProfile,
+)
 from scratchflow.model.requests import Autobackup
 from scratchflow.model.results.backup import AutobackupEnded, BackupTaken
 from scratchflow.model.snapshot import Purpose
@@ -234,6 +238,8 @@ class _Loop:
                     taken = self._backup.take(message, purpose, job_ends=job_ends)
                 finally:
                     self._others.take(message, purpose, job_ends=job_ends)
+        except WorkspaceOfProfile as theirs:  # is to be seen in `status`
+            error = str(theirs)
         except WorkspaceMissing as missing:
             _say(str(missing))  # nothing to lose, so no error: it may come with a restore
         except ScratchflowError as failed:

@@ -8,11 +8,17 @@ from pathlib import Path
 from scratchflow.disk.durable import is_there
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.restore import RestoreIncomplete, RestoreUnfinishable
-from scratchflow.model.errors.workspace import WorkspaceFailed, WorkspaceIsLink, WorkspaceMissing
+from scratchflow.model.errors.workspace import (
+    WorkspaceFailed,
+    WorkspaceIsLink,
+    WorkspaceMissing,
+    WorkspaceOfProfile,
+)
 from scratchflow.model.snapshot import is_snapshot_id
 from scratchflow.node.context import NodeContext
+from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import StoreDirectory, find_place
-from scratchflow.workspace.notes import Restoring, read_restoring
+from scratchflow.workspace.notes import Base, Restoring, noted_base, read_restoring
 from scratchflow.workspace.workspace import linked_root
 
 
@@ -34,6 +40,31 @@ def require_backupable(context: NodeContext) -> None:
     if interrupted:
         raise incomplete(context, interrupted)
     require_workspace(context)
+
+
+def require_own(context: NodeContext) -> None:
+    """WorkspaceOfProfile when another profile has saved it last, into another store.
+
+    For backups that nobody asked for by name: a `backup` that is typed takes it over.
+    """
+    theirs = of_other_profile(context)
+    if theirs:
+        path = context.workspace.path
+        raise WorkspaceOfProfile(path=path, profile=theirs.profile, store=theirs.store)
+
+
+def of_other_profile(context: NodeContext) -> Base | None:
+    """What the other profile noted; None when that is this one, or when its store has no snapshot of it any more."""
+    base = noted_base(context.workspace)
+    if base is None or base.profile in {"", context.settings.name}:
+        return None
+    if base.store == str(context.store):
+        return None
+    try:
+        known = read_catalogue(find_place(Path(base.store), context.workspace.name))
+    except ScratchflowError:  # whether it is lost there cannot be said: it stays theirs
+        return base
+    return base if known.snapshots or known.skipped else None
 
 
 def incomplete(context: NodeContext, interrupted: Restoring) -> RestoreIncomplete:

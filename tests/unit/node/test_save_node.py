@@ -10,6 +10,8 @@ import pytest
 
 from scratchflow.flows.clear import require_saved
 from scratchflow.model.errors.allocation import NodeNotSaved
+from scratchflow.model.errors.workspace import WorkspaceMissing
+from scratchflow.model.events import Log
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results.backup import NodeSaved
 from scratchflow.node.history import list_snapshots
@@ -360,3 +362,60 @@ def test_an_old_copy_whose_snapshot_was_removed_by_and_by_is_saved_all_the_same(
     kept = read_catalogue(desk.place)
     assert kept.by_id(saved.others["work"]).beside
     assert kept.newest_id == newest
+
+
+def of_second(desk: Desk, tmp_path: Path) -> tuple[Desk, Desk]:
+    """Profiles `first` and `second`, each with a job on one node and a store of its own, and first's work at the path of both."""
+    settings = msgspec.structs.replace(desk.context.settings, name="first")
+    first = msgspec.structs.replace(desk.context, settings=settings, node="node-1", job_id=1)
+    Desk(first).backup()
+    desk.write("work/since", "in no snapshot yet")
+    settings = msgspec.structs.replace(desk.context.settings, name="second")
+    second = msgspec.structs.replace(first, settings=settings, job_id=2, store=tmp_path / "second")
+    return Desk(first), Desk(second)
+
+
+def test_the_workspace_of_another_profile_at_the_same_path_goes_into_its_own_store(
+    desk: Desk, tmp_path: Path
+) -> None:
+    first, second = of_second(desk, tmp_path)
+    saved = save(second)
+    assert (saved.snapshot, saved.unsaved, second.ids) == (None, 0, [])
+    assert saved.others == {"work": first.ids[-1]}
+    assert saved.other_stores == {"work": str(first.context.store)}
+    (remark,) = [one.message for one in second.events if isinstance(one, Log)]
+    assert "the workspace of profile `first`" in remark
+    with pytest.raises(WorkspaceMissing, match="workspace of profile `first`"):  # as for `hop`
+        second.backup(purpose="final")
+    # Its own profile goes on from there.
+    taken = first.backup()
+    assert (taken.kind, taken.snapshot) == ("unchanged", first.ids[-1])
+
+
+def test_a_directory_beside_the_workspace_of_another_profile_is_not_called_left_alone(
+    tmp_path: Path,
+) -> None:
+    desk = make_desk(tmp_path, '[profiles.test.backup]\nalso = ["env"]\n')
+    desk.write("work/README")
+    desk.write("env/bin")
+    _, second = of_second(desk, tmp_path)
+    saved = save(second)
+    assert (saved.unsaved, list(saved.others)) == (0, ["work"])
+
+
+def test_a_typed_backup_takes_the_workspace_of_another_profile_over(
+    desk: Desk, tmp_path: Path
+) -> None:
+    _, second = of_second(desk, tmp_path)
+    taken = second.backup()
+    assert second.ids == [taken.snapshot]
+    assert save(second).snapshot == taken.snapshot
+
+
+def test_what_its_own_profile_has_no_store_for_any_more_is_saved_all_the_same(
+    desk: Desk, tmp_path: Path
+) -> None:
+    first, second = of_second(desk, tmp_path)
+    rmtree(first.context.store)
+    saved = save(second)
+    assert (second.ids, saved.others) == ([saved.snapshot], {})
