@@ -213,8 +213,6 @@ def _removed(done: SetupRemoved) -> Iterator[str]:
         yield f"✓ removed {printable(what)}"
     if not done.removes:
         yield "nothing of ours was there to remove"
-    if done.kept:
-        yield "`scratchflow setup --remove --all` removes that too, once no node is held"
     if done.left:
         yield "Left, and how to remove it:"
     for left in done.left:

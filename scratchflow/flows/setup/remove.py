@@ -242,17 +242,25 @@ def _others(asked: Asked, settings: Settings, environment: Mapping[str, str]) ->
 def _kept(settings: Settings, others: _Others) -> list[str]:
     """What stays and for whom, in words."""
     profile = settings.profile
+    config = shown_home(SshPaths.of(profile.ssh_config).config)
     shared = [
-        ("the lines in your ssh config", others.of_ssh_config),
-        (f"the alias `{profile.alias}`", others.of_alias),
-        (f"the agent on `{profile.login}`", others.of_login),
+        (f"our lines in {config}", "them", others.of_ssh_config),
+        (f"the alias `{profile.alias}`", "it", others.of_alias),
+        (_agent(profile), "it", others.of_login),
     ]
-    return [f"{what}: {_named(names)}" for what, names in shared if names]
+    return [f"{what}: {_named(names, it)}" for what, it, names in shared if names]
 
 
-def _named(names: list[str]) -> str:
+def _agent(profile: Profile) -> str:
+    return f"the agent and our notes in ~/.local/share/scratchflow on `{profile.login}`"
+
+
+def _named(names: list[str], it: str) -> str:
+    """Who uses it, and what removes it: the last of them that is removed takes it along."""
     quoted = ", ".join(f"`{name}`" for name in names)
-    return f"profile {quoted} uses it" if len(names) == 1 else f"profiles {quoted} use it"
+    who = f"profile {quoted} uses" if len(names) == 1 else f"profiles {quoted} use"
+    commands = ", then ".join(f"`scratchflow -p {name} setup --remove`" for name in names)
+    return f"{who} {it}; {commands} removes {it}"
 
 
 def _kept_for_node(settings: Settings) -> list[str]:
@@ -266,4 +274,8 @@ def _kept_for_node(settings: Settings) -> list[str]:
 
 
 def _kept_for_job(settings: Settings, job: AllocationShown) -> str:
-    return f"the agent on `{settings.profile.login}`: job {job.job_id} of another profile uses it"
+    again = f"`scratchflow -p {settings.name} setup --remove`"
+    return (
+        f"{_agent(settings.profile)}: job {job.job_id} of another profile uses it;"
+        f" when that has ended, {again} removes it"
+    )

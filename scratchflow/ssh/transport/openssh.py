@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from scratchflow.model.errors.ssh import ConnectionLost
@@ -22,6 +21,7 @@ from scratchflow.ssh.transport.base import (
     far_command,
 )
 from scratchflow.ssh.transport.child import ChildStream, run_carried
+from scratchflow.ssh.transport.log_files import log_file
 from scratchflow.ssh.transport.shared_connection import Master, live_master_of_user, our_master
 
 KEEP_S = 8 * 3600
@@ -98,7 +98,7 @@ class OpenSshTransport(Transport):
     def _run(
         self, argv: Sequence[str], command: bytes, stdin: bytes | None, timeout_s: float
     ) -> Completed:
-        with _log_file() as log:
+        with log_file() as log:
             done = run_carried(
                 self.host,
                 argv,
@@ -121,7 +121,7 @@ class OpenSshTransport(Transport):
         command = far_command(argv)
         self.connect()
         resources = contextlib.ExitStack()
-        log = resources.enter_context(_log_file())
+        log = resources.enter_context(log_file())
         return ChildStream(
             self._argv(command, log),
             stdin=stdin,
@@ -247,25 +247,3 @@ def ssh_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _master_options(master: Master, keep_s: int) -> list[str]:
     return ["-o", "ControlMaster=auto", "-o", f"ControlPersist={keep_s}", *master.options]
-
-
-def _new_file(prefix: str) -> str:
-    """An empty file for us alone, as `tempfile` makes it, which takes longer to load than ssh to read its config."""
-    with contextlib.suppress(OSError):
-        path = os.path.join(os.environ.get("TMPDIR") or "/tmp", prefix + os.urandom(8).hex())  # noqa: S108 - a name that nobody can guess, and O_EXCL
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-        return path
-    import tempfile  # knows more places
-
-    descriptor, name = tempfile.mkstemp(prefix=prefix)
-    os.close(descriptor)
-    return name
-
-
-@contextlib.contextmanager
-def _log_file() -> Iterator[Path]:
-    name = _new_file("scratchflow-ssh-")
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scratchflow.ssh.transport.openssh import _log_file, ssh_environment
+from scratchflow.ssh.transport.log_files import log_file
+from scratchflow.ssh.transport.openssh import ssh_environment
 from tests.contract.ssh.lab import Lab
 from tests.contract.ssh.leaks import THOROUGH, assert_no_ssh_is_left, nothing_left, ssh_processes
 
@@ -34,7 +35,7 @@ def test_the_log_is_for_us_alone_and_goes_also_where_the_usual_place_is_missing(
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / place))
-    with _log_file() as log:
+    with log_file() as log:
         assert log.stat().st_mode & 0o777 == 0o600
         assert (log.parent == tmp_path / place) == (place == "here")
     assert not log.exists()

@@ -161,10 +161,15 @@ def test_what_another_profile_of_the_same_host_uses_stays_and_is_named(laptop: L
     assert laptop.aliases == ["lab"]
     assert laptop.places.config.read_text() != USERS_LINES
     assert (done.agent_removed, laptop.uninstalled) == (False, 0)
-    assert done.kept == [
-        "the lines in your ssh config: profile `lab` uses it",
-        "the agent on `aws`: profile `lab` uses it",
-    ]
+    lines, agent = done.kept
+    assert lines.startswith("our lines in ~/ssh/config: profile `lab` uses them;")
+    assert agent == (
+        "the agent and our notes in ~/.local/share/scratchflow on `aws`: profile `lab` uses it;"
+        " `scratchflow -p lab setup --remove` removes it"
+    )
+    done = laptop.remove(login="lab")  # as the message says
+    assert (done.agent_removed, laptop.uninstalled, done.kept) == (True, 1, [])
+    assert laptop.places.config.read_text() == USERS_LINES
 
 
 def test_on_another_host_the_agent_is_its_own(laptop: Laptop) -> None:
@@ -190,6 +195,9 @@ def test_the_agent_stays_while_a_job_of_another_laptop_runs_from_it(laptop: Lapt
     done = laptop.remove()
     assert (done.agent_removed, laptop.uninstalled) == (False, 0)
     assert "job 8 of another profile" in done.kept[0]
+    assert "when that has ended, `scratchflow -p uni setup --remove` removes it" in done.kept[0]
+    laptop.others = []
+    assert laptop.remove().agent_removed
 
 
 def test_where_no_agent_answers_there_is_nothing_to_refuse_for(
