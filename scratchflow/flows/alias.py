@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from scratchflow.model.events import Emit, Warned
 from scratchflow.model.results.allocation import NodeHeld, OtherNode
 from scratchflow.model.results.status import AliasShown, Problem
 from scratchflow.model.text import last_line, printable
-from scratchflow.reach.login import is_set_up
+from scratchflow.reach.login import is_set_up, shared_where_login_asks
 from scratchflow.report.question import question_open
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.alias import park_alias, point_alias, read_alias, read_numbered
@@ -48,21 +48,25 @@ def require_alias(settings: Settings) -> None:
     park_alias(places_of(settings), settings.profile.alias, settings.name)
 
 
-def point_at(settings: Settings, held: NodeHeld, emit: Emit) -> None:
+def point_at(
+    settings: Settings, held: NodeHeld, emit: Emit, environment: Mapping[str, str]
+) -> None:
     """Puts the node's keys on record and makes the alias lead there."""
     places, profile = places_of(settings), settings.profile
     for one in [OtherNode(node=held.node, host_keys=held.host_keys), *held.others]:
         if one.host_keys and remember_node(places, settings.name, one.node, one.host_keys):
             message = f"`{one.node}` has new host keys; the login host vouches for them"
             emit(Warned(code="host_key.renewed", message=message))
-    target = _target(settings, held, places)
+    target = _target(settings, held, places, environment)
     others = [msgspec.structs.replace(target, node=one.node) for one in held.others]
     point_alias(places, profile.alias, target, others)
     if not _leads_to(places, profile.alias, held.node):
         raise AliasUnused(alias=profile.alias, login=profile.login)
 
 
-def _target(settings: Settings, held: NodeHeld, places: SshPaths) -> AliasTarget:
+def _target(
+    settings: Settings, held: NodeHeld, places: SshPaths, environment: Mapping[str, str]
+) -> AliasTarget:
     login = settings.profile.login
     if login == "local":
         return AliasTarget(settings.name, held.node, held.user, None)
@@ -75,6 +79,7 @@ def _target(settings: Settings, held: NodeHeld, places: SshPaths) -> AliasTarget
         login=login,
         identity_files=tuple(way.named_identity_files),
         identities_only=way.identities_only,
+        shared=shared_where_login_asks(settings, environment),
     )
 
 

@@ -31,7 +31,7 @@ def allocate_on(cluster: Cluster, request: Hold) -> Allocated:
         require_alias(settings)
     held = hold(cluster, request)
     if not request.dry_run and has_alias(settings):
-        point_at(settings, held, emit)
+        point_at(settings, held, emit, caller.environment)
         verify(settings, held.node, emit, may_ask=caller.may_ask)
     return Allocated(
         job_id=held.job_id,

@@ -273,7 +273,7 @@ def _switch(move: _Move, held: NodeHeld) -> None:
     cluster.on_login("autobackup on", SwitchOn(job_id=held.job_id), AutobackupSwitched)
     if has_alias(cluster.settings):
         move.say("trying the way there")
-        point_at(cluster.settings, held, cluster.emit)
+        point_at(cluster.settings, held, cluster.emit, cluster.caller.environment)
         verify(cluster.settings, held.node, cluster.emit, may_ask=cluster.caller.may_ask)
 
 

@@ -32,7 +32,7 @@ def mend(cluster: Cluster, problems: set[str]) -> list[str]:
     if "alias.behind" in problems and has_alias(cluster.settings):
         # Finds the node again and reads its host keys.
         held = cluster.on_login("hold", Hold(only_held=True), NodeHeld)
-        point_at(cluster.settings, held, cluster.emit)
+        point_at(cluster.settings, held, cluster.emit, cluster.caller.environment)
         tell(f"pointed `{alias}` at `{held.node}`")
     if problems & _RESTARTED:
         cluster.on_login("autobackup on", SwitchOn(), AutobackupSwitched)

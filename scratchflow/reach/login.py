@@ -27,12 +27,13 @@ from scratchflow.reach.installing import install_for
 from scratchflow.reach.login_watch import LoginWatch
 from scratchflow.report.question import question_open
 from scratchflow.ssh.config import include
+from scratchflow.ssh.config.names import is_plain
 from scratchflow.ssh.config.paths import SshPaths
 from scratchflow.ssh.config.resolve import resolve_chain
 from scratchflow.ssh.transport.base import Feed, Transport
 from scratchflow.ssh.transport.choose import LOCAL, Means, open_transport
 from scratchflow.ssh.transport.openssh import OpenSshTransport
-from scratchflow.ssh.transport.shared_connection import end_ours
+from scratchflow.ssh.transport.shared_connection import end_ours, shared_where_asked
 
 
 @contextmanager
@@ -105,6 +106,14 @@ def share_login(
         ssh.connect()
         emit(Log(level="debug", message=ssh.describe()))
         yield SharedLogin(ssh)
+
+
+def shared_where_login_asks(settings: Settings, environment: Mapping[str, str]) -> str:
+    """The socket of our connection to a login host that asks for more than a key; empty for any other."""
+    config = Path(os.path.expanduser(settings.profile.ssh_config))
+    chain = resolve_chain(settings.profile.login, config=config if config.exists() else None)
+    master = shared_where_asked(chain, environment)
+    return master.path if master and is_plain(master.path) else ""
 
 
 def end_shared_login(settings: Settings, environment: Mapping[str, str]) -> None:

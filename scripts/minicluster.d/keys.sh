@@ -60,7 +60,7 @@ Host login node-*
     UserKnownHostsFile $LAPTOP/known_hosts
     GlobalKnownHostsFile /dev/null
     StrictHostKeyChecking yes
-    BatchMode yes
+    BatchMode $(has_second_factor && echo no || echo yes)
     ConnectTimeout 10
 Host login
     HostName $(login_front)

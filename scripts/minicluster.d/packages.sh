@@ -7,6 +7,8 @@ COMMANDS=(slurmctld slurmd salloc munged sshd ssh ssh-keygen xauth tmux lz4 ip p
 PAM_MODULES=(pam_slurm pam_slurm_adopt)
 STORAGE_PACKAGES=(glusterfs-server glusterfs-client)
 STORAGE_COMMANDS=(glusterd mount.glusterfs)
+SECOND_FACTOR_PACKAGES=(libpam-oath oathtool)
+SECOND_FACTOR_COMMANDS=(oathtool)
 ACCOUNTING_PACKAGES=(slurmdbd mariadb-server)
 ACCOUNTING_COMMANDS=(slurmdbd mariadbd mariadb mariadb-install-db)
 
@@ -14,6 +16,7 @@ missing_software() {
     local x commands=("${COMMANDS[@]}")
     ! has_storage || commands+=("${STORAGE_COMMANDS[@]}")
     ! has_accounting || commands+=("${ACCOUNTING_COMMANDS[@]}")
+    ! has_second_factor || commands+=("${SECOND_FACTOR_COMMANDS[@]}")
     for x in "${commands[@]}"; do command -v "$x" >/dev/null || echo "$x"; done
     for x in "${PAM_MODULES[@]}"; do
         compgen -G "/lib/security/$x.so" >/dev/null ||
@@ -25,6 +28,7 @@ apt_install() {
     local packages=("${PACKAGES[@]}")
     ! has_storage || packages+=("${STORAGE_PACKAGES[@]}")
     ! has_accounting || packages+=("${ACCOUNTING_PACKAGES[@]}")
+    ! has_second_factor || packages+=("${SECOND_FACTOR_PACKAGES[@]}")
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         -o DPkg::Lock::Timeout=300 "${packages[@]}" >>"$STATE/apt.log" 2>&1
 }

@@ -14,13 +14,13 @@ export class Cluster {
   private readonly state = join(this.directory, 'state');
 
   /** Brings it up; its partition `dev` gives nodes for hours, as a real one would. */
-  async start(): Promise<void> {
+  async start(settings: Record<string, string> = {}): Promise<void> {
     const extra = join(this.directory, 'extra.conf');
     writeFileSync(
       extra,
       'PartitionName=dev Nodes=ALL DefaultTime=03:00:00 MaxTime=08:00:00 State=UP\n',
     );
-    await this.minicluster(['up'], { MC_SLURM_EXTRA: extra });
+    await this.minicluster(['up'], { MC_SLURM_EXTRA: extra, ...settings });
   }
 
   async stop(): Promise<void> {
@@ -38,6 +38,11 @@ export class Cluster {
   /** A command on a host, as one of the cluster's users. */
   async exec(host: string, user: string, ...argv: string[]): Promise<string> {
     return this.minicluster(['exec', '-u', user, host, ...argv]);
+  }
+
+  /** The next one-time code of its first user, where MC_SECOND_FACTOR is 1. */
+  async code(): Promise<string> {
+    return (await this.minicluster(['code'])).trim();
   }
 
   /** The numbers of a user's jobs that run or wait. */

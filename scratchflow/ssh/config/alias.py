@@ -25,6 +25,7 @@ from scratchflow.ssh.config.alias_text import (
     parked_command,
     parked_text,
     parse_hosts,
+    riding_command,
     target_text,
 )
 from scratchflow.ssh.config.names import is_name
@@ -52,7 +53,7 @@ def point_alias(
     make_private_directory(places.directory)
     make_private_directory(places.host_keys_file(target.key_alias).parent)
     text = target_text(alias, target, places, others)
-    _replace_checked(file, text, {name: _leading_to(one) for name, one in hosts.items()})
+    _replace_checked(file, text, {name: _leading_to(one, places) for name, one in hosts.items()})
 
 
 def park_alias(places: SshPaths, alias: str, profile: str = "") -> None:
@@ -151,18 +152,20 @@ def _replace_checked(
             temp.unlink(missing_ok=True)
 
 
-def _leading_to(target: AliasTarget) -> Callable[[ResolvedHost], bool]:
-    return lambda found: _leads_to(found, target)
+def _leading_to(target: AliasTarget, places: SshPaths) -> Callable[[ResolvedHost], bool]:
+    command = riding_command(target, places)
+    return lambda found: _leads_to(found, target, command)
 
 
-def _leads_to(found: ResolvedHost, target: AliasTarget) -> bool:
+def _leads_to(found: ResolvedHost, target: AliasTarget, command: str | None) -> bool:
+    jump = "" if command else target.login or ""
     return (
         found.hostname == target.node.lower()
         and found.user == target.user
         and found.port == target.port
         # ssh prints a login host that looks like an address in brackets.
-        and re.sub(r"[\[\]]", "", found.proxy_jump or "") == (target.login or "")
-        and found.proxy_command is None
+        and re.sub(r"[\[\]]", "", found.proxy_jump or "") == jump
+        and found.proxy_command == command
         and (found.host_key_alias or "").lower() == target.key_alias.lower()
         and found.strict_host_key_checking == "accept-new"
         and found.control_path is None

@@ -7,11 +7,22 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from scratchflow.ssh.config.names import is_login, is_name, is_node, is_port, is_quotable, is_user
+from scratchflow.ssh.config.names import (
+    is_login,
+    is_name,
+    is_node,
+    is_plain,
+    is_port,
+    is_quotable,
+    is_user,
+)
 from scratchflow.ssh.config.paths import SshPaths
 
 HEADER = "# Written by scratchflow, which overwrites it; your own settings belong elsewhere.\n"
 
+_RIDING = re.compile(
+    r"ssh(?: -F \S+)? -o ControlMaster=no -o ControlPath=(?P<shared>\S+) -W '\[%h\]:%p' (?P<login>\S+)"
+)
 _PARKED_BEGINNING = "sh -c 'echo \"scratchflow: this host is parked"
 
 
@@ -19,7 +30,8 @@ class AliasTarget(msgspec.Struct, frozen=True):
     """Where the alias leads: a node, behind a login host unless this machine is the login host.
 
     `identity_files` are those that the user's config names for the login host (see
-    `ResolvedHost.named_identity_files`): a key given to `Host login` alone opens the node too.
+    `ResolvedHost.named_identity_files`): a key given to `Host login` alone opens the node too. `shared` is the
+    socket of our connection to a login host that asks for more than a key: who takes the alias is not asked again.
     """
 
     profile: str
@@ -29,6 +41,7 @@ class AliasTarget(msgspec.Struct, frozen=True):
     port: int = 22
     identity_files: tuple[str, ...] = ()
     identities_only: bool = False
+    shared: str = ""
 
     @property
     def key_alias(self) -> str:
@@ -65,6 +78,8 @@ def _faults(alias: str, target: AliasTarget) -> Iterator[str]:
     if not is_port(target.port):
         yield f"{target.port} is not a port"
     yield from _login_faults(alias, target)
+    if target.shared and not is_plain(target.shared):
+        yield f"the socket `{target.shared}` has characters that a shell would act on"
     for file in target.identity_files:
         if not is_quotable(file):
             yield f"the path of the key `{file}` has characters that ssh would not take literally"
@@ -105,7 +120,7 @@ def _target_options(target: AliasTarget, places: SshPaths) -> list[str]:
         f"HostName {target.node}",
         f"User {target.user}",
         f"Port {target.port}",
-        f"ProxyJump {target.login or 'none'}",
+        _way_option(target, places),
         *(f'IdentityFile "{file}"' for file in target.identity_files),
         *(["IdentitiesOnly yes"] if target.identities_only else []),
         # Nodes change beneath one alias: each has its own key on record, and is still verified.
@@ -126,6 +141,23 @@ def _target_options(target: AliasTarget, places: SshPaths) -> list[str]:
         "ServerAliveInterval 15",
         "ServerAliveCountMax 3",
     ]
+
+
+def _way_option(target: AliasTarget, places: SshPaths) -> str:
+    command = riding_command(target, places)
+    return f"ProxyCommand {command}" if command else f"ProxyJump {target.login or 'none'}"
+
+
+def riding_command(target: AliasTarget, places: SshPaths) -> str | None:
+    """The ssh that leads to the login host over our shared connection; None where a plain jump has to do.
+
+    It logs in by itself where that connection has ended. Its words go to the user's shell, whichever that is.
+    """
+    if not (target.login and target.shared and is_plain(str(places.config))):
+        return None
+    config = "" if places.is_default else f" -F {places.config}"
+    share = f"-o ControlMaster=no -o ControlPath={target.shared}"
+    return f"ssh{config} {share} -W '[%h]:%p' {target.login}"
 
 
 def parked_command(profile: str) -> str:
@@ -183,14 +215,18 @@ def _parse_host(text: str, alias: str) -> AliasTarget | Parked | None:
             options.setdefault(key.lower(), []).append(value.strip())
     if options.get("host") != [alias] or "match" in options or "include" in options:
         return None
-    if "proxycommand" in options:
-        # Only its beginning: what to run was worded otherwise in other versions.
-        parked = options["proxycommand"][0].startswith(_PARKED_BEGINNING)
-        return PARKED if parked else None
-    return _target_in(options, alias)
+    commands = options.get("proxycommand", [])
+    if commands and commands[0].startswith(_PARKED_BEGINNING):
+        return PARKED  # what to run was worded otherwise in other versions
+    if not commands:
+        return _target_in(options, alias)
+    riding = _RIDING.fullmatch(commands[0])
+    if riding is None or len(commands) > 1 or "proxyjump" in options:
+        return None
+    return _target_in({**options, "proxyjump": [riding["login"]]}, alias, riding["shared"])
 
 
-def _target_in(options: dict[str, list[str]], alias: str) -> AliasTarget | None:
+def _target_in(options: dict[str, list[str]], alias: str, shared: str = "") -> AliasTarget | None:
     try:
         node, user, login, port, key_alias = (
             options[key][0] for key in ("hostname", "user", "proxyjump", "port", "hostkeyalias")
@@ -203,6 +239,7 @@ def _target_in(options: dict[str, list[str]], alias: str) -> AliasTarget | None:
             port=int(port),
             identity_files=tuple(file.strip('"') for file in options.get("identityfile", [])),
             identities_only=options.get("identitiesonly") == ["yes"],
+            shared=shared,
         )
     except (KeyError, ValueError):
         return None

@@ -20,6 +20,8 @@ _NUMBER = re.compile(r"(0[xX][0-9A-Fa-f]*|\d+)(\.(0[xX][0-9A-Fa-f]*|\d+))*\.?")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}")
 # Also IPv6 addresses. Nothing a shell would act on: a ProxyCommand of the user's may hold `%h`.
 _HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9._:%@+-]{0,300}")
+# What means itself to ssh and to every shell, without quotes: no `%`, no space, no port after a `:`.
+_PLAIN = re.compile(r"[A-Za-z0-9_/.][A-Za-z0-9_/.@+=,-]*")
 # Quoted paths: no quote, no backslash (an escape in some versions of ssh, not in others), no
 # pattern characters for Include, and neither `%` nor `$`, which ssh would expand.
 _UNSAFE_IN_PATH = re.compile(r'["\\*?\[\]%$]|[^\x20-\U0010ffff]|\x7f')
@@ -59,6 +61,11 @@ def is_port(number: int) -> bool:
 def is_quotable(path: str) -> bool:
     """Whether this path means itself when it stands between double quotes in an ssh config."""
     return bool(path) and not _UNSAFE_IN_PATH.search(path)
+
+
+def is_plain(word: str) -> bool:
+    """Whether this path or host means itself in a command that ssh hands to a shell."""
+    return bool(_PLAIN.fullmatch(word))
 
 
 def _is_ipv4(text: str) -> bool:

@@ -18,7 +18,12 @@ from scratchflow.ssh.keys.known_hosts import has_authority
 from scratchflow.ssh.transport.base import Transport
 from scratchflow.ssh.transport.local import LocalTransport
 from scratchflow.ssh.transport.openssh import KEEP_S, OpenSshTransport, Question
-from scratchflow.ssh.transport.shared_connection import Master, live_master_of_user, our_master
+from scratchflow.ssh.transport.shared_connection import (
+    Master,
+    live_master_of_user,
+    note_asking,
+    our_master,
+)
 
 if TYPE_CHECKING:
     from scratchflow.ssh.transport.paramiko_login import Ask
@@ -131,12 +136,15 @@ class _Staying(msgspec.Struct, frozen=True):
                 "Compare it with the one that your cluster publishes."
             )
         try:
-            return self.by_openssh(f"paramiko did not manage: {error}")
+            transport = self.by_openssh(f"paramiko did not manage: {error}")
         except AuthNeeded:
             # Nobody was asked: what paramiko found (a locked key, say) is the better reason.
             if means.has_terminal:
                 raise
             raise error from None
+        if isinstance(error, AuthNeeded):
+            note_asking(self.chain, means.environment)
+        return transport
 
 
 def choose(

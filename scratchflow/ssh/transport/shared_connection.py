@@ -38,6 +38,11 @@ class Master(msgspec.Struct, frozen=True):
         """What makes ssh ride it; for one of the user's their own config does."""
         return ["-o", f"ControlPath={self.path}"] if self.is_ours else []
 
+    @property
+    def asked_note(self) -> Path:
+        """Is there when somebody had to be asked for this connection, and would be asked again without it."""
+        return Path(f"{self.path}.asked")
+
     def is_alive(self, host: ResolvedHost) -> bool:
         """Whether it answers; a dead socket or a hung process does not."""
         return self._tell("check", host) == 0
@@ -80,6 +85,21 @@ def our_master(chain: Sequence[ResolvedHost], environment: Mapping[str, str]) ->
     return None
 
 
+def note_asking(chain: Sequence[ResolvedHost], environment: Mapping[str, str]) -> None:
+    """Remembers that a login to this host takes somebody who answers: what else goes there may ride ours."""
+    master = our_master(chain, environment)
+    if master is not None:
+        master.asked_note.touch(mode=0o600)
+
+
+def shared_where_asked(
+    chain: Sequence[ResolvedHost], environment: Mapping[str, str]
+) -> Master | None:
+    """Our shared connection, alive or not, to a host that asks whoever logs in; None where a key is enough."""
+    master = our_master(chain, environment)
+    return master if master is not None and master.asked_note.exists() else None
+
+
 def end_ours(chain: Sequence[ResolvedHost], environment: Mapping[str, str]) -> None:
     """Ends our shared connection to this host, and removes our directory when nothing else is in it."""
     master = our_master(chain, environment)
@@ -92,6 +112,7 @@ def end_ours(chain: Sequence[ResolvedHost], environment: Mapping[str, str]) -> N
             if not place.exists():
                 break
     with suppress(OSError):
+        master.asked_note.unlink(missing_ok=True)
         place.parent.rmdir()
 
 

@@ -66,7 +66,7 @@ def test_a_machine_without_the_alias_is_told_before_a_node_is_taken(settings: Se
 def test_it_leads_to_the_node_and_back_to_nowhere(set_up: Settings) -> None:
     require_alias(set_up)
     said: list[Event] = []
-    point_at(set_up, HELD, said.append)
+    point_at(set_up, HELD, said.append, {})
     alias = set_up.profile.alias
     assert show_alias(set_up) == AliasShown(name=alias, target="node-1", parked=False)
     assert said == []
@@ -77,7 +77,7 @@ def test_it_leads_to_the_node_and_back_to_nowhere(set_up: Settings) -> None:
 
 
 def test_one_that_leads_to_the_node_of_another_profile_is_not_parked(set_up: Settings) -> None:
-    point_at(set_up, HELD, lambda _: None)
+    point_at(set_up, HELD, lambda _: None, {})
     assert not park(msgspec.structs.replace(set_up, name="other"))
     shown = show_alias(set_up)
     assert shown
@@ -86,7 +86,7 @@ def test_one_that_leads_to_the_node_of_another_profile_is_not_parked(set_up: Set
 
 def test_numbered_aliases_lead_to_the_other_nodes_of_the_job(set_up: Settings) -> None:
     other = OtherNode(node="node-2", host_keys=[f"node-2 {KEY_B}"])
-    point_at(set_up, msgspec.structs.replace(HELD, others=[other]), lambda _: None)
+    point_at(set_up, msgspec.structs.replace(HELD, others=[other]), lambda _: None, {})
     places, alias = module.places_of(set_up), set_up.profile.alias
     found = resolve(f"{alias}-2", config=places.config)
     assert found.hostname == "node-2"
@@ -112,9 +112,9 @@ def test_one_whose_file_was_never_made_or_was_removed_is_told_apart_from_a_parke
 
 def test_new_host_keys_of_a_known_node_are_told(set_up: Settings) -> None:
     said: list[Event] = []
-    point_at(set_up, HELD, said.append)
+    point_at(set_up, HELD, said.append, {})
     renewed = msgspec.structs.replace(HELD, host_keys=[f"node-1 {KEY_B}"])
-    point_at(set_up, renewed, said.append)
+    point_at(set_up, renewed, said.append, {})
     (warning,) = said
     assert isinstance(warning, Warned)
     assert warning.code == "host_key.renewed"
@@ -126,7 +126,7 @@ def test_an_alias_that_the_users_own_config_leads_elsewhere_is_not_trusted(
     config = module.places_of(set_up).config
     config.write_text(f"Host *\n  HostName elsewhere\n{config.read_text()}")
     with pytest.raises(AliasUnused):
-        point_at(set_up, HELD, lambda _: None)
+        point_at(set_up, HELD, lambda _: None, {})
 
 
 @pytest.mark.parametrize(

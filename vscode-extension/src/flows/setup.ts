@@ -1,5 +1,6 @@
 // Set Up Cluster: ask for the login host, show what would change, then do it.
 
+import { needsLogin, problemOf } from '../cli/problem';
 import type { ClusterSetUp } from '../cli/protocol';
 import { plain } from '../format/words';
 import { runWithProgress, type Context } from './context';
@@ -53,11 +54,24 @@ function argumentsOf({ login, store, partition }: Answers): string[] {
   return [login, '--store', store, ...(partition === '' ? [] : ['--partition', partition])];
 }
 
+/** What would change. A host that asks for a password or a second factor asks in a terminal. */
+async function lookAt(context: Context, answers: Answers): Promise<ClusterSetUp> {
+  const args = [...argumentsOf(answers), '--dry-run'];
+  const look = () =>
+    runWithProgress(context, 'setup', { title: `Looking at ${plain(answers.login)}`, args });
+  try {
+    return (await look()).data;
+  } catch (error) {
+    if (!needsLogin(problemOf(error))) throw error;
+    const line = ['setup', ...args, ...context.globalArgs()];
+    const code = await context.editor.runToEnd('scratchflow: log in', await context.locate(), line);
+    if (code !== 0) throw error;
+    return (await look()).data;
+  }
+}
+
 async function confirmChanges(context: Context, answers: Answers): Promise<boolean> {
-  const { data } = await runWithProgress(context, 'setup', {
-    title: `Looking at ${plain(answers.login)}`,
-    args: [...argumentsOf(answers), '--dry-run'],
-  });
+  const data = await lookAt(context, answers);
   const changes = [data.config_diff, data.ssh_config_diff].filter((diff) => diff !== '').join('\n');
   if (changes !== '') await context.editor.showText('Changes by Set Up Cluster.diff', changes);
   return context.editor.confirm(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { setup } from '../../src/flows/setup';
-import { answering } from '../fakeCli';
+import { answering, failure } from '../fakeCli';
 import { lab } from './lab';
 
 const DONE = {
@@ -46,4 +46,19 @@ test.each(['-oProxyCommand=evil', '', 'two words'])('takes no host like %j', asy
   const { context, argvs } = lab({ setup: answering(DONE) }, { 'Set Up Cluster (1': login });
   await setup(context);
   expect(argvs()).toEqual([]);
+});
+
+test.each([
+  [0, [`${ARGS} --dry-run`, `${ARGS} --dry-run`]],
+  [12, [`${ARGS} --dry-run`]],
+])('a host that asks is asked in a terminal, which ends with %s', async (code, expected) => {
+  const hint = 'run `scratchflow status` in a terminal, then try again';
+  const refused = { steps: [{ hello: true }, failure('auth.needed', 'Log in', hint, true)] };
+  const { context, editor, argvs } = lab({ setup: refused }, ANSWERS);
+  editor.exitCodes = [code];
+  await expect(setup(context)).rejects.toThrow(); // this one asks again and again
+  expect(editor.seen.filter((line) => line.startsWith('terminal'))).toEqual([
+    `terminal: scratchflow: log in: ${ARGS} --dry-run --profile aws`,
+  ]);
+  expect(argvs()).toEqual(expected);
 });

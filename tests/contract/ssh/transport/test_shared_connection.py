@@ -8,7 +8,13 @@ import threading
 from pathlib import Path
 
 from scratchflow.ssh.config.resolve import resolve_chain
-from scratchflow.ssh.transport.shared_connection import MAX_PATH_BYTES, end_ours, our_master
+from scratchflow.ssh.transport.shared_connection import (
+    MAX_PATH_BYTES,
+    end_ours,
+    note_asking,
+    our_master,
+    shared_where_asked,
+)
 from tests.contract.ssh.lab import Lab
 from tests.contract.ssh.leaks import assert_no_ssh_is_left, ssh_processes
 
@@ -127,3 +133,15 @@ def test_ours_is_ended_and_its_directory_goes_when_nothing_else_is_in_it(lab: La
     other.unlink()
     end_ours(chain, lab.environment)
     assert not other.parent.exists()
+
+
+def test_it_is_remembered_which_login_asks_until_ours_is_ended(lab: Lab) -> None:
+    with lab.openssh("login", keep_s=600) as transport:
+        transport.connect()
+    chain = resolve_chain("login", config=lab.config)
+    assert shared_where_asked(chain, lab.environment) is None
+    note_asking(chain, lab.environment)
+    assert shared_where_asked(chain, lab.environment) == our_master(chain, lab.environment)
+    end_ours(chain, lab.environment)
+    assert_no_ssh_is_left(lab)
+    assert shared_where_asked(chain, lab.environment) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -51,6 +52,7 @@ TARGET = AliasTarget(
     identity_files=("/k/a b", "~/c"),
     identities_only=True,
 )
+RIDING = msgspec.structs.replace(TARGET, shared="/run/user/1000/scratchflow/a8ae06977bd2d962")
 
 
 def test_scp_rsync_and_editors_may_run_their_own_commands() -> None:
@@ -60,7 +62,7 @@ def test_scp_rsync_and_editors_may_run_their_own_commands() -> None:
     assert not options & {"remotecommand", "requesttty", "sessiontype", "stdinnull"}
 
 
-@pytest.mark.parametrize("target", [TARGET, AliasTarget("aws", "node-1", "ada", None)])
+@pytest.mark.parametrize("target", [TARGET, RIDING, AliasTarget("aws", "node-1", "ada", None)])
 def test_what_is_written_is_read_back(target: AliasTarget) -> None:
     assert parse_alias(target_text("work", target, PLACES), "work") == target
     assert parse_alias(target_text("work", target, PLACES), "other") is None
@@ -85,11 +87,14 @@ def test_a_parked_alias_is_known_by_how_its_command_begins() -> None:
     assert parse_alias(foreign, "work") is None
 
 
+@pytest.mark.parametrize("target", [TARGET, RIDING])
 @pytest.mark.parametrize(
     "added", ["Match all", "Include ~/other", "Host more", "ProxyCommand nc x"]
 )
-def test_a_file_that_does_more_than_ours_leads_nowhere_we_know(added: str) -> None:
-    text = target_text("work", TARGET, PLACES)
+def test_a_file_that_does_more_than_ours_leads_nowhere_we_know(
+    added: str, target: AliasTarget
+) -> None:
+    text = target_text("work", target, PLACES)
     assert parse_alias(f"{text}{added}\n", "work") is None
     assert parse_alias(f"{text}  {added.lower()}\n", "work") is None
 
@@ -98,6 +103,23 @@ def test_two_clusters_with_equal_node_names_have_two_host_keys() -> None:
     here, there = (AliasTarget(profile, "node-1", "u", "l") for profile in ("aws", "uni"))
     assert here.key_alias != there.key_alias
     assert "known_hosts.d/aws-node-1" in target_text("work", here, PLACES)
+
+
+def test_where_the_login_asks_the_way_there_rides_our_shared_connection() -> None:
+    """Nobody is asked for a second code; ssh's `-W` falls back to a login of its own when nothing is there."""
+    text = target_text("work", RIDING, PLACES)
+    command = f"ssh -F /x/config -o ControlMaster=no -o ControlPath={RIDING.shared}"
+    assert f"  ProxyCommand {command} -W '[%h]:%p' login\n" in text
+    assert "ProxyJump" not in text
+    odd = target_text("work", RIDING, SshPaths(Path("/x y/config")))  # a shell would see two words
+    assert "ProxyCommand" not in odd
+    assert "ProxyJump login" in odd
+
+
+@pytest.mark.parametrize("socket", ["/run/a b", "/run/$(id)", "/run/a'b", "/run/%h", "-x", "a\nb"])
+def test_no_shell_meets_a_socket_that_it_would_act_on(socket: str) -> None:
+    target = msgspec.structs.replace(TARGET, shared=socket)
+    assert "a shell would act on" in str(fault_in("work", target))
 
 
 def test_the_fault_is_named_with_the_value() -> None:
