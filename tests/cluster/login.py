@@ -168,8 +168,7 @@ class LoginHost:
         return self.cluster.exec("login", "pgrep", "slurmctld", check=False).returncode == 0
 
     def _argv(self, argv: Sequence[str]) -> list[str]:
-        exec_as_alice = self.cluster._argv(["exec", "-u", "alice", "login"])
-        return [*exec_as_alice, "env", *ENVIRONMENT, *argv]
+        return self.cluster.on_host("login", "env", *ENVIRONMENT, *argv, user="alice")
 
 
 def lines(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
