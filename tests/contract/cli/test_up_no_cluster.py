@@ -72,8 +72,9 @@ def machine() -> Iterator[Machine]:
     home = Path(tempfile.mkdtemp(prefix="m-"))  # short: the path of tmux's socket has a limit
     machine = Machine(home)
     yield machine
-    machine.outcome("autobackup", "off")
-    machine.outcome("clear", "--no-backup")
+    if machine.files != ["tmux"]:  # otherwise nothing was begun
+        machine.outcome("autobackup", "off")
+        machine.outcome("clear", "--no-backup")
     shutil.rmtree(home, ignore_errors=True)
 
 

@@ -218,9 +218,9 @@ class KillingTransport(ProcessTransport):
 def test_killed_at_any_moment_the_next_run_heals(home: Path, cache: BundleCache) -> None:
     environment = bare_environment(home)
     killing = KillingTransport(environment)
-    for step in range(1, 9):
+    for step in range(1, 5):
         shutil.rmtree(home / AGENTS, ignore_errors=True)
-        killing.delay_s = 0.06 * step
+        killing.delay_s = 0.12 * step
         with contextlib.suppress(InstallFailed):
             put(killing, cache)
         far = ProcessTransport(environment)
