@@ -107,7 +107,7 @@ class Sshd:
         ]
 
     def _await_banner(self) -> None:
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             with (
                 contextlib.suppress(OSError),

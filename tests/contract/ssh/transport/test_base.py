@@ -250,7 +250,7 @@ def test_a_closed_stream_ends_a_command_that_watches_its_input(
     with transport.stream(python(program, str(note)), stdin=b"go\n", hold_stdin=True) as lines:
         assert next(lines) == b"ready"
         assert not note.exists()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + LIMIT_S
     while not note.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert note.exists()
@@ -269,7 +269,7 @@ def test_a_closed_stream_breaks_the_pipe_of_a_talkative_command(
     )
     with transport.stream(python(program, str(note))) as lines:
         assert next(lines) == b"line"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + LIMIT_S
     while not note.exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert note.exists()
