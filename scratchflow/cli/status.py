@@ -30,6 +30,13 @@ def status(
     fix: Annotated[
         bool, typer.Option("--fix", help="Park a stale alias, start a dead auto-backup again.")
     ] = False,
+    usage: Annotated[
+        bool,
+        typer.Option(
+            "--usage",
+            help="Also what is in use on the node: CPUs, memory, scratch, GPUs.",
+        ),
+    ] = False,
     every: Annotated[
         bool,
         typer.Option(
@@ -43,15 +50,15 @@ def status(
         raise UsageInvalid(problem=problem, command=context.command_path)
     who = caller(context)
     if every:
-        refuse_with_all(context, who, {"--watch": watch, "--fix": fix})
+        refuse_with_all(context, who, {"--watch": watch, "--fix": fix, "--usage": usage})
         return Call("status all", partial(_of_all, who), overview)
 
     def run(emit: Emit) -> StatusShown:
         from scratchflow.flows import status as flow
 
         if watch:
-            return flow.watch(who, emit, WATCH_EVERY_S)
-        return flow.status(who, emit, fix=fix)
+            return flow.watch(who, emit, WATCH_EVERY_S, usage=usage)
+        return flow.status(who, emit, fix=fix, usage=usage)
 
     return Call("status", run, watched if watch else shown, until_interrupted=watch)
 

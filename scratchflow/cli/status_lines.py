@@ -66,6 +66,7 @@ def shown(status: StatusShown) -> Iterator[str]:
             yield from wrapped(f"{name:<12} ", for_profile(printable(text)), width)
         if name == "node":
             yield from _other_nodes(status, width)
+            yield from _usage(status, width)
         if name == "workspace":
             for other in status.others:
                 yield from wrapped(f"{'also there':<12} ", printable(_other(other)), width)
@@ -109,6 +110,13 @@ def _servers(status: StatusShown, width: int | None) -> Iterator[str]:
             yield from server_lines(server, width, "serving")
         for tunnel in status.tunnels:
             yield from tunnel_lines(tunnel, width, "tunnel")
+
+
+def _usage(status: StatusShown, width: int | None) -> Iterator[str]:
+    if status.usage:
+        from scratchflow.cli.usage_words import usage_lines
+
+        yield from usage_lines(status.usage, width)
 
 
 def problem_lines(problems: Iterable[Problem], width: int | None) -> Iterator[str]:

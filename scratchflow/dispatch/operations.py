@@ -60,6 +60,9 @@ ON_NODE = {
         compares_store=False,
     ),
     "locate": OnNode(requests.Nothing, "scratchflow.node.locate:locate", compares_store=False),
+    "usage": OnNode(
+        requests.Nothing, "scratchflow.node.usage.usage:show_usage", compares_store=False
+    ),
     "copy": OnNode(
         requests.Nothing, "scratchflow.node.copy_state:copy_state", compares_store=False
     ),
@@ -148,7 +151,7 @@ ON_LOGIN = {
     "check": OnLogin(requests.Look, "scratchflow.login.check:check_login"),
     "hold": OnLogin(requests.Hold, "scratchflow.login.hold.hold:hold_node"),
     "release": OnLogin(requests.Release, "scratchflow.login.release:release_node"),
-    "look": OnLogin(requests.Nothing, "scratchflow.login.status.status:look"),
+    "look": OnLogin(requests.ShowStatus, "scratchflow.login.status.status:look"),
     "make ready": OnLogin(requests.MakeReady, "scratchflow.dispatch.make_ready:make_ready"),
     "watch": OnLogin(requests.Watch, "scratchflow.login.status.watch:watch"),
     "session": OnLogin(requests.Session, "scratchflow.login.session:ready_session"),

@@ -12,7 +12,7 @@ from scratchflow.login.status.mirror import MIRROR_BEHIND
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.store import StoreLost
 from scratchflow.model.events import Emit, Progress
-from scratchflow.model.requests import Look, Nothing
+from scratchflow.model.requests import Look, Nothing, ShowStatus
 from scratchflow.model.results.checks import Check, ChecksDone
 from scratchflow.model.results.status import StatusShown
 from scratchflow.reach.login import reach_login
@@ -76,7 +76,7 @@ def _on_login(cluster: Cluster) -> Iterator[Check]:
 
 def _around_the_node(cluster: Cluster) -> Iterator[Check]:
     try:
-        seen = cluster.on_login("look", Nothing(), StatusShown)
+        seen = cluster.on_login("look", ShowStatus(), StatusShown)
     except ScratchflowError as error:
         yield Check(name="allocation", ok=False, detail=str(error), fix=error.shown_hint)
         return

@@ -13,24 +13,24 @@ from scratchflow.flows.next_step import next_step
 from scratchflow.model.ages import time_left
 from scratchflow.model.allocation import ENDING, HELD, WARN_AT_S
 from scratchflow.model.events import Emit, Event, Status, Warned
-from scratchflow.model.requests import Nothing, Watch
+from scratchflow.model.requests import ShowStatus, Watch
 from scratchflow.model.results.status import StatusOfAll, StatusShown
 
 
-def status(caller: Caller, emit: Emit, *, fix: bool = False) -> StatusShown:
-    """Everything at one glance. With `fix`, a stale alias is parked and a dead auto-backup started again."""
+def status(caller: Caller, emit: Emit, *, fix: bool = False, usage: bool = False) -> StatusShown:
+    """Everything at one glance; with `usage`, also what is in use on the nodes. With `fix`, a stale alias is parked and a dead auto-backup started again."""
     settings = caller.settings()
     with cluster_of(settings, caller, emit, once=not fix) as cluster:
-        shown = seen_on(cluster)
+        shown = seen_on(cluster, usage=usage)
         if fix and mend(cluster, {problem.name for problem in shown.problems}):
-            shown = seen_on(cluster)
+            shown = seen_on(cluster, usage=usage)
     _warn_of_the_end(shown, emit, set())
     return shown
 
 
-def seen_on(cluster: Cluster) -> StatusShown:
+def seen_on(cluster: Cluster, *, usage: bool = False) -> StatusShown:
     """What is true on the cluster, and where this machine's alias leads."""
-    seen = cluster.on_login("look", Nothing(), StatusShown)
+    seen = cluster.on_login("look", ShowStatus(usage=usage), StatusShown)
     return with_alias(cluster.settings, seen, cluster.caller)
 
 
@@ -40,7 +40,7 @@ def status_of_all(caller: Caller, emit: Emit) -> StatusOfAll:
     return StatusOfAll(profiles=list(asked.answers.values()), failed=asked.failed)
 
 
-def watch(caller: Caller, emit: Emit, every_s: float) -> StatusShown:
+def watch(caller: Caller, emit: Emit, every_s: float, *, usage: bool = False) -> StatusShown:
     """The same over one connection, as `status` events whenever something changed, until interrupted."""
     settings = caller.settings()
     warned: set[int] = set()
@@ -54,7 +54,8 @@ def watch(caller: Caller, emit: Emit, every_s: float) -> StatusShown:
         _warn_of_the_end(shown, emit, warned)
 
     with cluster_of(settings, caller, emit) as cluster:
-        return cluster.on_login("watch", Watch(every_s=every_s), StatusShown, emit=passed_on)
+        asked = Watch(every_s=every_s, usage=usage)
+        return cluster.on_login("watch", asked, StatusShown, emit=passed_on)
 
 
 def with_alias(settings: Settings, seen: StatusShown, caller: Caller) -> StatusShown:

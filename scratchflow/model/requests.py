@@ -378,10 +378,20 @@ class Release(DryRun, frozen=True):
     pending: bool = False
 
 
+class ShowStatus(Arguments, frozen=True):
+    """`look`; with `usage`, the nodes are asked how much of them is in use."""
+
+    usage: bool = False
+
+
+PLAIN_STATUS = ShowStatus()
+
+
 class Watch(Arguments, frozen=True):
-    """`watch`: `look`, again and again."""
+    """`watch`: `look`, again and again; `usage` once a minute at most."""
 
     every_s: float = 5
+    usage: bool = False
 
 
 class SwitchOn(DryRun, frozen=True):

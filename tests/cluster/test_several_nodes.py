@@ -36,10 +36,14 @@ def test_every_node_has_an_alias_until_the_job_has_fewer(laptop: Laptop) -> None
     assert (got["node"], got["nodes"]) == ("node-1", NODES)
     names = ["compile_machine", "compile_machine-2", "compile_machine-3"]
     assert [by_alias(laptop, name, "hostname").stdout.strip() for name in names] == NODES
-    shown = laptop.data("status")
+    shown = laptop.data("status", "--usage")
     assert shown["allocation"]["nodes"] == NODES
     assert shown["alias"]["others"] == NODES[1:]
-    assert shown["problems"] == []
+    assert [(one["node"], one["unknown"]) for one in shown["usage"]] == [(n, "") for n in NODES]
+    assert all(one["cpu"]["cores"] and one["memory"]["used_bytes"] for one in shown["usage"])
+    assert {one["scratch"]["path"] for one in shown["usage"]} == {"/scratch/alice"}
+    # This machine's disk may be nearly full.
+    assert [one["name"] for one in shown["problems"] if one["name"] != "scratch.nearly_full"] == []
     laptop.data("clear")
     for name in names:
         assert "scratchflow: this host is parked" in by_alias(laptop, name, "true").stderr

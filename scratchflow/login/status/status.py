@@ -47,10 +47,11 @@ from scratchflow.login.status.store import (
     workspace_shown,
 )
 from scratchflow.login.status.store_problems import store_problems
+from scratchflow.login.status.usage import UsageLooks, scratch_nearly_full
 from scratchflow.model.allocation import Allocation, ThisMachine, with_node
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.slurm import TmuxFailed
-from scratchflow.model.requests import NOTHING, Nothing
+from scratchflow.model.requests import PLAIN_STATUS, ShowStatus
 from scratchflow.model.results.backup import AutobackupShown, CopyShown
 from scratchflow.model.results.status import (
     MirrorShown,
@@ -75,15 +76,17 @@ from scratchflow.workspace.workspace import expand
 
 def look(
     login: LoginHost,
-    _: Nothing = NOTHING,
+    asked: ShowStatus = PLAIN_STATUS,
     *,
     pulses: Pulses | None = None,
     trial: WriteTrial | None = None,
     copies: CopyLooks | None = None,
+    usage: UsageLooks | None = None,
     catalogue: KnownCatalogue | None = None,
     found: JobsSeen | None = None,
 ) -> StatusShown:
-    """Everything that the login host can see now. `pulses`, `trial`, `copies` and `catalogue` remember between looks.
+    """Everything that the login host can see now. What is given as `pulses`, `trial`, `copies`,
+    `usage` and `catalogue` remembers between looks.
 
     Slurm and tmux are asked while the store is read; Slurm is not when its jobs were `found` just now.
     """
@@ -94,9 +97,15 @@ def look(
     listed = _listed(login, catalogue or KnownCatalogue())
     jobs, others = queue.result()
     held = meant_of(login, jobs)
+    in_use = (
+        Meanwhile(lambda: (usage or UsageLooks()).look(login, held), "look-usage")
+        if asked.usage
+        else None
+    )
     stored = _stored(login, held, now, trial or WriteTrial(), listed)
     on_nodes = _copies(login, held, copies or CopyLooks())
     session = tmux.result()
+    nodes_usage = in_use.result() if in_use else []
     problems = [
         *copies_differ(on_nodes, is_first_there=stored.workspace.exists is True),
         *job_problems(jobs, held, stored.autobackup),
@@ -104,6 +113,7 @@ def look(
         *fewer_nodes(held, login.profile.slurm.nodes),
         *(lost_session(session) if _wants_session(login, held) else ()),
         *forgotten_jobs(login, jobs, stored.living),
+        *scratch_nearly_full(nodes_usage),
     ]
     return StatusShown(
         profile=settings.name,
@@ -122,6 +132,7 @@ def look(
         servers=_servers(login, jobs),
         saved=stored.saved,
         mirror=stored.mirror,
+        usage=nodes_usage,
     )
 
 

@@ -13,9 +13,10 @@ from scratchflow.login.host import LoginHost
 from scratchflow.login.status.copy_looks import CopyLooks
 from scratchflow.login.status.idle import KnownCatalogue, is_idle, pause, signs_of
 from scratchflow.login.status.status import look
+from scratchflow.login.status.usage import UsageLooks
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.events import Status
-from scratchflow.model.requests import Watch
+from scratchflow.model.requests import ShowStatus, Watch
 from scratchflow.model.results.status import Problem, StatusShown
 from scratchflow.store.checks.writable import WriteTrial
 from scratchflow.store.heartbeats import Pulses
@@ -30,9 +31,16 @@ def watch(login: LoginHost, request: Watch) -> StatusShown:
     last: StatusShown | None = None
     sent: Any = None
     sent_at = float("-inf")
-    pulses, trial, copies = Pulses(), WriteTrial(), CopyLooks()
+    pulses, trial, copies, usage = Pulses(), WriteTrial(), CopyLooks(), UsageLooks()
     looked = partial(
-        look, login, pulses=pulses, trial=trial, copies=copies, catalogue=KnownCatalogue()
+        look,
+        login,
+        ShowStatus(usage=request.usage),
+        pulses=pulses,
+        trial=trial,
+        copies=copies,
+        usage=usage,
+        catalogue=KnownCatalogue(),
     )
     while True:
         last = _seen(looked, last)

@@ -31,6 +31,7 @@ RESULTS_BY_OP = {
     "shell": "run:RunEnded",
     "run carrier": "run:RunCarrier",
     "copy": "backup:CopyState",
+    "usage": "usage:UsageRead",
     "run place": "run:RunPlace",
     "run detached": "run:RunWindow",
     "serve": "serve:Serving",

@@ -8,6 +8,7 @@ from scratchflow.model.allocation import AllocationState
 from scratchflow.model.requests import ServerKind
 from scratchflow.model.results.backup import AutobackupShown, CopyShown
 from scratchflow.model.results.base import OnProfiles, Result
+from scratchflow.model.results.usage import NodeUsage
 from scratchflow.model.snapshot import SnapshotKind
 
 
@@ -204,6 +205,8 @@ class StatusShown(Result, frozen=True):
     """When the workspace was last saved, and whether that is too long ago; null when it never was."""
     mirror: MirrorShown | None = None
     """The off-site copy of the snapshots; null when there is none."""
+    usage: list[NodeUsage] = []
+    """With `--usage`: what is in use on each node of the allocation, the first one first."""
 
     def after(self, passed_s: float) -> "StatusShown":
         """The same picture that many seconds later, as far as nobody has to be asked for it."""

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from scratchflow import __version__
-from scratchflow.login import copies as module
 from scratchflow.login.copies import look_at_copies
 from scratchflow.login.status.copy_looks import copies_differ
 from scratchflow.model.allocation import RunningAllocation
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.results.backup import CopyShown, CopyState
+from scratchflow.reach import node_question as module
 from scratchflow.reach.node import NodeTransport
 from scratchflow.store.nodes import NodeRecord, record_node
 from tests.unit.conftest import Desk

@@ -70,6 +70,7 @@ export interface Results {
   "shell": RunEnded;
   "run carrier": RunCarrier;
   "copy": CopyState;
+  "usage": UsageRead;
   "run place": RunPlace;
   "run detached": RunWindow;
   "serve": Serving;
@@ -442,6 +443,14 @@ export interface CopyState {
   unsaved_paths?: Array<string>;
 }
 
+/** How many cores were busy during the half second that was looked at, and how many may be. */
+export interface CpuUse {
+  used: number;
+  cores: number;
+  percent: number;
+  by: "job" | "node";
+}
+
 /** `jobs debug`: where a task can be tried again, and its command there. */
 export interface DebugReady {
   job: string;
@@ -459,6 +468,16 @@ export interface DebugReady {
 export interface DetachedRun {
   window: string;
   job_id: number;
+}
+
+/** The file system that scratch is on, with everybody's files; `percent` is what `df` says. */
+export interface DiskUse {
+  path: string;
+  used_bytes: number;
+  free_bytes: number;
+  total_bytes: number;
+  percent: number;
+  files_percent?: number | null;
 }
 
 /** `open`: how the workspace is opened in the editor, and whether that was done. */
@@ -528,6 +547,16 @@ export interface GitState {
   branch?: string;
   dirty?: boolean | null;
   untracked?: boolean | null;
+}
+
+/** A GPU, as `nvidia-smi` shows it; null is what it does not tell. */
+export interface GpuUse {
+  index: number;
+  name: string;
+  percent: number | null;
+  memory_used_bytes: number | null;
+  memory_total_bytes: number | null;
+  memory_percent: number | null;
 }
 
 /** First line: who is speaking. */
@@ -798,6 +827,14 @@ export interface Manifest {
   duration_s?: number;
 }
 
+/** Memory in use, without what the kernel can drop at once, and how much may be used. */
+export interface MemoryUse {
+  used_bytes: number;
+  total_bytes: number;
+  percent: number;
+  by: "job" | "node";
+}
+
 /** `mirror keep`: how often something was sent. */
 export interface MirrorKept {
   runs: number;
@@ -889,6 +926,18 @@ export interface NodeSaved {
   other_files?: Array<string>;
   debug_copies?: Array<string>;
   goes_with_job?: boolean;
+}
+
+/** What is in use on one node of the allocation. */
+export interface NodeUsage {
+  node: string;
+  cpu?: CpuUse | null;
+  memory?: MemoryUse | null;
+  scratch?: DiskUse | null;
+  gpus?: Array<GpuUse>;
+  gpus_unknown?: string;
+  unknown?: string;
+  warning?: string;
 }
 
 /** `nodes`; `partition` is the one that the profile asks for, or Slurm's default. */
@@ -1548,6 +1597,7 @@ export interface StatusShown {
   tunnels?: Array<TunnelShown>;
   saved?: SavedShown | null;
   mirror?: MirrorShown | null;
+  usage?: Array<NodeUsage>;
 }
 
 /** What persists where, and who says so; `backed_up` is empty when that is not known. */
@@ -1702,6 +1752,15 @@ export interface UpAndRunning {
   dry_run?: boolean;
   nodes?: Array<string>;
   problems?: Array<Problem>;
+}
+
+/** `usage`, on the node itself; null is what cannot be read there. */
+export interface UsageRead {
+  cpu?: CpuUse | null;
+  memory?: MemoryUse | null;
+  scratch?: DiskUse | null;
+  gpus?: Array<GpuUse>;
+  gpus_unknown?: string;
 }
 
 /** `--version`. */
