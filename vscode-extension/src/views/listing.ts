@@ -44,6 +44,32 @@ export class Listing<T> {
   }
 }
 
+/** The same for what is dear to ask: whoever looks gets an answer that is at most so old. */
+export class Aging<T> {
+  private readonly listing: Listing<T>;
+  private askedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    ask: () => Promise<T>,
+    private readonly mostMs: number,
+    private readonly now: () => number,
+  ) {
+    this.listing = new Listing(() => {
+      this.askedMs = this.now();
+      return ask();
+    });
+  }
+
+  get(): Promise<T> {
+    if (this.now() - this.askedMs >= this.mostMs) this.listing.renew();
+    return this.listing.get();
+  }
+
+  forget(): void {
+    this.listing.forget();
+  }
+}
+
 /** A problem as a row, so that a view says why it is empty. */
 export function problemRow(error: unknown): Row {
   const problem = problemOf(error);

@@ -6,6 +6,8 @@ export interface Row {
   readonly label: string;
   readonly description?: string;
   readonly tooltip?: string;
+  /** What a screen reader says instead of label and description: for those with a bar. */
+  readonly spoken?: string;
   readonly icon?: string;
   readonly tint?: 'good' | 'warning' | 'bad';
   /** Which menu it gets. */

@@ -4,18 +4,21 @@ import * as vscode from 'vscode';
 import type { Cli } from '../cli/cli';
 import { dashboard, type Dashboard } from '../dashboard/model';
 import { NEEDS_ANOTHER_CLI, needsLogin } from '../cli/problem';
-import type { NodesShown, SnapshotsListed } from '../cli/protocol';
+import type { NodesShown, SnapshotsListed, StatusShown } from '../cli/protocol';
 import { isHere, phaseOf, type Picture, type Store } from '../state/state';
 import { allocationRows, autobackupRows } from '../views/allocation';
-import { Listing } from '../views/listing';
+import { Aging, Listing } from '../views/listing';
 import { nodeRows } from '../views/nodes';
 import type { Row } from '../views/row';
 import { serviceRows } from '../views/services';
 import { snapshotRows } from '../views/snapshots';
 import { statusBar } from '../views/statusBar';
+import { usageRows } from '../views/usage';
 import { DashboardPanel } from './dashboardPanel';
 import { RowTree } from './tree';
 
+/** Each time is a step of the job on every node. */
+const USAGE_MS = 60_000;
 const ALARMS = {
   none: undefined,
   warning: new vscode.ThemeColor('statusBarItem.warningBackground'),
@@ -27,6 +30,7 @@ export class Screen {
   private readonly panel: DashboardPanel;
   private readonly snapshots: Listing<SnapshotsListed>;
   private readonly nodes: Listing<NodesShown>;
+  private readonly usage: Aging<StatusShown>;
   private readonly trees: Record<string, RowTree>;
 
   constructor(
@@ -39,10 +43,13 @@ export class Screen {
     this.bar.command = 'scratchflow.menu';
     this.snapshots = new Listing(async () => (await cli.run('snapshots list')).data);
     this.nodes = new Listing(async () => (await cli.run('nodes')).data);
+    const ask = async () => (await cli.run('status', { args: ['--usage'] })).data;
+    this.usage = new Aging(ask, USAGE_MS, Date.now);
     this.panel = new DashboardPanel(extension, () => this.makeDashboard());
     this.trees = {
       'scratchflow.allocationView': this.tree((picture) => allocationRows(picture, Date.now())),
       'scratchflow.autobackupView': this.tree((picture) => autobackupRows(picture, Date.now())),
+      'scratchflow.usageView': new RowTree(() => this.whenKnown(() => this.usageRows())),
       'scratchflow.servicesView': this.tree(serviceRows),
       'scratchflow.snapshotsView': new RowTree(() => this.whenKnown(() => this.snapshotRows())),
       'scratchflow.nodesView': new RowTree(() => this.whenKnown(() => this.nodeRows())),
@@ -67,7 +74,12 @@ export class Screen {
   changed(now: Picture, before: Picture): void {
     const isKnownNow = phaseOf(now) !== 'unknown' && phaseOf(before) === 'unknown';
     if (isKnownNow || snapshotMark(now) !== snapshotMark(before)) this.forget('snapshots');
-    if (isKnownNow || jobMark(now) !== jobMark(before)) this.forget('nodes');
+    if (isKnownNow || jobMark(now) !== jobMark(before)) {
+      this.forget('nodes');
+      this.forget('usage');
+    }
+    // Only when the watch has spoken: it does not in windows that nobody looks at. Nor is a view asked that is hidden.
+    if (now.seenMs !== before.seenMs) this.trees['scratchflow.usageView']?.redraw();
     this.redraw();
   }
 
@@ -83,6 +95,7 @@ export class Screen {
   refresh(): void {
     this.forget('snapshots');
     this.forget('nodes');
+    this.forget('usage');
     this.redraw();
   }
 
@@ -106,7 +119,7 @@ export class Screen {
     void this.panel.update();
   }
 
-  private forget(what: 'snapshots' | 'nodes'): void {
+  private forget(what: 'snapshots' | 'nodes' | 'usage'): void {
     this[what].forget();
     this.trees[`scratchflow.${what}View`]?.redraw();
   }
@@ -127,6 +140,11 @@ export class Screen {
   private async nodeRows(): Promise<readonly Row[]> {
     if (isHere(this.store.picture)) return [];
     return nodeRows((await this.nodes.get()).nodes);
+  }
+
+  private async usageRows(): Promise<readonly Row[]> {
+    if (phaseOf(this.store.picture) !== 'held') return [];
+    return usageRows((await this.usage.get()).usage ?? []);
   }
 
   private async makeDashboard(): Promise<Dashboard> {

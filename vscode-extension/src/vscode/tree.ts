@@ -34,6 +34,7 @@ export class RowTree implements vscode.TreeDataProvider<Row> {
     if (row.id !== undefined) item.id = row.id;
     if (row.description !== undefined) item.description = row.description;
     if (row.tooltip !== undefined) item.tooltip = row.tooltip;
+    if (row.spoken !== undefined) item.accessibilityInformation = { label: row.spoken };
     if (row.kind !== undefined) item.contextValue = row.kind;
     if (row.icon !== undefined) item.iconPath = iconOf(row.icon, row.tint);
     if (row.command !== undefined) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Listing, problemRow } from '../../src/views/listing';
+import { Aging, Listing, problemRow } from '../../src/views/listing';
 
 describe('a listing', () => {
   test('asks once for all who look, until it is out of date', async () => {
@@ -41,5 +41,25 @@ describe('a listing', () => {
     const row = await listing.get().catch(problemRow);
     expect(row).toMatchObject({ icon: 'warning', command: 'scratchflow.refresh' });
     expect(await listing.get()).toBe('ok');
+  });
+});
+
+describe('what is dear to ask', () => {
+  test('is asked again when somebody looks and the answer is too old, never by itself', async () => {
+    let asked = 0;
+    let nowMs = 0;
+    const aging = new Aging(
+      () => Promise.resolve(++asked),
+      60_000,
+      () => nowMs,
+    );
+    expect(await aging.get()).toBe(1);
+    nowMs = 59_999;
+    expect(await aging.get()).toBe(1);
+    nowMs = 3_600_000;
+    expect(asked).toBe(1);
+    expect(await aging.get()).toBe(2);
+    aging.forget();
+    expect(await aging.get()).toBe(3);
   });
 });
