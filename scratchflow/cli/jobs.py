@@ -16,7 +16,7 @@ from scratchflow.cli.job_words import (
     pruned,
     removal_in_words,
 )
-from scratchflow.cli.node_request import KEYS, ResourceCommand, resource_flags
+from scratchflow.cli.node_request import ResourceCommand, resource_flags, slurm_table
 from scratchflow.cli.options import DRY_RUN, VerbCommand, VerbGroup, caller
 from scratchflow.cli.questions import TerminalAsker
 from scratchflow.cli.remote_call import on_host, on_login
@@ -47,7 +47,6 @@ from scratchflow.model.source import on_laptop
 from scratchflow.model.text import printable
 from scratchflow.model.units import Duration
 
-_NUMBERS = frozenset({"gpus", "cpus"})
 JOB = typer.Argument(
     metavar="JOB", help="Slurm's number, `41_3` for a task, the id's end, or `last`."
 )
@@ -180,10 +179,7 @@ def rerun(
 
     It asks Slurm for what that job asked for; flags change it. The environment is the profile's as it is now.
     """
-    slurm: dict[str, Any] = {
-        KEYS[flag].partition(".")[2]: int(value) if flag in _NUMBERS else value
-        for flag, value in resource_flags(context).items()
-    }
+    slurm = slurm_table(resource_flags(context))
     request = RerunJob(wanted=job, failed=failed, slurm=slurm, dry_run=dry_run)
     if not current:
         return on_login(caller(context), "jobs rerun", request, _shown_again)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -22,7 +23,9 @@ def _resources(
         str | None,
         typer.Option("--time", metavar="TIME", help="For how long, like `8h`."),
     ] = None,
-    gpus: Annotated[str | None, typer.Option("--gpus", metavar="N", help="How many GPUs.")] = None,
+    gpus: Annotated[
+        str | None, typer.Option("--gpus", metavar="N", help="How many GPUs, or TYPE:N.")
+    ] = None,
     cpus: Annotated[
         str | None, typer.Option("--cpus", metavar="N", help="How many CPU cores.")
     ] = None,
@@ -80,6 +83,10 @@ KEYS = {
     "constraint": "slurm.constraint",
 }
 
+
+_GRES = "slurm.gres"
+_NUMBERS = frozenset({"gpus", "cpus_per_task"})
+_GPU_TYPE = re.compile(r"[\w.+-]*[A-Za-z_][\w.+-]*", re.ASCII)
 
 # Those that share a line of `--help`.
 _TOGETHER = (
@@ -169,7 +176,7 @@ def node_request(context: typer.Context) -> NodeRequest:
     if given["last"]:
         kept["slurm"] = _last(context)
     values = resource_flags(context)
-    as_typed = {KEYS[flag]: f"--{flag} {printable(given[flag])}" for flag in values}
+    as_typed = {key_of(flag, values[flag]): f"--{flag} {printable(given[flag])}" for flag in values}
     return NodeRequest(
         node=given["node"],
         warm=not given["no_warm"],
@@ -188,8 +195,27 @@ def resource_flags(context: typer.Context) -> dict[str, str]:
         flag: _checked(flag, given[flag], context) for flag in KEYS if given[flag] is not None
     }
     kept: dict[str, Any] = context.find_root().ensure_object(dict)
-    kept["flags"] = [f"{KEYS[flag]}={value}" for flag, value in values.items()]
+    kept["flags"] = [text for flag, value in values.items() for text in _as_set(flag, value)]
     return values
+
+
+def key_of(flag: str, value: str) -> str:
+    """The key of the profile that the flag sets: GPUs of a type are a `gres`."""
+    return _GRES if flag == "gpus" and ":" in value else KEYS[flag]
+
+
+def slurm_table(values: Mapping[str, str]) -> dict[str, Any]:
+    """The flags as keys and values of the profile's `[slurm]` table."""
+    texts = [text for flag, value in values.items() for text in _as_set(flag, value)]
+    pairs = (text.removeprefix("slurm.").partition("=") for text in texts)
+    return {key: int(value) if key in _NUMBERS else value for key, _, value in pairs}
+
+
+def _as_set(flag: str, value: str) -> list[str]:
+    """The same as `--set` takes it. Of a type or of any, GPUs are asked for in one way only."""
+    if key_of(flag, value) == _GRES:
+        return [f"{_GRES}=gpu:{value}", f"{KEYS['gpus']}=0"]
+    return [f"{KEYS[flag]}={value}"]
 
 
 def _set_by_hand(overrides: Iterable[str]) -> dict[str, str]:
@@ -234,6 +260,16 @@ def _positive(text: str) -> str:
     return _number(text)
 
 
+def _gpus(text: str) -> str:
+    """`2`, or `a100:2`."""
+    kind, colon, count = text.rpartition(":")
+    if not colon:
+        return _number(text)
+    if not _GPU_TYPE.fullmatch(kind):
+        raise ValueError(text)
+    return f"{kind}:{_positive(count)}"
+
+
 def _name(text: str) -> str:
     """Empty: none, whatever the profile says."""
     if not text.isprintable() or not text.isascii():
@@ -243,7 +279,7 @@ def _name(text: str) -> str:
 
 _FORMS: dict[str, tuple[str, Callable[[str], str]]] = {
     "time": (FORMS, _slurm_time),
-    "gpus": ("a number; a type is asked for with `--set slurm.gres=gpu:TYPE:N`", _number),
+    "gpus": ("a number, or a type and a number like `a100:2`", _gpus),
     "cpus": ("a number, 1 or more", _positive),
     "mem": ("a size like `512M`, `32G` or `1.5T`", _memory),
 }

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
+import msgspec
 import typer
 
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import VerbCommand, caller
-from scratchflow.cli.remote_call import on_login
 from scratchflow.cli.tables import aligned
 from scratchflow.model.ages import shown_id
+from scratchflow.model.events import Emit
 from scratchflow.model.requests import Nothing
-from scratchflow.model.results.allocation import NodeRow, NodesShown
+from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown
 from scratchflow.model.text import printable
 from scratchflow.model.units import format_size
 from scratchflow.report.output import terminal_width
@@ -24,7 +25,30 @@ def nodes(context: typer.Context) -> Call[NodesShown]:
 
     `*` marks those of the partition that the profile asks for.
     """
-    return on_login(caller(context), "nodes", Nothing(), _shown)
+    who = caller(context)
+
+    def run(emit: Emit) -> NodesShown:
+        from scratchflow.dispatch.cluster import cluster_of
+
+        settings = who.settings()
+        with cluster_of(settings, who, emit, once=True) as cluster:
+            seen = cluster.on_login("nodes", Nothing(), NodesShown)
+        return msgspec.structs.replace(seen, last=_last(settings.name))
+
+    return Call("nodes", run, _shown)
+
+
+def _last(profile: str) -> str:
+    """The last request from this machine as options of `salloc`; one of another version is none."""
+    from scratchflow.cluster.slurm.request import resource_options
+    from scratchflow.config.remembered import recall
+    from scratchflow.model.profile import SlurmOptions
+
+    table = recall(profile).slurm
+    try:
+        return " ".join(resource_options(msgspec.convert(table, SlurmOptions))) if table else ""
+    except msgspec.ValidationError:
+        return ""
 
 
 _HEADER = ["node", "state", "CPUs free", "memory free", "GPUs free", "warm"]
@@ -41,6 +65,8 @@ def _shown(shown: NodesShown) -> Iterator[str]:
         yield f"{mark} {line}"
     if shown.partition:
         yield f"* in partition `{printable(shown.partition)}`, which this profile asks for"
+    if any(gpu.type for gpu in shown.gpu_types):
+        yield f"GPUs free: {', '.join(map(_gpu_type, shown.gpu_types))}; `--gpus TYPE:N` asks for a type"
     if any(node.warm for node in shown.nodes):
         yield "warm: its scratch still has the workspace as of that snapshot; `scratchflow up` asks for such a node first"
 
@@ -51,6 +77,11 @@ def _row(node: NodeRow, *, is_held: bool) -> list[str]:
     warm = shown_id(node.warm) if node.warm else "-"
     state = f"{printable(node.state)}{', yours' if is_held else ''}"
     return [printable(node.name), state, cpus, memory, _gpus(node), warm]
+
+
+def _gpu_type(gpu: GpuTypeShown) -> str:
+    at_least = "" if gpu.is_exact else "at least "
+    return f"{at_least}{gpu.free} of {gpu.total} {printable(gpu.type) or 'without a type'}"
 
 
 def _gpus(node: NodeRow) -> str:

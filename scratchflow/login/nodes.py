@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
 
 from scratchflow.cluster.slurm.nodes import nodes as slurm_nodes
 from scratchflow.cluster.slurm.nodes import partitions
+from scratchflow.cluster.slurm.request import resource_options
 from scratchflow.config.settings import Settings
 from scratchflow.login.host import LoginHost
 from scratchflow.login.status.jobs import profile_jobs
-from scratchflow.model.allocation import HELD, Node
+from scratchflow.model.allocation import HELD, GpuCount, Node
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.requests import Nothing
-from scratchflow.model.results.allocation import NodeRow, NodesShown
+from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown
 from scratchflow.store.directory import find_place
 from scratchflow.store.nodes import read_nodes
 from scratchflow.workspace.workspace import expand
@@ -30,7 +31,35 @@ def show_nodes(login: LoginHost, _: Nothing) -> NodesShown:
     warm = warm_nodes(login.settings, login.environment)
     rows = [_row(node, warm) for node in slurm_nodes(login.slurm)]
     held = [node for job in profile_jobs(login) if job.state in HELD for node in job.nodes]
-    return NodesShown(nodes=rows, partition=_partition(login), held=held)
+    partition = _partition(login)
+    return NodesShown(
+        nodes=rows,
+        partition=partition,
+        held=held,
+        gpu_types=gpu_types(rows, partition),
+        asks=" ".join(resource_options(login.profile.slurm)),
+    )
+
+
+def gpu_types(nodes: Sequence[Node], partition: str | None) -> list[GpuTypeShown]:
+    """The GPUs of the nodes that a request could get, by type, in Slurm's order."""
+    wanted = set((partition or "").split(",")) - {""}
+    found: dict[str, list[GpuCount]] = {}
+    for node in nodes:
+        if not wanted or wanted & set(node.partitions):
+            for one in node.gpus_by_type:
+                found.setdefault(one.type, []).append(one)
+    return [
+        GpuTypeShown(
+            type=kind,
+            total=sum(one.total for one in counts),
+            free=sum(one.free or 0 for one in counts),
+            most_on_a_node=max(one.total for one in counts),
+            most_free_on_a_node=max(one.free or 0 for one in counts),
+            is_exact=all(one.free is not None for one in counts),
+        )
+        for kind, counts in found.items()
+    ]
 
 
 def _partition(login: LoginHost) -> str | None:

@@ -110,6 +110,15 @@ def with_node(allocations: Iterable[Allocation]) -> list[RunningAllocation]:
     return [one for one in granted if one is not None]
 
 
+class GpuCount(msgspec.Struct, frozen=True, kw_only=True):
+    """GPUs of one type on a node; `free` is None when this Slurm does not tell."""
+
+    type: str
+    """As it is asked for; empty for GPUs that Slurm has no type for."""
+    total: int
+    free: int | None
+
+
 class Node(msgspec.Struct, frozen=True, kw_only=True):
     """A compute node. Free is what a new job could get: 0 when the node takes none."""
 
@@ -127,6 +136,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     gpus: int
     gpus_free: int | None
     gpu_type: str = ""
+    gpus_by_type: tuple[GpuCount, ...] = ()
     features: tuple[str, ...] = ()
     reason: str = ""
     """Why the staff took it out of service; foreign text."""

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from scratchflow.cluster.slurm import hostlist
-from scratchflow.model.allocation import Node, Partition
+from scratchflow.model.allocation import GpuCount, Node, Partition
 
 # The reason is last: the staff's words may hold anything.
 _SINFO_FIELDS = ("%N", "%P", "%T", "%C", "%m", "%G", "%f", "%E")
@@ -103,6 +103,31 @@ def gpus_in(gres: str) -> tuple[int, str]:
     return sum(int(match["count"]) for match in found), types.pop() if len(types) == 1 else ""
 
 
+def _by_type(gres: str) -> dict[str, int]:
+    """How many GPUs of each type `gpu:a100:4,gpu:t4:2` names; those without a type under an empty name."""
+    counts: dict[str, int] = {}
+    for match in _GPU.finditer(gres):
+        kind = match["type"] or ""
+        counts[kind] = counts.get(kind, 0) + int(match["count"])
+    return counts
+
+
+def _gpu_counts(gres: str, used: dict[str, int] | None, free: int | None) -> tuple[GpuCount, ...]:
+    """Each type with what is free of it; `free` are those of all types, which decides where there is but one.
+
+    Nothing is known of a type when `used` is None, or counts GPUs without saying of which type they are.
+    """
+    there = _by_type(gres)
+    if len(there) == 1 or free == 0:
+        return tuple(GpuCount(type=kind, total=n, free=free) for kind, n in there.items())
+    is_known = used is not None and used.keys() <= there.keys()
+    taken = used or {}
+    return tuple(
+        GpuCount(type=kind, total=n, free=max(0, n - taken.get(kind, 0)) if is_known else None)
+        for kind, n in there.items()
+    )
+
+
 def shown_nodes(text: str) -> list[Node]:
     """The nodes in what `scontrol --details --oneliner show node` printed."""
     return [
@@ -125,6 +150,7 @@ def _shown_node(pairs: dict[str, str]) -> Node:
     # Slurm 22.05 and later tell the CPUs without those set aside for the system.
     cpus = _count(pairs.get("CPUEfctv") or pairs.get("CPUTot", ""))
     memory = max(0, _count(pairs.get("RealMemory", "")) - _count(pairs.get("MemSpecLimit", "")))
+    gpus_free = max(0, gpus - _gpus_used(pairs)) if available else 0
     reason = pairs.get("Reason", "")
     return Node(
         name=pairs["NodeName"],
@@ -138,8 +164,11 @@ def _shown_node(pairs: dict[str, str]) -> Node:
         if available
         else 0,
         gpus=gpus,
-        gpus_free=max(0, gpus - _gpus_used(pairs)) if available else 0,
+        gpus_free=gpus_free,
         gpu_type=gpu_type,
+        gpus_by_type=_gpu_counts(
+            pairs.get("Gres", ""), _by_type(pairs.get("GresUsed", "")), gpus_free
+        ),
         features=_list(pairs.get("ActiveFeatures") or pairs.get("AvailableFeatures", "")),
         reason="" if reason in _NOTHING else reason,
     )
@@ -170,6 +199,7 @@ def _listed_node(fields: list[str]) -> Node:
     _, idle, _, total = (_count(number) for number in (cpu_counts.split("/") + ["0"] * 4)[:4])
     gpus, gpu_type = gpus_in(gres)
     unused = words == "idle"  # `sinfo` tells free memory and GPUs of whole nodes only
+    gpus_free = gpus if unused else _not_given(available and gpus > 0)
     return Node(
         name=name,
         partitions=(partition.rstrip("*"),),
@@ -180,8 +210,9 @@ def _listed_node(fields: list[str]) -> Node:
         memory_bytes=_count(memory) * _MIB,
         memory_free_bytes=_count(memory) * _MIB if unused else _not_given(available),
         gpus=gpus,
-        gpus_free=gpus if unused else _not_given(available and gpus > 0),
+        gpus_free=gpus_free,
         gpu_type=gpu_type,
+        gpus_by_type=_gpu_counts(gres, {} if unused else None, gpus_free),
         features=_list(features),
         reason="" if reason in _NOTHING else reason,
     )

@@ -12,6 +12,19 @@ class NodeRow(Node, frozen=True):
     warm: str | None
 
 
+class GpuTypeShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One type of GPU on the nodes that a request could get: how many there are, and how many are free now."""
+
+    type: str
+    """As `--gpus TYPE:N` takes it; empty for GPUs that Slurm has no type for."""
+    total: int
+    free: int
+    most_on_a_node: int
+    most_free_on_a_node: int
+    is_exact: bool = True
+    """False when Slurm does not tell of every node how many are free: there may be more."""
+
+
 class NodesShown(Result, frozen=True):
     """`nodes`; `partition` is the one that the profile asks for, or Slurm's default."""
 
@@ -19,6 +32,12 @@ class NodesShown(Result, frozen=True):
     partition: str | None = None
     held: list[str] = []
     """The nodes that the profile holds now."""
+    gpu_types: list[GpuTypeShown] = []
+    """The GPUs of the nodes in `partition`, or of all nodes when that is not known, by type."""
+    asks: str = ""
+    """What the profile asks of Slurm, as options of `salloc`."""
+    last: str = ""
+    """The same of the last allocation from this machine, for `--last`; empty when none is known."""
 
 
 class OtherNode(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ import typer
 
 from scratchflow.cli import node_request as module
 from scratchflow.cli.call import Call
-from scratchflow.cli.node_request import node_request
+from scratchflow.cli.node_request import node_request, slurm_table
 from scratchflow.cli.node_wanted import NodeRequest
 from scratchflow.cli.options import asked
 from scratchflow.cli.verbs import parse
@@ -64,7 +64,13 @@ def understood(monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[Settings, 
         ("--time 8x", "`--time` takes `90m`, `8h` or `2d`, or Slurm's own `8:00:00` or `2-12`"),
         ("--time 0", "`--time` takes"),
         ("--time 0h", "`--time` takes"),
-        ("--gpus a100:2", "`--set slurm.gres=gpu:TYPE:N`, not `a100:2`"),
+        (
+            "--gpus a100:",
+            "`--gpus` takes a number, or a type and a number like `a100:2`, not `a100:`",
+        ),
+        ("--gpus a100:0", "`--gpus` takes"),
+        ("--gpus a,b:2", "`--gpus` takes"),
+        ("--gpus 4:2", "`--gpus` takes"),
         ("--gpus -1", "`--gpus` takes a number"),
         ("--cpus 0", "`--cpus` takes a number, 1 or more, not `0`"),
         ("--cpus 1.5", "`--cpus` takes a number"),
@@ -219,3 +225,19 @@ def test_what_setup_would_write_is_kept_apart_from_what_is_for_this_once(
 ) -> None:
     _, request = understood(monkeypatch, "--partition", "gpu", "--gpus", "2")
     assert request.of_profile == {"slurm.partition": "gpu"}
+
+
+def test_gpus_of_a_type_are_asked_for_in_one_way_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings, request = understood(monkeypatch, "--set", "slurm.gpus=4", "--gpus", "a100:2")
+    slurm = settings.profile.slurm
+    assert (slurm.gres, slurm.gpus) == ("gpu:a100:2", 0)
+    assert request.typed["slurm.gres"] == "--gpus a100:2"
+
+
+def test_flags_become_a_table_with_numbers_where_the_profile_has_them() -> None:
+    flags = {"gpus": "a100:2", "cpus": "8", "mem": "32G"}
+    table = {"gres": "gpu:a100:2", "gpus": 0, "cpus_per_task": 8, "mem": "32G"}
+    assert slurm_table(flags) == table
+    assert slurm_table({"gpus": "2"}) == {"gpus": 2}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from scratchflow.cli.nodes import _shown
-from scratchflow.model.results.allocation import NodeRow, NodesShown
+import pytest
+
+from scratchflow.cli.nodes import _last, _shown
+from scratchflow.config.remembered import remember
+from scratchflow.model.results.allocation import GpuTypeShown, NodeRow, NodesShown
 
 
 def row(name: str, *partitions: str, **fields: Any) -> NodeRow:
@@ -67,3 +71,32 @@ def test_foreign_text_cannot_steer_the_terminal() -> None:
     text = "\n".join(_shown(NodesShown(nodes=[odd], partition="d\x1b")))
     assert not {"\x1b", "\x07"} & set(text)
     assert "3f2a9c" in text
+
+
+def gpu_type(name: str, *, is_exact: bool = True) -> GpuTypeShown:
+    return GpuTypeShown(
+        type=name,
+        total=8,
+        free=6,
+        most_on_a_node=4,
+        most_free_on_a_node=4,
+        is_exact=is_exact,
+    )
+
+
+def test_what_is_free_of_each_type_is_a_line_and_without_types_there_is_none() -> None:
+    types = [gpu_type("a100"), gpu_type("t4", is_exact=False)]
+    line = list(_shown(NodesShown(nodes=[row("n1")], gpu_types=types)))[-1]
+    assert line.startswith("GPUs free: 6 of 8 a100, at least 6 of 8 t4; ")
+    assert len(list(_shown(NodesShown(nodes=[row("n1")], gpu_types=[gpu_type("")])))) == 2
+
+
+def test_the_last_request_is_in_slurms_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert _last("aws") == ""
+    remember("aws", slurm={"time": "4h", "gpus": 2})
+    assert _last("aws") == "--time=04:00:00 --nodes=1 --ntasks=1 --gpus=2"
+    remember("aws", slurm={"of another version": 1})
+    assert _last("aws") == ""

@@ -9,7 +9,8 @@ from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.request import job_name
 from scratchflow.login import host
 from scratchflow.login.host import LoginHost
-from scratchflow.login.nodes import show_nodes, warm_nodes
+from scratchflow.login.nodes import gpu_types, show_nodes, warm_nodes
+from scratchflow.model.allocation import GpuCount, Node
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.requests import NOTHING
@@ -75,3 +76,36 @@ def test_a_copy_that_went_with_its_job_makes_no_node_warm(held: Login) -> None:
     assert NODE in warm_nodes(held.settings, held.environment)
     record_node(place, msgspec.structs.replace(record, goes_with_job=True))
     assert NODE not in warm_nodes(held.settings, held.environment)
+
+
+def with_gpus(name: str, partition: str, *gpus: GpuCount) -> Node:
+    return Node(
+        name=name,
+        partitions=(partition,),
+        state="idle",
+        available=True,
+        cpus=8,
+        cpus_free=8,
+        memory_bytes=0,
+        memory_free_bytes=0,
+        gpus=sum(one.total for one in gpus),
+        gpus_free=None,
+        gpus_by_type=gpus,
+    )
+
+
+def test_gpus_are_counted_by_type_in_the_partition_that_is_asked_for() -> None:
+    nodes = [
+        with_gpus("n1", "dev", GpuCount(type="a100", total=4, free=1)),
+        with_gpus("n2", "dev", GpuCount(type="a100", total=8, free=None)),
+        with_gpus("n3", "big", GpuCount(type="t4", total=2, free=2)),
+    ]
+    (a100,) = gpu_types(nodes, "dev")
+    assert (a100.type, a100.total, a100.free, a100.is_exact) == ("a100", 12, 1, False)
+    assert (a100.most_on_a_node, a100.most_free_on_a_node) == (8, 1)
+    assert [one.type for one in gpu_types(nodes, None)] == ["a100", "t4"]
+
+
+def test_what_the_profile_asks_for_is_in_slurms_words(held: Login, slurm: FakeSlurm) -> None:
+    assert slurm.nodes
+    assert "--time=8:00:00" in show_nodes(here(held), NOTHING).asks.split()

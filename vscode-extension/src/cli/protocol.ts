@@ -549,6 +549,23 @@ export interface GitState {
   untracked?: boolean | null;
 }
 
+/** GPUs of one type on a node; `free` is None when this Slurm does not tell. */
+export interface GpuCount {
+  type: string;
+  total: number;
+  free: number | null;
+}
+
+/** One type of GPU on the nodes that a request could get: how many there are, and how many are free now. */
+export interface GpuTypeShown {
+  type: string;
+  total: number;
+  free: number;
+  most_on_a_node: number;
+  most_free_on_a_node: number;
+  is_exact?: boolean;
+}
+
 /** A GPU, as `nvidia-smi` shows it; null is what it does not tell. */
 export interface GpuUse {
   index: number;
@@ -908,6 +925,7 @@ export interface NodeRow {
   gpus: number;
   gpus_free: number | null;
   gpu_type?: string;
+  gpus_by_type?: Array<GpuCount>;
   features?: Array<string>;
   reason?: string;
 }
@@ -945,6 +963,9 @@ export interface NodesShown {
   nodes: Array<NodeRow>;
   partition?: string | null;
   held?: Array<string>;
+  gpu_types?: Array<GpuTypeShown>;
+  asks?: string;
+  last?: string;
 }
 
 /** What the login host runs before a command's words to run it on a further node. */

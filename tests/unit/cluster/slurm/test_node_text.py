@@ -188,3 +188,27 @@ def test_partitions() -> None:
 )
 def test_times(text: str, count: int | None) -> None:
     assert seconds(text) == count
+
+
+def test_gpus_of_two_types_are_counted_each_for_itself() -> None:
+    line = (
+        "NodeName=n State=MIXED CPUTot=8 Gres=gpu:a100:4(S:0),gpu:t4:2(S:1)"
+        " GresUsed=gpu:a100:3(IDX:0-2),gpu:t4:0(IDX:N/A) Partitions=p\n"
+    )
+    (node,) = shown_nodes(line)
+    assert (node.gpus, node.gpus_free) == (6, 3)
+    assert [(one.type, one.total, one.free) for one in node.gpus_by_type] == [
+        ("a100", 4, 1),
+        ("t4", 2, 2),
+    ]
+    (unclear,) = shown_nodes(line.replace("gpu:a100:3(IDX:0-2),gpu:t4:0(IDX:N/A)", "gpu:3"))
+    assert [one.free for one in unclear.gpus_by_type] == [None, None]
+    (drained,) = shown_nodes(line.replace("State=MIXED", "State=MIXED+DRAIN"))
+    assert [one.free for one in drained.gpus_by_type] == [0, 0]
+
+
+def test_where_only_sinfo_answers_free_gpus_are_known_of_idle_nodes() -> None:
+    idle = "n1|p|idle|0/8/0/8|4000|gpu:a100:4,gpu:t4:2|(null)|none\n"
+    busy = idle.replace("n1|", "n2|").replace("idle|0/8/0/8", "mixed|4/4/0/8")
+    nodes = listed_nodes(idle + busy)
+    assert [[one.free for one in node.gpus_by_type] for node in nodes] == [[4, 2], [None, None]]
