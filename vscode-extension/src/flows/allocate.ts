@@ -1,7 +1,7 @@
 // Allocate Compute Node: ask which, wait with the queue's reason, then offer what comes next.
 
 import type { Choice } from '../editor';
-import type { Allocated, NodeRow } from '../cli/protocol';
+import type { Allocated, NodeRow, NodesShown } from '../cli/protocol';
 import { slurmArgs } from '../settings';
 import { freeText } from '../format/nodeText';
 import { plain } from '../format/words';
@@ -9,27 +9,59 @@ import { openWorkspace } from './open';
 import { runWithProgress, type Context } from './context';
 import { chooseProfile } from './profile';
 import { getReady, KEEP_WAITING } from './ready';
+import { agree, chooseResources } from './request';
 
 const ANY = '';
+/** No node has such a name. */
+const LAST = '\0last';
+const CHOOSE = '\0choose';
 const OPEN = 'Open Workspace';
 const START = 'Start Working';
 const RESTORE = 'Initialize Scratch Space';
 
 export async function allocate(context: Context): Promise<void> {
   if (!(await chooseProfile(context))) return;
-  const node = await chooseNode(context, 'Allocate Compute Node');
-  if (node === undefined) return;
-  const got = await request(context, node);
+  const wanted = await chooseWanted(context);
+  if (wanted === undefined) return;
+  const got = await request(context, wanted);
   await offerNext(context, got);
+}
+
+/** The arguments of the request: a node, as last time, or what was chosen step by step. */
+async function chooseWanted(context: Context): Promise<readonly string[] | undefined> {
+  let shown: NodesShown = { nodes: [] };
+  const nodes = async () => (shown = await context.nodes());
+  const chosen = await chooseNode({ ...context, nodes }, 'Allocate Compute Node', ways);
+  const settings = slurmArgs((key) => context.editor.setting(key));
+  if (chosen === undefined) return undefined;
+  if (chosen === LAST) return confirmed(context, ['--last']);
+  if (chosen !== CHOOSE) return [...(chosen === ANY ? [] : ['--node', chosen]), ...settings];
+  const flags = await chooseResources(context, shown);
+  return flags && confirmed(context, [...flags, ...settings]);
+}
+
+async function confirmed(context: Context, args: string[]): Promise<string[] | undefined> {
+  return (await agree(context, args)) ? args : undefined;
+}
+
+/** What else can be asked for than a node, with the request in Slurm's words beside it. */
+function ways({ last }: NodesShown): Choice<string>[] {
+  return [
+    ...(last ? [{ label: 'As last time', value: LAST, description: plain(last) }] : []),
+    { label: 'Choose GPUs, time, CPUs, memory…', value: CHOOSE },
+  ];
 }
 
 /** The node that the user wants; an empty string leaves it to Slurm. */
 export async function chooseNode(
   { editor, nodes }: Context,
   title: string,
+  more: (shown: NodesShown) => readonly Choice<string>[] = () => [],
 ): Promise<string | undefined> {
+  // With settings of the editor's own, the profile's request is not what goes out.
+  const isOwn = slurmArgs((key) => editor.setting(key)).length > 0;
   const choices = nodes()
-    .then((shown) => nodeChoices(shown.nodes))
+    .then((shown) => nodeChoices(shown.nodes, isOwn ? '' : shown.asks, more(shown)))
     // Without a list one can still ask for any node; why there is none is in the log.
     .catch(() => nodeChoices([]));
   return editor.pick(choices, {
@@ -39,9 +71,13 @@ export async function chooseNode(
   });
 }
 
-export function nodeChoices(nodes: readonly NodeRow[]): Choice<string>[] {
-  const any = { label: 'Any free node', value: ANY, description: 'Slurm chooses' };
-  return [any, ...[...nodes].sort(byUse).map(nodeChoice)];
+export function nodeChoices(
+  nodes: readonly NodeRow[],
+  asks = '',
+  more: readonly Choice<string>[] = [],
+): Choice<string>[] {
+  const any = { label: 'Any free node', value: ANY, description: plain(asks) || 'Slurm chooses' };
+  return [any, ...more, ...[...nodes].sort(byUse).map(nodeChoice)];
 }
 
 /** Warm nodes first, then those with most free; those that cannot be had last. */
@@ -63,14 +99,13 @@ function nodeChoice(node: NodeRow): Choice<string> {
   };
 }
 
-async function request(context: Context, node: string): Promise<Allocated> {
-  const { store, editor } = context;
-  const wanted = node === ANY ? [] : ['--node', node];
+async function request(context: Context, wanted: readonly string[]): Promise<Allocated> {
+  const { store } = context;
   store.dispatch({ type: 'asked' });
   try {
     const { data } = await runWithProgress(context, 'allocate', {
       title: 'Allocating a compute node',
-      args: [...wanted, ...KEEP_WAITING, ...slurmArgs((key) => editor.setting(key))],
+      args: [...wanted, ...KEEP_WAITING],
       onEvent: (event) => {
         if (event.type === 'state') store.dispatch({ type: 'state', event });
       },

@@ -76,7 +76,7 @@ describe('allocating', () => {
     const { context, editor, argvs } = lab(PLAY, { 'Allocate Compute Node': '2' });
     editor.settings.set('slurm.gpus', 1);
     await allocate(context);
-    expect(argvs().at(-1)).toBe('allocate --node 2 --keep-waiting --set slurm.gpus=1');
+    expect(argvs().at(-1)).toBe('allocate --node 2 --set slurm.gpus=1 --keep-waiting');
   });
 
   test('works without a list of nodes', async () => {
@@ -127,6 +127,73 @@ describe('allocating', () => {
     const { context, editor } = lab(again, ANY, NO_NODE);
     await allocate(context);
     expect(editor.seen.at(-1)).toContain('is yours already. | Open Workspace | Initialize');
+  });
+});
+
+describe('the request form', () => {
+  const gpus = { type: 'a100', total: 8, free: 6, most_on_a_node: 4, most_free_on_a_node: 2 };
+  const form: Play = {
+    ...PLAY,
+    nodes: answering({
+      nodes: [node('node-1', { partitions: ['debug', 'gpu'] })],
+      partition: 'gpu',
+      gpu_types: [gpus],
+      asks: '--time=8:00:00',
+      last: '--time=4:00:00 --gpus=2',
+    }),
+    allocate: answering({ ...GOT, command: 'salloc --time=4:00:00 --gpus=2' }),
+  };
+  const CHOOSE = { 'Allocate Compute Node': 'Choose GPUs, time, CPUs, memory…' };
+  const as = 'As the profile says';
+  const DEFAULTS = { GPUs: as, Time: as, CPUs: as, Memory: as, Partition: as };
+
+  test('says beside each way what it asks of Slurm', async () => {
+    const { context, editor } = lab(form);
+    await allocate(context);
+    expect(editor.picked.slice(0, 3).map(({ description }) => description)).toEqual([
+      '--time=8:00:00',
+      '--time=4:00:00 --gpus=2',
+      undefined,
+    ]);
+  });
+
+  test('does not say the profile’s request where settings of the editor change it', async () => {
+    const { context, editor } = lab(form);
+    editor.settings.set('slurm.gpus', 1);
+    await allocate(context);
+    expect(editor.picked[0]?.description).toBe('Slurm chooses');
+  });
+
+  test('asks as last time after Slurm’s line was shown', async () => {
+    const answers = { 'Allocate Compute Node': 'As last time', Request: 'Send this request' };
+    const { context, editor, argvs } = lab(form, answers, NO_NODE);
+    await allocate(context);
+    expect(argvs().slice(-2)).toEqual([
+      'allocate --last --dry-run',
+      'allocate --last --keep-waiting',
+    ]);
+    expect(editor.picked[0]?.detail).toBe('salloc --time=4:00:00 --gpus=2');
+  });
+
+  test('sends what was chosen, typed values too, and leaves defaults to the profile', async () => {
+    const chosen = { ...DEFAULTS, GPUs: '2 a100', Time: '90m', Partition: 'gpu' };
+    const answers = { ...CHOOSE, ...chosen, Request: 'Send this request' };
+    const { context, argvs } = lab(form, answers, NO_NODE);
+    await allocate(context);
+    const flags = '--gpus a100:2 --time 90m --partition gpu';
+    expect(argvs().slice(-2)).toEqual([
+      `allocate ${flags} --dry-run`,
+      `allocate ${flags} --keep-waiting`,
+    ]);
+  });
+
+  test('dismissed at any step, asks for nothing', async () => {
+    for (const title of [...Object.keys(DEFAULTS), 'Request']) {
+      const answers = { ...CHOOSE, ...DEFAULTS, Request: 'Send this request', [title]: undefined };
+      const { context, argvs } = lab(form, answers);
+      await allocate(context);
+      expect(argvs().filter((argv) => argv.includes('keep-waiting'))).toEqual([]);
+    }
   });
 });
 

@@ -1,0 +1,115 @@
+// What a node is asked for: as the profile says, as last time, or chosen step by step; and the line that goes to Slurm.
+// Escape leaves at any step, Enter takes the first choice. What the words mean is up to the CLI.
+
+import type { GpuTypeShown, NodesShown } from '../cli/protocol';
+import type { Choice } from '../editor';
+import { plain, size } from '../format/words';
+import type { Context } from './context';
+
+const AS_PROFILE = 'As the profile says';
+const COUNTS = [1, 2, 4, 8, 16];
+const TIMES = ['1h', '4h', '8h', '1d'];
+
+interface Step {
+  readonly flag: string;
+  readonly title: string;
+  readonly placeholder: string;
+  readonly choices: readonly Choice<string>[];
+}
+
+/** The flags that the user chose, one question each; nothing when a question was dismissed. */
+export async function chooseResources(
+  { editor }: Context,
+  shown: NodesShown,
+): Promise<string[] | undefined> {
+  const args: string[] = [];
+  const all = steps(shown);
+  for (const [index, { flag, title, placeholder, choices }] of all.entries()) {
+    const asProfile = { label: AS_PROFILE, value: '' };
+    const chosen = await editor.pick(Promise.resolve([asProfile, ...choices]), {
+      title: `${title} (${index + 1} of ${all.length})`,
+      placeholder,
+      typed: (text) => ({ label: `Use ${plain(text)}`, value: text.trim() }),
+    });
+    if (chosen === undefined) return undefined;
+    if (chosen !== '') args.push(flag, chosen);
+  }
+  return args;
+}
+
+/** Whether the request may go out, shown in Slurm's words as the CLI would send it. */
+export async function agree({ cli, editor }: Context, args: readonly string[]): Promise<boolean> {
+  // Asked before the list is shown: why a request is refused is told like any other error.
+  const { data } = await cli.run('allocate', { args: [...args, '--dry-run'] });
+  const line = plain(data.command ?? '');
+  const choice = { label: 'Send this request', value: true, detail: line };
+  const options = { title: 'Request', placeholder: line, stays: true };
+  return (await editor.pick(Promise.resolve([choice]), options)) === true;
+}
+
+export function steps(shown: NodesShown): Step[] {
+  return [
+    {
+      flag: '--gpus',
+      title: 'GPUs',
+      placeholder: 'How many GPUs? Pick, or type a number or TYPE:N',
+      choices: [
+        { label: 'None', value: '0' },
+        ...(shown.gpu_types ?? []).flatMap((one) => gpuChoices(one)),
+      ],
+    },
+    {
+      flag: '--time',
+      title: 'Time',
+      placeholder: 'For how long? Pick, or type something like 90m, 8h or 2d',
+      choices: TIMES.map((value) => ({ label: value, value })),
+    },
+    {
+      flag: '--cpus',
+      title: 'CPUs',
+      placeholder: `How many cores? ${most(shown, ({ cpus_free }) => cpus_free, String)}`,
+      choices: COUNTS.map((count) => ({ label: String(count), value: String(count) })),
+    },
+    {
+      flag: '--mem',
+      title: 'Memory',
+      placeholder: `How much, like 32G? ${most(shown, (node) => node.memory_free_bytes ?? 0, size)}`,
+      choices: ['8G', '16G', '32G', '64G'].map((value) => ({ label: value, value })),
+    },
+    {
+      flag: '--partition',
+      title: 'Partition',
+      placeholder: 'In which partition? Pick one, or type its name',
+      choices: partitionChoices(shown),
+    },
+  ];
+}
+
+function gpuChoices(gpu: GpuTypeShown): Choice<string>[] {
+  const atLeast = gpu.is_exact === false ? 'at least ' : '';
+  const description = `${atLeast}${gpu.free} of ${gpu.total} free, ${atLeast}${gpu.most_free_on_a_node} on one node`;
+  return COUNTS.filter((count) => count <= gpu.most_on_a_node).map((count) => ({
+    label: gpu.type === '' ? String(count) : `${count} ${plain(gpu.type)}`,
+    value: gpu.type === '' ? String(count) : `${gpu.type}:${count}`,
+    description,
+  }));
+}
+
+function partitionChoices({ nodes, partition }: NodesShown): Choice<string>[] {
+  const names = [...new Set(nodes.flatMap((node) => node.partitions))];
+  return names.map((name) => {
+    const there = nodes.filter(({ partitions }) => partitions.includes(name));
+    const free = there.filter(({ available }) => available).length;
+    const description = `${free} of ${there.length} nodes take jobs now`;
+    const inUse = name === partition ? { detail: 'asked for by the profile' } : {};
+    return { label: plain(name), value: name, description, ...inUse };
+  });
+}
+
+function most(
+  { nodes }: NodesShown,
+  free: (node: NodesShown['nodes'][number]) => number,
+  words: (amount: number) => string,
+): string {
+  return `At most ${words(Math.max(0, ...nodes.map(free)))} free on one node`;
+}
