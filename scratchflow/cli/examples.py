@@ -79,6 +79,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("snapshots show latest", "the newest one"),
         ("snapshots show latest work/src", "a directory in it"),
     ),
+    "snapshots cat": (
+        ("snapshots cat yesterday src/main.py", "to stdout"),
+        ("snapshots cat latest~2 results.csv", "two before"),
+    ),
+    "snapshots history": (
+        ("snapshots history src/main.py", "when it changed"),
+        ("snapshots history src/main.py --json", "for scripts"),
+    ),
     "snapshots diff": (
         ("snapshots diff yesterday", "against the workspace now"),
         ("snapshots diff yesterday latest", "against the newest one"),
@@ -324,7 +332,9 @@ OTHER_WORDS = {
     "results": "jobs outputs",
     "result": "jobs outputs",
     "debug": "jobs debug",
-    "history": "snapshots list",
+    "history": "snapshots history",
+    "cat": "snapshots cat",
+    "versions": "snapshots history",
     "diff": "snapshots diff",
     "verify": "snapshots verify",
     "prune": "snapshots prune",

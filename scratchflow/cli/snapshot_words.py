@@ -22,8 +22,10 @@ from scratchflow.model.ages import (
 from scratchflow.model.results.snapshots import (
     NOT_ASKED_FOR,
     WORKSPACE,
+    FileVersion,
     PathChange,
     PathEntry,
+    PathHistory,
     SnapshotRow,
     SnapshotsDiffed,
     SnapshotsFetched,
@@ -200,6 +202,39 @@ def _entry_line(entry: PathEntry) -> str:
 def _changed(entry: PathEntry) -> str:
     """When a file was changed last, by the clock on the wall."""
     return at(entry.mtime) or ""
+
+
+def versions(history: PathHistory) -> Iterator[str]:
+    """One line a version, oldest first, then how to go on."""
+    now_s, width = epoch(history.now) or time.time(), terminal_width()
+    names = short_ids(one.snapshot for one in history.versions)
+    rows = [
+        [
+            names[one.snapshot],
+            *_when(epoch(one.time) or 0, now_s),
+            format_size(one.size) if one.size is not None else "",
+            one.mode or "",
+        ]
+        for one in history.versions
+    ]
+    for one, fixed in zip(history.versions, aligned(rows, right={1, 2, 3}), strict=True):
+        yield fitted(fixed, "", _what_changed(one), width)
+    path = shown_path(history.path, history.path_b64)
+    count = sum(one.change != "deleted" for one in history.versions)
+    yield Whole(
+        f"{counted(count, 'version')} of `{path}` in {counted(history.checked, 'snapshot')}"
+    )
+
+
+def _what_changed(one: FileVersion) -> str:
+    words = [
+        "" if one.change == "changed" else one.change,
+        f"{one.mode_before} before" if one.mode_before else "",
+        f"link to {one.target}" if one.target is not None else "",
+        "directory" if one.kind == "directory" else "",
+        "[fork]" if one.fork else "",
+    ]
+    return ", ".join(filter(None, words))
 
 
 def diffed(diffed: SnapshotsDiffed) -> Iterator[str]:

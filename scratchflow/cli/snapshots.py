@@ -30,6 +30,8 @@ from scratchflow.model.ages import for_profile
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Emit, Event, Log
 from scratchflow.model.results.snapshots import (
+    FileShown,
+    PathHistory,
     SnapshotsDiffed,
     SnapshotsFetched,
     SnapshotShown,
@@ -113,6 +115,49 @@ def show(
     return at_workspace(caller(context), "snapshots show", request, say)
 
 
+@app.command("cat", cls=VerbCommand)
+def cat(
+    context: typer.Context,
+    snapshot: Annotated[str, SNAPSHOT],
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATH", help="The file, like `src/main.py`; a glob has to fit one file only."
+        ),
+    ],
+) -> Call[FileShown]:
+    """Write one file of a snapshot to stdout, byte for byte.
+
+    It comes from the store, and needs no node. A symlink leads to what it meant inside the snapshot. When the
+    content turns out to be damaged, the exit code is 31, and what was written is not to be trusted.
+    `--json` has the content of files up to 64 MiB as base64.
+    """
+    who = caller(context)
+    request = requests.Cat(snapshot=snapshot, path=path, zone=zone_for(snapshot))
+
+    def run(emit: Emit) -> FileShown:
+        from scratchflow.flows.transfer.content import show_content
+
+        return show_content(who, emit, request, keep=not who.may_ask)
+
+    return Call("snapshots cat", run, lambda _: ())
+
+
+@app.command("history", cls=VerbCommand)
+def history(
+    context: typer.Context,
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="A file, like `src/main.py`, also a deleted one.")
+    ],
+) -> Call[PathHistory]:
+    """List the versions of one file by content, oldest first.
+
+    Each line begins with the first snapshot that has that version. Reads no content, and needs no node.
+    """
+    request = requests.History(path=path)
+    return at_workspace(caller(context), "snapshots history", request, words.versions)
+
+
 @app.command("diff", cls=VerbCommand)
 def diff(
     context: typer.Context,
@@ -133,9 +178,9 @@ def diff(
         ),
     ] = None,
 ) -> Call[SnapshotsDiffed]:
-    """Say which paths of the workspace differ from its last snapshot, or from another one.
+    """Say which paths differ from the last snapshot, or from another one.
 
-    Alone it says what would be lost with the node now. Excluded files are in no snapshot: it leaves them out.
+    It compares the workspace. Alone it says what would be lost with the node now. Excluded files are in no snapshot: it leaves them out.
     With two snapshots, compares those; that needs no node.
     """
     op = "snapshots diff"
@@ -155,7 +200,7 @@ def verify(
         typer.Argument(metavar="[SNAPSHOT]...", help="These only.", show_default=False),
     ] = None,
 ) -> Call[SnapshotsVerified]:
-    """Read snapshots back from the store, every byte; exit 31 when one is damaged."""
+    """Read snapshots back, every byte; exit 31 when one is damaged."""
     request = requests.Verify(snapshots=tuple(snapshots or ()), zone=zone_for(*(snapshots or ())))
     return at_workspace(caller(context), "snapshots verify", request, words.verified)
 

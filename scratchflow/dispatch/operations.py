@@ -89,6 +89,12 @@ ON_NODE = {
     "snapshots show": OnNode(
         requests.Show, "scratchflow.node.history:show_snapshot", needs_scratch=False
     ),
+    "snapshots cat": OnNode(
+        requests.Cat, "scratchflow.node.contents.content:send_content", needs_scratch=False
+    ),
+    "snapshots history": OnNode(
+        requests.History, "scratchflow.node.contents.versions:path_history", needs_scratch=False
+    ),
     "snapshots diff": OnNode(
         requests.Diff, "scratchflow.node.history:diff_snapshots", needs_scratch=False
     ),

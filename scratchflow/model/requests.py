@@ -179,6 +179,20 @@ class Show(Naming, frozen=True):
     path: str | None = None
 
 
+class Cat(Naming, frozen=True, kw_only=True):
+    """`snapshots cat`: the content of one file; refused when it is larger than `most_bytes`, unless that is 0."""
+
+    path: str
+    snapshot: str = "latest"
+    most_bytes: int = 0
+
+
+class History(Arguments, frozen=True, kw_only=True):
+    """`snapshots history`."""
+
+    path: str
+
+
 class Diff(Naming, frozen=True, kw_only=True):
     """`snapshots diff`."""
 

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
 
 import msgspec
 
@@ -17,7 +16,7 @@ from scratchflow.archive.read.proven import Proven, is_left
 from scratchflow.archive.read.reader import open_index
 from scratchflow.archive.read.verify import verify_archive
 from scratchflow.archive.tree.index import Index
-from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK, SYMLINK
+from scratchflow.archive.tree.tree import DIRECTORY, KIND_MASK
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import PathMissing
 from scratchflow.model.events import path_fields
@@ -33,9 +32,9 @@ from scratchflow.model.results.snapshots import (
     SnapshotsVerified,
 )
 from scratchflow.model.snapshot import Manifest
-from scratchflow.model.text import printable
 from scratchflow.model.times import iso_time
 from scratchflow.node.asker import asker
+from scratchflow.node.contents.paths import entry_of, matching
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
 from scratchflow.node.same_store import store_replaced
@@ -47,13 +46,11 @@ from scratchflow.store.retention.lineage import line_of, lineage_of, read_noted
 from scratchflow.store.retention.prune import read_decided
 from scratchflow.store.retention.rules import SPECIAL, plan_retention
 
-_KINDS = {DIRECTORY: "directory", SYMLINK: "link"}
-
 
 def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING) -> SnapshotsListed:
     """Every snapshot, oldest first; what cannot be read is a warning."""
-    catalogue = _catalogue(context, notify)
-    forks = _forks(context, catalogue)
+    catalogue = warned_catalogue(context, notify)
+    forks = forks_of(context, catalogue)
     stays = _stays(context, notify, catalogue)
     return SnapshotsListed(
         snapshots=[
@@ -71,7 +68,7 @@ def list_snapshots(context: NodeContext, notify: Notifier, _: Nothing = NOTHING)
     )
 
 
-def _forks(context: NodeContext, catalogue: Catalogue) -> set[str]:
+def forks_of(context: NodeContext, catalogue: Catalogue) -> set[str]:
     """The snapshots with work that went another way than the newest one, from a parent that both have."""
     snapshots = catalogue.snapshots
     # A fork beside the newest one does not make a fork of what went on from the same parent.
@@ -107,12 +104,12 @@ def _stays(context: NodeContext, notify: Notifier, catalogue: Catalogue) -> dict
 def show_snapshot(context: NodeContext, notify: Notifier, asked: Show) -> SnapshotShown:
     """One snapshot; with a path also what lies there."""
     place = find_place(context.store, context.workspace.name)
-    catalogue = _catalogue(context, notify)
+    catalogue = warned_catalogue(context, notify)
     manifest = find_snapshot(catalogue, asked.snapshot, asker(context, notify, asked.zone))
     entries: list[PathEntry] = []
     if asked.path is not None:
         index = open_index(place.archive(manifest.id))
-        entries = _entries_at(index, asked.path, manifest)
+        entries = _entries_at(context, index, asked.path, manifest)
     return SnapshotShown(
         manifest=manifest, damaged=catalogue.damaged.get(manifest.id), entries=entries
     )
@@ -121,7 +118,7 @@ def show_snapshot(context: NodeContext, notify: Notifier, asked: Show) -> Snapsh
 def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> SnapshotsDiffed:
     """Which paths differ between two snapshots."""
     place = find_place(context.store, context.workspace.name)
-    catalogue = _catalogue(context, notify)
+    catalogue = warned_catalogue(context, notify)
     who = asker(context, notify, asked.zone)
     first, second = (find_snapshot(catalogue, one, who) for one in (asked.older, asked.newer))
     changes = list(
@@ -155,7 +152,7 @@ def verify_snapshots(
     what it needs from others. Damage elsewhere in those archives is no damage of this snapshot.
     """
     place = find_place(context.store, context.workspace.name)
-    catalogue = _catalogue(context, notify)
+    catalogue = warned_catalogue(context, notify)
     _warn_of_other_store(context, notify, is_empty=catalogue.newest_id is None)
     who = asker(context, notify, zone)
     chosen = [find_snapshot(catalogue, one, who) for one in wanted] or list(catalogue.snapshots)
@@ -197,7 +194,8 @@ def _record(place: StoreDirectory, chosen: list[Manifest], reasons: dict[str, st
     )
 
 
-def _catalogue(context: NodeContext, notify: Notifier) -> Catalogue:
+def warned_catalogue(context: NodeContext, notify: Notifier) -> Catalogue:
+    """All snapshots; what cannot be read is a warning."""
     catalogue = read_catalogue(find_place(context.store, context.workspace.name))
     for one in catalogue.skipped:
         notify.warn("snapshots.unreadable", b"", f"{one.snapshot}: {one.reason}")
@@ -222,46 +220,22 @@ def _row(manifest: Manifest, damaged: str | None, *, fork: bool) -> SnapshotRow:
     )
 
 
-def _entries_at(index: Index, path: str, manifest: Manifest) -> list[PathEntry]:
+def _entries_at(
+    context: NodeContext, index: Index, path: str, manifest: Manifest
+) -> list[PathEntry]:
     """The path itself, or for a directory what is in it; the empty path is the top.
 
-    A path that is not there from scratch down is one from the workspace down.
+    A path that is not there from scratch down is one from the workspace down. A glob stands for all it fits.
     """
-    wanted = os.fsencode(path.strip("/"))
-    if not wanted:
-        return [_entry(index, entry) for entry in range(index.first[0], index.first[1])]
-    entry = index.find(wanted)
-    if entry is None:
-        within = os.fsencode(manifest.workspace)
-        entry = index.find(os.path.normpath(within + b"/" + wanted))
-    if entry is None:
+    if not path.strip("/"):
+        return [entry_of(index, entry) for entry in range(index.first[0], index.first[1])]
+    entries = matching(index, path, context.workspace)
+    if not entries:
         raise PathMissing(snapshot=manifest.id, path=path)
-    if index.mode[entry] & KIND_MASK != DIRECTORY:
-        return [_entry(index, entry)]
-    group = index.group_at(entry)
-    return [_entry(index, one) for one in range(index.first[group], index.first[group + 1])]
-
-
-def _entry(index: Index, entry: int) -> PathEntry:
-    mode = index.mode[entry]
-    kind = _KINDS.get(mode & KIND_MASK, "file")
-    target = printable(os.fsdecode(index.target(entry))) if kind == "link" else None
-    seconds = index.mtime_ns[entry] // 10**9
-    return PathEntry(
-        kind=kind,  # type: ignore[arg-type]  # one of the three words above
-        mode=f"{mode & 0o7777:04o}",
-        size=index.size[entry],
-        mtime=_time_in_words(seconds),
-        target=target,
-        **path_fields(index.path(entry)),
-    )
-
-
-def _time_in_words(seconds: int) -> str:
-    try:
-        return f"{datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
-    except (ValueError, OverflowError, OSError):  # a year that the calendar does not have
-        return f"@{seconds}"
+    if len(entries) == 1 and index.mode[entries[0]] & KIND_MASK == DIRECTORY:
+        group = index.group_at(entries[0])
+        return [entry_of(index, one) for one in range(index.first[group], index.first[group + 1])]
+    return [entry_of(index, one) for one in entries]
 
 
 def _expect_what_is_left(

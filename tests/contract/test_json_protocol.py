@@ -147,6 +147,8 @@ WHOLE_LIFE = [
     (["restore", "--dry-run", "--path", "work"], "restore"),
     (["snapshots", "list"], "snapshots list"),
     (["snapshots", "show", "latest", "work"], "snapshots show"),
+    (["snapshots", "cat", "latest", "caf?\n"], "snapshots cat"),
+    (["snapshots", "history", "data[/]train].bin"], "snapshots history"),
     (["snapshots", "diff", "latest"], "snapshots diff"),
     (["snapshots", "verify"], "snapshots verify"),
     (["snapshots", "prune", "--dry-run"], "snapshots prune"),

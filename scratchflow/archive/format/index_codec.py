@@ -80,6 +80,15 @@ def load_index(region: bytes, sha256: bytes, like: Index | None = None) -> Index
 
     Most of that can be taken from an index that was loaded before and has the same paths.
     """
+    header, pieces = read_header(region, sha256)
+    columns = _read_columns(header, pieces)
+    index = _fill(header, columns, like)
+    check_index(index, like)
+    return index
+
+
+def read_header(region: bytes, sha256: bytes) -> tuple[Header, list[memoryview]]:
+    """The header of an index and its other frames, whose number fits; Malformed when any byte is wrong."""
     if hashlib.sha256(region).digest() != sha256:
         raise Malformed("the index is damaged")
     contents = split_skippable(memoryview(region), INDEX_MAGIC)
@@ -91,10 +100,8 @@ def load_index(region: bytes, sha256: bytes, like: Index | None = None) -> Index
         raise Malformed(f"the index has a bad header: {error}") from None
     if header.digest != "xxh3-128":
         raise Malformed(f"the index has digests of an unknown kind: {header.digest}")
-    columns = _read_columns(header, contents[1:])
-    index = _fill(header, columns, like)
-    check_index(index, like)
-    return index
+    _check_counts(header, len(contents) - 1)
+    return header, contents[1:]
 
 
 def _columns(index: Index) -> Iterator[tuple[str, int, Any]]:
@@ -144,10 +151,13 @@ def _shuffled(piece: bytes, width: int) -> bytes:
     return piece if width == 1 else b"".join(piece[plane::width] for plane in range(width))
 
 
-def _unshuffled(piece: bytes, width: int) -> bytes | bytearray:
+def unshuffled(piece: bytes, width: int) -> bytes | bytearray:
+    """A piece with the bytes of each value, of so many bytes, side by side again."""
     if width == 1:
         return piece
-    count = len(piece) // width
+    count, rest = divmod(len(piece), width)
+    if rest:
+        raise Malformed("a piece of the index has an impossible length")
     whole = bytearray(len(piece))
     for plane in range(width):
         whole[plane::width] = piece[plane * count : (plane + 1) * count]
@@ -158,7 +168,8 @@ def _pack(piece: bytes) -> bytes:
     return bytes(lz4_block.compress(piece, store_size=False))
 
 
-def _unpack(packed: memoryview, raw_bytes: int) -> bytes:
+def unpack_piece(packed: memoryview, raw_bytes: int) -> bytes:
+    """One piece of a column as it was packed: shuffled."""
     if not 0 < raw_bytes <= min(_PIECE_BYTES, MAX_EXPANSION * len(packed) + 64):
         raise Malformed("a piece of the index has an impossible length")
     try:
@@ -170,14 +181,17 @@ def _unpack(packed: memoryview, raw_bytes: int) -> bytes:
     return raw
 
 
-def _read_columns(header: Header, contents: list[memoryview]) -> Callable[[str, int, int], bytes]:
-    """A function that takes the next column: (name, bytes an element, elements or -1 for any)."""
-    if len(contents) != len(header.pieces):
+def _check_counts(header: Header, pieces: int) -> None:
+    if pieces != len(header.pieces):
         raise Malformed("the index lacks pieces, or has too many")
     if max(header.entries, header.chunks) > MAX_ENTRIES or header.chunked > header.entries:
         raise Malformed("the index counts more than can be")
     if not 0 < header.groups <= header.entries + 1:
         raise Malformed("the index counts more than can be")
+
+
+def _read_columns(header: Header, contents: list[memoryview]) -> Callable[[str, int, int], bytes]:
+    """A function that takes the next column: (name, bytes an element, elements or -1 for any)."""
     remaining = list(zip(header.pieces, contents, strict=True))[::-1]
 
     def take(name: str, width: int, count: int) -> bytes:
@@ -186,7 +200,7 @@ def _read_columns(header: Header, contents: list[memoryview]) -> Callable[[str, 
             remaining and remaining[-1][0][0] == name and (count < 0 or len(whole) < count * width)
         ):
             (_, raw_bytes), packed = remaining.pop()
-            whole += _unshuffled(_unpack(packed, raw_bytes), width)
+            whole += unshuffled(unpack_piece(packed, raw_bytes), width)
         if count >= 0 and len(whole) != count * width:
             raise Malformed(f"the index has a wrong number of values in `{name}`")
         return bytes(whole) if width == 1 else whole  # type: ignore[return-value]

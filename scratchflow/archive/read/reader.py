@@ -42,6 +42,11 @@ def open_index(path: Path, like: Index | None = None) -> Index:
 
     It opens in half the time when `like`, another one, is at hand and has the same paths.
     """
+    return read_index(path, lambda region, sha256: load_index(region, sha256, like))
+
+
+def read_index(path: Path, load: Callable[[bytes, bytes], _Content]) -> _Content:
+    """What `load` makes of an archive's index and its SHA-256; SnapshotDamaged or UnsafeMember when it cannot."""
     name = path.name.removesuffix(".tar.lz4")
     try:
         descriptor = open_regular(path)
@@ -52,7 +57,7 @@ def open_index(path: Path, like: Index | None = None) -> Index:
             region = read_exactly(descriptor, footer.index_bytes, footer.index_offset)
         finally:
             os.close(descriptor)
-        return load_index(region, footer.index_sha256, like)
+        return load(region, footer.index_sha256)
     except UnsafeName as error:
         reason, member = error.args
         raise UnsafeMember(archive=path, member=os.fsdecode(member), reason=reason) from None

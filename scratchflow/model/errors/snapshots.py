@@ -113,3 +113,48 @@ class PathUnsaved(ScratchflowError):
         "snapshot `{snapshot}` has no `{path}`; the workspace has it, made since that snapshot"
     )
     hint = "`scratchflow backup` saves it; then run this command again"
+
+
+class PathAmbiguous(ScratchflowError):
+    """A glob fits several paths where one is needed."""
+
+    code = "snapshot.path_ambiguous"
+    exit_code = 30
+    message = "`{path}` fits {count} paths of snapshot `{snapshot}`"
+    hint = "they are {matches}; write one of them"
+
+
+class PathIsDirectory(ScratchflowError):
+    """The content of a file was asked for, and there is a directory."""
+
+    code = "snapshot.path_is_directory"
+    exit_code = 30
+    message = "`{path}` is a directory in snapshot `{snapshot}`"
+    hint = "`scratchflow snapshots show {snapshot} {typed}` lists it; `scratchflow restore {snapshot} --path {typed}` brings it back"
+
+
+class PathLeadsOut(ScratchflowError):
+    """The content of a file was asked for, and there is a symlink to what the snapshot does not hold."""
+
+    code = "snapshot.path_leads_out"
+    exit_code = 30
+    message = "`{path}` in snapshot `{snapshot}` is a symlink to `{target}`, which the snapshot does not hold"
+    hint = "`scratchflow restore {snapshot} --path {typed}` brings the link; what it leads to was not saved with it"
+
+
+class PathInNone(ScratchflowError):
+    """The history of a path was asked for, and no snapshot has it."""
+
+    code = "snapshot.path_in_none"
+    exit_code = 30
+    message = "no snapshot has `{path}` ({checked} looked at)"
+    hint = "paths are relative to the workspace, like `src/main.py`; what is excluded or was made since the last `scratchflow backup` is in none"
+
+
+class ContentTooLarge(ScratchflowError):
+    """A file does not fit into one line of JSON."""
+
+    code = "snapshot.content_too_large"
+    exit_code = 2
+    message = "`{path}` has {size}; `--json` takes files up to {most}"
+    hint = "without `--json`, `scratchflow snapshots cat` writes a file of any size to stdout"

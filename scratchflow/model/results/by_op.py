@@ -96,6 +96,8 @@ RESULTS_BY_OP = {
     "snapshots list": "snapshots:SnapshotsListed",
     "snapshots list all": "snapshots:SnapshotsOfAll",
     "snapshots show": "snapshots:SnapshotShown",
+    "snapshots cat": "snapshots:FileShown",
+    "snapshots history": "snapshots:PathHistory",
     "snapshots diff": "snapshots:SnapshotsDiffed",
     "snapshots diff workspace": "snapshots:SnapshotsDiffed",
     "snapshots verify": "snapshots:SnapshotsVerified",

@@ -1,4 +1,4 @@
-"""`snapshots`: list, show, diff, verify, prune, keep."""
+"""`snapshots`: list, show, cat, history, diff, verify, prune, keep."""
 
 from typing import Literal
 
@@ -61,6 +61,8 @@ class PathEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     mtime: str
     path: str | None = None
     path_b64: str | None = None
+    typed: str | None = None
+    """What commands take for a name that is not UTF-8: a glob with `?` for each such byte."""
     target: str | None = None
 
 
@@ -70,6 +72,48 @@ class SnapshotShown(Result, frozen=True):
     manifest: Manifest
     damaged: str | None
     entries: list[PathEntry]
+
+
+class FileShown(Result, frozen=True):
+    """`snapshots cat`: the file that was found. With `--json` its content is here, otherwise on stdout."""
+
+    snapshot: str
+    size: int
+    mode: str
+    mtime: str
+    content_b64: str = ""
+
+
+class FileVersion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one path was from a snapshot on; of one that was deleted there is no more than that."""
+
+    snapshot: str
+    """The first that has it so."""
+    time: str
+    last: str
+    """The last that has it so without another version in between."""
+    change: Literal["added", "changed", "mode", "deleted"]
+    """`mode`: the permissions alone. A path that was away is `added` again."""
+    kind: Literal["file", "directory", "link"] | None = None
+    size: int | None = None
+    mode: str | None = None
+    mode_before: str | None = None
+    """Of the version before, where it differs."""
+    mtime: str | None = None
+    target: str | None = None
+    fork: bool = False
+    """Only forks have it so: the line of the newest snapshot went another way."""
+
+
+class PathHistory(Result, frozen=True):
+    """`snapshots history`, oldest first. `now` is the time by the same clocks: ages are counted up to it."""
+
+    versions: list[FileVersion]
+    checked: int
+    """So many snapshots were looked at."""
+    path: str | None = None
+    path_b64: str | None = None
+    now: str | None = None
 
 
 class PathChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

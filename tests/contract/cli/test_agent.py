@@ -23,7 +23,7 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.config import ConfigBadValue
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.errors.workspace import WorkspaceMissing
-from scratchflow.model.events import Event, Item, Progress
+from scratchflow.model.events import Data, Event, Item, Progress
 from scratchflow.model.results.by_op import RESULTS_BY_OP
 from tests.contract.test_imports import imported
 from tests.contract.test_json_protocol import checked
@@ -83,6 +83,9 @@ def test_a_whole_life_over_requests(environment: dict[str, str], profile: dict[s
     assert len(ask("snapshots list")["snapshots"]) == 2
     assert ask("snapshots verify")["checked"] == 2
     assert ask("snapshots diff", older=first)["added"] == 1
+    assert ask("snapshots cat", path="b")["size"] == 1
+    assert [event.content for event in events if isinstance(event, Data)] == [b"b"]
+    assert [one["change"] for one in ask("snapshots history", path="b")["versions"]] == ["added"]
     assert ask("snapshots show", snapshot=first)["manifest"]["node"] == "node-1"
     assert ask("restore", snapshot=first)["mode"] == "delta"
     assert ask("snapshots prune", dry_run=True)["dry_run"] is True

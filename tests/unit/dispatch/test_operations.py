@@ -66,6 +66,8 @@ def test_reading_the_table_loads_nothing_that_does_the_work() -> None:
         ("snapshots verify", requests.Verify()),
         ("snapshots prune", requests.Prune(dry_run=True)),
         ("snapshots show", requests.Show(snapshot="latest")),
+        ("snapshots cat", requests.Cat(path="a")),
+        ("snapshots history", requests.History(path="a")),
         ("restore", requests.Restore(dry_run=True)),
         ("autobackup status", requests.Nothing()),
     ],

@@ -135,6 +135,8 @@ export interface Results {
   "snapshots list": SnapshotsListed;
   "snapshots list all": SnapshotsOfAll;
   "snapshots show": SnapshotShown;
+  "snapshots cat": FileShown;
+  "snapshots history": PathHistory;
   "snapshots diff": SnapshotsDiffed;
   "snapshots diff workspace": SnapshotsDiffed;
   "snapshots verify": SnapshotsVerified;
@@ -516,6 +518,30 @@ export interface Failure {
   hint: string;
   retryable: boolean;
   exit_code: number;
+}
+
+/** `snapshots cat`: the file that was found. With `--json` its content is here, otherwise on stdout. */
+export interface FileShown {
+  snapshot: string;
+  size: number;
+  mode: string;
+  mtime: string;
+  content_b64?: string;
+}
+
+/** What one path was from a snapshot on; of one that was deleted there is no more than that. */
+export interface FileVersion {
+  snapshot: string;
+  time: string;
+  last: string;
+  change: "added" | "changed" | "deleted" | "mode";
+  kind?: "directory" | "file" | "link" | null;
+  size?: number | null;
+  mode?: string | null;
+  mode_before?: string | null;
+  mtime?: string | null;
+  target?: string | null;
+  fork?: boolean;
 }
 
 /** `sync count`: files that would go, and files in all. */
@@ -1047,7 +1073,17 @@ export interface PathEntry {
   mtime: string;
   path?: string | null;
   path_b64?: string | null;
+  typed?: string | null;
   target?: string | null;
+}
+
+/** `snapshots history`, oldest first. `now` is the time by the same clocks: ages are counted up to it. */
+export interface PathHistory {
+  versions: Array<FileVersion>;
+  checked: number;
+  path?: string | null;
+  path_b64?: string | null;
+  now?: string | null;
 }
 
 /** A path that was left as it is, and why. */

@@ -1,0 +1,1 @@
+"""What lies inside snapshots: one path, its content, its versions."""
