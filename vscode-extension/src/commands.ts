@@ -6,6 +6,7 @@ import { autobackup } from './flows/autobackup';
 import { clear } from './flows/clear';
 import { guarded, type Context } from './flows/context';
 import { doctor } from './flows/doctor';
+import { fileHistory } from './flows/history';
 import { install, type Places } from './flows/install';
 import { login } from './flows/login';
 import { menu } from './flows/menu';
@@ -54,6 +55,7 @@ export function handlers(
     tensorboard: guarded(context, serving.openTensorboard),
     jupyter: guarded(context, serving.openJupyter),
     tunnel: guarded(context, serving.forwardPort),
+    fileHistory: guarded(context, (given, uri?: { path: string }) => fileHistory(given, uri?.path)),
     snapshots: () => editor.execute('scratchflow.snapshotsView.focus'),
     login: guarded(context, (given, again?: () => Promise<void>) => login(given, again)),
     doctor: guarded(context, doctor),
@@ -75,7 +77,9 @@ function rowHandlers(context: Context): Record<string, Handler> {
     'service.stop': onRow(context, serving.stopService),
     'snapshot.restore': onRow(context, snapshots.restoreSnapshot),
     'snapshot.diff': onRow(context, snapshots.diffSnapshot),
+    'snapshot.browse': onRow(context, snapshots.browseSnapshot),
     'snapshot.verify': onRow(context, snapshots.verifySnapshot),
+    'file.open': onRow(context, snapshots.openFile),
     'file.restore': onRow(context, snapshots.restoreFile),
     'file.compare': onRow(context, snapshots.compareFile),
   };

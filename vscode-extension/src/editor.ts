@@ -1,5 +1,7 @@
 // The thin seam over the editor: all that the flows may ask of it. src/vscode/ has the real one.
 
+import type { InSnapshot } from './cli/snapshotFiles';
+
 export interface Choice<T> {
   readonly label: string;
   readonly value: T;
@@ -25,11 +27,8 @@ export interface PickOptions {
   readonly typed?: (text: string) => Choice<string> | undefined;
 }
 
-/** One side of a comparison. */
-export interface Side {
-  readonly path: string;
-  readonly isHistory: boolean;
-}
+/** One side of a comparison: a file of the workspace's host by its whole path, or one of a snapshot. */
+export type Side = string | InSnapshot;
 
 export type Say = (message: string, ...buttons: string[]) => Promise<string | undefined>;
 
@@ -72,7 +71,13 @@ export interface Editor {
   isConnectedTo(host: string): boolean;
   /** Whether this window has files that are not saved. */
   hasUnsavedFiles(): boolean;
-  /** Two files of that host side by side; what is history cannot be written to. */
+  /** The whole path of the file in the active editor, on whichever host; nothing when it is no file. */
+  currentFile(): string | undefined;
+  /** A file of a snapshot, in an editor that cannot write to it. */
+  openInSnapshot(where: InSnapshot): Promise<void>;
+  /** A directory of a snapshot in the Explorer of another window: this one stays as it is. */
+  browseSnapshot(where: InSnapshot): Promise<void>;
+  /** Two files side by side; those of snapshots cannot be written to. */
   compare(left: Side, right: Side, host: string | undefined, title: string): Promise<void>;
   setting(key: string): unknown;
   setSetting(key: string, value: unknown): Promise<void>;

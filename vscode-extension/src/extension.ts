@@ -14,11 +14,12 @@ import { installedCli } from './cli/install';
 import { locate } from './cli/locate';
 import { CLI_VERSION } from './cli/protocol';
 import { globalArgs, text } from './settings';
+import { SnapshotFiles } from './cli/snapshotFiles';
 import { phaseOf, Store } from './state/state';
 import { OFFERS } from './verbs';
 import { VsCodeEditor } from './vscode/editor';
-import { HISTORY_SCHEME, HistoryFiles } from './vscode/historyFiles';
 import { Screen } from './vscode/screen';
+import { SNAPSHOT_SCHEME, SnapshotFileSystem } from './vscode/snapshotFiles';
 import { ReadOnlyTexts, SCHEME } from './vscode/texts';
 import { Watch } from './state/watch';
 
@@ -50,7 +51,7 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
     channel,
     screen.show(),
-    ...registerReadOnly(texts),
+    ...registerReadOnly(texts, cli),
     ...register(flow, screen, {
       storage,
       wheelDirectory: join(context.extensionPath, 'wheel'),
@@ -72,11 +73,12 @@ function begin(watch: Watch): void {
 }
 
 /** What is shown and cannot be written to: texts of ours, and files as they were. */
-function registerReadOnly(texts: ReadOnlyTexts): vscode.Disposable[] {
+function registerReadOnly(texts: ReadOnlyTexts, cli: Cli): vscode.Disposable[] {
   const options = { isReadonly: true, isCaseSensitive: true };
+  const snapshots = new SnapshotFileSystem(new SnapshotFiles(cli));
   return [
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, texts),
-    vscode.workspace.registerFileSystemProvider(HISTORY_SCHEME, new HistoryFiles(), options),
+    vscode.workspace.registerFileSystemProvider(SNAPSHOT_SCHEME, snapshots, options),
   ];
 }
 

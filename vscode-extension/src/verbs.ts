@@ -36,6 +36,7 @@ export const OFFERS: readonly Offer[] = [
   offer('jupyter', 'Open Jupyter', 'serve'),
   offer('tunnel', 'Forward Port', 'tunnel'),
   offer('snapshots', 'Browse Snapshots', 'snapshots'),
+  offer('fileHistory', 'Show File History', 'snapshots'),
   offer('login', 'Log In', 'status'),
   offer('doctor', 'Run Doctor', 'doctor'),
   offer('config', 'Open Settings', 'config'),
@@ -49,9 +50,11 @@ export const OFFERS: readonly Offer[] = [
   offer('service.stop', 'Stop', 'serve'),
   offer('snapshot.restore', 'Restore This Snapshot…', 'restore'),
   offer('snapshot.diff', 'Show What Changed Since…', 'snapshots'),
+  offer('snapshot.browse', 'Browse This Snapshot', 'snapshots'),
   offer('snapshot.verify', 'Verify This Snapshot', 'snapshots'),
+  offer('file.open', 'Open This Version', 'snapshots'),
   offer('file.restore', 'Restore This File…', 'restore'),
-  offer('file.compare', 'Compare with Workspace', 'restore'),
+  offer('file.compare', 'Compare with Workspace', 'snapshots'),
 ];
 
 /** The command for a verb, for buttons that a hint of the CLI asks for. */

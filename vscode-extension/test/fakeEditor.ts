@@ -1,5 +1,6 @@
 // An editor for tests: answers from a list, and remembers all that it was asked to do.
 
+import { uriPath, type InSnapshot } from '../src/cli/snapshotFiles';
 import type { Choice, Editor, PickOptions, Progress, Question, Side } from '../src/editor';
 
 type Answer = string | boolean | undefined;
@@ -14,6 +15,7 @@ export class FakeEditor implements Editor {
   remoteSsh = true;
   connected = true;
   unsaved = false;
+  file: string | undefined;
   exitCodes: (number | undefined)[] = [];
 
   /** What the user answers, by the beginning of the question. */
@@ -100,6 +102,9 @@ export class FakeEditor implements Editor {
   hasRemoteSsh = () => this.remoteSsh;
   isConnectedTo = () => this.connected;
   hasUnsavedFiles = () => this.unsaved;
+  currentFile = () => this.file;
+  openInSnapshot = (where: InSnapshot) => this.did(`open: ${uriPath(where)}`);
+  browseSnapshot = (where: InSnapshot) => this.did(`browse: ${uriPath(where)}`);
   compare = (left: Side, right: Side, host: string | undefined, title: string) =>
     this.did(`compare: ${shown(left)} ${shown(right)} ${host ?? 'here'}: ${title}`);
 
@@ -118,6 +123,6 @@ export class FakeEditor implements Editor {
   }
 }
 
-function shown({ path, isHistory }: Side): string {
-  return isHistory ? `history:${path}` : path;
+function shown(side: Side): string {
+  return typeof side === 'string' ? side : `snapshot:${uriPath(side)}`;
 }

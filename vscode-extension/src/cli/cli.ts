@@ -12,6 +12,8 @@ export interface Options {
   /** Aborting it cancels the command. */
   readonly signal?: AbortSignal;
   readonly silenceMs?: number;
+  /** Another profile than the one in use. */
+  readonly profile?: string;
 }
 
 export interface Done<T> {
@@ -43,7 +45,9 @@ export class Cli {
     const file = await this.around.locate();
     if (options.signal?.aborted) throw new CliError(cancelled());
     const verb = op.split(' ');
-    const args = [...verb, ...(options.args ?? []), ...this.around.globalArgs(), '--json'];
+    const { profile } = options;
+    const globals = profile === undefined ? this.around.globalArgs() : ['--profile', profile];
+    const args = [...verb, ...(options.args ?? []), ...globals, '--json'];
     const summary = await this.converse(file, args, options);
     // The schema ties `op` to the type of `data`; the CLI's own tests hold it to that.
     return { data: summary.data as unknown as Results[O], warnings: summary.warnings };

@@ -1,11 +1,9 @@
 // What can be done with a snapshot and with one file in it.
 
-import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
-import { problemOf } from '../cli/problem';
 import type { PathChange, SnapshotsDiffed } from '../cli/protocol';
-import type { Side } from '../editor';
 import { counted, plain, snapshotName } from '../format/words';
+import type { InSnapshot } from '../cli/snapshotFiles';
 import { runWithProgress, type Context } from './context';
 import { hostOf } from './place';
 import { restore } from './workspace';
@@ -57,7 +55,7 @@ export async function diffSnapshot(context: Context, { id }: SnapshotRef): Promi
     return;
   }
   const path = await pickChange(context, data);
-  if (path !== undefined && (await canShow(context))) await compareVersions(context, data, path);
+  if (path !== undefined) await compareVersions(context, data, path);
 }
 
 const MOST_CHOICES = 5_000;
@@ -80,30 +78,47 @@ async function pickChange({ editor }: Context, diff: SnapshotsDiffed): Promise<s
 
 type Named = PathChange & { path: string };
 
-async function compareVersions(
+/** Both versions, from the store: no node is needed. */
+export async function compareVersions(
   context: Context,
-  diff: SnapshotsDiffed,
+  { older, newer }: Pick<SnapshotsDiffed, 'older' | 'newer'>,
   path: string,
 ): Promise<void> {
-  const older = await fetch(context, { snapshot: diff.older, path });
-  const newer = await fetch(context, { snapshot: diff.newer, path });
-  const title = `${posix.basename(path)}: ${named(diff.older)} ↔ ${named(diff.newer)}`;
-  await context.editor.compare(older, newer, hostOf(context.store.picture.status), plain(title));
+  const title = `${posix.basename(path)}: ${named(older)} ↔ ${named(newer)}`;
+  const [left, right] = [older, newer].map((snapshot) => placeOf(context, { snapshot, path }));
+  if (left && right) await context.editor.compare(left, right, undefined, plain(title));
 }
 
 /** The file as it was, beside the file as it is in the workspace. */
 export async function compareFile(context: Context, file: FileRef): Promise<void> {
   const { status } = context.store.picture;
   const workspace = status?.workspace.path;
-  if (!workspace) {
+  const old = placeOf(context, file);
+  if (!workspace || !old) {
     await context.editor.warn('It is not known yet where the workspace is. Try again in a moment.');
     return;
   }
   if (!(await canShow(context))) return;
-  const old = await fetch(context, file);
-  const now = { path: posix.join(posix.dirname(workspace), file.path), isHistory: false };
+  const now = posix.join(posix.dirname(workspace), file.path);
   const title = `${posix.basename(file.path)}: ${named(file.snapshot)} ↔ now`;
   await context.editor.compare(old, now, hostOf(status), plain(title));
+}
+
+export async function openFile(context: Context, file: FileRef): Promise<void> {
+  const where = placeOf(context, file);
+  if (where) await context.editor.openInSnapshot(where);
+}
+
+/** The whole snapshot as a folder: to open, search and copy out of. */
+export async function browseSnapshot(context: Context, { id }: SnapshotRef): Promise<void> {
+  const where = placeOf(context, { snapshot: id, path: '' });
+  if (where) await context.editor.browseSnapshot(where);
+}
+
+/** In the profile that is in use, which the picture names; nothing before there is one. */
+function placeOf({ store }: Context, { snapshot, path }: FileRef): InSnapshot | undefined {
+  const profile = store.picture.status?.profile;
+  return profile === undefined ? undefined : { snapshot: { profile, id: snapshot }, path };
 }
 
 export async function restoreFile(context: Context, file: FileRef): Promise<void> {
@@ -118,40 +133,6 @@ export async function restoreFile(context: Context, file: FileRef): Promise<void
     args: [file.snapshot, '--path', escapeGlob(file.path)],
   });
   await context.editor.inform(`${plain(file.path)} is back as it was.`);
-}
-
-/** Brings one file out of a snapshot to a place of its own, where the workspace is; says where. */
-async function fetch(context: Context, file: FileRef): Promise<Side> {
-  const place = comparePlace(context, file.snapshot, file.path);
-  try {
-    return await fetchTo(context, file, place);
-  } catch (error) {
-    if (problemOf(error).code !== 'restore.target_differs') throw error;
-    // It was fetched before, and somebody changed that copy: theirs stays, and is not what the snapshot holds.
-    return fetchTo(context, file, `${place}-${Date.now()}`);
-  }
-}
-
-async function fetchTo(context: Context, { snapshot, path }: FileRef, to: string): Promise<Side> {
-  const args = [snapshot, '--path', escapeGlob(path), '--to', to];
-  await runWithProgress(context, 'restore', {
-    title: `Fetching ${plain(posix.basename(path))}`,
-    args,
-  });
-  return { path: posix.join(to, withoutWorkspace(context, path)), isHistory: true };
-}
-
-/** Where `restore --path … --to` puts a path: the workspace's own name is left out. */
-function withoutWorkspace({ store }: Context, path: string): string {
-  const name = posix.basename(store.picture.status?.workspace.path ?? '/tmp/work');
-  return path.startsWith(`${name}/`) ? path.slice(name.length + 1) : path;
-}
-
-/** Beside the workspace: there is room, only the user reads, and it goes when the node does. */
-function comparePlace({ store }: Context, snapshot: string, path: string): string {
-  const workspace = store.picture.status?.workspace.path ?? '/tmp/work';
-  const name = createHash('sha256').update(path).digest('hex').slice(0, 12);
-  return posix.join(posix.dirname(workspace), '.scratchflow-compare', `${snapshot}-${name}`);
 }
 
 /** Files on a node can be shown only in a window that is connected to it. */

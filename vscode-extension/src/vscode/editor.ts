@@ -3,9 +3,10 @@
 import { homedir } from 'node:os';
 import * as vscode from 'vscode';
 import type { Choice, Editor, PickOptions, Progress, Question, Side } from '../editor';
+import { inSnapshot, type InSnapshot } from '../cli/snapshotFiles';
 import { opensSshHosts } from './sshHosts';
-import { historyUri } from './historyFiles';
 import { pick } from './pick';
+import { SNAPSHOT_SCHEME, snapshotUri } from './snapshotFiles';
 import type { ReadOnlyTexts } from './texts';
 
 const REMOTE_SSH = ['ms-vscode-remote.remote-ssh', 'jeanp413.open-remote-ssh'];
@@ -147,10 +148,24 @@ export class VsCodeEditor implements Editor {
     return vscode.workspace.textDocuments.some(({ isDirty }) => isDirty);
   }
 
+  currentFile(): string | undefined {
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    return uri && fileSchemes.has(uri.scheme) ? pathOf(uri) : undefined;
+  }
+
+  async openInSnapshot(where: InSnapshot): Promise<void> {
+    await vscode.commands.executeCommand('vscode.open', snapshotUri(where));
+  }
+
+  async browseSnapshot(where: InSnapshot): Promise<void> {
+    const options = { forceNewWindow: true };
+    await vscode.commands.executeCommand('vscode.openFolder', snapshotUri(where), options);
+  }
+
   async compare(left: Side, right: Side, host: string | undefined, title: string): Promise<void> {
-    const [older, newer] = [left, right].map(({ path, isHistory }) => {
-      const uri = host === undefined ? vscode.Uri.file(path) : remoteUri(host, path);
-      return isHistory ? historyUri(uri) : uri;
+    const [older, newer] = [left, right].map((side) => {
+      if (typeof side !== 'string') return snapshotUri(side);
+      return host === undefined ? vscode.Uri.file(side) : remoteUri(host, side);
     });
     await vscode.commands.executeCommand('vscode.diff', older, newer, title);
   }
@@ -173,6 +188,13 @@ export class VsCodeEditor implements Editor {
   async remember(key: string, value: unknown): Promise<void> {
     await this.context.globalState.update(key, value);
   }
+}
+
+const fileSchemes = new Set(['file', 'vscode-remote', SNAPSHOT_SCHEME]);
+
+/** The path of a file as the CLI takes it: one of a snapshot from the workspace's name down. */
+export function pathOf(uri: vscode.Uri): string {
+  return uri.scheme === SNAPSHOT_SCHEME ? (inSnapshot(uri.path)?.path ?? '') : uri.path;
 }
 
 function fullKey(key: string): string {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import * as flows from '../../src/flows/snapshots';
-import { answering, failure, playing } from '../fakeCli';
+import { answering, playing } from '../fakeCli';
 import { WITH_NODE } from '../pictures';
 import { snapshotName } from '../../src/format/words';
 import { lab } from './lab';
 
 const ID = '20261115T060554Z-2f01f2';
-const placeOf = (id: string) => `/scratch/alice/.scratchflow-compare/${id}-baa5faf5f5f9`;
+const inSnapshot = (id: string) => `snapshot:/aws/${id}/work/docs/format.md`;
 const FILE = { snapshot: ID, path: 'work/docs/format.md' };
 
 test('restoring a snapshot asks first', async () => {
@@ -31,7 +31,7 @@ test('verifying says that all is well, or what is not', async () => {
 });
 
 test('a diff lists what changed; a changed file is shown in both versions', async () => {
-  const play = { 'snapshots diff': playing('snapshots-diff'), restore: playing('restore-file') };
+  const play = { 'snapshots diff': playing('snapshots-diff') };
   const { context, editor, argvs } = lab(
     play,
     { '1 path changed': '~ work/docs/format.md' },
@@ -43,40 +43,26 @@ test('a diff lists what changed; a changed file is shown in both versions', asyn
     '− work/docs/minicluster.md',
   ]);
   expect(argvs()[0]).toMatch(`snapshots diff ${ID} latest`);
-  expect(argvs()[1]).toMatch(
-    new RegExp(
-      `^restore ${ID} --path work/docs/format.md --to /scratch/alice/.scratchflow-compare/${ID}-`,
-    ),
-  );
+  expect(argvs()).toHaveLength(1);
   expect(editor.seen.at(-1)).toContain(
-    `compare: history:${placeOf(ID)}/docs/format.md history:${placeOf('20261115T060555Z-c46201')}/docs/format.md compile_machine: format.md`,
+    `compare: ${inSnapshot(ID)} ${inSnapshot('20261115T060555Z-c46201')} here: format.md`,
   );
 });
 
 test('a file is compared with the one in the workspace, over the alias', async () => {
-  const { context, editor } = lab({ restore: playing('restore-file') }, {}, WITH_NODE);
+  const { context, editor } = lab({}, {}, WITH_NODE);
   await flows.compareFile(context, FILE);
   expect(editor.seen.at(-1)).toBe(
-    `compare: history:${placeOf(ID)}/docs/format.md /scratch/alice/work/docs/format.md compile_machine: format.md: ${snapshotName(ID, Date.now())} ↔ now`,
+    `compare: ${inSnapshot(ID)} /scratch/alice/work/docs/format.md compile_machine: format.md: ${snapshotName(ID, Date.now())} ↔ now`,
   );
 });
 
-test('a copy that was fetched before and changed since is not taken for the snapshot', async () => {
-  const there = { steps: [{ hello: true }, failure('restore.target_differs', 'others there')] };
-  const { context, editor, argvs, replay } = lab({ restore: there }, {}, WITH_NODE);
-  const progress = editor.withProgress.bind(editor);
-  editor.withProgress = (title, task) =>
-    progress(title, async (given) => {
-      try {
-        return await task(given);
-      } finally {
-        replay({ restore: playing('restore-file') });
-      }
-    });
-  await flows.compareFile(context, FILE);
-  expect(argvs()).toHaveLength(2);
-  expect(argvs()[1]).toMatch(new RegExp(`--to ${placeOf(ID)}-\\d+$`));
-  expect(editor.seen.at(-1)).toMatch(new RegExp(`^compare: history:${placeOf(ID)}-\\d+/docs`));
+test('a snapshot is browsed, and a file of it opened, in place', async () => {
+  const { context, editor, argvs } = lab({}, {}, WITH_NODE);
+  await flows.browseSnapshot(context, { id: ID });
+  await flows.openFile(context, FILE);
+  expect(editor.seen).toEqual([`browse: /aws/${ID}`, `open: /aws/${ID}/work/docs/format.md`]);
+  expect(argvs()).toEqual([]);
 });
 
 test('in a window that is not the node’s, comparing leads to one that is', async () => {
