@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -59,9 +59,12 @@ class Collector:
         *,
         all_of_it: bool = False,
         only_newer: bool = False,
+        beside: Path | None = None,
         since_ns: int | None = None,
     ) -> None:
+        """With `beside`, what differs from a file in the store goes there, and the store's stays as it is."""
         self._top, self._target, self._only_newer = top, target, only_newer
+        self._beside = beside
         self._patterns = [*dict.fromkeys([DEFAULT_PATTERN, *patterns])]
         # When the command began, by the clock of files: on a busy machine that lags by more than its usual steps.
         self._began_ns = time.clock_gettime_ns(_FILE_CLOCK) if since_ns is None else since_ns
@@ -70,9 +73,15 @@ class Collector:
         self._closed_before = frozenset(() if all_of_it else self._closed)
         self._saved: dict[str, Stamp] = dict(_already_in(target))
         self._note = top.parent / STATE_NAME / _NOTE
+        self._kept: set[str] = (
+            set()
+        )  # what was saved for good: only `beside` takes another of that name
         if all_of_it:
             noted = _read_note(self._note, target)
             self._saved |= {path: noted[path] for path in noted.keys() & self._saved.keys()}
+        if beside is not None:
+            failed = [] if only_newer else _read_failed(self._note, target)
+            self._kept = {path for path in self._saved if not _is_beneath(path, failed)}
         self.present: list[str] = []
         """All that the patterns matched at the last look, whoever made it."""
 
@@ -91,17 +100,19 @@ class Collector:
     def collect(self) -> Collected:
         """Copies what is new or changed since the last time."""
         failed = self._copy_all(self._changed())
-        failed += [
-            f"{printable(path)}: {reason}"
+        failed |= {
+            path: reason
             for path, reason in sorted(self._closed.items())
             if path not in self._closed_before
-        ]
-        if failed:  # the copy stays: whoever looks again copies only the rest
-            _write_note(self._note, self._target, self._saved)
+        }
+        # The copy stays then: whoever looks again copies only the rest.
+        if failed or os.path.exists(self._note):
+            _write_note(self._note, self._target, self._saved, failed)
         paths = sorted(self._saved)
         size = sum(self._saved[path][0] for path in paths)
         shown = tuple(printable(path) for path in paths[:_NAMED])
-        return Collected(len(paths), size, shown, tuple(failed[:_NAMED]))
+        lines = [f"{printable(path)}: {reason}" for path, reason in failed.items()]
+        return Collected(len(paths), size, shown, tuple(lines[:_NAMED]))
 
     def _changed(self) -> dict[str, Path]:
         """What is to be copied, and where it is read."""
@@ -111,29 +122,36 @@ class Collector:
             self.present.append(path)
             if stamp in {self._before.get(path), self._saved.get(path)}:
                 continue
+            if path in self._kept and _is_equal(source, self._target / path):
+                continue
             if not self._only_newer or _is_newer(stamp, self._target / path):
                 changed[path] = source
         return changed
 
-    def _copy_all(self, changed: dict[str, Path]) -> list[str]:
+    def _place(self, path: str) -> Path:
+        """Where it is copied to."""
+        beside = self._beside if path in self._kept else None
+        return (beside or self._target) / path
+
+    def _copy_all(self, changed: dict[str, Path]) -> dict[str, str]:
         """Copies many at once: each waits for the store's disk until it is safe there. What failed, and why."""
-        failed: list[str] = []
-        parents = {(self._target / path).parent for path in changed}
+        failed: dict[str, str] = {}
+        parents = {self._place(path).parent for path in changed}
         for parent in sorted(parents):
             with suppress(OSError):  # whoever copies something into it meets it again
                 make_private_directories(parent)
 
         def copy(path: str) -> Stamp | OSError:
             try:
-                return _copy(changed[path], self._target / path)
+                return _copy(changed[path], self._place(path))
             except OSError as error:
                 return error
 
         with ThreadPoolExecutor(_AT_ONCE, "collect") as pool:
             for path, done in zip(changed, pool.map(copy, changed), strict=True):
                 if isinstance(done, OSError):
-                    failed.append(f"{printable(path)}: {done.strerror}")
-                else:
+                    failed[path] = done.strerror or str(done)
+                elif path not in self._kept:
                     self._saved[path] = done
         for parent in sorted(parents):
             with suppress(FileNotFoundError):  # nothing could be made in it
@@ -255,6 +273,17 @@ def _is_newer(stamp: Stamp, saved: Path) -> bool:
         return True
 
 
+def _is_equal(source: Path, saved: Path) -> bool:
+    """As far as size and time tell: a copy in the store has the time of its file."""
+    try:
+        one, other = os.lstat(source), os.lstat(saved)
+        if stat.S_ISLNK(one.st_mode) and stat.S_ISLNK(other.st_mode):
+            return os.readlink(source) == os.readlink(saved)
+    except OSError:
+        return False
+    return _stamp(one)[:2] == _stamp(other)[:2]
+
+
 def _already_in(target: Path) -> Iterator[tuple[str, Stamp]]:
     """The files there; their stamps equal none that is found in a workspace, where no file has the number 0."""
     for path in _files(str(target)) if target.is_dir() else ():
@@ -270,23 +299,36 @@ class _Saved(msgspec.Struct, frozen=True):
 
     target: bytes
     stamps: dict[bytes, Stamp]
+    # Files and directories of which the last look could not save what they were then.
+    failed: list[bytes] = []
 
 
-def _read_note(note: Path, target: Path) -> dict[str, Stamp]:
+def _read_saved(note: Path, target: Path) -> _Saved:
+    nothing = _Saved(os.fsencode(target), {})
     try:
         saved = msgspec.msgpack.decode(note.read_bytes(), type=_Saved)
     except (OSError, msgspec.DecodeError):
-        return {}
-    if saved.target != os.fsencode(target):
-        return {}
-    return {os.fsdecode(path): stamp for path, stamp in saved.stamps.items()}
+        return nothing
+    return saved if saved.target == nothing.target else nothing
 
 
-def _write_note(note: Path, target: Path, stamps: dict[str, Stamp]) -> None:
+def _read_note(note: Path, target: Path) -> dict[str, Stamp]:
+    stamps = _read_saved(note, target).stamps
+    return {os.fsdecode(path): stamp for path, stamp in stamps.items()}
+
+
+def _read_failed(note: Path, target: Path) -> list[str]:
+    return [os.fsdecode(path) for path in _read_saved(note, target).failed]
+
+
+def _write_note(
+    note: Path, target: Path, stamps: dict[str, Stamp], failed: Iterable[str] = ()
+) -> None:
     by_name = {os.fsencode(path): stamp for path, stamp in stamps.items()}
+    saved = _Saved(os.fsencode(target), by_name, [os.fsencode(path) for path in failed])
     with suppress(OSError):  # without it, all is copied again
         make_private_directories(note.parent)
-        note.write_bytes(msgspec.msgpack.encode(_Saved(os.fsencode(target), by_name)))
+        note.write_bytes(msgspec.msgpack.encode(saved))
 
 
 def _content_bytes(found: os.stat_result) -> int:

@@ -24,7 +24,6 @@ from scratchflow.agent.request import asking, encode
 from scratchflow.agent.stream import Garbled, parse_line
 from scratchflow.cluster.slurm.batch.further import further_argv, further_environment
 from scratchflow.disk.durable import is_there
-from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.events import Failure, Log, Summary
 from scratchflow.model.profile import to_plain
@@ -33,7 +32,7 @@ from scratchflow.model.results.jobs import FurtherEnded
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.command import JobSignals
-from scratchflow.node.job.leftovers import CopyMark, begun_ns, in_use, mark_copy
+from scratchflow.node.job.leftovers import CopyMark, begun_ns, in_use, mark_copy, remove_copy
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.progress import Notifier
 from scratchflow.store.directory import find_place
@@ -150,7 +149,7 @@ def run_further(here: NodeContext, notify: Notifier, asked: FurtherJob) -> Furth
     found = collector.collect()
     if not found.failed:
         with suppress(OSError):
-            remove_tree(copy.target)
+            remove_copy(copy.target)
     return _what_it_saved(here.node, found)
 
 
@@ -176,7 +175,7 @@ def _save_what_was_left(copy: OwnCopy, outputs: Path) -> None:
     if left.failed:
         reason = f"what an earlier run of it has left in `{copy.target}` cannot be saved: {left.failed[0]}"
         raise JobNotStarted(job=copy.record.id, reason=reason)
-    remove_tree(copy.target)
+    remove_copy(copy.target)
 
 
 def _what_it_saved(node: str, found: Collected) -> FurtherEnded:

@@ -23,6 +23,7 @@ from scratchflow.store.jobs.records import job_directory, read_job, read_task, w
 from scratchflow.workspace.workspace import STATE_NAME
 
 _MARK = "run.json"
+_REMOVED = ".removed-"
 _NAME = re.compile(r"(\d{8}T\d{6}Z-[0-9a-f]{6})-(\d+)", re.ASCII)
 
 
@@ -46,6 +47,26 @@ def begun_ns(copy: Path) -> int:
         return (copy / STATE_NAME / _MARK).stat().st_mtime_ns
     except OSError:
         return 0
+
+
+def has_said_its_end(task: TaskRecord) -> bool:
+    """Whether its last run has looked at what the command made when that was over: what it saved then stays."""
+    return task.phase in {"requeued", "ended"} and task.code is not None and not task.error
+
+
+def place_for_later(place: StoreDirectory, job: str, task: int, node: str) -> Path:
+    """Where in the store files go that were found on a node when others of their names were saved already."""
+    return job_directory(place, job).outputs(task, f"{node}.later")
+
+
+def remove_copy(copy: Path) -> None:
+    """Removes a copy of which all is saved: out of sight first, so that nobody takes what is left of it for results.
+
+    Processes that the job left behind may write into it meanwhile; the next job here removes the rest.
+    """
+    aside = copy.with_name(f"{_REMOVED}{copy.name}-{os.urandom(4).hex()}")
+    os.rename(copy, aside)
+    remove_tree(aside)
 
 
 def _is_of_earlier_run(copy: Path, here: NodeContext, task: TaskRecord) -> bool:
@@ -77,6 +98,9 @@ def save_leftovers(here: NodeContext, place: StoreDirectory, parent: Path, own: 
     except FileNotFoundError:
         return
     for name in names:
+        if name.startswith(_REMOVED) and _NAME.match(name.removeprefix(_REMOVED)):
+            with suppress(OSError):  # still written to; and another job may be removing it, too
+                remove_tree(parent / name)
         match = _NAME.fullmatch(name)
         if match and name != own:
             with suppress(OSError, ScratchflowError):
@@ -102,13 +126,15 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
         is_further = here.node in task_record.further_nodes and not is_earlier
         where = job_directory(place, job).outputs(task, here.node if is_further else "")
         work = copy / record.workspace
-        # What a later run has made of the same name stays.
+        # What a later run has made of the same name stays, and so does what was saved at the task's end.
+        stays = is_earlier or has_said_its_end(task_record)
         found = Collector(
             work,
             where,
             record.collect,
             all_of_it=True,
             only_newer=is_earlier,
+            beside=place_for_later(place, job, task, here.node) if stays else None,
             since_ns=begun_ns(copy),
         ).collect()
         if found.failed:
@@ -116,7 +142,7 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
         # A task that runs again writes its record itself; of further nodes it counts what they said.
         if not is_further and is_over and read_task(place, job, task) == task_record:
             write_task(place, job, _counted(task_record, found, here))
-        remove_tree(copy)
+        remove_copy(copy)
 
 
 def _counted(task: TaskRecord, found: Collected, here: NodeContext) -> TaskRecord:

@@ -16,7 +16,6 @@ from scratchflow.cluster.slurm.batch.requeue import own_name, requeue, signal_st
 from scratchflow.cluster.slurm.batch.script import ERROR_FD, OUTPUT_FD
 from scratchflow.cluster.slurm.client import this_slurm
 from scratchflow.disk.durable import is_there
-from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.jobs import JobMissing, JobNotStarted
 from scratchflow.model.job import JobRecord, TaskRecord
@@ -34,7 +33,16 @@ from scratchflow.node.job.command import (
     run_to_end,
 )
 from scratchflow.node.job.further import FurtherNodes
-from scratchflow.node.job.leftovers import CopyMark, begun_ns, in_use, mark_copy, save_leftovers
+from scratchflow.node.job.leftovers import (
+    CopyMark,
+    begun_ns,
+    has_said_its_end,
+    in_use,
+    mark_copy,
+    place_for_later,
+    remove_copy,
+    save_leftovers,
+)
 from scratchflow.node.job.own_copy import OwnCopy
 from scratchflow.node.job.place import job_place
 from scratchflow.node.progress import Notifier
@@ -97,6 +105,10 @@ class _Task:
         self._outputs = job_directory(place, record.id).outputs(self.number)
         earlier = read_task(place, record.id, self.number)
         self._was_here_last = earlier is None or earlier.node == here.node
+        self._has_said_its_end = earlier is not None and has_said_its_end(earlier)
+        # Its copy was removed then: what is there now is not what the task had at its end.
+        not_collected = earlier.not_collected if earlier else []
+        self._was_removed = self._has_said_its_end and not not_collected
         # A task that can go on begins with what an earlier run of it has made, whyever that ended.
         self._goes_on = earlier is not None and record.continues > 0
         self._said = TaskRecord(
@@ -228,15 +240,18 @@ class _Task:
         outputs = job_directory(self._place, self._record.id).outputs
         # What a later run has made on another node meanwhile is newer than this.
         where = outputs(self.number, "" if self._was_here_last else self._here.node)
+        job, node = self._record.id, self._here.node
+        later = place_for_later(self._place, job, self.number, node)
         left = Collector(
             self._work,
             where,
             self._record.collect,
             all_of_it=True,
+            beside=later if self._was_here_last and self._has_said_its_end else None,
             since_ns=begun_ns(self._target),
         )
         found = left.collect()
-        if self._was_here_last:
+        if self._was_here_last and not self._was_removed:
             self._count(found)
             self._note_present(left)
         if found.failed:
@@ -245,7 +260,7 @@ class _Task:
                 f"what an earlier run of it has left in `{self._target}` cannot be saved: {first}"
             )
             raise JobNotStarted(job=self._record.id, reason=reason)
-        remove_tree(self._target)
+        remove_copy(self._target)
 
     def _require_steps(self, *, overlap: bool) -> None:
         """What a job with several nodes needs, of Slurm and of what was asked for."""
@@ -320,4 +335,4 @@ class _Task:
             return
         # The directory above stays: another task may be about to restore into it.
         with suppress(OSError):
-            remove_tree(self._target)
+            remove_copy(self._target)

@@ -320,3 +320,43 @@ def test_without_a_note_of_how_it_began_all_of_it_is_saved(top: Path, target: Pa
         note.write_bytes(b"half")
     Collector(top, target, [], all_of_it=True).collect()
     assert (target / "outputs/old").read_text() == "1"
+
+
+def test_what_was_saved_for_good_stays_and_what_differs_goes_beside_it(
+    top: Path, target: Path
+) -> None:
+    """A process that the job left behind goes on writing to a copy that could not be removed."""
+    collector = Collector(top, target, [])
+    for name in ("grow", "same"):
+        (top / "outputs" / name).write_text("as it was at the end")
+    (top / "outputs/link").symlink_to("same")
+    collector.collect()
+    (top / "outputs/grow").write_text("anew")
+    (top / "outputs/late").write_text("a new name")
+    beside = target.with_name("0@node.later")
+    Collector(top, target, [], all_of_it=True, beside=beside).collect()
+    assert (target / "outputs/grow").read_text() == "as it was at the end"
+    assert (target / "outputs/late").read_text() == "a new name"
+    assert {path.name: path.read_text() for path in (beside / "outputs").iterdir()} == {
+        "grow": "anew"
+    }
+
+
+def test_what_could_not_be_saved_then_takes_its_place_later(top: Path, target: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root reads every file")
+    collector = Collector(top, target, [])
+    for name in ("a", "b"):
+        (top / "outputs" / name).write_text("early")
+    collector.collect()
+    (top / "outputs/a").write_text("at the end")
+    (top / "outputs/a").chmod(0)
+    assert collector.collect().failed == ("outputs/a: Permission denied",)
+    (top / "outputs/a").chmod(0o600)
+    (top / "outputs/b").write_text("afterwards")
+    beside = target.with_name("0@node.later")
+    found = Collector(top, target, [], all_of_it=True, beside=beside).collect()
+    assert found.failed == ()
+    assert (target / "outputs/a").read_text() == "at the end"
+    assert (target / "outputs/b").read_text() == "early"
+    assert (beside / "outputs/b").read_text() == "afterwards"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -9,7 +10,14 @@ import msgspec
 import pytest
 
 from scratchflow.model.job import TaskRecord
-from scratchflow.node.job.leftovers import CopyMark, in_use, mark_copy, save_leftovers
+from scratchflow.node.job import leftovers as module
+from scratchflow.node.job.leftovers import (
+    CopyMark,
+    in_use,
+    mark_copy,
+    remove_copy,
+    save_leftovers,
+)
 from scratchflow.store.jobs.records import job_directory, make_job_directory, read_task, write_task
 from tests.unit.conftest import Desk
 from tests.unit.store.jobs.test_records import record
@@ -119,4 +127,54 @@ def test_what_a_further_node_made_is_saved_beside_what_the_first_one_did(
     sweep(desk)
     saved = job_directory(desk.place, JOB).outputs(0, desk.context.node) / "outputs/half"
     assert (saved.read_text(), left.exists()) == ("precious", False)
+    assert not job_directory(desk.place, JOB).outputs(0).exists()
+
+
+def test_what_was_saved_at_the_end_of_a_task_is_never_replaced(desk: Desk, left: Path) -> None:
+    """A process that the job left behind goes on writing where its copy was."""
+    told = TaskRecord(
+        task=0, job_id=7, node=desk.context.node, phase="ended", start="", code=0, collected_files=1
+    )
+    write_task(desk.place, JOB, told)
+    saved = job_directory(desk.place, JOB).outputs(0) / "outputs/half"
+    saved.parent.mkdir(parents=True)
+    saved.write_text("collected at the job's end")
+    sweep(desk)
+    assert saved.read_text() == "collected at the job's end"
+    later = job_directory(desk.place, JOB).outputs(0, f"{desk.context.node}.later")
+    assert (later / "outputs/half").read_text() == "precious"
+    assert not left.exists()
+
+
+def test_nor_is_what_a_later_run_made_by_what_an_earlier_one_goes_on_to_write(
+    desk: Desk, left: Path
+) -> None:
+    mark_copy(left, CopyMark(desk.context.node, 0))
+    run_again = TaskRecord(task=0, job_id=7, node="other", phase="running", start="", restarts=1)
+    write_task(desk.place, JOB, run_again)
+    saved = job_directory(desk.place, JOB).outputs(0) / "outputs/half"
+    saved.parent.mkdir(parents=True)
+    saved.write_text("second run")
+    os.utime(saved, (1, 1))
+    sweep(desk)
+    assert saved.read_text() == "second run"
+    later = job_directory(desk.place, JOB).outputs(0, f"{desk.context.node}.later")
+    assert (later / "outputs/half").read_text() == "precious"
+
+
+def test_what_a_removal_left_half_way_is_no_copy_any_more_and_goes_with_the_next_job(
+    desk: Desk, left: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written_to_meanwhile(path: Path) -> None:
+        (path / "work/outputs/half").write_text("anew")
+        raise OSError(errno.ENOTEMPTY, "Directory not empty", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "remove_tree", written_to_meanwhile)
+        with pytest.raises(OSError, match="not empty"):
+            remove_copy(left)
+    assert not left.exists()
+    assert len(list(left.parent.iterdir())) == 1
+    sweep(desk)
+    assert list(left.parent.iterdir()) == []
     assert not job_directory(desk.place, JOB).outputs(0).exists()

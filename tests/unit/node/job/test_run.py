@@ -312,3 +312,27 @@ def test_a_store_that_takes_nothing_costs_no_result(desk: Desk, closed: str) -> 
 
 def fail() -> JobRecord:
     raise AssertionError("the record is gone")
+
+
+@pytest.mark.usefixtures("scontrol")
+def test_a_run_that_goes_on_begins_with_all_that_the_last_one_had_though_a_process_it_left_writes_on(
+    desk: Desk, output: Path
+) -> None:
+    script = STEP.format(more="printf y > outputs/m", code=0)
+    submitted(desk, "sh", "-c", script, continues=1, signal="USR2@120")
+    run(desk)
+    assert task_of(desk).phase == "requeued"
+    left = desk.scratch / f"jobs/{JOB}-0/work/outputs"
+    left.mkdir(parents=True)
+    (left / "n").write_text("anew")
+    ended = msgspec.structs.replace(
+        read_job(desk.place, JOB) or fail(), command=["cat", "outputs/m", "outputs/n"]
+    )
+    write_job(desk.place, ended)
+    output.write_text("")
+    assert run(desk).exit_code() == 0
+    assert output.read_text().endswith("yx")
+    where = job_directory(desk.place, JOB)
+    assert (where.outputs(0) / "outputs/n").read_text() == "x"
+    later = where.outputs(0, f"{desk.context.node}.later") / "outputs/n"
+    assert later.read_text() == "anew"
