@@ -63,6 +63,8 @@ class Listening(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     log: str
     open_to_the_network: bool = False
+    silent: bool = False
+    """Whether it listens and gave no answer to a first request."""
 
 
 def is_server_name(name: str) -> bool:

@@ -133,6 +133,7 @@ def _start(
         with suppress(ScratchflowError):  # it ends with its job at the latest
             end_server(login, keeps, held_jobs(login))
     _warn_of_the_port(login, listening)
+    _warn_of_silence(login, record.name, listening)
     return started
 
 
@@ -215,6 +216,15 @@ def _warn_of_the_port(login: LoginHost, listening: Listening) -> None:
         " a program that can listen on a unix socket is yours alone with `{socket}`"
     )
     login.caution("serve.shared_port", message)
+
+
+def _warn_of_silence(login: LoginHost, name: str, listening: Listening) -> None:
+    if listening.silent:
+        message = (
+            f"`{name}` listens on `{listening.node}`, and did not answer a first request in time: it may"
+            f" be no web server, or still be loading; what it prints is in `{listening.log}` there"
+        )
+        login.caution("serve.no_answer", message)
 
 
 def _started(record: ServerRecord, *, changed: bool = True) -> ServerStarted:

@@ -11,6 +11,8 @@ import msgspec
 
 _CONNECT_S = 5.0
 _ANSWER_S = 10.0
+FIRST_PAGE_S = 5.0
+"""How long a program of which nothing is known may take to answer a first request."""
 _LISTENING = "0A"
 _LOOPBACK = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"}
 
@@ -47,6 +49,19 @@ def listens(address: Address, *, page: str = "") -> bool:
         return False
 
 
+def is_silent(address: Address) -> bool:
+    """Whether a request for the first page gets no byte in a while. One who hangs up has answered, in its way."""
+    try:
+        with connected(address) as connection:
+            _ask(connection, "/", FIRST_PAGE_S)
+            connection.recv(1)
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def connected(address: Address) -> socket.socket:
     """A connection to it."""
     if address.port:
@@ -62,9 +77,13 @@ def connected(address: Address) -> socket.socket:
 
 
 def _answers(connection: socket.socket, page: str) -> bool:
-    connection.settimeout(_ANSWER_S)
-    connection.sendall(f"GET {page} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".encode())
+    _ask(connection, page, _ANSWER_S)
     return connection.recv(5) == b"HTTP/"
+
+
+def _ask(connection: socket.socket, page: str, within_s: float) -> None:
+    connection.settimeout(within_s)
+    connection.sendall(f"GET {page} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".encode())
 
 
 def is_own_port(port: int) -> bool:

@@ -36,6 +36,7 @@ from scratchflow.node.serving.listening import (
     Address,
     free_port,
     is_open_to_the_network,
+    is_silent,
     listens,
 )
 from scratchflow.node.serving.private_directory import private_directory
@@ -209,6 +210,8 @@ class _Server:
             port=port,
             log=str(self._log),
             open_to_the_network=bool(port) and is_open_to_the_network(port),
+            # The others were asked for a page before.
+            silent=self._asked.kind == "command" and is_silent(self._address),
         )
 
     def until_the_end(self, record: _Record) -> str:

@@ -55,6 +55,15 @@ def test_a_port_is_told_as_what_it_is(here: Here) -> None:
     assert here.warnings == ["serve.shared_port"]
 
 
+def test_one_that_listens_and_gives_no_answer_is_told(here: Here) -> None:
+    code = (
+        "import socket,sys,time;s=socket.socket(1);s.bind(sys.argv[1]);s.listen();time.sleep(1000)"
+    )
+    started = start_server(here.host, StartServer(words=(sys.executable, "-c", code, "{socket}")))
+    assert started.changed
+    assert here.warnings == ["serve.no_answer"]
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [

@@ -16,6 +16,7 @@ from scratchflow.node.serving.listening import (
     free_port,
     is_open_to_the_network,
     is_own_port,
+    is_silent,
     listens,
 )
 
@@ -78,3 +79,31 @@ def test_where_the_system_does_not_say_a_port_is_taken_for_ours(
 ) -> None:
     monkeypatch.setattr(listening, "Path", lambda _: tmp_path / "missing")
     assert is_own_port(1)
+
+
+@pytest.mark.parametrize(("said", "silent"), [(b"SSH-2.0\r\n", False), (b"", False), (None, True)])
+def test_one_that_listens_and_says_nothing_is_silent(
+    monkeypatch: pytest.MonkeyPatch, said: bytes | None, silent: bool
+) -> None:
+    monkeypatch.setattr(listening, "FIRST_PAGE_S", 0.2 if said is None else 60.0)
+    with tempfile.TemporaryDirectory() as directory, socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"{directory}/s")
+        server.listen()
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1000)
+                if said is None:
+                    connection.recv(1000)  # until the other one gives up
+                else:
+                    connection.sendall(said)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert is_silent(Address(f"{directory}/s")) is silent
+        thread.join()
+
+
+def test_nobody_there_is_not_silent(tmp_path: Path) -> None:
+    assert not is_silent(Address(str(tmp_path / "s")))

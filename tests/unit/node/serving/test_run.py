@@ -96,6 +96,18 @@ def test_one_that_never_listens_is_told_and_ended(
     assert not is_alive(int((node.desk.work / "pid").read_text()))
 
 
+def test_one_that_listens_and_never_answers_is_told_apart(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scratchflow.node.serving.listening.FIRST_PAGE_S", 0.2)
+    code = (
+        "import socket,sys,time;s=socket.socket(1);s.bind(sys.argv[1]);s.listen();time.sleep(1000)"
+    )
+    node.run(sys.executable, "-c", code, "{socket}")
+    node.run(sys.executable, "pages.py", "{socket}")
+    assert [listening.silent for listening in node.heard] == [True, False]
+
+
 def test_how_it_ended_by_itself_is_noted_in_its_record(node: Node) -> None:
     record = ServerRecord(name="n", kind="command", words=(), start="one", node="x")
     write_server(node.home, "test", record)
