@@ -266,12 +266,20 @@ def differences(first: str, second: str, found: list[JobDifference]) -> Iterator
         yield "they are the same"
         return
     rows = [["", first, second]]
-    rows += [[one.what, _value(one.first), _value(one.second)] for one in found]
+    rows += [
+        [one.what, *(_compared(one.what, value) for value in (one.first, one.second))]
+        for one in found
+    ]
     yield from aligned(rows)
     snapshots = [one for one in found if one.what == "snapshot"]
     if snapshots:
         ids = f"{snapshots[0].first} {snapshots[0].second}"
         yield f"`scratchflow snapshots diff {ids}` shows which files"
+
+
+def _compared(what: str, value: object) -> str:
+    """An empty parameter is not a missing one."""
+    return '""' if value == "" and what.startswith("param ") else _value(value)
 
 
 def _value(value: object) -> str:

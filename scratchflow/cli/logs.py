@@ -24,7 +24,8 @@ def logs(
         ),
     ],
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on until the job ends, with its exit code.")
+        bool,
+        typer.Option("--follow", "-f", help="Go on until the task ends, with its exit code."),
     ] = False,
     task: Annotated[
         int | None,
@@ -38,6 +39,8 @@ def logs(
     """Show what a submitted job printed: its stdout to stdout, its stderr to stderr.
 
     While it runs, it is read on its node, so that a line shows at once; afterwards from the store.
+    Of an array, one task is shown and followed, the first unless another is named: the exit code of
+    `-f` says nothing of the others, whose states `scratchflow jobs show JOB` lists.
     """
     who = caller(context)
     if follow and not who.may_ask:

@@ -14,7 +14,9 @@ from scratchflow.model.text import printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-CWD = typer.Option("--cwd", metavar="DIR", help="Start in this directory of the workspace.")
+CWD = typer.Option(
+    "--cwd", metavar="DIR", help="Start in this directory; from the workspace on, unless absolute."
+)
 UP = typer.Option("--up", help="Take a node first if there is none, as `up` does.")
 
 

@@ -26,7 +26,9 @@ PORT = typer.Option("--port", metavar="PORT", help="The port of this machine to 
 OPEN = typer.Option("--open", help="Open it in the browser.")
 COPY = typer.Option("--copy", help="Put its address on the clipboard.")
 NO_TUNNEL = typer.Option("--no-tunnel", help="Only start it on the node.")
-CWD = typer.Option("--cwd", metavar="DIR", help="Start in this directory of the workspace.")
+CWD = typer.Option(
+    "--cwd", metavar="DIR", help="Start in this directory; from the workspace on, unless absolute."
+)
 
 
 class ServeGroup(VerbGroup):

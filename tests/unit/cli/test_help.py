@@ -161,3 +161,14 @@ def test_a_hint_with_any_command_names_the_profile(
 ) -> None:
     monkeypatch.setattr(Wording, "profile", "gpu")
     assert for_profile(f"run `scratchflow {verb}`") == f"run `scratchflow -p gpu {verb}`"
+
+
+@pytest.mark.parametrize("words", ["run", "shell", "serve jupyter"])
+def test_a_directory_to_start_in_need_not_be_in_the_workspace(words: str) -> None:
+    assert "from the workspace on, unless absolute" in " ".join(help_of(words).split())
+
+
+def test_what_logs_follows_of_an_array_is_said() -> None:
+    text = " ".join(help_of("logs").split())
+    assert "Go on until the task ends" in text
+    assert "Of an array, one task is shown and followed" in text

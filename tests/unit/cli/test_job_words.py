@@ -122,6 +122,15 @@ def test_two_jobs_stand_side_by_side() -> None:
     assert list(differences("1", "2", [])) == ["they are the same"]
 
 
+def test_an_empty_parameter_differs_from_a_missing_one() -> None:
+    found = [
+        JobDifference(what="param e", first="", second=None),
+        JobDifference(what="tags", first="", second="x"),
+    ]
+    rows = [line.split() for line in differences("1", "2", found)]
+    assert rows[1:] == [["param", "e", '""', "-"], ["tags", "-", "x"]]
+
+
 def test_where_something_is_that_could_not_be_saved_is_told() -> None:
     task = msgspec.structs.replace(TASK, not_collected=["outputs/u: Permission denied"])
     lines = list(details(msgspec.structs.replace(ONE, tasks=[task]), None))
