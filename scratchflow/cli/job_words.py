@@ -183,6 +183,8 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
         yield f"             NOT collected: {printable(line)}"
     if one.not_collected and one.node:
         yield f"             it is still on `{one.node}`; the next job there tries again"
+    for line in one.left_out[:_LISTED]:
+        yield f"             left out: {printable(line)}"
     if used := list(_used(one)):
         yield f"             {', '.join(used)}"
 

@@ -104,6 +104,8 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     # The first of them, and what could not be saved.
     collected_paths: list[str] = []
     not_collected: list[str] = []
+    # Pipes and sockets among them, which have no content: nothing of them is saved.
+    left_out: list[str] = []
 
 
 class SlurmTask(msgspec.Struct, frozen=True, kw_only=True):

@@ -102,6 +102,8 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     collected_bytes: int = 0
     collected_paths: list[str] = []
     not_collected: list[str] = []
+    left_out: list[str] = []
+    """Pipes and sockets, of which nothing can be saved."""
     peak_memory_bytes: int | None = None
     cpu_s: float | None = None
     cancelled_by: str = ""

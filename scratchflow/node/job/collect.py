@@ -43,6 +43,8 @@ class Collected(msgspec.Struct, frozen=True):
     bytes: int = 0
     paths: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
+    # Pipes, sockets and devices: they have no content that could be saved.
+    left_out: tuple[str, ...] = ()
 
 
 class Collector:
@@ -69,6 +71,7 @@ class Collector:
         # When the command began, by the clock of files: on a busy machine that lags by more than its usual steps.
         self._began_ns = time.clock_gettime_ns(_FILE_CLOCK) if since_ns is None else since_ns
         self._closed: dict[str, str] = {}  # directories that cannot be listed, with the reason
+        self._left_out: dict[str, str] = {}  # what has no content, with its kind
         self._before = self._as_it_began(is_left=all_of_it)
         self._closed_before = frozenset(() if all_of_it else self._closed)
         self._saved: dict[str, Stamp] = dict(_already_in(target))
@@ -112,7 +115,8 @@ class Collector:
         size = sum(self._saved[path][0] for path in paths)
         shown = tuple(printable(path) for path in paths[:_NAMED])
         lines = [f"{printable(path)}: {reason}" for path, reason in failed.items()]
-        return Collected(len(paths), size, shown, tuple(lines[:_NAMED]))
+        left_out = [f"{printable(path)}: {kind}" for path, kind in sorted(self._left_out.items())]
+        return Collected(len(paths), size, shown, tuple(lines[:_NAMED]), tuple(left_out[:_NAMED]))
 
     def _changed(self) -> dict[str, Path]:
         """What is to be copied, and where it is read."""
@@ -181,7 +185,7 @@ class Collector:
     def _found(self) -> Iterator[tuple[str, Stamp, Path]]:
         """Each file and link, once, and where it is read; of a link into the copy the files behind it, if they are new."""
         seen: set[str] = set()
-        self._closed = {}
+        self._closed, self._left_out = {}, {}
         matches = [
             match
             for pattern in self._patterns
@@ -195,7 +199,10 @@ class Collector:
                     found = os.lstat(source)
                 except OSError:  # gone meanwhile
                     continue
-                if name not in seen and stat.S_IFMT(found.st_mode) in _KINDS:
+                kind = stat.S_IFMT(found.st_mode)
+                if kind not in _KINDS:
+                    self._left_out[name] = _NO_CONTENT.get(kind, "a device")
+                elif name not in seen:
                     seen.add(name)
                     yield name, _stamp(found), Path(source)
 
@@ -227,6 +234,7 @@ class Collector:
 
 
 _KINDS = {stat.S_IFREG, stat.S_IFLNK}
+_NO_CONTENT = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 
 def _is_beneath(path: str, directories: Sequence[str]) -> bool:

@@ -319,6 +319,7 @@ class _Task:
             collected_bytes=found.bytes,
             collected_paths=list(found.paths),
             not_collected=list(found.failed),
+            left_out=list(found.left_out),
             collected_time=self._now(),
         )
 

@@ -138,6 +138,13 @@ def test_where_something_is_that_could_not_be_saved_is_told() -> None:
     assert "             it is still on `n1`; the next job there tries again" in lines
 
 
+def test_what_was_left_out_is_named_and_is_not_said_to_be_on_the_node() -> None:
+    task = msgspec.structs.replace(TASK, left_out=["outputs/pipe: a pipe"])
+    lines = list(details(msgspec.structs.replace(ONE, tasks=[task]), None))
+    assert "             left out: outputs/pipe: a pipe" in lines
+    assert not [line for line in lines if "still on" in line]
+
+
 def test_what_was_collected_is_told_with_the_way_to_this_machine() -> None:
     tasks = [
         msgspec.structs.replace(TASK, task=n, collected_files=n, collected_bytes=5)

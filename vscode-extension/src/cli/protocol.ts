@@ -1765,6 +1765,7 @@ export interface TaskShown {
   collected_bytes?: number;
   collected_paths?: Array<string>;
   not_collected?: Array<string>;
+  left_out?: Array<string>;
   peak_memory_bytes?: number | null;
   cpu_s?: number | null;
   cancelled_by?: string;

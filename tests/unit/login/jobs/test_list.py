@@ -128,6 +128,7 @@ def test_one_is_shown_with_its_outcome(cluster: Cluster) -> None:
         end="2026-11-15T09:31:00Z",
         code=3,
         collected_files=2,
+        left_out=["outputs/pipe: a pipe"],
     )
     write_task(cluster.desk.place, job, own)
     job_directory(cluster.desk.place, job).output(0).write_text("printed")
@@ -135,6 +136,7 @@ def test_one_is_shown_with_its_outcome(cluster: Cluster) -> None:
     (task,) = found.job.tasks
     assert (found.job.state, task.state, task.code) == ("FAILED", "FAILED", 3)
     assert (task.collected_files, task.node) == (2, "node-1")
+    assert task.left_out == ["outputs/pipe: a pipe"]
     assert task.last_output is not None
     assert "exit code 3" in task.why
 

@@ -75,8 +75,10 @@ def test_a_link_stays_a_link_and_leads_nobody_out(top: Path, target: Path) -> No
     assert sorted(path.name for path in target.rglob("*")) == ["link", "outputs"]
 
 
-def test_a_pipe_is_passed_over_and_a_closed_file_is_named(top: Path, target: Path) -> None:
-    collector = Collector(top, target, [])
+def test_a_pipe_is_left_out_and_a_closed_file_is_not_saved_and_both_are_named(
+    top: Path, target: Path
+) -> None:
+    collector = Collector(top, target, ["out*"])
     os.mkfifo(top / "outputs/pipe")
     closed = top / "outputs/closed"
     closed.write_text("x")
@@ -86,6 +88,9 @@ def test_a_pipe_is_passed_over_and_a_closed_file_is_named(top: Path, target: Pat
     assert [line.partition(":")[0] for line in found.failed] == (
         [] if os.geteuid() == 0 else ["outputs/closed"]
     )
+    assert found.left_out == ("outputs/pipe: a pipe",)
+    (top / "outputs/pipe").unlink()
+    assert collector.collect().left_out == ()
 
 
 def test_files_are_private_and_keep_their_time(top: Path, target: Path) -> None:

@@ -336,3 +336,10 @@ def test_a_run_that_goes_on_begins_with_all_that_the_last_one_had_though_a_proce
     assert (where.outputs(0) / "outputs/n").read_text() == "x"
     later = where.outputs(0, f"{desk.context.node}.later") / "outputs/n"
     assert later.read_text() == "anew"
+
+
+def test_a_pipe_among_the_outputs_is_in_the_record(desk: Desk) -> None:
+    submitted(desk, "sh", "-c", "mkdir outputs; mkfifo outputs/pipe")
+    run(desk)
+    assert (task_of(desk).left_out, task_of(desk).not_collected) == (["outputs/pipe: a pipe"], [])
+    assert list((desk.scratch / "jobs").iterdir()) == []
