@@ -363,15 +363,18 @@ def mirrored(done: SnapshotsMirrored) -> Iterator[str]:
     """What went to the mirror."""
     mirror = f"`{printable(done.mirror)}`"
     for one in done.damaged:
-        yield f"not sent, because it is damaged: snapshot {named(one)}"
-    for one in done.blocked:
-        yield (
-            f"not sent: {mirror} has another archive named like that of snapshot {named(one)}, which others there need;"
-            " another path as `backup.mirror` takes all"
-        )
+        if one in done.sent_before:
+            again = f"`scratchflow snapshots import --from-mirror {shown_id(one)}` mends it if the mirror's is whole"
+            yield f"damaged in the store, and sent before: snapshot {named(one)}; {again}"
+        else:
+            yield f"not sent, because it is damaged: snapshot {named(one)}"
+    yield from _blocked(done)
     if not done.sent:
         if done.there:
-            yield f"{mirror} has {'the' if done.there == 1 else 'all'} {counted(done.there, 'snapshot')} already"
+            which = (
+                "the other" if done.damaged or done.blocked else "the" if done.there == 1 else "all"
+            )
+            yield f"{mirror} has {which} {counted(done.there, 'snapshot')} already"
         elif not done.damaged and not done.blocked:
             yield "the store has no snapshot: nothing was sent"
         return
@@ -382,13 +385,34 @@ def mirrored(done: SnapshotsMirrored) -> Iterator[str]:
     yield f"sent {what} to {mirror}: {size} in {format_took(done.duration_s)}"
 
 
+def _blocked(done: SnapshotsMirrored) -> Iterator[str]:
+    """Which snapshots are not on the mirror because of an archive there, and what to do."""
+    mirror = f"`{printable(done.mirror)}`"
+    for one in done.blocked:
+        why = (
+            "an archive that it needs is not as large there as when it was sent"
+            if done.wrong
+            else f"{mirror} has another archive under the name of one that it needs, for other snapshots"
+        )
+        yield f"not on the mirror: snapshot {named(one)}; {why}"
+    for file in done.wrong:
+        import shlex  # seldom needed
+
+        words = f"rclone deletefile {shlex.quote(printable(file))}"
+        yield f"delete the wrong file, where the store is: `{words}`"
+    if done.wrong:
+        yield "then `scratchflow snapshots mirror` sends them again"
+    elif done.blocked:
+        yield "another path as `backup.mirror` takes all"
+
+
 def fetched(done: SnapshotsFetched) -> Iterator[str]:
     """What came from the mirror, and what is the newest now."""
     mirror = f"`{printable(done.mirror)}`"
     for one in done.unreadable:
         yield f"passed over, because its manifest on {mirror} is damaged or half: snapshot {named(one)}"
     for one in done.damaged:
-        yield f"not brought, because an archive that it needs is damaged on {mirror}: snapshot {named(one)}"
+        yield f"not brought, because an archive that it needs is damaged or missing on {mirror}: snapshot {named(one)}"
     for one in done.blocked:
         yield (
             f"not brought: the store still holds a part of what snapshot {named(one)} needs, or another archive, under the same"

@@ -59,6 +59,17 @@ class SnapshotDamaged(ScratchflowError):
     hint = "`scratchflow snapshots verify` checks the others; restore an older one by its id"
 
 
+class DamagedOnMirror(SnapshotDamaged):
+    """An archive on the mirror is missing there, or is not what was sent."""
+
+    code = "snapshot.damaged_on_mirror"
+    message = "snapshot `{snapshot}` cannot come from the mirror: {reason}"
+    hint = (
+        "`scratchflow snapshots import --from-mirror --all` brings every snapshot that is whole there; while a store has"
+        " `{archive}` whole, delete it on the mirror (`rclone deletefile {file}`), and `scratchflow snapshots mirror` sends it again"
+    )
+
+
 class LatestUnreadable(ScratchflowError):
     """The newest snapshot cannot be read, and an older one must not silently take its place."""
 

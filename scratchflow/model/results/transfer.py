@@ -120,9 +120,17 @@ class SnapshotsMirrored(Result, frozen=True):
     there: int = 0
     sent_bytes: int = 0
     damaged: list[str] = []
-    # The mirror has another archive of that name, which snapshots there need.
+    # The mirror has a wrong or another archive under the name of one that they need, and snapshots there name it.
     blocked: list[str] = []
     dry_run: bool = False
+    # Files on the mirror that are in the way and of no use: deleted by hand, the next run sends them anew.
+    wrong: list[str] = []
+    # Those of `damaged` that are on the mirror: as whole as they were when they were sent.
+    sent_before: list[str] = []
+
+    def exit_code(self) -> int:
+        """That of damage, when anything was left out because of it, here or on the mirror."""
+        return 31 if self.damaged or self.blocked else 0
 
 
 class MirrorKept(Result, frozen=True):

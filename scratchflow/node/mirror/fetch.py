@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
@@ -15,9 +16,9 @@ import msgspec
 
 from scratchflow.archive.format.container import FOOTER_BYTES, unpack_footer
 from scratchflow.archive.malformed import Malformed
-from scratchflow.cluster.rclone.remote import Remote
+from scratchflow.cluster.rclone.remote import Remote, beneath
 from scratchflow.disk.durable import fsync_directory, write_new
-from scratchflow.model.errors.snapshots import SnapshotDamaged
+from scratchflow.model.errors.snapshots import DamagedOnMirror, SnapshotDamaged
 from scratchflow.model.events import Progress
 from scratchflow.model.requests import ArchiveOf, FetchSnapshots, WholeSnapshot
 from scratchflow.model.results.snapshots import SnapshotsFetched
@@ -193,8 +194,7 @@ class _Fetching:
         found = self._there.archive_bytes(archive)
         known = self._contents.get(archive)
         if found is None or (known and known[0].archive_bytes != found):
-            reason = f"the mirror does not have `{archive}{ARCHIVE_SUFFIX}` as it was sent"
-            raise SnapshotDamaged(snapshot=manifest.id, reason=reason)
+            raise self._damaged_there(manifest.id, archive, "is missing, or not as large as it was")
         if known:
             return ArchiveOf(archive, found, known[0].archive_sha256)
         if archive not in self._sound_here:
@@ -214,9 +214,13 @@ class _Fetching:
                 self._arrived.add(archive.id)
                 return
         meant = "the SHA-256 in its manifest" if archive.sha256 else "its own SHA-256"
-        name = f"{archive.id}{ARCHIVE_SUFFIX}"
-        reason = f"`{name}` on the mirror `{self._remote.directory}` does not match {meant}"
-        raise SnapshotDamaged(snapshot=snapshot, reason=reason)
+        raise self._damaged_there(snapshot, archive.id, f"does not match {meant}")
+
+    def _damaged_there(self, snapshot: str, archive: str, what: str) -> DamagedOnMirror:
+        name = f"{archive}{ARCHIVE_SUFFIX}"
+        file = shlex.quote(beneath(self._remote.directory, name))
+        reason = f"`{name}` on the mirror `{self._remote.directory}` {what}"
+        return DamagedOnMirror(snapshot=snapshot, reason=reason, archive=name, file=file)
 
     def _bring_from(self, place: StoreDirectory, archive: ArchiveOf, offset: int) -> None:
         """From where an earlier run left off; from its beginning when that was not the beginning of it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -28,9 +28,15 @@ _PARTIAL = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}\.(?:tar\.lz4|json)\..*\.partial
 class Mirrored:
     """A listing of the mirror, with the manifests of this store that it is compared with."""
 
-    def __init__(self, remote: Remote, ours: Iterable[tuple[Manifest, int]] = ()) -> None:
-        """`ours`: each with the size of its manifest's file."""
+    def __init__(
+        self,
+        remote: Remote,
+        ours: Iterable[tuple[Manifest, int]] = (),
+        size_here: Callable[[str], int] = lambda _: 0,
+    ) -> None:
+        """`ours`: each with the size of its manifest's file; `size_here`: that of an archive of this store."""
         self._remote = remote
+        self._size_here = size_here
         self._ours = {manifest.id: (manifest, size) for manifest, size in ours}
         self.files = remote.listed()
 
@@ -94,13 +100,39 @@ class Mirrored:
 
     def has(self, manifest: Manifest) -> bool:
         """Whether this snapshot of ours is there, with all that it needs."""
-        there = manifest if self._is_as_here(manifest.id) else None
-        if there is None and f"{manifest.id}{MANIFEST_SUFFIX}" in self.files:
-            # Half of it, or the same snapshot in other archives: `snapshots copy` brings such ones.
-            there = self.manifests.get(manifest.id)
+        there = self._manifest(manifest.id)
         if there is None or self.archive_bytes(there.id) != there.archive_bytes:
             return False
-        return all(self.archive_bytes(one) is not None for one in there.needs)
+        return all(
+            self.archive_bytes(one) is not None and not self.is_wrong(one) for one in there.needs
+        )
+
+    def is_wrong(self, archive: str) -> bool:
+        """Whether it is there, and not as large as its manifest there says: nothing can be restored from it."""
+        found, manifest = self.archive_bytes(archive), self._manifest(archive)
+        if found is None or manifest is None or found == manifest.archive_bytes:
+            return False
+        # Of a snapshot that was pruned here, the store may have had only a part to send.
+        return archive in self._ours or found != self._size_here(archive)
+
+    def blocking(self, manifest: Manifest) -> list[str]:
+        """The archives there that keep this snapshot from being sent: wrong, or others of the same name, and manifests there name them."""
+        return [one for one in sorted(needed_archives(manifest)) if self._is_in_the_way(one)]
+
+    def _is_in_the_way(self, archive: str) -> bool:
+        found = self.archive_bytes(archive)
+        if found is None or archive not in self.relied_on:
+            return False
+        ours = self._ours.get(archive)
+        return self.is_wrong(archive) or (ours is not None and found != ours[0].archive_bytes)
+
+    def _manifest(self, snapshot: str) -> Manifest | None:
+        """As it is there; None when it is not, or half."""
+        if self._is_as_here(snapshot):
+            return self._ours[snapshot][0]
+        # The same snapshot may be there in other archives: `snapshots copy` brings such ones.
+        is_there = f"{snapshot}{MANIFEST_SUFFIX}" in self.files
+        return self.manifests.get(snapshot) if is_there else None
 
     def archive_bytes(self, archive: str) -> int | None:
         """The size of an archive there; None when it is not there."""

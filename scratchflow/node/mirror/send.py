@@ -12,7 +12,7 @@ from contextlib import ExitStack, suppress
 
 import msgspec
 
-from scratchflow.cluster.rclone.remote import Remote
+from scratchflow.cluster.rclone.remote import Remote, beneath
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.snapshots import SnapshotMissing
 from scratchflow.model.errors.transfer import MirrorFailed, RcloneMissing
@@ -105,12 +105,10 @@ class _Sending:
         """What would be sent. Takes no lock and writes nothing."""
         catalogue, bad = self._catalogue()
         there = self._look(catalogue)
-        missing = [one for one in _sound(catalogue, bad) if not there.has(one)]
-        size = sum(self._size(archive) for archive in self._lacking(missing, there))
+        plan = _Plan(catalogue, bad, there)
+        size = sum(self._size(archive) for archive in self._lacking(plan.missing, there))
         return msgspec.structs.replace(
-            self._result(catalogue, [one.id for one in missing], bad, []),
-            sent_bytes=size,
-            dry_run=True,
+            self._result(plan, [one.id for one in plan.missing]), sent_bytes=size, dry_run=True
         )
 
     def run(self, lock: StoreLock) -> SnapshotsMirrored:
@@ -118,10 +116,9 @@ class _Sending:
         catalogue, bad = self._catalogue()
         there = self._look(catalogue)
         is_marked = there.require_of(ensure_store_id(self.place))
-        missing = [one for one in _sound(catalogue, bad) if not there.has(one)]
-        blocked = [one.id for one in missing if self._is_blocked(one, there)]
-        self._note(there=[one.id for one in catalogue.snapshots if there.has(one)])
-        missing = [one for one in missing if one.id not in blocked]
+        plan = _Plan(catalogue, bad, there)
+        missing = plan.missing
+        self._note(there=plan.there)
         if missing:
             self._clear(there.partial)
         self._send_around(there, is_marked=is_marked)
@@ -129,8 +126,8 @@ class _Sending:
         sent: list[str] = []
         for batch in self._batches(missing, there):
             sent += self._send(batch, there, lock)
-        self._note(there=sorted({*self._state.there, *sent}), sent=[])
-        return self._result(catalogue, sent, bad, blocked)
+        self._note(there=sorted({*self._state.there, *sent}), sent=[], error=plan.error)
+        return self._result(plan, sent)
 
     def _catalogue(self) -> tuple[Catalogue, frozenset[str]]:
         catalogue = read_catalogue(self.place)
@@ -142,28 +139,23 @@ class _Sending:
         for one in catalogue.snapshots:
             with suppress(FileNotFoundError):
                 sizes.append((one, os.stat(self.place.manifest(one.id)).st_size))
-        return Mirrored(self._remote, sizes)
+        return Mirrored(self._remote, sizes, self._size)
 
-    def _note(self, *, there: Sequence[str], sent: Sequence[str] | None = None) -> None:
-        """What was found and done so far; no failure any more."""
+    def _note(
+        self, *, there: Sequence[str], sent: Sequence[str] | None = None, error: str | None = None
+    ) -> None:
+        """What was found and done so far. An error of the run before counts until this one is through, with its own or none."""
         kept = self._state.sent if sent is None else list(sent)
+        now, said = _now(), self._state.error if error is None else error
         self._state = MirrorState(
             mirror=self.mirror,
-            time=_now(),
+            time=now,
             there=list(there),
             sent=kept,
-            # An error of the run before counts until this one is through.
-            error="" if sent == [] else self._state.error,
-            failing_since="" if sent == [] else self._state.failing_since,
+            error=said,
+            failing_since=(self._state.failing_since or now) if said else "",
         )
         write_state(self.place, self._state)
-
-    def _is_blocked(self, manifest: Manifest, there: Mirrored) -> bool:
-        """Whether another archive has the name of its own there, and a snapshot there relies on that."""
-        found = there.archive_bytes(manifest.id)
-        if found is None or found == manifest.archive_bytes:
-            return False
-        return manifest.id in there.relied_on
 
     def _lacking(self, snapshots: Sequence[Manifest], there: Mirrored) -> list[str]:
         """The archives that have to be sent for these snapshots."""
@@ -258,27 +250,50 @@ class _Sending:
         total = max(done, self._to_send)
         self._notify.emit(Progress(phase=PHASE, bytes_done=done, bytes_total=total))
 
-    def _result(
-        self,
-        catalogue: Catalogue,
-        sent: Sequence[str],
-        bad: frozenset[str],
-        blocked: Sequence[str],
-    ) -> SnapshotsMirrored:
-        ours = {one.id for one in catalogue.snapshots}
+    def _result(self, plan: _Plan, sent: Sequence[str]) -> SnapshotsMirrored:
         return SnapshotsMirrored(
             mirror=self._remote.directory,
             sent=list(sent),
-            there=len(ours - bad - set(sent) - set(blocked)),
+            there=len(set(plan.there) - plan.bad - set(sent)),
             sent_bytes=self._sent_bytes,
             duration_s=round(self._context.monotonic() - self._started_s, 3),
-            damaged=sorted(bad),
-            blocked=list(blocked),
+            damaged=sorted(plan.bad),
+            blocked=list(plan.blocked),
+            wrong=[beneath(self._remote.directory, name) for name in plan.wrong],
+            sent_before=sorted(plan.bad.intersection(plan.there)),
         )
 
 
-def _sound(catalogue: Catalogue, bad: frozenset[str]) -> list[Manifest]:
-    return [one for one in catalogue.snapshots if one.id not in bad]
+class _Plan:
+    """Which snapshots of the store are on the mirror, which have to be sent, and which cannot be."""
+
+    def __init__(self, catalogue: Catalogue, bad: frozenset[str], there: Mirrored) -> None:
+        self.bad = bad
+        self.there = [one.id for one in catalogue.snapshots if there.has(one)]
+        known = bad.union(self.there)
+        lacking = [one for one in catalogue.snapshots if one.id not in known]
+        blocking = {one.id: there.blocking(one) for one in lacking}
+        self.blocked = [one.id for one in lacking if blocking[one.id]]
+        self.missing = [one for one in lacking if not blocking[one.id]]
+        ours = {one.id for one in catalogue.snapshots}
+        self._wrong = sorted({a for each in blocking.values() for a in each if there.is_wrong(a)})
+        # To be deleted there. A manifest whose archive nobody has any more would call the next one wrong, too.
+        self.wrong = [
+            name
+            for one in self._wrong
+            for name in (f"{one}{ARCHIVE_SUFFIX}", f"{one}{MANIFEST_SUFFIX}")
+            if name.endswith(ARCHIVE_SUFFIX) or one not in ours
+        ]
+
+    @property
+    def error(self) -> str:
+        """For `status`: why snapshots are not there after a run that did all that it could."""
+        if not self.blocked:
+            return ""
+        names = ", ".join(f"`{one}{ARCHIVE_SUFFIX}`" for one in self._wrong[:3])
+        if not names:
+            return "it has other archives under the names of some"
+        return f"{names} there {'are' if len(self._wrong) > 1 else 'is'} not as large as when sent"
 
 
 def _now() -> str:

@@ -1550,6 +1550,8 @@ export interface SnapshotsMirrored {
   damaged?: Array<string>;
   blocked?: Array<string>;
   dry_run?: boolean;
+  wrong?: Array<string>;
+  sent_before?: Array<string>;
 }
 
 /** `snapshots list --all-profiles`. */

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from scratchflow.cli.snapshot_words import fetched
-from scratchflow.model.errors.snapshots import SnapshotDamaged, SnapshotMissing
+from scratchflow.model.errors.snapshots import DamagedOnMirror, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.errors.transfer import MirrorFailed
 from scratchflow.model.events import Event, Progress
 from scratchflow.model.requests import ArchiveOf, FetchSnapshots, Prune
@@ -127,7 +127,7 @@ def test_what_is_damaged_on_the_mirror_never_becomes_a_snapshot(
     with pytest.raises(SnapshotDamaged, match="SHA-256"):
         fetch(desk, one)
     archive.write_bytes(content[:-1])
-    with pytest.raises(SnapshotDamaged, match="does not have"):
+    with pytest.raises(SnapshotDamaged, match="is missing, or not as large"):
         fetch(desk, one)
     assert fetch(desk).damaged == [snapshot]
     assert desk.ids == []
@@ -234,10 +234,33 @@ def test_one_that_is_damaged_on_the_mirror_is_named_and_the_others_come(
     done = fetch(desk)
     assert (done.fetched, done.damaged) == ([first, third], [second])
     assert done.exit_code() == SnapshotDamaged.exit_code
-    assert any(f"damaged on `{done.mirror}`" in line for line in fetched(done))
+    assert any(f"damaged or missing on `{done.mirror}`" in line for line in fetched(done))
     require_sound(desk, [first, third])
     with pytest.raises(SnapshotDamaged, match=f"{second}.tar.lz4` on the mirror"):
         fetch(desk, FetchSnapshots(snapshots=(second,)))
+
+
+def test_a_missing_and_a_damaged_archive_there_stop_only_the_snapshots_that_need_them(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    alone, *rest = three_snapshots(desk)
+    desk.write("work/README", "whole again")
+    last = desk.backup(full=True).snapshot or ""
+    mirror(desk)
+    rot(mirror_files(directory) / f"{alone}.tar.lz4")
+    (mirror_files(directory) / f"{rest[1]}.tar.lz4").unlink()
+    needing = [one.id for one in read_catalogue(desk.place).snapshots if alone in one.needs]
+    shutil.rmtree(desk.context.store)
+    done = fetch(desk)
+    assert sorted(done.damaged) == sorted({alone, rest[1], *needing})
+    assert done.fetched == sorted({alone, *rest, last}.difference(done.damaged))
+    assert last in done.fetched
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    require_sound(desk, done.fetched)
+    with pytest.raises(DamagedOnMirror, match="is missing") as error:
+        fetch(desk, FetchSnapshots(snapshots=(rest[1],)))
+    assert f"{rest[1]}.tar.lz4" in error.value.shown_hint
 
 
 def test_what_an_earlier_run_left_of_another_archive_is_not_taken_for_damage_of_the_mirror(

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from scratchflow.cli.snapshot_words import mirrored
+from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.transfer import (
     MirrorFailed,
     MirrorForeign,
@@ -222,6 +224,41 @@ def test_another_archive_of_the_same_name_that_snapshots_need_is_never_replaced(
     done = mirror(desk)
     assert (done.sent, done.blocked) == ([], [snapshot])
     assert archive.read_bytes() == b"of another size"
+    assert done.exit_code() == SnapshotDamaged.exit_code
+
+
+@pytest.mark.parametrize("is_pruned", [False, True])
+def test_snapshots_that_need_an_archive_which_is_wrong_there_are_named_and_not_called_there(
+    directory: Server, tmp_path: Path, *, is_pruned: bool
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    first = desk.backup().snapshot or ""
+    desk.write("work/README", "second")
+    second = desk.backup().snapshot or ""
+    mirror(desk)
+    wrong = mirror_files(directory) / f"{first}.tar.lz4"
+    wrong.write_bytes(wrong.read_bytes()[:100])
+    desk.write("work/README", "third")
+    third = desk.backup().snapshot or ""
+    assert first in read_catalogue(desk.place).by_id(third).needs
+    if is_pruned:
+        prune_snapshots(desk.context, desk.notify, Prune(snapshots=(first,)))
+    blocked = [second, third] if is_pruned else [first, second, third]
+    foretold = mirror_snapshots(desk.context, desk.notify, DryRun(dry_run=True))
+    for done in (foretold, mirror(desk), mirror(desk)):
+        assert (done.sent, done.there, done.blocked) == ([], 0, blocked)
+        assert done.exit_code() == SnapshotDamaged.exit_code
+    assert not (mirror_files(directory) / f"{third}.json").exists()
+    there, error = state(desk)
+    assert there == []
+    assert wrong.name in error
+    assert any(f"rclone deletefile {wrong}" in line for line in mirrored(done))
+    for file in done.wrong:  # as it says
+        Path(file).unlink()
+    assert mirror(desk).sent == blocked
+    assert state(desk) == (blocked, "")
+    assert mirror(desk).exit_code() == 0
+    assert whole_on(directory, tmp_path / "alone") == blocked
 
 
 def test_a_mirror_that_is_read_only_is_noted_with_rclones_words(
