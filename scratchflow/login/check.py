@@ -204,7 +204,7 @@ def _check_workspace(
             fix="`scratchflow restore`, or `scratchflow restore --abandon`",
         )
     base = read_base(workspace, expand(settings.profile.store, environment))
-    if not workspace.path.is_dir():
+    if not os.path.isdir(workspace.path):
         was = base or _recorded(settings, environment, job_name)
         return _missing_workspace(workspace, was)
     try:
@@ -363,4 +363,4 @@ def _check_abilities(store: Path) -> list[Check]:
 
 def _nearest(path: Path) -> Path:
     """The path itself, or the closest directory above that exists."""
-    return next(one for one in (path, *path.parents) if one.is_dir())
+    return next(one for one in (path, *path.parents) if os.path.isdir(one))

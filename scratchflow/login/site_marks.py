@@ -41,7 +41,7 @@ def look_for_marks(asked: Survey, environment: Mapping[str, str], run: Run) -> M
     return Marks(
         host=_own_name(run) if asked != Survey() else "",
         variables=tuple(name for name in asked.variables if inside.get(name)),
-        directories=tuple(path for path in asked.directories if Path(path).is_dir()),
+        directories=tuple(path for path in asked.directories if os.path.isdir(path)),
         stores=dict(own_places(asked.stores, inside)),
     )
 

@@ -142,10 +142,10 @@ def _with_quotas(
 def store_candidates(roots: Iterable[str], environment: Mapping[str, str]) -> Iterator[str]:
     """Beneath each root that is there: the user's own directory, wherever sites put it."""
     for root in roots:
-        if not Path(root).is_dir():
+        if not os.path.isdir(root):
             continue
         own = (f"{root}/users/$USER", f"{root}/home/$USER", f"{root}/$USER")
-        there = [path for path in own if expand(path, environment).is_dir()]
+        there = [path for path in own if os.path.isdir(expand(path, environment))]
         yield f"{there[0] if there else own[-1]}/scratchflow"
 
 
@@ -153,7 +153,7 @@ def _scratches_here(environment: Mapping[str, str]) -> Iterator[PlaceSeen]:
     """As this host has them, which says something about the nodes, but not all."""
     for path in SCRATCHES:
         root = expand(path, environment).parent
-        if root.is_dir():
+        if os.path.isdir(root):
             yield _seen(path, root)
 
 
@@ -168,4 +168,5 @@ def _seen(path: str, directory: Path) -> PlaceSeen:
 
 
 def _nearest(path: Path) -> Path:
-    return next(one for one in (path, *path.parents) if one.is_dir())
+    # Unlike `Path.is_dir`, no error beneath a directory that we may not search.
+    return next(one for one in (path, *path.parents) if os.path.isdir(one))

@@ -1,12 +1,14 @@
 """Where the snapshots of one workspace lie: `<store>/<workspace>/`, ours alone, and its names.
 
 Directories are 0700 and files 0600 whatever the umask: a snapshot holds the user's secrets.
-Directories above the store may belong to anybody, like `/fsx` with its 1777.
+Directories above the store may belong to anybody, like `/fsx` with its 1777. Those that are made above it shut nobody out:
+`users` in `/fsx/users/alice/scratchflow` is as open as `/fsx`, because others have their directories in it, too.
 """
 
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from pathlib import Path
 
@@ -107,7 +109,7 @@ def open_place(store: Path, workspace: str) -> StoreDirectory:
     """The place for writing: made if it is missing, also when two processes make it at once."""
     root = _root(store)
     with store_errors(root):
-        _make_directories(root)
+        _make_above(root)
     for directory in _levels(store, workspace):
         with store_errors(directory):
             make_private_directory(directory)
@@ -129,11 +131,41 @@ def make_private_directory(directory: Path) -> None:
     fsync_directory(directory.parent)
 
 
-def _make_directories(directory: Path) -> None:
-    if is_there(directory):
+def _make_above(store: Path) -> None:
+    """Makes the directories above the store that are missing: from the one with the user's name on they are private."""
+    if is_there(store):
         return
-    _make_directories(directory.parent)
-    make_private_directory(directory)
+    name = _own_name()
+    for directory in reversed(store.parents):
+        if is_there(directory):
+            continue
+        if name in directory.parts:
+            make_private_directory(directory)
+        else:
+            _make_open_directory(directory, is_shared=name in store.parts)
+
+
+def _make_open_directory(directory: Path, *, is_shared: bool) -> None:
+    """As open as the directory that it is made in; others may make names in it only if it is shared, and never replace ours."""
+    above = stat.S_IMODE(os.stat(directory.parent).st_mode)
+    mode = DIRECTORY_MODE | above & (0o777 if is_shared else 0o755)
+    if mode & _OTHERS_MAY_WRITE:
+        mode |= stat.S_ISVTX
+    try:
+        os.mkdir(directory, mode)
+    except FileExistsError:
+        return
+    # mkdir subtracts the umask; the set-group-id bit is the site's, and stays.
+    os.chmod(directory, mode | os.lstat(directory).st_mode & stat.S_ISGID)
+    fsync_directory(directory.parent)
+
+
+def _own_name() -> str:
+    """The user's name, which is what `$USER` in the profile's `store` stands for; empty when this machine does not know it."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return ""
 
 
 def _close_to_others(directory: Path) -> None:

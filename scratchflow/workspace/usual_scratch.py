@@ -28,9 +28,9 @@ def require_usable_scratch(
 
 
 def _is_writable(directory: Path) -> bool:
-    return directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)
+    return os.path.isdir(directory) and os.access(directory, os.W_OK | os.X_OK)
 
 
 def _nearest(path: Path) -> Path:
     """The path itself, or the closest directory above that exists."""
-    return next(one for one in (path, *path.parents) if one.is_dir())
+    return next(one for one in (path, *path.parents) if os.path.isdir(one))

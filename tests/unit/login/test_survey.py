@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import pytest
+
+from scratchflow.cluster.command import local_run
 from scratchflow.cluster.slurm.node_text import shown_settings
+from scratchflow.login.site_marks import look_for_marks
 from scratchflow.login.survey import store_candidates
+from scratchflow.model.requests import Survey
 
 
 def test_the_users_own_directory_is_found_wherever_a_site_puts_it(tmp_path: Path) -> None:
@@ -18,6 +24,20 @@ def test_the_users_own_directory_is_found_wherever_a_site_puts_it(tmp_path: Path
         f"{roots[1]}/$USER/scratchflow",
         f"{roots[2]}/$USER/scratchflow",
     ]
+
+
+def test_a_directory_that_may_not_be_searched_is_no_place_and_no_crash(tmp_path: Path) -> None:
+    root = tmp_path / "fsx"
+    (root / "users").mkdir(parents=True)
+    (root / "users").chmod(0)
+    if os.access(root / "users", os.X_OK):
+        pytest.skip("root may search anywhere")
+    environment = {"USER": "bob", "HOME": "/home/bob"}
+    assert list(store_candidates([str(root)], environment)) == [f"{root}/$USER/scratchflow"]
+    beneath = [str(root / "users/inner")]
+    assert list(store_candidates(beneath, environment)) == []
+    asked = Survey(directories=(str(root / "users/inner"),))
+    assert look_for_marks(asked, environment, local_run(environment)).directories == ()
 
 
 def test_slurms_own_settings_are_read_by_key() -> None:

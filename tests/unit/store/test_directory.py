@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +47,25 @@ def test_everything_in_the_place_is_private_whatever_the_umask(tmp_path: Path, m
     assert modes == {0o600}
     for path in [tmp_path / "deep", *(tmp_path / "deep").rglob("*")]:
         assert mode_of(path) == (0o700 if path.is_dir() else 0o600), path
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+@pytest.mark.parametrize("above", [0o1777, 0o777, 0o775, 0o755, 0o700])
+def test_a_directory_above_the_users_own_is_as_open_as_the_one_it_is_made_in(
+    tmp_path: Path, mask: int, above: int
+) -> None:
+    fsx = tmp_path / "fsx"
+    fsx.mkdir()
+    os.chmod(fsx, above)
+    name = pwd.getpwuid(os.geteuid()).pw_name
+    with umask(mask):
+        open_place(fsx / "users" / name / "deep" / "scratchflow", "work")
+        open_place(fsx / "of-mine" / "scratchflow", "work")
+    sticky = stat.S_ISVTX if above & 0o022 else 0
+    assert mode_of(fsx / "users") == above | sticky
+    assert mode_of(fsx / "users" / name) == mode_of(fsx / "users" / name / "deep") == 0o700
+    assert mode_of(fsx / "of-mine") == above & 0o755  # nobody else writes to it
+    assert mode_of(fsx / "of-mine/scratchflow") == 0o700
 
 
 def test_temp_archive_is_private_while_it_is_written(tmp_path: Path) -> None:

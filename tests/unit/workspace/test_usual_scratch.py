@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,15 @@ def test_one_that_cannot_be_made_is_told_with_the_others(tmp_path: Path) -> None
     )
     assert f"(usable there: {free}/$USER)" in caught.value.shown_hint
     assert "scratchflow config set scratch" in caught.value.shown_hint
+
+
+def test_one_beneath_a_directory_that_may_not_be_searched_is_told_and_no_crash(
+    tmp_path: Path,
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    if os.access(closed, os.X_OK):
+        pytest.skip("root may search anywhere")
+    workspace = Workspace(closed / "alice", "work")
+    with pytest.raises(ScratchUnusable, match=f"in `{closed}`"):
+        require_usable_scratch(workspace, "node-1", [f"{closed}/x/$USER"])
