@@ -371,10 +371,7 @@ def mirrored(done: SnapshotsMirrored) -> Iterator[str]:
     yield from _blocked(done)
     if not done.sent:
         if done.there:
-            which = (
-                "the other" if done.damaged or done.blocked else "the" if done.there == 1 else "all"
-            )
-            yield f"{mirror} has {which} {counted(done.there, 'snapshot')} already"
+            yield f"{mirror} has {_already(done)} already"
         elif not done.damaged and not done.blocked:
             yield "the store has no snapshot: nothing was sent"
         return
@@ -383,6 +380,13 @@ def mirrored(done: SnapshotsMirrored) -> Iterator[str]:
         yield f"would send {what} ({size}) to {mirror}"
         return
     yield f"sent {what} to {mirror}: {size} in {format_took(done.duration_s)}"
+
+
+def _already(done: SnapshotsMirrored) -> str:
+    count = counted(done.there, "snapshot")
+    if done.damaged or done.blocked:
+        return "the other snapshot" if done.there == 1 else f"the other {count}"
+    return f"{'the' if done.there == 1 else 'all'} {count}"
 
 
 def _blocked(done: SnapshotsMirrored) -> Iterator[str]:

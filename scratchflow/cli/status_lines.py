@@ -280,9 +280,13 @@ def _mirror(mirror: MirrorShown | None) -> str:
     """What is there as far as is known; why not all is among the problems."""
     if mirror is None:
         return ""
-    if mirror.missing:
-        return f"{mirror.mirror}, {counted(mirror.missing, 'snapshot')} not there yet"
-    return f"{mirror.mirror}, all snapshots" if mirror.looked_time else mirror.mirror
+    if not mirror.looked_time:
+        return f"{mirror.mirror}, not looked at yet"
+    said = f"{counted(mirror.missing, 'snapshot')} not there yet" if mirror.missing else ""
+    if mirror.damaged:
+        bad = f"{counted(mirror.damaged, 'damaged snapshot')} left out"
+        return ", ".join(filter(None, [mirror.mirror, said, bad]))
+    return f"{mirror.mirror}, {said or 'all snapshots'}"
 
 
 def _checked(oldest_s: int | None) -> str:

@@ -144,7 +144,7 @@ def _check_mirror(settings: Settings, environment: Mapping[str, str]) -> Check:
     for problem in mirror_behind(shown, now_s):
         return Check(name="mirror", ok=False, detail=problem.detail, fix=problem.fix)
     detail = f"{mirror} answers"
-    if shown and shown.missing:
+    if shown and shown.missing and shown.looked_time:
         detail += f"; {behind_in_words(shown, now_s)}"
     return Check(name="mirror", ok=True, detail=detail)
 

@@ -17,6 +17,7 @@ from scratchflow.store.retention.marks import Mark, read_marks
 from scratchflow.store.retention.shrink import is_shrunk, size_in_words
 
 _NAMED = 3
+_FROM_MIRROR = "`scratchflow snapshots import --from-mirror --all` mends what the mirror has whole. If it does not, "
 
 
 def store_problems(
@@ -25,21 +26,25 @@ def store_problems(
     catalogue: Catalogue,
     autobackup: AutobackupShown,
     verified: Mapping[str, Verification],
+    *,
+    has_mirror: bool = False,
 ) -> Iterator[Problem]:
     """The problems that the store shows, worst first."""
-    yield from _damaged(catalogue, verified)
+    yield from _damaged(catalogue, verified, _FROM_MIRROR if has_mirror else "")
     yield from _shrunk(catalogue, read_marks(place))
     yield from _unsaved(catalogue.newest_readable, autobackup, records)
 
 
-def _damaged(catalogue: Catalogue, verified: Mapping[str, Verification]) -> Iterator[Problem]:
+def _damaged(
+    catalogue: Catalogue, verified: Mapping[str, Verification], first: str
+) -> Iterator[Problem]:
     for one in catalogue.snapshots:
         found = verified.get(one.id)
         if found and found.problem:
             yield Problem(
                 name="snapshots.damaged",
                 detail=_of_damage(one.id, found.problem),
-                fix="with a node, `scratchflow backup --full` stores everything that is there now once more; after that"
+                fix=f"{first}with a node, `scratchflow backup --full` stores everything that is there now once more; after that"
                 f" `scratchflow snapshots prune {one.id}` removes the damaged one. Another profile's store that has it"
                 " whole mends it by `snapshots copy`",
             )

@@ -166,13 +166,15 @@ class MirrorShown(msgspec.Struct, frozen=True, kw_only=True):
 
     mirror: str
     missing: int
-    """How many snapshots are not there."""
+    """How many snapshots are not there as far as is known; without `looked_time` nobody has looked. Damaged ones do not count."""
     missing_since: str | None = None
     """When the oldest of them was taken."""
     looked_time: str | None = None
     error: str | None = None
     """Why the last run failed, in rclone's words."""
     failing_since: str | None = None
+    damaged: int = 0
+    """How many are known to be damaged in the store: they are not sent, and those that were may be damaged there, too."""
 
 
 class StatusShown(Result, frozen=True):

@@ -891,6 +891,7 @@ export interface MirrorShown {
   looked_time?: string | null;
   error?: string | null;
   failing_since?: string | null;
+  damaged?: number;
 }
 
 /** `snapshots newer`: what the workspace has newer than a snapshot, of some paths. */

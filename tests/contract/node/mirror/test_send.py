@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from scratchflow.cli.snapshot_words import mirrored
+from scratchflow.model.ages import named
 from scratchflow.model.errors.snapshots import SnapshotDamaged
 from scratchflow.model.errors.transfer import (
     MirrorFailed,
@@ -25,6 +26,7 @@ from scratchflow.node.mirror.send import mirror_snapshots
 from scratchflow.node.progress import Notifier
 from scratchflow.node.retention import prune_snapshots
 from scratchflow.store.catalogue import read_catalogue
+from scratchflow.store.checks.verified import Verification, record_verified
 from scratchflow.store.mirror import read_state
 from tests.contract.node.mirror.conftest import (
     LARGE_BYTES,
@@ -198,8 +200,28 @@ def test_a_damaged_snapshot_is_named_and_not_sent(directory: Server, tmp_path: P
     snapshot = desk.backup().snapshot or ""
     desk.place.archive(snapshot).write_bytes(b"short")
     done = mirror(desk)
-    assert (done.sent, done.damaged) == ([], [snapshot])
+    assert (done.sent, done.damaged, done.sent_before) == ([], [snapshot], [])
+    assert done.exit_code() == SnapshotDamaged.exit_code
     assert whole_on(directory, tmp_path / "alone") == []
+
+
+def test_one_that_was_sent_and_found_to_be_damaged_later_is_not_called_unsent_nor_there(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    first = desk.backup().snapshot or ""
+    desk.write("work/README", "second")
+    second = desk.backup(full=True).snapshot or ""
+    mirror(desk)
+    found = Verification(snapshot=second, time="2026-11-15T09:30:00Z", problem="damaged")
+    record_verified(desk.place, [found])
+    done = mirror(desk)
+    assert (done.sent, done.there, done.damaged, done.sent_before) == ([], 1, [second], [second])
+    assert done.exit_code() == SnapshotDamaged.exit_code
+    said = "\n".join(mirrored(done))
+    assert f"sent before: snapshot {named(second)}" in said
+    assert "has the other snapshot already" in said
+    assert first not in said
 
 
 def test_the_mirror_of_another_store_gets_nothing(directory: Server, tmp_path: Path) -> None:
