@@ -179,17 +179,28 @@ def require_beneath(key: str, path: str) -> None:
         raise ValueError(f"`{key}`: `{path}` must be a relative path beneath scratch, without `..`")
 
 
-_SECRET_IN_REMOTE = re.compile(r",\w*(pass|secret|token|bearer|key_pem)\w*=", re.IGNORECASE)
+# What rclone's backends call what nobody else may know. `key_file` and `access_key_id` are none.
+_HIDDEN_OPTIONS = (
+    r"[\w.]*(?:pass|secret|token|bearer|key_pem|grant|cookie|customer_key|apikey|connection_string)\w*"
+    r"|(?:[\w.]*[_.])?(?:sas(?:_\w*)?|key|credentials|otp\w*|2fa|headers?)"
+)
+# Compiled only for those who have a mirror.
+_HIDDEN_IN_REMOTE = (
+    rf",\s*(?:{_HIDDEN_OPTIONS})\s*="  # an option
+    r"|//[^/]*:[^/]+@"  # a password in an address
+    r"|[?&;][^=&]*(?:sig|key|pass|secret|token|auth)[^=&]*="  # a signature in its query
+)
 
 
 def require_remote(key: str, remote: str) -> None:
     """Refuses what rclone would take for an option, or for a path in whatever directory we are started."""
     if remote.startswith("-") or not (":" in remote or remote.startswith("/")):
         raise ValueError(f"`{key}` must be `remote:path`, with a remote that `rclone config` knows")
-    if _SECRET_IN_REMOTE.search(remote):
+    if re.search(_HIDDEN_IN_REMOTE, remote.replace("\\", ""), re.IGNORECASE):
         # What is written here is shown by `status`, in errors and in lists of processes.
         raise ValueError(
-            f"`{key}` must not hold a password: let `rclone config` make a remote, and name that"
+            f"`{key}` must not hold a password or key: put it into rclone's own configuration"
+            " (`rclone config` makes a remote), and write `name:path` with that remote's name"
         )
     if not remote.isprintable():
         raise ValueError(f"`{key}` must be plain text")

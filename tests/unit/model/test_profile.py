@@ -103,6 +103,52 @@ def test_a_mirror_is_a_remote_without_a_secret(mirror: str) -> None:
         read({"backup": {"mirror": mirror}})
 
 
-@pytest.mark.parametrize("mirror", ["box:a/b", "/mnt/usb", ":sftp,host=x,key_file=/k:y"])
+@pytest.mark.parametrize(
+    "mirror",
+    [
+        ":sftp,host=x,pass=SEC:y",
+        ":s3,access_key_id=a,secret_access_key=SEC:y",
+        ":s3,sse_customer_key_base64=SEC:y",
+        ":webdav,bearer_token=SEC:y",
+        ":drive,token=SEC:y",
+        ":drive,service_account_credentials=SEC:y",
+        ":sftp,key_pem=SEC:y",
+        ":sftp,key_file=/k,key_file_pass=SEC:y",
+        ':webdav,url="http://u:SEC@127.0.0.1:8098/":m',
+        ":webdav,url=http://u:SEC@h/x:m",
+        ":http,url=https\\://u\\:SEC@h:y",
+        "sftp://u:SEC@host/x",
+        ":b2,account=a,key=SEC:y",
+        ":swift,KEY=SEC:y",
+        ":azureblob,account=a, key = SEC:y",
+        ':azureblob,account=a,sas_url="https://h/c?x=1&sig=SEC":c',
+        ':azureblob,account=a,url="https://h/c?sig=SEC":c',
+        ":azurefiles,connection_string=SEC:y",
+        ":storj,access_grant=SEC:y",
+        ":storj,api_key=SEC:y",
+        ":mega,2fa=SEC:y",
+        'dav,headers="Cookie,SEC":y',
+        "box,override.key=SEC:y",
+    ],
+)
+def test_a_secret_in_a_mirror_is_refused_in_every_spelling_and_not_shown(mirror: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match="rclone's own configuration") as caught:
+        read({"backup": {"mirror": mirror}})
+    assert "SEC" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "mirror",
+    [
+        "box:a/b",
+        "/mnt/usb",
+        ":sftp,host=x,key_file=/k:y",
+        ":sftp,host=x,user=u,pubkey_file=/k,known_hosts_file=/h,key_use_agent=true:/a@b",
+        ':webdav,url="http://u@127.0.0.1:8098/",vendor=other:m',
+        ":s3,provider=AWS,env_auth=true,access_key_id=a,sse_kms_key_id=b,shared_credentials_file=/c:bucket",
+        ":storj,satellite_address=us1.storj.io:y",
+        ":azureblob,account=a,env_auth=true:container/keys",
+    ],
+)
 def test_other_mirrors_are_taken(mirror: str) -> None:
     assert read({"backup": {"mirror": mirror}}).backup.mirror == mirror
