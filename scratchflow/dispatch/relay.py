@@ -240,7 +240,9 @@ def _store_seen(
     store = expand(settings.profile.store, environment)
     is_look = do == "check node" or (isinstance(arguments, DryRun) and arguments.dry_run)
     home = expand("~", environment)
-    return store_seen_here(store, settings.profile.workspace, home, make=not is_look)
+    mirror = settings.profile.backup.mirror
+    name = settings.profile.workspace
+    return store_seen_here(store, name, home, make=not is_look, mirror=mirror)
 
 
 def _growing_for(

@@ -328,7 +328,8 @@ def _check_store(settings: Settings, environment: Mapping[str, str]) -> list[Che
         place = find_place(store, settings.profile.workspace)
     except ScratchflowError as error:
         return [_failed_store(error)]
-    lost = store_lost(expand("~", environment), place, node_name(environment))
+    mirror = settings.profile.backup.mirror
+    lost = store_lost(expand("~", environment), place, node_name(environment), mirror=mirror)
     if lost is not None:
         return [_failed_store(lost)]
     nearest = _nearest(store)

@@ -187,7 +187,7 @@ _HIDDEN_OPTIONS = (
 # Compiled only for those who have a mirror.
 _HIDDEN_IN_REMOTE = (
     rf",\s*(?:{_HIDDEN_OPTIONS})\s*="  # an option
-    r"|//[^/]*:[^/]+@"  # a password in an address
+    r"|//[^/,\"']*:(?:(?!,\w+=)[^/\"'])+@|=[\"'][^/\"']*//[^/\"']*:[^/\"']+@"  # a password in an address
     r"|[?&;][^=&]*(?:sig|key|pass|secret|token|auth)[^=&]*="  # a signature in its query
 )
 

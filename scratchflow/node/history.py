@@ -174,7 +174,8 @@ def verify_snapshots(
 def _warn_of_other_store(context: NodeContext, notify: Notifier, *, is_empty: bool) -> None:
     """StoreReplaced for an empty store: that nothing in it is damaged would sound as if all were well."""
     try:
-        replaced = store_replaced(context.workspace, context.store, context.node)
+        mirror = context.profile.backup.mirror
+        replaced = store_replaced(context.workspace, context.store, context.node, mirror=mirror)
     except OSError:  # on a login host scratch may be closed to us: no notes, nothing to compare
         return
     if replaced is not None and is_empty:

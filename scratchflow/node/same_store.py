@@ -11,7 +11,7 @@ from scratchflow.disk.trees import is_empty_or_missing
 from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
 from scratchflow.model.requests import StoreSeen
 from scratchflow.node.context import NodeContext
-from scratchflow.store.directory import StoreDirectory, find_place, open_place
+from scratchflow.store.directory import STORE_NAME, StoreDirectory, find_place, open_place
 from scratchflow.store.identity import ensure_store_id, has_snapshots, read_store_id
 from scratchflow.store.known import note_store, store_lost
 from scratchflow.workspace.notes import Base, read_base_note
@@ -32,29 +32,50 @@ def require_same_store(context: NodeContext) -> None:
     found = read_store_id(place)
     if context.store_seen is not None and found != context.store_seen.id:
         raise not_shared(context, context.store_seen)
-    replaced = store_replaced(context.workspace, context.store, context.node)
+    mirror = context.profile.backup.mirror
+    replaced = store_replaced(context.workspace, context.store, context.node, mirror=mirror)
     if replaced is not None:
         raise replaced
 
 
 def require_store_here(context: NodeContext, environment: Mapping[str, str]) -> None:
     """StoreLost, when the path held a store before and is empty now: nobody is told that there are no snapshots."""
-    lost = store_lost(
-        home_of(environment), find_place(context.store, context.workspace.name), context.node
-    )
+    place = find_place(context.store, context.workspace.name)
+    mirror = context.profile.backup.mirror
+    lost = store_lost(home_of(environment), place, context.node, mirror=mirror)
     if lost is not None:
         raise lost
 
 
-def store_replaced(workspace: Workspace, store: Path, node: str) -> StoreReplaced | None:
-    """The error for a store that is not the one that the workspace on this machine was saved to."""
+def store_replaced(
+    workspace: Workspace, store: Path, node: str, *, mirror: str = ""
+) -> StoreReplaced | None:
+    """The error for a store that is not the one that the workspace on this machine was saved to; with a mirror the hint names it."""
     place = find_place(store, workspace.name)
     base = read_base_note(workspace, store)
     if base is None or _is_store_of(place, read_store_id(place), base):
         return None
     if is_empty_or_missing(workspace.path) and has_snapshots(place):
         return None  # nothing here came from another store any more
-    return StoreReplaced(store=store, node=node, workspace=workspace.path, snapshot=base.snapshot)
+    return StoreReplaced(
+        store=store,
+        node=node,
+        workspace=workspace.path,
+        snapshot=base.snapshot,
+        from_mirror=_from_mirror(place, mirror) if mirror else "",
+    )
+
+
+def _from_mirror(place: StoreDirectory, mirror: str) -> str:
+    """How a store that is gone comes back. One that has begun in its place, and is empty, gives way."""
+    first = ""
+    if read_store_id(place) is not None and not has_snapshots(place):
+        import shlex  # only ever needed on the way to an error
+
+        file = shlex.quote(str(place.directory / STORE_NAME))
+        first = f"remove the mark of the new, empty store that is there (`rm {file}`), then "
+    bring = "`scratchflow snapshots import --from-mirror --all`"
+    return f"if the old store is lost, {first}{bring} brings it back from `{mirror}`; "
 
 
 def not_shared(context: NodeContext, seen: StoreSeen) -> StoreNotShared:
@@ -62,14 +83,16 @@ def not_shared(context: NodeContext, seen: StoreSeen) -> StoreNotShared:
     return StoreNotShared(node=context.node, store=context.store, login=seen.host, other=seen.path)
 
 
-def store_seen_here(store: Path, name: str, home: Path, *, make: bool) -> StoreSeen | None:
+def store_seen_here(
+    store: Path, name: str, home: Path, *, make: bool, mirror: str = ""
+) -> StoreSeen | None:
     """What this login host tells a node to compare with; None when the store has no id yet.
 
     With `make` a store that is new gets one. StoreLost if there was a store at this path before.
     """
     place = find_place(store, name)
     if make:
-        lost = store_lost(home, place, os.uname().nodename)
+        lost = store_lost(home, place, os.uname().nodename, mirror=mirror)
         if lost is not None:
             raise lost
         place = open_place(store, name)

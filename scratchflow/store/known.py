@@ -41,14 +41,20 @@ def note_store(home: Path, place: StoreDirectory, store_id: str) -> None:
         return  # the check that the note serves is an addition to the node's own
 
 
-def store_lost(home: Path, place: StoreDirectory, host: str) -> StoreLost | None:
-    """The error for a path that held a store before, and holds none now."""
+def store_lost(
+    home: Path, place: StoreDirectory, host: str, *, mirror: str = ""
+) -> StoreLost | None:
+    """The error for a path that held a store before, and holds none now; with a mirror the hint names it."""
     file = _file(home, place)
     if _read(file) is None or read_store_id(place) is not None or has_snapshots(place):
         return None
     import shlex  # only ever needed on the way to an error
 
-    return StoreLost(store=place.directory, host=host, note=shlex.quote(str(file)))
+    note, back = shlex.quote(str(file)), ""
+    if mirror:
+        bring = "`scratchflow snapshots import --from-mirror --all`"
+        back = f", and {bring} then brings its snapshots back from `{mirror}`"
+    return StoreLost(store=place.directory, host=host, note=note, from_mirror=back)
 
 
 def _read(file: Path) -> KnownStore | None:

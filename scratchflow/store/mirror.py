@@ -10,6 +10,7 @@ import os
 import msgspec
 
 from scratchflow.disk.durable import replace_file
+from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.snapshot import Manifest, is_snapshot_id
 from scratchflow.store.catalogue import Catalogue
 from scratchflow.store.directory import (
@@ -20,6 +21,7 @@ from scratchflow.store.directory import (
     make_private_directory,
 )
 from scratchflow.store.failures import store_errors
+from scratchflow.store.identity import read_store_id
 
 _STATE_NAME = "state.json"
 _LIMIT_BYTES = 16 << 20
@@ -41,11 +43,25 @@ class MirrorState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mirror_place(place: StoreDirectory) -> StoreDirectory:
-    """The directory for state and lock, made if it is missing."""
+    """The directory for state and lock, made if it is missing; never in what is left of a store that somebody removes."""
+    require_store_id(place)
     directory = place.directory / MIRROR_NAME
     with store_errors(directory):
         make_private_directory(directory)
     return StoreDirectory(directory)
+
+
+def require_store_id(place: StoreDirectory) -> str:
+    """The store's id, which whoever takes snapshots has made. Whoever sends them makes no store, and no id."""
+    found = read_store_id(place)
+    if found is None:
+        raise StoreUnusable(
+            path=place.directory,
+            reason="there is no store, or it has no id",
+            remedy="`scratchflow snapshots import --from-mirror --all` brings a store that is gone back from its mirror;"
+            " `scratchflow backup` gives one that is there its id",
+        )
+    return found
 
 
 def read_state(place: StoreDirectory, mirror: str) -> MirrorState:

@@ -55,7 +55,8 @@ def start_loop(login: LoginHost, held: HeldNode, *, beside: bool) -> Heartbeat:
         profile=to_plain(login.profile),
         hold_stdin=False,
     )
-    seen = store_seen_here(store_of(login), login.profile.workspace, login.home, make=True)
+    mirror, name = login.profile.backup.mirror, login.profile.workspace
+    seen = store_seen_here(store_of(login), name, login.home, make=True, mirror=mirror)
     scratch = "" if held.job_id is None else login.scratch_of(held)
     request = encode(
         msgspec.structs.replace(asked, store_seen=seen, job_name=held.name, scratch=scratch)
@@ -77,7 +78,8 @@ def start_loop(login: LoginHost, held: HeldNode, *, beside: bool) -> Heartbeat:
 def _require_store_of_workspace(login: LoginHost) -> None:
     """On one machine: StoreReplaced before anything is written to a store that is another one."""
     workspace = find_workspace(login.profile, login.environment)
-    replaced = store_replaced(workspace, store_of(login), node_name(login.environment))
+    node, mirror = node_name(login.environment), login.profile.backup.mirror
+    replaced = store_replaced(workspace, store_of(login), node, mirror=mirror)
     if replaced is not None:
         raise replaced
 

@@ -119,7 +119,7 @@ def _on_every_node(
 def show(login: LoginHost, _: Nothing) -> AutobackupStatus:
     """Shows its last heartbeat; StoreLost when nobody can say, because the store is away."""
     place = find_place(store_of(login), login.profile.workspace)
-    lost = store_lost(login.home, place, login.host)
+    lost = store_lost(login.home, place, login.host, mirror=login.profile.backup.mirror)
     if lost is not None:
         raise lost
     try:

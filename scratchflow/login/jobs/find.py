@@ -65,7 +65,7 @@ def known_jobs(login: LoginHost, place: StoreDirectory, but: Collection[str] = (
 def _require_store(login: LoginHost, place: StoreDirectory) -> None:
     from scratchflow.store.known import store_lost  # few need it
 
-    lost = store_lost(login.home, place, login.host)
+    lost = store_lost(login.home, place, login.host, mirror=login.profile.backup.mirror)
     if lost is not None:
         raise lost
 

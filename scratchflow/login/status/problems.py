@@ -40,14 +40,15 @@ def store_replaced_problem(login: LoginHost, held: Allocation | None) -> Iterato
     if not is_here(login.settings, login.environment, held):
         return
     store = expand(login.profile.store, login.environment)
-    error = store_replaced(login.workspace_of(held), store, node_name(login.environment))
+    node, mirror = node_name(login.environment), login.profile.backup.mirror
+    error = store_replaced(login.workspace_of(held), store, node, mirror=mirror)
     if error is not None:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
 
 
 def store_lost_problem(login: LoginHost, place: StoreDirectory) -> Iterator[Problem]:
     """An empty place where a store was before."""
-    error = store_lost(login.home, place, login.host)
+    error = store_lost(login.home, place, login.host, mirror=login.profile.backup.mirror)
     if error is not None:
         yield Problem(name=error.code, detail=str(error), fix=error.shown_hint)
 

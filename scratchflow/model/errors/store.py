@@ -91,7 +91,7 @@ class StoreLost(ScratchflowError):
     message = "the store `{store}` was there before, and is empty on `{host}` now"
     hint = (
         "check that its file system is mounted (`findmnt -T {store}`); if you removed the store on purpose, "
-        "`rm {note}` on `{host}` lets a new one begin there"
+        "`rm {note}` on `{host}` lets a new one begin there{from_mirror}"
     )
 
 
@@ -107,7 +107,7 @@ class StoreReplaced(ScratchflowError):
     # By this name `clear` and `hop` know it, and keep the node as long as it is there.
     hint = (
         "check that it is mounted (`findmnt -T {store}`); if it is, `mv {workspace} {workspace}.before-{snapshot}` "
-        "on {node} keeps what is there, and `scratchflow up` brings the newest snapshot; if the old store is gone "
+        "on {node} keeps what is there, and `scratchflow up` brings the newest snapshot; {from_mirror}if the old store is gone "
         "for good, start a new one with `scratchflow config set store PATH` and another path"
     )
 

@@ -29,6 +29,7 @@ from scratchflow.store.directory import (
 )
 from scratchflow.store.failures import store_errors
 from scratchflow.store.heartbeats import Pulses, read_heartbeats
+from scratchflow.store.identity import read_store_id
 from scratchflow.store.mirror import has_unsent, mirror_place, not_there, read_state
 
 _LOOK_S = 15.0
@@ -55,9 +56,9 @@ def keep_mirrored(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> MirrorKept:
-    """Returns when there is nothing to do any more, or when another one does it."""
+    """Returns when there is nothing to do any more, or when another one does it. Makes no store: one that is gone stays gone."""
     place = find_place(context.store, context.workspace.name)
-    if not place.directory.is_dir():
+    if read_store_id(place) is None:
         return MirrorKept(runs=0)
     keeper = StoreDirectory(mirror_place(place).directory / _KEEPER_NAME)
     with store_errors(keeper.directory):

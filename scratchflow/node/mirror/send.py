@@ -36,9 +36,14 @@ from scratchflow.store.directory import (
     find_place,
 )
 from scratchflow.store.failures import store_errors
-from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.lock.lock import StoreLock
-from scratchflow.store.mirror import MirrorState, mirror_place, read_state, write_state
+from scratchflow.store.mirror import (
+    MirrorState,
+    mirror_place,
+    read_state,
+    require_store_id,
+    write_state,
+)
 from scratchflow.store.rescue_files import GUIDE_NAME, RESCUE_NAME
 from scratchflow.store.retention.readers import reading
 
@@ -115,7 +120,7 @@ class _Sending:
         """Sends everything that is not there yet, oldest first."""
         catalogue, bad = self._catalogue()
         there = self._look(catalogue)
-        is_marked = there.require_of(ensure_store_id(self.place))
+        is_marked = there.require_of(require_store_id(self.place))
         plan = _Plan(catalogue, bad, there)
         missing = plan.missing
         self._note(there=plan.there)

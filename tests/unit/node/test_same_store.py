@@ -17,8 +17,10 @@ from scratchflow.login.status import status
 from scratchflow.model.errors.store import StoreNotShared, StoreReplaced
 from scratchflow.model.requests import SaveNode
 from scratchflow.node.history import verify_snapshots
+from scratchflow.node.same_store import store_replaced
 from scratchflow.node.save_node import save_node
-from scratchflow.store.directory import STORE_NAME
+from scratchflow.store.directory import STORE_NAME, open_place
+from scratchflow.store.identity import ensure_store_id
 from scratchflow.workspace.notes import Base
 from tests.unit.conftest import Desk
 
@@ -46,6 +48,23 @@ def test_a_lost_mount_does_not_start_a_new_store(desk: Desk) -> None:
     assert str(desk.context.store) in str(caught.value)
     assert "mount" in caught.value.shown_hint
     assert everything_below(desk.context.store) == []
+
+
+def test_the_hint_for_a_lost_store_names_the_mirror_and_what_is_in_its_way(desk: Desk) -> None:
+    desk.backup()
+    lose_the_mount(desk)
+    where = desk.context.workspace, desk.context.store, "n1"
+    error = store_replaced(*where)
+    assert error
+    assert "mirror" not in error.shown_hint
+    error = store_replaced(*where, mirror="box:a")
+    assert error
+    back = "if the old store is lost, `scratchflow snapshots import --from-mirror --all` brings it"
+    assert back in error.shown_hint
+    ensure_store_id(open_place(desk.context.store, "work"))
+    error = store_replaced(*where, mirror="box:a")
+    assert error
+    assert f"`rm {desk.place.directory / STORE_NAME}`), then" in error.shown_hint
 
 
 def test_the_next_backup_works_when_the_mount_is_back(desk: Desk) -> None:

@@ -46,6 +46,11 @@ def test_the_hint_names_the_note_that_can_be_removed(home: Path, place: StoreDir
     assert error
     (note,) = (home / ".local/share/scratchflow/stores").iterdir()
     assert f"rm {note}" in error.shown_hint
+    assert "mirror" not in error.shown_hint
+    error = store_lost(home, place, "login-1", mirror="box:a")
+    assert error
+    assert "`scratchflow snapshots import --from-mirror --all` then brings" in error.shown_hint
+    assert "from `box:a`" in error.shown_hint
     note.unlink()
     assert store_lost(home, place, "login-1") is None
 

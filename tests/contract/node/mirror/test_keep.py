@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,14 +10,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scratchflow.model.requests import Nothing
+from scratchflow.cluster.rclone.remote import Remote
+from scratchflow.model.errors.store import StoreUnusable
+from scratchflow.model.errors.transfer import MirrorFailed
+from scratchflow.model.requests import FetchSnapshots, Nothing
 from scratchflow.model.times import iso_time
+from scratchflow.node.mirror.fetch import fetch_snapshots
 from scratchflow.node.mirror.keep import keep_mirrored
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.heartbeats import Heartbeat, beat
+from scratchflow.store.identity import read_store_id
 from scratchflow.store.mirror import mirror_place, read_state
 from scratchflow.testing.store import make_lock
-from tests.contract.node.mirror.conftest import desk_with, mirror_files, whole_on
+from tests.contract.node.mirror.conftest import desk_with, mirror, mirror_files, whole_on
 from tests.mirrors import Directory, Server
 from tests.unit.conftest import Desk
 
@@ -119,6 +125,52 @@ def test_a_second_one_leaves_it_to_the_first(directory: Server, tmp_path: Path) 
         assert keep(desk, never) == 0
     assert not mirror_files(directory).exists()
     assert keep(desk, never) == 1
+
+
+def test_what_is_left_of_a_store_that_is_being_removed_gets_no_id_and_no_directory(
+    directory: Server, tmp_path: Path
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    desk.backup()
+    left = desk.place.manifest(desk.ids[0])
+    for path in desk.place.directory.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path != left:
+            path.unlink()
+    assert keep(desk, never) == 0
+    with pytest.raises(StoreUnusable, match="no id"):
+        mirror(desk)
+    assert list(desk.place.directory.iterdir()) == [left]
+
+
+@pytest.mark.parametrize("is_emptied", [False, True])
+def test_a_store_that_is_removed_while_it_is_sent_is_not_made_anew(
+    directory: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_emptied: bool
+) -> None:
+    desk = desk_with(directory, tmp_path / "desk")
+    desk.backup()
+    content, ids, store_id = desk.content(), desk.ids, read_store_id(desk.place)
+    assert keep(desk, never) == 1
+    desk.write("work/README", "second")
+    desk.backup()
+
+    def removes(*_: object) -> None:
+        shutil.rmtree(desk.context.store)
+        if is_emptied:  # `rm -r` has not removed the directories yet
+            desk.place.directory.mkdir(parents=True)
+        raise MirrorFailed(mirror="box:", words="the files are gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Remote, "send", removes)
+        assert keep(desk, lambda _: None) == 1
+    left = list(desk.context.store.rglob("*")) if is_emptied else []
+    assert left == ([desk.place.directory] if is_emptied else [])
+    assert desk.context.store.exists() == is_emptied
+    assert fetch_snapshots(desk.context, desk.notify, FetchSnapshots(every=True)).fetched == ids
+    assert read_store_id(desk.place) == store_id
+    desk.restore(to=desk.scratch / "out")
+    assert desk.content(desk.scratch / "out/work") == content
 
 
 def test_another_mirror_is_taken_up_by_the_one_that_runs(directory: Server, tmp_path: Path) -> None:
