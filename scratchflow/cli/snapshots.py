@@ -445,4 +445,6 @@ def _import_from_mirror(
     request = requests.FetchSnapshots(
         snapshots=names, every=every, dry_run=dry_run, zone=zone_for(*names) if names else ()
     )
-    return at_workspace(caller(context), "snapshots fetch", request, words.fetched)
+    # By its own name, because `snapshots import` of a file hands back something else.
+    op = "snapshots import from-mirror"
+    return at_workspace(caller(context), op, request, words.fetched, do="snapshots fetch")

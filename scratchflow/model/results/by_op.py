@@ -114,6 +114,7 @@ RESULTS_BY_OP = {
     "snapshots mirror": "transfer:SnapshotsMirrored",
     "mirror keep": "transfer:MirrorKept",
     "snapshots fetch": "snapshots:SnapshotsFetched",
+    "snapshots import from-mirror": "snapshots:SnapshotsFetched",
     "snapshots copy": "transfer:SnapshotsCopied",
     "snapshots newer": "transfer:NewerFound",
     "snapshots import": "transfer:SnapshotImported",

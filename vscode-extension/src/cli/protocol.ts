@@ -153,6 +153,7 @@ export interface Results {
   "snapshots mirror": SnapshotsMirrored;
   "mirror keep": MirrorKept;
   "snapshots fetch": SnapshotsFetched;
+  "snapshots import from-mirror": SnapshotsFetched;
   "snapshots copy": SnapshotsCopied;
   "snapshots newer": NewerFound;
   "snapshots import": SnapshotImported;

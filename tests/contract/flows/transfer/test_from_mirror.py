@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.contract.node.mirror.conftest import desk_with, mirror
+from tests.contract.node.mirror.conftest import desk_with, mirror, mirror_files
 from tests.mirrors import Directory
 from tests.unit.conftest import Desk
 
@@ -77,3 +78,24 @@ def test_a_file_and_the_mirror_are_not_mixed_up(tmp_path: Path) -> None:
         ["restore", "--from-mirror", "--dry-run"],
     ):
         assert typed(desk, *words).returncode == 2, words
+
+
+def test_what_is_left_out_in_either_direction_shows_in_the_exit_code(tmp_path: Path) -> None:
+    server = Directory(tmp_path / "server")
+    desk = desk_with(server, tmp_path / "desk")
+    snapshot = desk.backup().snapshot or ""
+    mirror(desk)
+    archive = mirror_files(server) / f"{snapshot}.tar.lz4"
+    archive.write_bytes(b"short")
+    sent = typed(desk, "snapshots", "mirror")
+    assert (sent.returncode, sent.stderr) == (31, "")
+    assert f"rclone deletefile {archive}" in sent.stdout
+    shutil.rmtree(desk.context.store)
+    brought = typed(desk, "snapshots", "import", "--from-mirror", "--all")
+    assert brought.returncode == 31
+    assert "not brought" in brought.stdout
+    named = typed(desk, "--json", "snapshots", "import", "--from-mirror", snapshot)
+    assert named.returncode == 31
+    last = json.loads(named.stdout.splitlines()[-1])
+    assert last["code"] == "snapshot.damaged_on_mirror"
+    assert last["op"] == "snapshots import from-mirror"
