@@ -85,7 +85,6 @@ def remove(
     profiles = _other_profiles(asked, settings, environment)
     reached = _Reached(settings, environment, emit, may_ask=may_ask)
     in_use = reached.require_released(profiles) if is_cluster else []
-    left = left_behind(settings, reached.traces, profiles, all_profiles=options.all_profiles)
     # Where nobody could be asked, there may be one.
     is_there = is_cluster and (reached.traces is None or bool(reached.traces.agents))
     removes = _removed_in_words(settings, others, diff, has_agent=is_there and not in_use)
@@ -103,6 +102,8 @@ def remove(
     finally:
         if not others.of_login:
             end_shared_login(settings, environment)
+    # Only now: what was taken away above, like our copy of the ssh config, is not left.
+    left = left_behind(settings, reached.traces, profiles, all_profiles=options.all_profiles)
     return SetupRemoved(
         ssh_config_diff=diff, agent_removed=has_agent, kept=kept, removes=removes, left=left
     )

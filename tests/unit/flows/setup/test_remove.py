@@ -119,6 +119,27 @@ def test_the_users_ssh_config_is_as_it_was_before(laptop: Laptop) -> None:
     assert any("profile `uni`" in left.what for left in done.left)
 
 
+@pytest.mark.parametrize("all_profiles", [False, True])
+def test_a_copy_of_the_ssh_config_that_was_taken_away_is_not_listed_as_left(
+    laptop: Laptop, *, all_profiles: bool
+) -> None:
+    laptop.profiles(uni="aws")
+    assert laptop.places.backup.is_file()
+    done = laptop.remove(all_profiles=all_profiles)
+    assert not laptop.places.backup.exists()
+    assert not any(str(laptop.places.backup) in left.what for left in done.left)
+
+
+def test_a_copy_of_the_ssh_config_that_differs_from_it_stays_and_is_listed(laptop: Laptop) -> None:
+    laptop.profiles(uni="aws")
+    with laptop.places.config.open("a") as lines:
+        lines.write("Host another\n")
+    done = laptop.remove()
+    (left,) = [left for left in done.left if str(laptop.places.backup) in left.what]
+    assert laptop.places.backup.is_file()
+    assert left.how == f"`rm {laptop.places.backup}`"
+
+
 def test_a_dry_run_asks_nobody_and_changes_nothing(laptop: Laptop) -> None:
     laptop.profiles(uni="aws")
     laptop.failure = AssertionError("reached")
