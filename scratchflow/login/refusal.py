@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scratchflow.cluster.slurm.nodes import nodes, partitions
 from scratchflow.login.host import LoginHost
-from scratchflow.login.request_limits import Cluster, excesses, in_words, next_step
+from scratchflow.login.request_limits import (
+    Cluster,
+    elsewhere,
+    excesses,
+    in_words,
+    next_step,
+    no_other_node,
+)
 from scratchflow.model.errors.allocation import AllocationRefused
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.profile import to_plain
@@ -23,21 +30,33 @@ def cannot_be_met(login: LoginHost) -> bool:
 
 
 def explained(
-    login: LoginHost, node: str, typed: Mapping[str, str], refused: AllocationRefused
+    login: LoginHost,
+    node: str,
+    typed: Mapping[str, str],
+    refused: AllocationRefused,
+    left: Sequence[str] = (),
 ) -> AllocationRefused:
-    """The same refusal with what was too much, and where that is to be changed."""
+    """The same refusal with what was too much, and where that is to be changed; `left` are nodes that `hop` leaves out."""
     options, cluster = login.profile.slurm, known_cluster(login)
     reason = refused.fields["reason"]
     found = excesses(options, node, cluster)
     if found:
         values = to_plain(options)
-        said = _WORD.search(reason)
         why = in_words(found, typed, lambda key: values.get(key.partition(".")[2], ""))
-        reason = f"{why} ({said[1] if said else reason})"
+        reason = f"{why} ({_said(reason)})"
+    elif only := "" if node else no_other_node(options, left, cluster):
+        step = elsewhere(options, left, typed, cluster)
+        return AllocationRefused(reason=f"{only} ({_said(reason)})", next_step=step)
     elif which := _which_partition(options.partition, [one.name for one in cluster.partitions]):
         reason = f"{reason}; {which}"
-    step = next_step([one.key for one in found], typed, login.settings.name)
+    step = next_step(found, typed, login.settings.name)
     return AllocationRefused(reason=reason, next_step=step)
+
+
+def _said(reason: str) -> str:
+    """Slurm's own word; all of what was said when there is none."""
+    said = _WORD.search(reason)
+    return said[1] if said else reason
 
 
 def known_cluster(login: LoginHost) -> Cluster:

@@ -6,6 +6,7 @@ Slurm decides, and only afterwards is it explained: a QOS may allow more than th
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -14,7 +15,7 @@ from scratchflow.model.ages import time_left
 from scratchflow.model.allocation import Node, Partition
 from scratchflow.model.profile import SlurmOptions
 from scratchflow.model.time_limit import time_limit_s
-from scratchflow.model.units import format_size, parse_size
+from scratchflow.model.units import Duration, format_size, parse_size
 
 NODE = "node"
 """The key of an excess that is about the node which was asked for: no key of the profile."""
@@ -26,6 +27,8 @@ class Excess(msgspec.Struct, frozen=True):
 
     key: str
     why: str
+    fits: str = ""
+    """The flag that asks for the most that is allowed, where that is known."""
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -60,7 +63,8 @@ def _in_partition(
     time_s = time_limit_s(options.time) if options.time else None
     if time_s and partition.max_time_s is not None and time_s > partition.max_time_s:
         limit = time_left(partition.max_time_s)
-        yield Excess("slurm.time", f"is more than the {limit} that partition `{name}` allows")
+        why = f"is more than the {limit} that partition `{name}` allows"
+        yield Excess("slurm.time", why, fits=f"--time {Duration(partition.max_time_s)}")
     yield from _outside(node, name, cluster)
     nodes = [one for one in cluster.nodes if name in one.partitions and node in {"", one.name}]
     if options.nodes > len(nodes) > 0 and not node:
@@ -117,10 +121,62 @@ def in_words(
     )
 
 
-def next_step(keys: Sequence[str], typed: Mapping[str, str], profile: str) -> str:
+def next_step(found: Sequence[Excess], typed: Mapping[str, str], profile: str) -> str:
     """Where to change these keys: on the command line, in the profile, or in both."""
     there = f"the request under `[profiles.{profile}.slurm]`"
-    if not keys:  # nobody knows which
+    if not found:  # nobody knows which
         return "change " + " or ".join([*(f"`{flag}`" for flag in typed.values()), there])
-    places = [f"`{typed[key]}`" if key in typed else there for key in keys]
+    if len(found) == 1 and found[0].fits:
+        flag, fits = typed.get(found[0].key), f"`{found[0].fits}`"
+        return f"change `{flag}` to {fits}" if flag else f"ask with {fits}, or change {there}"
+    places = [f"`{typed[one.key]}`" if one.key in typed else there for one in found]
     return "change " + " and ".join(dict.fromkeys(places))
+
+
+def no_other_node(options: SlurmOptions, left: Sequence[str], cluster: Cluster) -> str:
+    """Why a request that leaves these nodes out is for nodes that are not there; empty when it is not."""
+    wanted = _wanted(options, cluster)
+    others = _nodes_of(wanted, _without(left, cluster))
+    if not left or not wanted or len(others) >= options.nodes:
+        return ""
+    names = f"partition{'s' * (len(wanted) > 1)} {_listed(wanted)}"
+    have = "have" if len(wanted) > 1 else "has"
+    if not others:
+        return f"{names} {have} no other node than {_listed(left)}"
+    there = _counted(len(others), "node")
+    return f"{names} {have} {there} besides {_listed(left)}, not {options.nodes}"
+
+
+def elsewhere(
+    options: SlurmOptions, left: Sequence[str], typed: Mapping[str, str], cluster: Cluster
+) -> str:
+    """The `hop` to a partition that has other nodes, as it is typed; the best one is one that allows the same time."""
+    there = _without(left, cluster)
+    kept = {key: flag for key, flag in typed.items() if key not in {NODE, "slurm.partition"}}
+    lines = []
+    for partition in cluster.partitions:
+        asked = msgspec.structs.replace(options, partition=partition.name)
+        found = excesses(asked, "", there)
+        is_enough = len(_nodes_of([partition.name], there)) >= options.nodes
+        if partition.up and is_enough and all(one.fits for one in found):
+            flags = {**kept, **{one.key: one.fits for one in found}}
+            words = ["--partition", partition.name]
+            for flag in flags.values():
+                words += flag.split(" ", 1)
+            lines.append((len(found), f"`scratchflow hop {shlex.join(words)}`", partition.name))
+    if not lines:
+        return f"keep {_listed(left)}: no other partition has a node for this request"
+    _, line, name = min(lines, key=lambda one: one[0])
+    return f"{line} asks for a node of partition `{name}`"
+
+
+def _without(left: Sequence[str], cluster: Cluster) -> Cluster:
+    return Cluster(cluster.partitions, [one for one in cluster.nodes if one.name not in left])
+
+
+def _nodes_of(partitions: Sequence[str], cluster: Cluster) -> list[Node]:
+    return [one for one in cluster.nodes if not set(partitions).isdisjoint(one.partitions)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

@@ -45,7 +45,7 @@ class Ask(msgspec.Struct, frozen=True):
         except AllocationRefused as error:
             named = {NODE: f"--node {self.asked.node}"} if wanted else {}
             typed = {**self.asked.typed, **named}
-            raise explained(self.login, wanted, typed, error) from error
+            raise explained(self.login, wanted, typed, error, self.left) from error
 
     def _warm_or_any(self, wanted: str) -> RunningAllocation:
         asked, login = self.asked, self.login

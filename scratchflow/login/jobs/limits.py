@@ -40,7 +40,7 @@ def require_startable(
     typed = {f"slurm.{key}": f"--{_FLAGS.get(key, key)} {values[key]}" for key in given}
     raise JobImpossible(
         reason=in_words(found, typed, lambda key: values[key.partition(".")[2]]),
-        next_step=next_step([one.key for one in found], typed, login.settings.name),
+        next_step=next_step(found, typed, login.settings.name),
     )
 
 

@@ -59,6 +59,28 @@ def test_a_node_of_another_partition_is_what_is_to_be_changed() -> None:
     assert told.shown_hint.startswith("change `--node 1`; ")
 
 
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("no node can meet its constraints (BadConstraints)", "BadConstraints"),
+        (
+            "Requested node configuration is not available",
+            "Requested node configuration is not available",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("slurm")
+def test_hop_from_the_last_node_of_a_partition_names_another_partition(
+    reason: str, said: str
+) -> None:
+    left = ("node-2", "node-3")
+    told = explained(asking(partition="gpu"), "", {}, refused(reason), left)
+    why = "partition `gpu` has no other node than `node-2`, `node-3`"
+    assert str(told) == f"Slurm refused the request: {why} ({said})"
+    there = "`scratchflow hop --partition debug` asks for a node of partition `debug`; "
+    assert told.shown_hint.startswith(there)
+
+
 @pytest.mark.usefixtures("slurm")
 def test_a_refusal_that_nobody_can_explain_stays_as_it_is() -> None:
     told = explained(asking(), "", {}, refused("the account is not valid (InvalidAccount)"))

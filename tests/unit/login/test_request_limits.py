@@ -8,7 +8,14 @@ import pytest
 
 from scratchflow.cluster.slurm.client import Slurm
 from scratchflow.cluster.slurm.nodes import nodes, partitions
-from scratchflow.login.request_limits import Cluster, excesses, in_words, next_step
+from scratchflow.login.request_limits import (
+    Cluster,
+    elsewhere,
+    excesses,
+    in_words,
+    next_step,
+    no_other_node,
+)
 from scratchflow.model.profile import SlurmOptions
 from scratchflow.testing.slurm import FakeSlurm
 
@@ -71,11 +78,64 @@ def test_a_flag_is_named_as_typed_and_a_setting_by_its_key(cluster: Cluster) -> 
         "`--time 5h` is more than the 10 min that partition `debug` allows; "
         "`slurm.gpus = 8` is more than the 2 GPUs that a node of partition `debug` has"
     )
-    keys = [one.key for one in found]
     there = "the request under `[profiles.p.slurm]`"
-    assert next_step(keys, typed, "p") == f"change `--time 5h` and {there}"
-    assert next_step(keys, {**typed, "slurm.gpus": "--gpus 8"}, "p") == (
+    assert next_step(found, typed, "p") == f"change `--time 5h` and {there}"
+    assert next_step(found, {**typed, "slurm.gpus": "--gpus 8"}, "p") == (
         "change `--time 5h` and `--gpus 8`"
     )
-    assert next_step(keys, {}, "p") == f"change {there}"
+    assert next_step(found, {}, "p") == f"change {there}"
     assert next_step([], typed, "p") == f"change `--time 5h` or {there}"
+
+
+def test_a_time_that_is_too_long_is_told_with_the_flag_that_fits(cluster: Cluster) -> None:
+    found = excesses(ask(time="2:00:00"), "", cluster)
+    there = "the request under `[profiles.p.slurm]`"
+    assert next_step(found, {}, "p") == f"ask with `--time 10m`, or change {there}"
+    typed = {"slurm.time": "--time 2h"}
+    assert next_step(found, typed, "p") == "change `--time 2h` to `--time 10m`"
+
+
+@pytest.mark.parametrize(
+    ("options", "left", "why"),
+    [
+        (ask(partition="gpu"), ["node-2"], ""),
+        (ask(partition="gpu"), [], ""),
+        (ask(partition="gpu"), ["node-2", "node-3"], "partition `gpu` has no other node than `node-2`, `node-3`"),
+        (ask(partition="gpu", nodes=2), ["node-2"], "partition `gpu` has 1 node besides `node-2`, not 2"),
+        (ask(partition="gpu,debug"), ["node-2", "node-3"], ""),
+        (ask(partition="nonesuch"), ["node-2"], ""),
+        (ask(), ["node-1", "node-2", "node-3"], "partition `debug` has no other node than `node-1`, `node-2`, `node-3`"),
+    ],
+)  # fmt: skip
+def test_a_partition_without_another_node_is_told(
+    cluster: Cluster, options: SlurmOptions, left: list[str], why: str
+) -> None:
+    assert no_other_node(options, left, cluster) == why
+
+
+@pytest.mark.parametrize(
+    ("options", "typed", "line"),
+    [
+        (ask(partition="gpu"), {}, "--partition debug"),
+        (ask(partition="gpu", time="2:00:00"), {}, "--partition debug --time 10m"),
+        (
+            ask(partition="gpu", time="2:00:00"),
+            {
+                "slurm.partition": "--partition gpu",
+                "slurm.constraint": "--constraint a&b",
+                "slurm.time": "--time 2h",
+            },
+            "--partition debug --constraint 'a&b' --time 10m",
+        ),
+    ],
+)
+def test_another_partition_is_named_with_the_line_that_asks_for_it(
+    cluster: Cluster, options: SlurmOptions, typed: dict[str, str], line: str
+) -> None:
+    step = elsewhere(options, ["node-2", "node-3"], typed, cluster)
+    assert step == f"`scratchflow hop {line}` asks for a node of partition `debug`"
+
+
+def test_where_no_partition_has_a_node_for_it_none_is_named(cluster: Cluster) -> None:
+    step = elsewhere(ask(partition="gpu", gpus=1), ["node-2", "node-3"], {}, cluster)
+    assert step == "keep `node-2`, `node-3`: no other partition has a node for this request"
