@@ -17,6 +17,13 @@ from scratchflow.process.child import ChildTimedOut, run_child
 SOCKET, PORT = "{socket}", "{port}"
 _LOOK_S = 60.0
 _HAS_MODULE = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
+# As pip looks: one of the system is closed to it, an environment never is.
+_TAKES_PACKAGES = """
+import importlib.util, os, sys, sysconfig
+is_closed = os.path.isfile(os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
+is_system = sys.prefix == sys.base_prefix
+sys.exit(importlib.util.find_spec("pip") is None or (is_system and is_closed))
+"""
 _TENSORBOARD = Path(__file__).with_name("tensorboard_on_socket.py")
 
 
@@ -97,15 +104,28 @@ def _python_with(module: str, program: str, environment: Mapping[str, str], node
         remedy = "`scratchflow create --env venv` makes an environment; `environment.venv` or `environment.conda` says which one is used"
         raise ServerNotInstalled(program="Python", node=node, remedy=remedy)
     if not _has_module(python, module, environment):
-        name = os.path.basename(python)
-        remedy = f"`scratchflow run -- {name} -m pip install {module}` installs it there"
+        remedy = _how_to_install(python, module, environment)
         raise ServerNotInstalled(program=program, node=node, remedy=remedy)
     return python
 
 
+def _how_to_install(python: str, module: str, environment: Mapping[str, str]) -> str:
+    if _says_yes([python, "-c", _TAKES_PACKAGES], environment):
+        name = os.path.basename(python)
+        return f"`scratchflow run -- {name} -m pip install {module}` installs it there"
+    return (
+        f"`scratchflow create --env venv --packages {module}` makes an environment with it beside the"
+        " workspace, and `scratchflow config set environment.venv env` uses that; then try again"
+    )
+
+
 def _has_module(python: str, module: str, environment: Mapping[str, str]) -> bool:
+    return _says_yes([python, "-c", _HAS_MODULE, module], environment)
+
+
+def _says_yes(argv: list[str], environment: Mapping[str, str]) -> bool:
+    """Whether the program ends with anything but 1."""
     try:
-        argv = [python, "-c", _HAS_MODULE, module]
         # Not in the workspace: a directory there may have the module's name.
         done = run_child(["env", "-C", "/", *argv], timeout_s=_LOOK_S, environment=environment)
     except (OSError, ChildTimedOut):

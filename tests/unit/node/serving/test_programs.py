@@ -79,11 +79,32 @@ def test_what_is_not_installed_is_told_with_the_line_that_installs_it(
 ) -> None:
     (tmp_path / kind).mkdir()  # a directory of that name in the workspace is no module
     (tmp_path / "jupyterlab").mkdir(exist_ok=True)
+    (tmp_path / "modules" / "pip").mkdir(parents=True)
+    (tmp_path / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
     with pytest.raises(ServerNotInstalled) as caught:
         program(asked("runs", kind=kind), tmp_path, environment=environment)
     module = {"tensorboard": "tensorboard", "jupyter": "jupyterlab"}[kind]
     assert f"`scratchflow run -- python -m pip install {module}`" in caught.value.shown_hint
     assert caught.value.exit_code == 40
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_where_pip_would_refuse_an_environment_is_named_instead(
+    tmp_path: Path, environment: dict[str, str], *, is_closed: bool
+) -> None:
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    closed = f"import sys, sysconfig\nsys.prefix = sys.base_prefix\nsysconfig.get_path = lambda _: {str(tmp_path)!r}\n"
+    no_pip = "import sys\nsys.path[:] = [one for one in sys.path if 'packages' not in one]\n"
+    (modules / "sitecustomize.py").write_text(closed if is_closed else no_pip)
+    if is_closed:  # a system's own Python, as Debian has it
+        (modules / "pip").mkdir()
+        (tmp_path / "EXTERNALLY-MANAGED").touch()
+    with pytest.raises(ServerNotInstalled) as caught:
+        program(asked(kind="jupyter"), tmp_path, environment=environment)
+    assert "`scratchflow create --env venv --packages jupyterlab`" in caught.value.shown_hint
+    assert "`scratchflow config set environment.venv env`" in caught.value.shown_hint
+    assert "pip install" not in caught.value.shown_hint
 
 
 def test_without_a_python_that_is_what_is_missing(tmp_path: Path) -> None:
