@@ -19,6 +19,7 @@ from scratchflow.model.errors.store import StoreLocked, StoreOverlaps
 from scratchflow.model.errors.workspace import WorkspaceElsewhere
 from scratchflow.model.profile import Profile
 from scratchflow.model.requests import StoreSeen
+from scratchflow.model.text import printable
 from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.lock.lock import StoreLock
 from scratchflow.store.lock.owner import this_process
@@ -61,6 +62,13 @@ class NodeContext(msgspec.Struct, frozen=True):
     def profile(self) -> Profile:
         """The profile in force."""
         return self.settings.profile
+
+    @property
+    def where_files_are_copied(self) -> str:
+        """The end of a sentence about adding files by hand: without a cluster the workspace is a directory here."""
+        if self.profile.scheduler == "none":
+            return f"into `{printable(self.workspace.path)}`"
+        return "with `scp` or `rsync` to the host that `scratchflow up` names"
 
     @property
     def scratch_goes_with_job(self) -> bool:

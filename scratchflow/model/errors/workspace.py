@@ -44,8 +44,8 @@ class WorkspaceKnown(ScratchflowError):
     exit_code = 35
     message = "the store already has snapshots of `{workspace}`, the last is `{snapshot}`"
     hint = (
-        "`scratchflow restore` brings it back; `{second}` makes a second workspace beside it; files are added to"
-        " this one with `scp` or `rsync` to the host that `scratchflow up` names"
+        "`scratchflow restore` brings it back; `{second}` makes a second workspace beside it; to add files to"
+        " this one, copy them {there}"
     )
 
 

@@ -55,7 +55,12 @@ def commit_first(
         if not catalogue.holds_nothing:
             name = context.workspace.name
             second = f"scratchflow --set workspace={name}2 create"
-            raise WorkspaceKnown(workspace=name, snapshot=catalogue.newest_id, second=second)
+            raise WorkspaceKnown(
+                workspace=name,
+                snapshot=catalogue.newest_id,
+                second=second,
+                there=context.where_files_are_copied,
+            )
         before = notify.warnings
         chosen = snapshot or fresh_id(catalogue, context.now(), context.token(3))
         with NewSnapshot(lock, chosen) as new:

@@ -100,6 +100,19 @@ def test_the_refusal_gives_the_command_for_a_second_workspace(
     assert f"{second}`" in caught.value.shown_hint
 
 
+@pytest.mark.parametrize("scheduler", ["none", "slurm"])
+def test_the_refusal_says_where_files_are_copied_to(desk: Desk, scheduler: str) -> None:
+    desk.backup()
+    profile = msgspec.structs.replace(desk.context.profile, scheduler=scheduler)
+    settings = msgspec.structs.replace(desk.context.settings, profile=profile)
+    context = msgspec.structs.replace(desk.context, settings=settings)
+    with pytest.raises(WorkspaceKnown) as caught:
+        create(context, desk.notify, Create(named="laptop:~/thesis"), {})
+    is_here = f"copy them into `{desk.work}`" in caught.value.shown_hint
+    assert is_here == (scheduler == "none")
+    assert ("`scratchflow up` names" in caught.value.shown_hint) == (scheduler == "slurm")
+
+
 def test_an_environment_is_made_with_the_profile_s_modules_and_variables(tmp_path: Path) -> None:
     home, log, canary = tmp_path / "home", tmp_path / "log", tmp_path / "canary"
     home.mkdir()
