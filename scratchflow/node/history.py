@@ -37,6 +37,11 @@ from scratchflow.node.asker import asker
 from scratchflow.node.contents.paths import entry_of, matching
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.holders import (
+    LISTS_PATHS,
+    SHOWS_PATH,
+    path_in_place_of_snapshot,
+)
 from scratchflow.node.same_store import store_replaced
 from scratchflow.store.catalogue import Catalogue, needed_archives, read_catalogue
 from scratchflow.store.checks.verified import Verification, record_verified
@@ -105,7 +110,8 @@ def show_snapshot(context: NodeContext, notify: Notifier, asked: Show) -> Snapsh
     """One snapshot; with a path also what lies there."""
     place = find_place(context.store, context.workspace.name)
     catalogue = warned_catalogue(context, notify)
-    manifest = find_snapshot(catalogue, asked.snapshot, asker(context, notify, asked.zone))
+    with path_in_place_of_snapshot(context, asked.snapshot, SHOWS_PATH):
+        manifest = find_snapshot(catalogue, asked.snapshot, asker(context, notify, asked.zone))
     entries: list[PathEntry] = []
     if asked.path is not None:
         index = open_index(place.archive(manifest.id))
@@ -120,7 +126,11 @@ def diff_snapshots(context: NodeContext, notify: Notifier, asked: Diff) -> Snaps
     place = find_place(context.store, context.workspace.name)
     catalogue = warned_catalogue(context, notify)
     who = asker(context, notify, asked.zone)
-    first, second = (find_snapshot(catalogue, one, who) for one in (asked.older, asked.newer))
+    found = []
+    for one in (asked.older, asked.newer):
+        with path_in_place_of_snapshot(context, one, LISTS_PATHS):
+            found.append(find_snapshot(catalogue, one, who))
+    first, second = found
     changes = list(
         difference(open_index(place.archive(first.id)), open_index(place.archive(second.id)))
     )

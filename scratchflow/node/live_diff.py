@@ -20,6 +20,7 @@ from scratchflow.model.results.snapshots import WORKSPACE, PathChange, Snapshots
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.holders import LISTS_PATHS, path_in_place_of_snapshot
 from scratchflow.node.snapshot.plan import find_parent, scan_workspace
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
@@ -40,7 +41,8 @@ def diff_workspace(context: NodeContext, notify: Notifier, asked: DiffWorkspace)
         raise SnapshotMissing(wanted=asked.older or "latest", next_step=next_step)
     older, index = parent.manifest, parent.index
     if asked.older is not None:
-        older = find_snapshot(catalogue, asked.older, asker(context, notify, asked.zone))
+        with path_in_place_of_snapshot(context, asked.older, LISTS_PATHS):
+            older = find_snapshot(catalogue, asked.older, asker(context, notify, asked.zone))
         index = index if older.id == parent.manifest.id else open_index(place.archive(older.id))
     notify.phase("scan")
     scanned = scan_workspace(context, notify)

@@ -18,6 +18,7 @@ from scratchflow.model.snapshot import Manifest
 from scratchflow.node.asker import asker
 from scratchflow.node.context import NodeContext
 from scratchflow.node.progress import Notifier
+from scratchflow.node.restore.holders import RESTORES_PATH, path_in_place_of_snapshot
 from scratchflow.node.snapshot.allowed import incomplete
 from scratchflow.store.catalogue import LATEST, Catalogue
 from scratchflow.store.directory import StoreDirectory, find_place
@@ -110,7 +111,8 @@ def _find_manifest(
         )
         raise SnapshotMissing(wanted=options.snapshot, next_step=next_step)
     if interrupted is None or options.snapshot != LATEST or options.to is not None:
-        return find_snapshot(catalogue, options.snapshot, asker(context, notify, options.zone))
+        with path_in_place_of_snapshot(context, options.snapshot, RESTORES_PATH):
+            return find_snapshot(catalogue, options.snapshot, asker(context, notify, options.zone))
     # By now the newest may be the safety snapshot: what was begun is what is to be finished.
     if any(one.id == interrupted.snapshot for one in catalogue.snapshots):
         return catalogue.by_id(interrupted.snapshot)

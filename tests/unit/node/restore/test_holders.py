@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scratchflow.model.errors.snapshots import PathInOthers, PathMissing
+from scratchflow.model.errors.snapshots import PathInOthers, PathMissing, SnapshotMissing
+from scratchflow.model.requests import Diff, DiffWorkspace, Show
+from scratchflow.node.history import diff_snapshots, show_snapshot
+from scratchflow.node.live_diff import diff_workspace
 from scratchflow.node.restore.holders import snapshots_with
 from tests.unit.conftest import Desk
 
@@ -39,3 +42,45 @@ def test_one_that_cannot_be_read_is_passed_over(desk: Desk) -> None:
     assert snapshots_with(desk.context, "README") == [first]
     with pytest.raises(PathMissing):
         desk.restore(str(first), paths=("never",))
+
+
+def test_a_path_in_place_of_a_snapshot_is_told_how_it_is_typed(desk: Desk) -> None:
+    desk.write("work/a b.csv")
+    older = str(desk.backup().snapshot)
+    (desk.work / "a b.csv").unlink()
+    desk.write("work/params.txt")
+    desk.backup()
+    for typed, line in (
+        ("params.txt", "restore latest --path params.txt"),
+        ("work/params.txt", "restore latest --path work/params.txt"),
+        ("a b.csv", f"restore {older} --path 'a b.csv'"),
+    ):
+        with pytest.raises(SnapshotMissing, match="no such snapshot") as caught:
+            desk.restore(typed)
+        hint = caught.value.shown_hint
+        assert hint == f"that is a path: `scratchflow {line}` brings it back"
+    desk.restore(older, paths=("a b.csv",))
+    assert (desk.work / "a b.csv").exists()
+
+
+def test_so_are_snapshots_diff_and_show(desk: Desk) -> None:
+    desk.write("work/params.txt")
+    desk.backup()
+    context, notify, file = desk.context, desk.notify, "params.txt"
+    with pytest.raises(SnapshotMissing) as live:
+        diff_workspace(context, notify, DiffWorkspace(older=file))
+    with pytest.raises(SnapshotMissing) as between:
+        diff_snapshots(context, notify, Diff(older="latest", newer=file))
+    for caught in (live, between):
+        assert "`scratchflow snapshots diff` alone lists" in caught.value.shown_hint
+    with pytest.raises(SnapshotMissing) as shown:
+        show_snapshot(context, notify, Show(snapshot=file))
+    assert "`scratchflow snapshots show latest params.txt`" in shown.value.shown_hint
+    assert show_snapshot(context, notify, Show(path=file)).entries
+
+
+def test_what_is_neither_is_told_as_before(desk: Desk) -> None:
+    desk.backup()
+    with pytest.raises(SnapshotMissing) as caught:
+        desk.restore("never.txt")
+    assert "`scratchflow snapshots list`" in caught.value.shown_hint
