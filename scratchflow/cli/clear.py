@@ -1,6 +1,6 @@
 """`scratchflow clear`: let everything go again, after a last backup."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -78,7 +78,7 @@ def _shown(cleared: Cleared) -> Iterator[str]:
     if cleared.goes_with_job and cleared.snapshot:
         yield "that is the only copy: the directory on the node goes with the job"
     if cleared.released:
-        yield _released(cleared)
+        yield from _released(cleared)
     else:
         yield "there was no allocation"
     if cleared.parked:
@@ -88,17 +88,23 @@ def _shown(cleared: Cleared) -> Iterator[str]:
 def _withdrawn(cleared: Cleared) -> str:
     if not cleared.job_ids:
         return "no request waits in the queue"
-    numbers = ", ".join(map(str, cleared.job_ids))
-    return f"withdrawn from the queue: job{'s' * (len(cleared.job_ids) > 1)} {numbers}"
+    return f"withdrawn from the queue: {_jobs(cleared.job_ids)}"
 
 
-def _released(cleared: Cleared) -> str:
+def _released(cleared: Cleared) -> Iterator[str]:
+    """A job that only waited had no node that could be given back."""
     numbers = cleared.job_ids or ([cleared.job_id] if cleared.job_id is not None else [])
+    held = [number for number in numbers if number not in cleared.withdrawn]
     if not numbers:
-        return "the session was ended"
-    if len(numbers) == 1:
-        return f"job {numbers[0]} was given back"
-    return f"jobs {', '.join(map(str, numbers))} were given back"
+        yield "the session was ended"
+    if held:
+        yield f"{_jobs(held)} {'was' if len(held) == 1 else 'were'} given back"
+    if cleared.withdrawn:
+        yield f"withdrawn from the queue: {_jobs(cleared.withdrawn)}"
+
+
+def _jobs(numbers: Sequence[int]) -> str:
+    return f"job{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
 
 
 def _read_back(cleared: Cleared) -> str:

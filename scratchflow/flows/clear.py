@@ -79,6 +79,7 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     tell_excluded(cluster.emit, taken)
     # Those that were looked at, and no other: a job that came meanwhile was not saved.
     numbers = tuple(job.job_id for job in jobs if job.job_id is not None)
+    waited = {job.job_id for job in jobs if job.state == "pending"}
     wanted = Release(job_ids=numbers, dry_run=options.dry_run)
     released = cluster.on_login("release", wanted, NodeReleased)
     if not options.dry_run:
@@ -88,6 +89,7 @@ def clear_on(cluster: Cluster, options: ClearOptions) -> Cleared:
     return Cleared(
         job_id=released.job_ids[-1] if released.job_ids else None,
         job_ids=released.job_ids,
+        withdrawn=[number for number in released.job_ids if number in waited],
         snapshot=last.snapshot if last else None,
         read_back_age_s=last.read_back_age_s if last else None,
         newer=last.newer if last else None,
@@ -119,6 +121,7 @@ def _withdraw(cluster: Cluster, options: ClearOptions) -> Cleared:
     return Cleared(
         job_id=numbers[-1] if numbers else None,
         job_ids=numbers,
+        withdrawn=numbers,
         snapshot=None,
         released=bool(numbers) and not options.dry_run,
         commands=commands,

@@ -29,6 +29,7 @@ from scratchflow.model.errors.allocation import (
     AllocationMissing,
     AllocationPending,
     AllocationSuspended,
+    AllocationWaiting,
 )
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.config import SchedulerMissing
@@ -167,6 +168,8 @@ def _begin(cluster: Cluster, *, leave_behind: bool) -> _Move:
     shown = cluster.on_login("jobs open", OpenJobs(detached=True), JobsShown)
     jobs = shown.jobs
     held = [job for job in jobs if job.state in HELD]
+    if not held and jobs and jobs[-1].state == "pending":
+        raise AllocationWaiting.of_job(jobs[-1].job_id, jobs[-1].reason)
     if not held or held[0].node is None or held[0].job_id is None:
         raise AllocationMissing(profile=cluster.settings.name)
     if held[0].state != "running":

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from scratchflow.config.settings import Settings
 from scratchflow.dispatch.cluster import Caller, cluster_of
 from scratchflow.flows.status import seen_on
-from scratchflow.model.errors.allocation import AllocationMissing
+from scratchflow.model.errors.allocation import AllocationMissing, AllocationWaiting
 from scratchflow.model.errors.run import EditorMissing
 from scratchflow.model.errors.ssh import AliasBehind
 from scratchflow.model.errors.workspace import WorkspaceMissing
@@ -28,6 +28,8 @@ def open_workspace(caller: Caller, emit: Emit, *, run: bool) -> EditorOpened:
     settings = caller.settings()
     with cluster_of(settings, caller, emit, once=True) as cluster:
         seen = seen_on(cluster)
+    if seen.allocation is not None and seen.allocation.state == "pending":
+        raise AllocationWaiting.of_job(seen.allocation.job_id, seen.allocation.reason)
     if settings.profile.scheduler == "slurm" and (
         seen.allocation is None or seen.allocation.state != "running"
     ):
@@ -82,7 +84,7 @@ def opened(
 def _run(command: list[str], environment: Mapping[str, str]) -> None:
     program = shutil.which(command[0], path=environment.get("PATH"))
     if program is None:
-        raise EditorMissing(editor=command[0])
+        raise EditorMissing(problem=f"there is no command `{command[0]}` on this machine")
     # Its words are for people: standard output is ours.
     editor = subprocess.Popen(
         [program, *command[1:]],
@@ -96,4 +98,4 @@ def _run(command: list[str], environment: Mapping[str, str]) -> None:
         editor.returncode = 0  # and outlives us: no warning that it was not waited for
         return
     if failed:
-        raise EditorMissing(editor=command[0])
+        raise EditorMissing(problem=f"`{command[0]}` failed to open the workspace")

@@ -15,7 +15,12 @@ from scratchflow.cluster.slurm.wait import ended_error, forgotten_error
 from scratchflow.config.settings import Settings
 from scratchflow.model.allocation import HELD, OPEN, Allocation, RunningAllocation, with_node
 from scratchflow.model.errors.agent import AgentMissing
-from scratchflow.model.errors.allocation import AllocationMissing, NodeNotOfJob, NodeSilent
+from scratchflow.model.errors.allocation import (
+    AllocationMissing,
+    AllocationWaiting,
+    NodeNotOfJob,
+    NodeSilent,
+)
 from scratchflow.model.errors.base import EndedBySignal, ScratchflowError
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.model.events import Emit
@@ -35,7 +40,8 @@ def require_allocation(
 ) -> RunningAllocation:
     """The profile's running allocation; should there be several, the one that is worked in; or just this one.
 
-    AllocationMissing when there is none; what became of the one that was asked for when it was that one.
+    AllocationMissing when there is none, AllocationWaiting while the request waits; what became of the one
+    that was asked for when it was that one.
     """
     jobs = our_jobs(slurm, profile, ended=job_id is not None)
     wanted = [found for found in jobs if job_id in {None, found.job_id}]
@@ -44,6 +50,9 @@ def require_allocation(
     meant = worked_in(running, noted)
     if meant is not None:
         return meant
+    for found in wanted:
+        if found.state == "pending":
+            raise AllocationWaiting.of_job(found.job_id, found.reason_text)
     if job_id is None or any(found.state in OPEN for found in wanted):
         raise AllocationMissing(profile=profile)
     raise ended_error(wanted[-1]) if wanted else forgotten_error(job_id)

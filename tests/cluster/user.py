@@ -21,6 +21,7 @@ from tests.oracle.photograph import Photograph
 _REFUSALS = {
     "allocation.elsewhere",
     "allocation.missing",
+    "allocation.waiting",
     "backup.shrink_guard",
     "clear.backup_failed",
     "hop.diverged",

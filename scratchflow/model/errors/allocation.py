@@ -107,6 +107,23 @@ class AllocationMissing(ScratchflowError):
     hint = "`scratchflow up` takes a node and brings the workspace there"
 
 
+class AllocationWaiting(AllocationMissing):
+    """The command needs a node, and the request for one still waits in the queue."""
+
+    code = "allocation.waiting"
+    message = "job {job_id} is still waiting for a node{why}"
+    hint = (
+        "`scratchflow up` waits for it, and brings the workspace there; `scratchflow status` shows when it"
+        " may start; `scratchflow clear --pending` withdraws it"
+    )
+    retryable = True
+
+    @classmethod
+    def of_job(cls, job_id: int | None, reason: str) -> AllocationWaiting:
+        """With Slurm's reason in words, if it gives one."""
+        return cls(job_id=job_id, why=f": {reason}" if reason else "")
+
+
 class AllocationSuspended(ScratchflowError):
     """The node is ours, but Slurm has stopped everything on it for a while."""
 

@@ -38,7 +38,7 @@ class EditorMissing(ScratchflowError):
 
     code = "editor.missing"
     exit_code = 40
-    message = "`{editor}` does not open the workspace from here"
+    message = "{problem}"
     hint = "in VS Code, run `Shell Command: Install 'code' command in PATH`; `scratchflow open --print` gives a link, `scratchflow shell` opens a shell there"
 
 

@@ -110,6 +110,8 @@ class Cleared(Result, frozen=True):
     forks: dict[str, str] = {}
     """What only one of the other nodes had: the snapshot that holds it, by node."""
     job_ids: list[int] = []
+    withdrawn: list[int] = []
+    """Of those jobs, the ones that only waited in the queue and had no node."""
     session_ended: bool = False
     parked: bool = False
     commands: list[str] = []

@@ -34,6 +34,13 @@ def test_every_job_that_was_given_back_is_named(cleared: Cleared, line: str) -> 
     assert line in list(_shown(cleared))
 
 
+def test_a_job_that_only_waited_is_told_as_withdrawn() -> None:
+    waited = Cleared(job_id=19, snapshot=None, released=True, job_ids=[19], withdrawn=[19])
+    assert list(_shown(waited)) == ["withdrawn from the queue: job 19"]
+    both = Cleared(job_id=19, snapshot=None, released=True, job_ids=[7, 19], withdrawn=[19])
+    assert list(_shown(both)) == ["job 7 was given back", "withdrawn from the queue: job 19"]
+
+
 def test_every_workspace_on_the_node_is_named_with_the_way_back() -> None:
     others = {"p2": make_id(0, "98c09c")}
     cleared = Cleared(job_id=7, snapshot=make_id(1, "aaaaaa"), released=True, others=others)

@@ -56,6 +56,12 @@ def test_saved_then_released_then_parked(tmp_path: Path) -> None:
     assert alias.parked
 
 
+def test_what_had_a_node_is_told_from_what_only_waited(tmp_path: Path) -> None:
+    cluster = cluster_with(tmp_path, job(1), job(2, "pending"))
+    done = clear_on(cluster, ClearOptions())
+    assert (done.job_ids, done.withdrawn) == ([1, 2], [2])
+
+
 def test_what_only_waits_is_withdrawn_and_the_node_and_its_alias_stay(tmp_path: Path) -> None:
     cluster = cluster_with(tmp_path, job(1), release=NodeReleased(job_ids=[2], session_ended=False))
     point_alias(places_of(cluster.settings), "compile_machine", AliasTarget("p", "n", "u", "aws"))

@@ -7,11 +7,16 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from scratchflow.flows import hop as flow
 from scratchflow.flows.clear import SavedCopy
-from scratchflow.model.errors.allocation import AllocationEnded, AllocationPending
+from scratchflow.model.errors.allocation import (
+    AllocationEnded,
+    AllocationPending,
+    AllocationWaiting,
+)
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.hop import HopCutShort, NextNodeLost
 from scratchflow.model.errors.slurm import SlurmUnreachable
@@ -163,6 +168,15 @@ def test_a_copy_with_changes_that_does_not_move_is_told_as_a_fork(
     if newer:
         assert [one.code for one in said] == (["hop.fork"] if fork else [])
         assert all(f"snapshots diff {fork} {newer}" in one.message for one in said)
+
+
+def test_while_the_first_node_is_waited_for_there_is_none_to_leave() -> None:
+    cluster: Any = Cluster([])
+    waits = _job(OLD)
+    waits = msgspec.structs.replace(waits, state="pending", node=None, reason="no node is free")
+    cluster.on_login = lambda *_: JobsShown(jobs=[waits])
+    with pytest.raises(AllocationWaiting, match="job 53 is still waiting for a node: no node is"):
+        flow._begin(cluster, leave_behind=False)
 
 
 def test_it_says_where_the_other_workspaces_of_the_old_node_are() -> None:

@@ -61,8 +61,12 @@ def test_its_words_do_not_reach_our_output(
 
 def test_an_editor_that_is_missing_or_fails_is_named(tmp_path: Path) -> None:
     settings = ToldCluster(tmp_path, {}, profile='scheduler = "none"').settings
-    for environment in ({"PATH": ""}, editor(tmp_path, "code", "exit 1")):
-        with pytest.raises(EditorMissing, match="code") as caught:
+    missing, failing = {"PATH": ""}, editor(tmp_path, "code", "exit 1")
+    for environment, problem in (
+        (missing, "there is no command `code` on this machine"),
+        (failing, "`code` failed to open the workspace"),
+    ):
+        with pytest.raises(EditorMissing, match=problem) as caught:
             opened(settings, "/w", environment, run=True)
         assert "`scratchflow shell` opens a shell" in caught.value.shown_hint
 
@@ -70,9 +74,9 @@ def test_an_editor_that_is_missing_or_fails_is_named(tmp_path: Path) -> None:
 def test_without_a_running_node_there_is_nothing_to_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for held in (None, job(1, "pending")):
+    for held, problem in ((None, "there is no allocation"), (job(1, "pending"), "job 1 is still")):
         cluster = give(monkeypatch, module, ToldCluster(tmp_path, {"look": seen(held)}))
-        with pytest.raises(AllocationMissing):
+        with pytest.raises(AllocationMissing, match=problem):
             open_workspace(cluster.caller, cluster.emit, run=False)
     cluster = give(monkeypatch, module, ToldCluster(tmp_path, {"look": seen(job(1))}))
     assert open_workspace(cluster.caller, cluster.emit, run=False).path == "/scratch/u/work"

@@ -11,7 +11,12 @@ import pytest
 from scratchflow.agent.request import asking
 from scratchflow.model.allocation import Allocation, AllocationState, RunningAllocation
 from scratchflow.model.errors.agent import AgentMissing
-from scratchflow.model.errors.allocation import AllocationEnded, AllocationMissing, NodeSilent
+from scratchflow.model.errors.allocation import (
+    AllocationEnded,
+    AllocationMissing,
+    AllocationWaiting,
+    NodeSilent,
+)
 from scratchflow.model.errors.ssh import ConnectionLost
 from scratchflow.reach import node_agent
 from scratchflow.reach.node import JobStep
@@ -140,3 +145,17 @@ def test_without_a_job_there_is_no_allocation(
     slurm: Any = None
     with pytest.raises(AllocationMissing):
         node_agent.require_allocation(slurm, "aws", tmp_path)
+
+
+def test_while_the_request_waits_that_is_told_with_the_job_and_why(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    why = "it waits for free nodes (Resources)"
+    waits = msgspec.structs.replace(HELD, job_id=19, state="pending", nodes=(), reason_text=why)
+    jobs_are(monkeypatch, waits)
+    slurm: Any = None
+    for job_id in (None, 19):
+        with pytest.raises(AllocationWaiting, match="job 19 is still waiting for a node: it waits"):
+            node_agent.require_allocation(slurm, "aws", tmp_path, job_id)
+    jobs_are(monkeypatch, HELD, waits)
+    assert node_agent.require_allocation(slurm, "aws", tmp_path) == HELD

@@ -346,6 +346,7 @@ export interface Cleared {
   other_stores?: Record<string, string>;
   forks?: Record<string, string>;
   job_ids?: Array<number>;
+  withdrawn?: Array<number>;
   session_ended?: boolean;
   parked?: boolean;
   commands?: Array<string>;
