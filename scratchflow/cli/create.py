@@ -1,17 +1,21 @@
 """`scratchflow create`: make the workspace and take its first snapshot."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from enum import Enum
+from functools import partial
 from typing import Annotated
 
 import typer
 
+from scratchflow.cli.bare_words import on_this_machine, quoted
 from scratchflow.cli.call import Call
 from scratchflow.cli.options import DRY_RUN, VerbCommand, caller
 from scratchflow.cli.packages import Requirements, package_words, read_requirements
 from scratchflow.cli.remote_call import at_workspace, on_host
 from scratchflow.model.ages import shown_id
 from scratchflow.model.errors.base import UsageInvalid
+from scratchflow.model.errors.workspace import SourceUnusable
 from scratchflow.model.events import Emit
 from scratchflow.model.requests import Create
 from scratchflow.model.results.create import WorkspaceCreated
@@ -112,9 +116,11 @@ def create(
         lock=files.lock,
         dry_run=dry_run,
     )
-    if here is None:
-        return at_workspace(caller(context), "create", request, _shown)
     who = caller(context)
+    if here is None:
+        call = at_workspace(who, "create", request, _shown)
+        way = partial(_with_way_from_here, call.flow, source, tracked=tracked)
+        return Call("create", way, _shown)
 
     def run(emit: Emit) -> WorkspaceCreated:
         from scratchflow.flows.transfer.bring import create_from_here
@@ -122,6 +128,22 @@ def create(
         return create_from_here(who, request, here, emit)
 
     return Call("create", run, _shown)
+
+
+def _with_way_from_here(
+    flow: Callable[[Emit], WorkspaceCreated], source: str, emit: Emit, *, tracked: bool
+) -> WorkspaceCreated:
+    """A directory that only this machine has is what people mean: then the error says how that one is brought."""
+    try:
+        return flow(emit)
+    except SourceUnusable as error:
+        before = error.shown_hint
+        if "`laptop:DIR`" in before and os.path.isdir(os.path.expanduser(source)):
+            named = quoted(on_this_machine(source, os.environ.get("HOME", "")))
+            line = f"scratchflow create --from {named}{' --tracked' * tracked}"
+            here = f"`{line}` brings the directory of this machine"
+            error.rephrase(lambda text: here if text == before else text)
+        raise
 
 
 def _check_source(source: str, command: str, *, is_given: bool, tracked: bool) -> None:

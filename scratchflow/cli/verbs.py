@@ -216,7 +216,19 @@ def _usage(error: Any, arguments: Sequence[str]) -> UsageInvalid:
             _of_their_command(arguments, error.option_name) if command == f"{PROGRAM} run" else ""
         )
         problem += theirs or _meant(error.option_name, error.possibilities or [], command)
+    else:
+        from scratchflow.cli.bare_words import meant_by
+
+        verb = command.partition(" ")[2]
+        problem += meant_by(problem, verb, arguments, os.environ.get("HOME", ""))
+        problem += _newest_job(problem, command)
     return UsageInvalid(problem=problem, command=command)
+
+
+def _newest_job(problem: str, command: str) -> str:
+    """`logs` alone: there is a word for the job that is meant most often."""
+    is_of_job = problem.startswith("missing argument 'JOB") and not command.endswith(" diff")
+    return f"; `{command} last` is the newest one, `{PROGRAM} jobs` lists them" if is_of_job else ""
 
 
 def _of_their_command(arguments: Sequence[str], unknown: str) -> str:

@@ -1,0 +1,48 @@
+"""`create --from DIR` where only this machine has DIR."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scratchflow.cli.verbs import parse
+from scratchflow.dispatch import cluster
+from scratchflow.model.errors.workspace import SourceUnusable
+from scratchflow.node.bring.pack import unusable
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("{home}/thesis", "`scratchflow create --from laptop:~/thesis --tracked` brings"),
+        ("~/my work", "`scratchflow create --from 'laptop:~/my work' --tracked` brings"),
+        ("{home}/nowhere", "check the path; `laptop:DIR` names"),
+    ],
+)
+def test_the_line_that_brings_the_directory_of_this_machine_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, hint: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise unusable(Path("/there"), "No such file or directory")
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(cluster, "at_workspace", refuse)
+    for name in ("thesis", "my work"):
+        (tmp_path / name).mkdir()
+    call = parse(["create", "--from", typed.format(home=tmp_path), "--tracked"])
+    with pytest.raises(SourceUnusable, match="No such file") as caught:
+        call.flow(lambda _: None)
+    assert caught.value.shown_hint.startswith(hint)
+
+
+def test_a_reason_that_is_no_missing_directory_keeps_its_own_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise unusable(tmp_path, "no repository", "without `--tracked` it is brought")
+
+    monkeypatch.setattr(cluster, "at_workspace", refuse)
+    with pytest.raises(SourceUnusable) as caught:
+        parse(["create", "--from", str(tmp_path), "--tracked"]).flow(lambda _: None)
+    assert caught.value.shown_hint == "without `--tracked` it is brought"
