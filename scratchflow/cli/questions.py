@@ -65,16 +65,19 @@ class TerminalAsker:
             answer = self._read(f"{question}: ").lower()[:1] or letters[0]
             if answer in letters:
                 return answer
+            self.tell([f"answer {_either(letters)}; Enter is `{letters[0]}`"])
 
-    def choose(self, question: str, choices: Sequence[str]) -> str:
-        """Numbers the choices. Anything that is no number of theirs is taken as it is."""
+    def choose(self, question: str, choices: Sequence[str], *, takes_text: bool = False) -> str:
+        """Numbers the choices, and asks until the answer is one of the numbers, or text where that is taken."""
         self.tell(f"  {number}  {printable(one)}" for number, one in enumerate(choices, start=1))
+        numbers = {str(number): one for number, one in enumerate(choices, start=1)}
         while True:
             answer = self._read(f"{question} [1]: ") or "1"
-            if not answer.isdigit():
+            if answer in numbers:
+                return numbers[answer]
+            if takes_text and not answer.isdigit():
                 return answer
-            if 1 <= int(answer) <= len(choices):
-                return choices[int(answer) - 1]
+            self.tell([f"`{printable(answer)}` is none of these; type {_either(list(numbers))}"])
 
     def _read(self, prompt: str) -> str:
         line = ""
@@ -91,3 +94,9 @@ class TerminalAsker:
         if not line:
             raise Declined(what="the question", by_hand="`--help` shows the flags for every answer")
         return line.strip()
+
+
+def _either(answers: Sequence[str]) -> str:
+    """`1`, `2` or `3`."""
+    *most, last = (f"`{one}`" for one in answers)
+    return f"{', '.join(most)} or {last}" if most else last

@@ -31,8 +31,8 @@ class Asker(Protocol):
     def letter(self, question: str, letters: str) -> str:
         """One of the letters; Enter is the first."""
 
-    def choose(self, question: str, choices: Sequence[str]) -> str:
-        """One of the choices by its number, or any other text; Enter is the first."""
+    def choose(self, question: str, choices: Sequence[str], *, takes_text: bool = False) -> str:
+        """One of the choices by its number, or any other text where that is taken; Enter is the first."""
 
 
 def require_agreement(asker: Asker, question: str, what: str, by_hand: str) -> None:

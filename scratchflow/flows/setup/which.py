@@ -199,7 +199,7 @@ def _chosen_login(asker: Asker, environment: Mapping[str, str]) -> str:
         return asker.text("The cluster's login host, as you type it after `ssh`")
     asker.tell(["", "Your ssh config knows these hosts. Which one is the cluster's login host?"])
     question = "A number, or another host as you type it after `ssh`"
-    answer = asker.choose(question, [*hosts, *here])
+    answer = asker.choose(question, [*hosts, *here], takes_text=True)
     return LOCAL if answer == _THIS_MACHINE else answer
 
 

@@ -28,3 +28,35 @@ def test_the_end_of_the_input_is_a_no(
     asker = TerminalAsker(lambda _: None, may_ask=True, yes=False)
     with pytest.raises(Declined):
         asker.confirm("Save this?")
+
+
+def typing(monkeypatch: pytest.MonkeyPatch, *lines: str) -> TerminalAsker:
+    keyboard = io.BytesIO("".join(f"{line}\n" for line in lines).encode())
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=keyboard))
+    return TerminalAsker(lambda _: None, may_ask=True, yes=False)
+
+
+def test_what_is_none_of_the_choices_is_said_and_asked_again(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asker = typing(monkeypatch, "banana", "scratchflow up logn", "7", "2")
+    assert asker.choose("Which?", ["a cluster", "this machine"]) == "this machine"
+    said = capfd.readouterr().err
+    for answer in ("banana", "scratchflow up logn", "7"):
+        assert f"`{answer}` is none of these; type `1` or `2`\n" in said
+    assert typing(monkeypatch, "").choose("Which?", ["a", "b"]) == "a"
+
+
+def test_other_text_is_an_answer_only_where_it_is_taken(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asker = typing(monkeypatch, "9", "me@host")
+    assert asker.choose("Which?", ["uni", "lab", "aws"], takes_text=True) == "me@host"
+    assert "`9` is none of these; type `1`, `2` or `3`\n" in capfd.readouterr().err
+
+
+def test_a_letter_that_is_none_of_them_is_answered_with_those_there_are(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert typing(monkeypatch, "x", "c").letter("Go on?", "ydc") == "c"
+    assert "answer `y`, `d` or `c`; Enter is `y`\n" in capfd.readouterr().err

@@ -31,9 +31,10 @@ class Answers:
     def letter(self, question: str, letters: str) -> str:
         return str(self._next(question)) or letters[0]
 
-    def choose(self, question: str, choices: Sequence[str]) -> str:
+    def choose(self, question: str, choices: Sequence[str], *, takes_text: bool = False) -> str:
         self.said.extend(choices)
         answer = str(self._next(question))
+        assert takes_text or answer.isdigit() or not answer
         return choices[int(answer or 1) - 1] if answer.isdigit() or not answer else answer
 
     def _next(self, question: str) -> str | bool:

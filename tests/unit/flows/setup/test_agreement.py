@@ -54,8 +54,8 @@ class Person:
     def letter(self, question: str, letters: str) -> str:
         raise AssertionError(question, letters)
 
-    def choose(self, question: str, choices: Sequence[str]) -> str:
-        raise AssertionError(question, choices)
+    def choose(self, question: str, choices: Sequence[str], *, takes_text: bool = False) -> str:
+        raise AssertionError(question, choices, takes_text)
 
 
 @pytest.fixture
