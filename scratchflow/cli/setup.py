@@ -217,4 +217,4 @@ def _removed(done: SetupRemoved) -> Iterator[str]:
         yield "Left, and how to remove it:"
     for left in done.left:
         yield f"  {printable(left.what)}"
-        yield Whole(f"    {printable(left.how)}")
+        yield f"    {printable(left.how)}"  # only its words are broken, not a command

@@ -17,7 +17,9 @@ from scratchflow.ssh.config.user_file import UserFile, read_user_file, swap
 
 BEGIN = b"# >>> scratchflow >>>"
 END = b"# <<< scratchflow <<<"
-_ABOUT = b" `scratchflow setup --remove` takes these three lines out again"
+# Short: in a diff on a terminal of 80 columns they stay on one line.
+_ABOUT = b" `scratchflow setup --remove` removes these lines"
+_ABOUT_OUR_FILE = b" `scratchflow setup --remove` removes it"
 # Kept in the file itself: whoever takes the block out has to know whether to leave an empty file.
 _MADE_BY_US = b" made this file;"
 _BOM = b"\xef\xbb\xbf"
@@ -152,7 +154,7 @@ def _only_comments(head: bytes) -> bool:
 
 
 def _block_text(include: bytes, line_end: bytes, *, made_by_us: bool) -> bytes:
-    begin = BEGIN + (_MADE_BY_US if made_by_us else b"") + _ABOUT
+    begin = BEGIN + (_MADE_BY_US + _ABOUT_OUR_FILE if made_by_us else _ABOUT)
     return b"".join(line + line_end for line in (begin, include, END))
 
 

@@ -307,3 +307,25 @@ def test_a_failing_disk_leaves_the_old_file_or_the_new_one(
         apply(plan)
     assert places.config.read_bytes() in {b"Host a\n", plan.after}
     assert not list(places.config.parent.glob(".tmp-*"))
+
+
+@pytest.mark.parametrize("before", [b"Host a\n", None])
+def test_our_lines_stay_whole_in_a_diff_on_80_columns(
+    places: SshPaths, before: bytes | None
+) -> None:
+    if before is not None:
+        places.config.write_bytes(before)
+    ours = [line for line in plan_install(places).diff.splitlines() if "scratchflow >>>" in line]
+    assert [len(line) < 80 for line in ours] == [True]
+
+
+@pytest.mark.parametrize(("made", "left"), [(b"", b"Host a\n"), (b" made this file;", None)])
+def test_lines_with_the_longer_words_of_before_are_removed_too(
+    places: SshPaths, made: bytes, left: bytes | None
+) -> None:
+    words = b" `scratchflow setup --remove` takes these three lines out again\n"
+    include = places.include_line.encode() + b"\n"
+    places.config.write_bytes(BEGIN + made + words + include + END + b"\n" + (left or b""))
+    assert is_installed(places)
+    remove(places)
+    assert (places.config.read_bytes() if places.config.exists() else None) == left
