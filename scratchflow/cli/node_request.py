@@ -21,7 +21,7 @@ from scratchflow.model.units import Duration, parse_size
 def _resources(
     time: Annotated[
         str | None,
-        typer.Option("--time", metavar="TIME", help="For how long, like `8h`."),
+        typer.Option("--time", metavar="TIME", help="How long: `8h`; `8` is 8 min."),
     ] = None,
     gpus: Annotated[
         str | None, typer.Option("--gpus", metavar="N", help="How many GPUs, or TYPE:N.")
@@ -29,9 +29,7 @@ def _resources(
     cpus: Annotated[
         str | None, typer.Option("--cpus", metavar="N", help="How many CPU cores.")
     ] = None,
-    mem: Annotated[
-        str | None, typer.Option("--mem", metavar="SIZE", help="Memory, like `32G`.")
-    ] = None,
+    mem: Annotated[str | None, typer.Option("--mem", metavar="SIZE", help="Memory: `32G`.")] = None,
     partition: Annotated[
         str | None, typer.Option("--partition", metavar="NAME", help="Slurm's partition.")
     ] = None,

@@ -21,6 +21,7 @@ from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.config import SchedulerMissing
 from scratchflow.model.events import Event
 from scratchflow.model.results.allocation import NodeHeld
+from scratchflow.model.time_limit import time_limit_s
 
 CONFIG = """
 [profiles.aws]
@@ -241,3 +242,10 @@ def test_flags_become_a_table_with_numbers_where_the_profile_has_them() -> None:
     table = {"gres": "gpu:a100:2", "gpus": 0, "cpus_per_task": 8, "mem": "32G"}
     assert slurm_table(flags) == table
     assert slurm_table({"gpus": "2"}) == {"gpus": 2}
+
+
+@pytest.mark.parametrize("verb", ["up", "hop", "allocate", "submit"])
+def test_the_help_says_what_a_bare_number_of_time_means(verb: str) -> None:
+    call = parse([verb, "--help"])
+    assert "How long: `8h`; `8` is 8 min; memory: `32G`.\n" in call.flow(lambda _: None).help
+    assert time_limit_s("8") == 8 * 60
