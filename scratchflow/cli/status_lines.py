@@ -239,6 +239,9 @@ def _workspace(workspace: WorkspaceShown, *, is_held: bool) -> str:
 
 def _other(other: OtherShown) -> str:
     base = f", from snapshot {shown_id(other.snapshot)}" if other.snapshot else ""
+    if other.snapshot and other.newer:
+        newer = f"the store has a newer one, {shown_id(other.newer)}"
+        base = f": an older copy, from snapshot {shown_id(other.snapshot)}; {newer}"
     who = "an auto-backup of its own" if other.own_autobackup else "the same auto-backup"
     return f"{other.path}{base}; {who} saves it"
 

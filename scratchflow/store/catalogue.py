@@ -149,6 +149,12 @@ def read_catalogue(place: StoreDirectory) -> Catalogue:
     )
 
 
+def newest_listed(place: StoreDirectory) -> str | None:
+    """The greatest id that has a manifest, by the directory alone: no manifest is read."""
+    with store_errors(place.directory):
+        return max(_listed_ids(place), default=None)
+
+
 def fresh_id(catalogue: Catalogue, now: datetime, token: str) -> str:
     """An id for a snapshot begun now that sorts after every other, also when clocks disagree."""
     wanted, newest = snapshot_id(now, token), catalogue.greatest_id

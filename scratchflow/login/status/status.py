@@ -212,7 +212,7 @@ def _stored(
             *store_replaced_problem(login, held),
         )
         heartbeat = files.current_of(held)
-        others = others_shown(there, heartbeat)
+        others = others_shown(there, heartbeat, expand(settings.profile.store, environment))
         snapshots = snapshots_shown(catalogue, verified, now.wall_s)
         to_lose = held if workspace.exists else None
         mirror = mirror_shown(settings.profile.backup.mirror, place, catalogue)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -21,9 +22,9 @@ from scratchflow.model.results.status import (
 from scratchflow.model.snapshot import Manifest
 from scratchflow.model.times import epoch
 from scratchflow.node.autobackup.settings import settings_digest
-from scratchflow.store.catalogue import Catalogue
+from scratchflow.store.catalogue import Catalogue, newest_listed
 from scratchflow.store.checks.verified import Verification, verified_at
-from scratchflow.store.directory import StoreDirectory
+from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.heartbeats import (
     Heartbeat,
     OtherWorkspace,
@@ -285,8 +286,10 @@ def _shared_autobackup(heartbeat: Heartbeat, other: OtherWorkspace, now: Now) ->
     )
 
 
-def others_shown(workspace: Workspace, heartbeat: Heartbeat | None) -> list[OtherShown]:
-    """Other workspaces of ours on the node, as its auto-backup saw them."""
+def others_shown(
+    workspace: Workspace, heartbeat: Heartbeat | None, store: Path
+) -> list[OtherShown]:
+    """Other workspaces of ours on the node, as its auto-backup saw them; an old copy is told as that."""
     return [
         OtherShown(
             name=other.name,
@@ -295,6 +298,15 @@ def others_shown(workspace: Workspace, heartbeat: Heartbeat | None) -> list[Othe
             saved_time=other.time,
             last_error=other.error or None,
             own_autobackup=other.own_loop,
+            newer=_newer_than(other, store),
         )
         for other in (heartbeat.others if heartbeat else ())
     ]
+
+
+def _newer_than(other: OtherWorkspace, store: Path) -> str | None:
+    """What is newer in the store than a copy's snapshot. Another store than ours is not looked into."""
+    if other.snapshot is None or os.path.realpath(other.store) != os.path.realpath(store):
+        return None
+    newest = newest_listed(find_place(store, other.name))
+    return newest if newest and newest > other.snapshot else None

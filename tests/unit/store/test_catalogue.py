@@ -13,7 +13,7 @@ import pytest
 from scratchflow.model.errors.snapshots import LatestUnreadable, SnapshotDamaged, SnapshotMissing
 from scratchflow.model.errors.store import StoreUnusable
 from scratchflow.model.snapshot import Manifest, encode_manifest, seal_manifest
-from scratchflow.store.catalogue import Catalogue, fresh_id, read_catalogue
+from scratchflow.store.catalogue import Catalogue, fresh_id, newest_listed, read_catalogue
 from scratchflow.store.directory import StoreDirectory, open_place
 from scratchflow.store.names import find_snapshot
 from scratchflow.testing.store import EPOCH, make_id, make_manifest
@@ -276,3 +276,11 @@ def test_a_manifest_of_an_older_version_is_no_fork(place: StoreDirectory) -> Non
     place.archive(make_id()).write_bytes(b"x")
     (listed,) = read_catalogue(place).snapshots
     assert not listed.beside
+
+
+def test_the_newest_is_found_without_reading_a_manifest(place: StoreDirectory) -> None:
+    assert newest_listed(place) is None
+    for minutes in (1, 3, 2):
+        place.manifest(make_id(minutes)).write_bytes(b"")
+    (place.directory / "zzz.json").touch()
+    assert newest_listed(place) == make_id(3)

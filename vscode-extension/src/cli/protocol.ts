@@ -1017,6 +1017,7 @@ export interface OtherShown {
   saved_time?: string | null;
   last_error?: string | null;
   own_autobackup?: boolean;
+  newer?: string | null;
 }
 
 /** A file that was collected: its path beneath the directory that it is taken to. */

@@ -15,6 +15,7 @@ from scratchflow.model.times import iso_time
 from scratchflow.model.units import Duration
 from scratchflow.node.autobackup.settings import settings_digest
 from scratchflow.store.checks.verified import Verification, record_verified
+from scratchflow.store.directory import open_place
 from scratchflow.store.heartbeats import OtherWorkspace
 from scratchflow.store.identity import ensure_store_id
 from scratchflow.store.known import note_store
@@ -149,6 +150,21 @@ def test_each_workspace_on_the_node_is_named(held: Login) -> None:
     assert f"{path}/p2, from snapshot abcdef; the same auto-backup saves it" in lines
     assert f"{path}/p3, from snapshot abcdef; an auto-backup of its own saves it" in lines
     assert held.problems() == []
+
+
+def test_an_older_copy_of_another_workspace_is_told_as_that(held: Login) -> None:
+    place = open_place(held.desk.context.store, "p2")
+    newest = make_id(60, "943696")
+    for snapshot in (make_id(), newest):
+        place.manifest(snapshot).write_text("{}")
+    held.beat(workspace_exists=True, others=[other(held), other(held, name="p3")])
+    lines = "\n".join(shown(held.look())).replace("\n" + " " * 13, " ")
+    old = "p2: an older copy, from snapshot abcdef; the store has a newer one, 943696;"
+    assert old in lines
+    assert "p3, from snapshot abcdef; the same" in lines
+    elsewhere = other(held, store="/another/store")
+    held.beat(workspace_exists=True, others=[other(held, snapshot=newest), elsewhere])
+    assert [one.newer for one in held.look().others] == [None, None]
 
 
 def test_another_workspace_that_cannot_be_saved_is_a_problem(held: Login) -> None:
