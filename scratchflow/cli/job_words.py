@@ -215,6 +215,8 @@ def outputs_in_words(found: OutputsShown) -> Iterator[str]:
         yield f"… and {counted(found.files - len(found.outputs), 'file')} more"
     yield f"{total} in `{printable(found.directory)}` on `{printable(found.host)}`"
     yield f"`scratchflow jobs outputs {name} --to laptop:.` brings them here, into `{found.place}/`"
+    if found.is_array:
+        yield f"`scratchflow jobs show {name}` says which parameters each task had"
 
 
 def _put_in_words(put: OutputsPut, total: str) -> str:

@@ -20,6 +20,7 @@ from scratchflow.model.events import Checked, Emit, Event, Log, Progress
 from scratchflow.model.requests import Look
 from scratchflow.model.results.checks import Check, ChecksDone
 from scratchflow.model.results.setup import Surveyed
+from scratchflow.model.text import closest, printable
 from scratchflow.reach.login import ask_agent
 from scratchflow.ssh.config import include
 from scratchflow.ssh.transport.base import Transport
@@ -49,7 +50,7 @@ def agree(
     """The draft that passes every check and that the user wants; asks as often as it takes."""
     shown: set[Check] = set()
     while True:
-        checks = checked(draft, transport, seen, emit, shown)
+        checks = checked(draft, transport, seen, emit, shown, asks=asker.can_ask)
         bad = [check for check in checks if not check.ok]
         if bad:
             draft = _corrected(draft, bad, seen, transport.host, asker)
@@ -68,9 +69,18 @@ def agree(
 
 
 def checked(
-    draft: Draft, transport: Transport, seen: Surveyed, emit: Emit, shown: set[Check]
+    draft: Draft,
+    transport: Transport,
+    seen: Surveyed,
+    emit: Emit,
+    shown: set[Check],
+    *,
+    asks: bool = False,
 ) -> list[Check]:
-    """The cluster's own view of the draft, each told as soon as it is there, and once."""
+    """The cluster's own view of the draft, each told as soon as it is there, and once.
+
+    `asks`: a question for the value follows what failed, so no flag is named.
+    """
 
     def passed_on(event: Event) -> None:
         if not isinstance(event, Checked):
@@ -81,7 +91,8 @@ def checked(
     def tell(check: Check) -> None:
         if check not in shown and (check.name in _SHOWN_WHEN_OK or not check.ok):
             # There is no profile yet in which `config set` could set anything.
-            fix = "" if check.ok else _SET_LATER.sub(r"`--\1 \2`", check.fix)
+            is_asked = asks and not seen.slurm_problem and bool(_key_of(check))
+            fix = "" if check.ok or is_asked else _SET_LATER.sub(r"`--\1 \2`", check.fix)
             emit(Checked(name=check.name, ok=check.ok, detail=check.detail, fix=fix))
         shown.add(check)
 
@@ -102,7 +113,7 @@ def _corrected(
     keys = [key for check in bad if (key := _key_of(check))]
     if seen.slurm_problem or not asker.can_ask or not keys:
         raise refusal(draft, bad, seen, host)
-    return _ask_value(draft, keys[0], _another(keys[0], seen), asker)
+    return _ask_value(draft, keys[0], _another(keys[0], seen), seen, asker)
 
 
 def refusal(
@@ -136,10 +147,19 @@ def _another(key: str, seen: Surveyed) -> str:
     return next((one.value for one in proposed if one.key == key), "")
 
 
-def _ask_value(draft: Draft, key: str, default: str, asker: Asker) -> Draft:
-    """One value, asked for until it is one that a profile may hold."""
+def _ask_value(draft: Draft, key: str, default: str, seen: Surveyed, asker: Asker) -> Draft:
+    """One value, asked for until it is one that a profile may hold.
+
+    A partition that takes no jobs is refused once: who types it again may know of one that is down.
+    """
+    refused = default
     while True:
         answer = asker.text(LABELS.get(key, key), default)
+        is_new = key == "slurm.partition" and answer not in {default, refused}
+        if is_new and (unknown := _unknown_partition(answer, seen)):
+            asker.tell([f"✗ {LABELS.get(key, key)}: {unknown}"])
+            refused = answer
+            continue
         changed = draft.with_value(key, answer) if answer else draft
         try:
             changed.edit()
@@ -147,6 +167,17 @@ def _ask_value(draft: Draft, key: str, default: str, asker: Asker) -> Draft:
             asker.tell([f"✗ {LABELS.get(key, key)}: {error.fields['problem']}"])
             continue
         return changed
+
+
+def _unknown_partition(answer: str, seen: Surveyed) -> str:
+    """What is wrong with the name; empty when it takes jobs, or when nobody knows which do."""
+    known = [one.name for one in seen.partitions]
+    missing = [name for name in answer.split(",") if name and name not in known]
+    if not known or not missing:
+        return ""
+    guess = closest(missing[0], known)
+    which = f"did you mean `{guess}`?" if guess else f"there are {', '.join(known[:12])}"
+    return f"no partition `{printable(missing[0])}` takes jobs; {which}"
 
 
 def _changes(draft: Draft, ssh_plan: include.Plan) -> bool:
@@ -173,7 +204,7 @@ def _ask_each(draft: Draft, seen: Surveyed, asker: Asker) -> Draft:
     asker.tell(["Enter keeps a value."])
     for key in [one.key for one in draft.values]:
         before = draft.value(key)
-        changed = _ask_value(draft, key, before.value, asker)
+        changed = _ask_value(draft, key, before.value, seen, asker)
         if changed.value(key).value == before.value:
             continue
         draft = changed

@@ -179,6 +179,11 @@ def test_outputs_are_listed_with_where_they_lie_and_how_to_get_them() -> None:
     assert line.startswith("nothing of job 7 is saved")
 
 
+def test_of_several_tasks_it_is_said_where_their_parameters_are() -> None:
+    *_, last = outputs_in_words(msgspec.structs.replace(FOUND, is_array=True))
+    assert last == "`scratchflow jobs show 7` says which parameters each task had"
+
+
 def test_where_outputs_were_put_is_told() -> None:
     def told(**fields: object) -> str:
         put = msgspec.structs.replace(OutputsPut(target="/h/job-7", host="node-1"), **fields)

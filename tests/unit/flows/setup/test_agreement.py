@@ -10,12 +10,13 @@ import pytest
 
 from scratchflow.config.sites import GENERIC, site_named
 from scratchflow.flows.setup import agreement as module
-from scratchflow.flows.setup.agreement import _ask_each, _corrected, agree
+from scratchflow.flows.setup.agreement import _ask_each, _corrected, agree, checked
 from scratchflow.flows.setup.draft import Draft, SetupOptions, draft_for
 from scratchflow.flows.setup.profiles import Known
 from scratchflow.model.errors.base import Declined, ScratchflowError
 from scratchflow.model.errors.config import SetupIncomplete
 from scratchflow.model.errors.slurm import SlurmMissing, SlurmUnreachable
+from scratchflow.model.events import Checked
 from scratchflow.model.results.checks import Check
 from scratchflow.ssh.config import include
 from scratchflow.ssh.config.paths import SshPaths
@@ -25,6 +26,7 @@ NO_SITE = site_named(GENERIC)
 STORE = Check(name="store", ok=False, detail="no", fix="another one")
 TIME = Check(name="slurm", ok=False, detail="no", fix="`scratchflow config set slurm.time 10:00`")
 PARTITION = Check(name="slurm", ok=False, detail="no", fix="there are debug, gpu")
+FIX = "`scratchflow config set slurm.time 04:00:00`"
 TMUX = Check(name="tmux", ok=False, detail="not there", fix="install it")
 
 
@@ -102,7 +104,7 @@ def test_where_nobody_can_answer_the_flags_are_named(draft: Draft) -> None:
 def test_where_nobody_can_agree_it_is_said_where_the_profile_would_go(
     draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "checked", lambda *_: [])
+    monkeypatch.setattr(module, "checked", lambda *_, **__: [])
     plan = include.plan_install(SshPaths.of(str(tmp_path / "ssh/config")))
     way: Any = None  # nothing is asked over it
     with pytest.raises(Declined) as caught:
@@ -136,3 +138,34 @@ def test_a_value_that_is_kept_keeps_its_reason_and_the_time_follows_the_partitio
     assert "time [08:00:00]" in person.asked
     for key in ("scratch", "workspace", "alias"):
         assert changed.value(key) == draft.value(key)
+
+
+def test_a_partition_that_the_cluster_does_not_have_is_asked_for_again_at_once(
+    draft: Draft,
+) -> None:
+    person = Person("gpuu", "zzz", "gpu", "", "", "", "", "")
+    changed = _ask_each(draft, cluster(), person)
+    assert changed.value("slurm.partition").value == "gpu"
+    said = "\n".join(person.asked)
+    assert "no partition `gpuu` takes jobs; did you mean `gpu`?" in said
+    assert "no partition `zzz` takes jobs; there are debug" in said
+
+
+def test_a_partition_that_is_typed_again_is_taken_all_the_same(draft: Draft) -> None:
+    person = Person("night", "night", "", "", "", "", "")
+    assert _ask_each(draft, cluster(), person).value("slurm.partition").value == "night"
+
+
+@pytest.mark.parametrize(("asks", "fix"), [(False, "`--time 04:00:00`"), (True, "")])
+def test_no_flag_is_named_where_a_question_for_the_value_follows(
+    draft: Draft, monkeypatch: pytest.MonkeyPatch, *, asks: bool, fix: str
+) -> None:
+    def answer(*given: Any) -> dict[str, Any]:
+        given[-1](Checked(name="slurm", ok=False, detail="too long", fix=FIX))
+        return {"checks": []}
+
+    monkeypatch.setattr(module, "ask_agent", answer)
+    way: Any = None
+    told: list[Any] = []
+    checked(draft, way, cluster(), told.append, set(), asks=asks)
+    assert [one.fix for one in told if isinstance(one, Checked)] == [fix]
