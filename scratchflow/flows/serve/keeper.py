@@ -25,6 +25,7 @@ from scratchflow.cluster.command import command_environment
 from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, cluster_of, is_here, is_login_host
 from scratchflow.flows.alias import show_alias
+from scratchflow.flows.serve.former_ports import FormerPort, note_end, note_port
 from scratchflow.flows.serve.local_tunnels import (
     LEAD_ON,
     TunnelRecord,
@@ -103,7 +104,10 @@ def main() -> int:
     with suppress(_Stopped), holding_tunnel(kept.profile, kept.name) as is_ours:
         if is_ours:
             with socket.socket(fileno=kept.listener) as listener:
-                _Keeper(kept, listener).keep()
+                try:
+                    _Keeper(kept, listener).keep()
+                finally:
+                    note_end(kept.local_port, time.time())
     return 0
 
 
@@ -238,6 +242,7 @@ class _Keeper:
             self._carried += 1
             self._must_lead_on = False
             self._note("")
+            self._note_port()
             self._answer(None)
             Multiplexer(
                 reader,
@@ -268,6 +273,12 @@ class _Keeper:
             os.dup2(nothing, descriptor)
         os.close(nothing)
         return error is not None
+
+    def _note_port(self) -> None:
+        kept = self._kept
+        led = FormerPort(profile=kept.profile, name=kept.name, to=kept.to)
+        with suppress(OSError):
+            note_port(kept.local_port, led)
 
     def _note(self, problem: str) -> None:
         if problem == self._problem:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
-from scratchflow.config.file import users_directory
 from scratchflow.disk.durable import replace_file
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.process_lock import is_locked, lock_now
+from scratchflow.flows.serve.former_ports import host_directory, note_end
 from scratchflow.process.waiting import looks
 
 LEAD_ON = signal.SIGUSR1
@@ -59,14 +59,14 @@ def read_tunnel(profile: str, name: str) -> TunnelRecord | None:
     """The tunnel of this name, if it lives."""
     file = _directory(profile) / f"{name}.json"
     if not _is_locked(file.with_suffix(_LOCK_SUFFIX)):
+        killed = _decoded(file)
+        if killed is not None:
+            note_end(killed.local_port, time.time())
         for left in (file, file.with_suffix(_LOCK_SUFFIX)):
             with suppress(OSError):
                 left.unlink(missing_ok=True)
         return None
-    try:
-        return msgspec.json.decode(file.read_bytes(), type=TunnelRecord)
-    except (OSError, msgspec.DecodeError):
-        return None
+    return _decoded(file)
 
 
 def write_tunnel(profile: str, record: TunnelRecord) -> None:
@@ -128,6 +128,13 @@ def end_tunnels(profile: str, *, servers: bool = True) -> list[str]:
     return [record.name for record in found]
 
 
+def _decoded(file: Path) -> TunnelRecord | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=TunnelRecord)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
 def _locked(lock: Path) -> int | None:
     """The file, locked for us; None when another process has it, or looks at it just now."""
     descriptor = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
@@ -147,7 +154,4 @@ def _is_locked(lock: Path) -> bool:
 
 
 def _directory(profile: str) -> Path:
-    """Of this host alone: the hosts of a cluster share a home, and neither ports nor process numbers."""
-    # A Mac changes its name with the network, and shares no home.
-    host = os.uname().nodename if sys.platform == "linux" else "here"
-    return users_directory("state") / "tunnels" / host / profile
+    return host_directory() / profile

@@ -8,7 +8,8 @@ import re
 import select
 import socket
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 import msgspec
@@ -19,11 +20,13 @@ from scratchflow.config.settings import Asked
 from scratchflow.dispatch.cluster import Caller, cluster_of, is_login_host
 from scratchflow.flows.serve.browser import is_in_editor, open_in_browser
 from scratchflow.flows.serve.clipboard import copy_text
+from scratchflow.flows.serve.former_ports import FormerPort, ports_of_others
 from scratchflow.flows.serve.keeper import WORD, Answer, KeptTunnel
 from scratchflow.flows.serve.local_tunnels import (
     TunnelRecord,
     end_tunnel,
     read_tunnel,
+    read_tunnels,
 )
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.errors.by_code import error_from_agent
@@ -112,8 +115,10 @@ def tunnel(
 
 def _tunnel(caller: Caller, emit: Emit, wanted: WantedTunnel, *, dry_run: bool) -> TunnelOpened:
     page = token = ""
-    other = read_tunnel(caller.settings().name, wanted.server) if wanted.server else None
-    if other is not None and not other.server:  # `port-8888`, as `serve list` calls it
+    other = read_tunnel(caller.settings().name, wanted.name)
+    if (
+        wanted.server and other is not None and not other.server
+    ):  # `port-8888`, as `serve list` calls it
         shown = shown_tunnel(other)
         return TunnelOpened(tunnel=shown, url=address(shown), changed=False, dry_run=dry_run)
     if wanted.server:
@@ -128,6 +133,9 @@ def _tunnel(caller: Caller, emit: Emit, wanted: WantedTunnel, *, dry_run: bool) 
         page, token = seen.pages.get(wanted.server, "/"), seen.tokens.get(wanted.server, "")
     if dry_run:
         local = wanted.local_port or wanted.usual_port
+        if other is not None and wanted.local_port not in {0, other.local_port}:
+            message = f"{other.url}/ would not lead to {wanted.to} any more"
+            emit(Log(level="info", message=message))
         shown = TunnelShown(name=wanted.name, local_port=local, to=wanted.to)
         return TunnelOpened(tunnel=shown, dry_run=True)
     opened = open_tunnel(caller, emit, wanted)
@@ -151,11 +159,15 @@ def open_tunnel(caller: Caller, emit: Emit, wanted: WantedTunnel) -> TunnelOpene
     there = read_tunnel(profile, wanted.name)
     if there is not None and wanted.local_port in {0, there.local_port}:
         return TunnelOpened(tunnel=shown_tunnel(there), changed=False)
-    if there is not None:
-        end_tunnel(profile, there)
     emit(Progress(phase=f"opening the tunnel to {wanted.to}"))
-    with _listening(wanted, emit) as bound, _high(bound) as listener:
+    read_tunnels(profile)  # notes the ports of those that were killed
+    others = ports_of_others(profile, wanted.name, time.time())
+    with _listening(wanted, emit, others) as bound, _high(bound) as listener:
         local_port: int = listener.getsockname()[1]
+        if there is not None:
+            message = f"{there.url}/ does not lead to {wanted.to} any more: its tunnel has one port, now {local_port}"
+            emit(Log(level="info", message=message))
+            end_tunnel(profile, there)
         is_ours_alone = own_callers(listener) is not None
         answer = _keeper_started(caller, wanted, listener, profile)
     _raise_what_it_says(answer, wanted)
@@ -191,26 +203,52 @@ def shown_tunnel(record: TunnelRecord) -> TunnelShown:
     )
 
 
-def _listening(wanted: WantedTunnel, emit: Emit) -> socket.socket:
-    """The local port: as asked for, else the next free one, and that is said."""
+def _listening(wanted: WantedTunnel, emit: Emit, others: Mapping[int, FormerPort]) -> socket.socket:
+    """The local port: as asked for, else the next free one that led nowhere else, and that is said."""
     first = wanted.local_port or wanted.usual_port
     if first < _FIRST_OPEN_PORT and not wanted.local_port:
         first += 8000
-    for port in [*range(first, min(first + _TRIED_PORTS, 1 << 16)), 0]:
-        own = socket.socket()
-        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            own.bind(("127.0.0.1", port))
-            own.listen(128)
-        except OSError:
-            own.close()
+    for port in _ports_to_try(first, {*others} - {wanted.local_port}):
+        own = _bound(port)
+        if own is None:
             continue
         if port != first:
-            number = own.getsockname()[1]
-            message = f"port {first} of this machine is in use; the tunnel has {number}"
+            message = _why_another(first, own.getsockname()[1], others.get(first))
             emit(Log(level="info", message=message))
         return own
     raise TunnelFailed(to=wanted.to, reason="no port of this machine is free")
+
+
+def _bound(port: int) -> socket.socket | None:
+    """The port, if it is free."""
+    own = socket.socket()
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        own.bind(("127.0.0.1", port))
+        own.listen(128)
+    except OSError:
+        own.close()
+        return None
+    return own
+
+
+def _ports_to_try(first: int, others: set[int]) -> Iterator[int]:
+    """From the first on, then any that is free; those that led elsewhere only when there is no other."""
+    near = range(first, min(first + _TRIED_PORTS, 1 << 16))
+    yield from (port for port in near if port not in others)
+    yield 0
+    yield from (port for port in near if port in others)
+
+
+def _why_another(first: int, taken: int, led: FormerPort | None) -> str:
+    free = None if led is None else _bound(first)
+    if led is None or free is None:
+        return f"port {first} of this machine is in use; the tunnel has {taken}"
+    free.close()
+    return (
+        f"port {first} of this machine led to {led.to} within the last day, and a page of it may still be open; "
+        f"the tunnel has {taken} (`--port {first}` asks for the other)"
+    )
 
 
 def _high(bound: socket.socket) -> socket.socket:

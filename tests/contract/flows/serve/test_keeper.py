@@ -126,3 +126,20 @@ def test_two_servers_have_two_ports_and_the_second_is_told(machine: Machine) -> 
     )
     assert lines[-1]["data"]["url"] != first["url"]
     assert any("port 28080 of this machine is in use" in line.get("message", "") for line in lines)
+
+
+def test_an_address_that_moves_is_told_and_its_port_is_given_to_no_other_server(
+    machine: Machine,
+) -> None:
+    first = port_of(machine.serve("--name", "a")["url"])
+    planned = machine.lines("tunnel", "a", "--port", "29195", "--dry-run")
+    assert page(first).endswith(b"hello")
+    lines = machine.lines("tunnel", "a", "--port", "29195")
+    moved = lines[-1]["data"]["tunnel"]["local_port"]
+    assert moved != first
+    told = f"http://127.0.0.1:{first}/ does not lead to `a` any more"
+    assert any(told in line.get("message", "") for line in lines)
+    assert any(f":{first}/ would not lead" in line.get("message", "") for line in planned)
+    assert page(moved).endswith(b"hello")
+    other = port_of(machine.serve("--name", "b")["url"])
+    assert other not in {first, moved}

@@ -9,6 +9,7 @@ import pytest
 
 from scratchflow.config.settings import Asked
 from scratchflow.flows.serve import tunnel as module
+from scratchflow.flows.serve.former_ports import FormerPort
 from scratchflow.flows.serve.tunnel import WantedTunnel, address, usual_port, wanted_tunnel
 from scratchflow.model.errors.base import UsageInvalid
 from scratchflow.model.events import Event, Log
@@ -41,7 +42,7 @@ def test_the_next_free_port_is_taken_and_told() -> None:
     said: list[Event] = []
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with module._listening(WantedTunnel(port=1, local_port=port), said.append) as own:
+        with module._listening(WantedTunnel(port=1, local_port=port), said.append, {}) as own:
             assert own.getsockname() == ("127.0.0.1", own.getsockname()[1])
             assert own.getsockname()[1] != port
             (remark,) = said
@@ -49,8 +50,36 @@ def test_the_next_free_port_is_taken_and_told() -> None:
             assert f"port {port} of this machine is in use" in remark.message
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port: int = one.getsockname()[1]
+        return port
+
+
+def test_a_port_that_led_to_another_server_is_left_alone_unless_it_is_asked_for() -> None:
+    port, said = free_port(), list[Event]()
+    others = {port: FormerPort(profile="p", name="python3", to="`python3`")}
+    with module._listening(WantedTunnel(server="b", usual_port=port), said.append, others) as own:
+        assert own.getsockname()[1] != port
+    (remark,) = said
+    assert isinstance(remark, Log)
+    assert f"port {port} of this machine led to `python3`" in remark.message
+    asked = WantedTunnel(server="b", usual_port=8080, local_port=port)
+    with module._listening(asked, said.append, others) as own:
+        assert own.getsockname()[1] == port
+        # It is open now, so that is what is said.
+        module._listening(WantedTunnel(server="c", usual_port=port), said.append, others).close()
+    assert "is in use" in str(said[1])
+
+
+def test_a_port_of_another_server_is_better_than_none() -> None:
+    tried = list(module._ports_to_try(8080, set(range(8080, 8300))))
+    assert tried[:2] == [0, 8080]
+    assert next(module._ports_to_try(8080, {8080})) == 8081
+
+
 def test_a_port_that_only_root_may_have_is_not_tried_by_itself() -> None:
-    with module._listening(WantedTunnel(port=80, usual_port=80), lambda _: None) as own:
+    with module._listening(WantedTunnel(port=80, usual_port=80), lambda _: None, {}) as own:
         assert own.getsockname()[1] >= 1024
 
 
