@@ -45,7 +45,7 @@ from scratchflow.process.far_words import Way
 from scratchflow.reach.installing import install_for
 from scratchflow.reach.login import share_login
 from scratchflow.reach.tunnel.direct import direct_argv
-from scratchflow.reach.tunnel.far_end import MARK, Target
+from scratchflow.reach.tunnel.far_end import MARK, REMARK, Target
 from scratchflow.reach.tunnel.far_end import WORD as FAR_END
 from scratchflow.reach.tunnel.multiplexer import Multiplexer
 from scratchflow.reach.tunnel.own_callers import own_callers
@@ -83,6 +83,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     hint: str = ""
     exit_code: int = 0
     node: str = ""
+    remark: str = ""
 
 
 class _Stopped(BaseException):
@@ -124,6 +125,7 @@ class _Keeper:
         self._job_id: int | None = None
         self._node = ""
         self._carried = 0
+        self._remark = ""
 
     def keep(self) -> None:
         """Until its server, or the allocation, is gone, or no command can find it any more."""
@@ -236,7 +238,7 @@ class _Keeper:
                 raise TunnelFailed(to=self._kept.to, reason=error.strerror) from None
             open_until.callback(end_child, process)
             try:
-                reader, writer = _shake_hands(process, target, self._kept.to)
+                reader, writer, self._remark = _shake_hands(process, target, self._kept.to)
             except EOFError:
                 raise TunnelFailed(to=self._kept.to, reason=_last_words(said)) from None
             self._carried += 1
@@ -258,7 +260,7 @@ class _Keeper:
         if self._has_answered:
             return False
         self._has_answered = True
-        answer = Answer(node=self._node)
+        answer = Answer(node=self._node, remark=self._remark)
         if error is not None:
             answer = Answer(
                 code=error.code,
@@ -302,8 +304,8 @@ def _step(found: RunCarrier, to_login: list[str]) -> list[str]:
     return way.argv(agent_command(FAR_END))
 
 
-def _shake_hands(process: subprocess.Popen[bytes], target: Target, to: str) -> tuple[int, int]:
-    """Says where to, and waits for the far end's first line; the pipes. EOFError when the stream ends before it."""
+def _shake_hands(process: subprocess.Popen[bytes], target: Target, to: str) -> tuple[int, int, str]:
+    """Says where to, and waits for the far end's first line; the pipes, and its remark. EOFError when the stream ends before it."""
     if process.stdin is None or process.stdout is None:
         raise EOFError
     with suppress(BrokenPipeError):
@@ -322,7 +324,13 @@ def _shake_hands(process: subprocess.Popen[bytes], target: Target, to: str) -> t
             if not byte:
                 raise EOFError
             heard += byte
-    return process.stdout.fileno(), process.stdin.fileno()
+    return process.stdout.fileno(), process.stdin.fileno(), remark_in(bytes(heard), target.token)
+
+
+def remark_in(heard: bytes, token: str) -> str:
+    """What the far end says of its target, among what login shells print."""
+    _, mark, after = heard.partition(REMARK + token.encode() + b" ")
+    return after.partition(b"\n")[0].decode(errors="replace") if mark else ""
 
 
 def _last_words(said: IO[bytes]) -> str:

@@ -171,6 +171,8 @@ def open_tunnel(caller: Caller, emit: Emit, wanted: WantedTunnel) -> TunnelOpene
         is_ours_alone = own_callers(listener) is not None
         answer = _keeper_started(caller, wanted, listener, profile)
     _raise_what_it_says(answer, wanted)
+    if answer.remark:
+        emit(Warned(code="tunnel.socket", message=f"{wanted.to} {answer.remark}"))
     _tell_which_machine(caller, wanted, local_port, emit, is_ours_alone=is_ours_alone)
     shown = TunnelShown(name=wanted.name, local_port=local_port, to=wanted.to)
     return TunnelOpened(tunnel=shown, node=answer.node)

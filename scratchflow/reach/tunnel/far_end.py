@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import select
 import signal
 import socket
+import stat
 
 import msgspec
 
@@ -20,6 +22,8 @@ WORD = "tunnel-end"
 """What starts it, in place of a verb; in no `--help`."""
 MARK = b"scratchflow-tunnel "
 """Stands before the token in our first line: login shells and `srun` may talk before it."""
+REMARK = b"scratchflow-remark "
+"""Stands before the token, a space and what `remark_on` has to say, in a line before our first one."""
 _MOST_BYTES = 1 << 16
 _LOOK_MS = 50
 _LISTENING = "0A"
@@ -49,7 +53,10 @@ def main() -> int:
     # A writer of our own: nothing else may ever write into the stream.
     writer = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    os.write(writer, MARK + target.token.encode() + b"\n")
+    token, remark = target.token.encode(), remark_on(target)
+    if remark:
+        os.write(writer, REMARK + token + b" " + remark.encode() + b"\n")
+    os.write(writer, MARK + token + b"\n")
     lives = (lambda: is_there(target)) if job is None else job.runs
     Multiplexer(0, writer, connect=lambda: connect(target), is_there=lives).run()
     return 0
@@ -68,6 +75,30 @@ def is_there(target: Target) -> bool:
         return _has_listener(target.port)
     except OSError:
         return True
+
+
+def remark_on(target: Target) -> str:
+    """What its user should know of a socket that is none of `serve`: it may come later, and may be somebody else's."""
+    if not target.socket or target.ends_with_server:
+        return ""
+    try:
+        found = os.stat(target.socket)
+    except OSError as error:
+        return f"cannot be opened there now ({error.strerror})"
+    if not stat.S_ISSOCK(found.st_mode):
+        return "is no socket there"
+    return (
+        ""
+        if found.st_uid == os.geteuid()
+        else f"belongs to `{_user(found.st_uid)}` there, not to you"
+    )
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
 
 
 def _has_listener(port: int) -> bool:

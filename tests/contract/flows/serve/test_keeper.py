@@ -100,6 +100,9 @@ def test_a_port_and_a_socket_of_ones_own_are_reached_too(machine: Machine) -> No
     socket = machine.serve("--name", "other", "--no-tunnel")["server"]["socket"]
     to_socket = machine.data("tunnel", socket)
     assert page(to_socket["tunnel"]["local_port"]).endswith(b"hello")
+    missing = machine.lines("tunnel", f"{machine.home}/missing")
+    assert "tunnel.socket" in [line.get("code") for line in missing]
+    machine.data("serve", "stop", missing[-1]["data"]["tunnel"]["name"])
     names = {one["name"] for one in machine.data("serve", "list")["tunnels"]}
     assert names == {opened["tunnel"]["name"], to_socket["tunnel"]["name"]}
     assert {one["name"] for one in machine.data("status")["tunnels"]} == names

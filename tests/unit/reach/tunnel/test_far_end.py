@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -11,7 +12,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from scratchflow.reach.tunnel.far_end import MARK, WORD, Target, connect, is_there
+from scratchflow.flows.serve.keeper import remark_in
+from scratchflow.reach.tunnel.far_end import (
+    MARK,
+    REMARK,
+    WORD,
+    Target,
+    connect,
+    is_there,
+    remark_on,
+)
 from scratchflow.reach.tunnel.frames import DATA, END, HEAD, OPEN, Frames, frame
 
 
@@ -48,6 +58,30 @@ def test_it_answers_with_the_token_then_carries_until_its_input_ends() -> None:
             process.stdin.close()
         assert process.returncode == 0
     assert frames == [(DATA, 1, b"answer"), (END, 1, b"")]
+
+
+def test_a_socket_that_is_missing_is_remarked_before_the_first_line(path: str) -> None:
+    argv = [sys.executable, "-m", "scratchflow", WORD]
+    target = json.dumps({"token": "abc", "socket": f"{path}-missing"}).encode() + b"\n"
+    said = subprocess.run(argv, input=target, stdout=subprocess.PIPE, check=True).stdout
+    remark, first, _ = said.split(b"\n", 2)
+    assert remark == REMARK + b"abc cannot be opened there now (No such file or directory)"
+    assert first + b"\n" == MARK + b"abc\n"
+    assert remark_in(b"Welcome!\n" + said, "abc") == remark_on(
+        Target(token="", socket=f"{path}-missing")
+    )
+    assert remark_in(said, "abd") == ""
+
+
+def test_a_socket_of_another_user_and_a_file_are_remarked(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert remark_on(Target(token="", socket=path)) == ""
+    assert remark_on(Target(token="", port=80)) == ""
+    assert remark_on(Target(token="", socket="/etc/passwd")) == "is no socket there"
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    assert "not to you" in remark_on(Target(token="", socket=path))
+    assert remark_on(Target(token="", socket=path, ends_with_server=True)) == ""
 
 
 def test_a_port_of_either_loopback_is_reached() -> None:
