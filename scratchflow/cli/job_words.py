@@ -181,8 +181,8 @@ def _task_lines(job: JobShown, one: TaskShown) -> Iterator[str]:
         yield f"             collected {counted(one.collected_files, 'file')} ({size})"
     for line in one.not_collected[:_LISTED]:
         yield f"             NOT collected: {printable(line)}"
-    if one.not_collected and one.node:
-        yield f"             it is still on `{one.node}`; the next job there tries again"
+    if one.rest:
+        yield f"             {printable(one.rest)}"
     for line in one.left_out[:_LISTED]:
         yield f"             left out: {printable(line)}"
     if used := list(_used(one)):
@@ -202,18 +202,22 @@ def outputs_in_words(found: OutputsShown) -> Iterator[str]:
     name = str(found.number or found.job)
     if not found.files:
         whose = f" of task {found.tasks[0]}" if found.is_array and len(found.tasks) == 1 else ""
-        yield f"nothing{whose} of job {name} is saved: only new and changed files in `outputs/` and `--collect` are"
+        yet = "" if found.is_over else " yet"
+        yield f"nothing{whose} of job {name} is saved{yet}: only new and changed files in `outputs/` and `--collect` are"
+        yield from map(printable, found.rest)
         return
     total = f"{counted(found.files, 'file')} ({format_size(found.bytes)})"
     put = found.put
     if put is not None:
         yield _put_in_words(put, total)
+        yield from map(printable, found.rest)
         return
     rows = [[format_size(one.bytes), one.path] for one in found.outputs]
     yield from aligned(rows, right={0})
     if found.files > len(found.outputs):
         yield f"… and {counted(found.files - len(found.outputs), 'file')} more"
     yield f"{total} in `{printable(found.directory)}` on `{printable(found.host)}`"
+    yield from map(printable, found.rest)
     yield f"`scratchflow jobs outputs {name} --to laptop:.` brings them here, into `{found.place}/`"
     if found.is_array:
         yield f"`scratchflow jobs show {name}` says which parameters each task had"

@@ -259,8 +259,8 @@ def prune(
     """Remove records and logs of jobs that ended long ago.
 
     Long ago is before `backup.keep_jobs`. What would go is shown, and asked for. Jobs that made
-    something stay unless `--outputs` is given, and so do those that have not ended, or of which not
-    everything is saved. A snapshot that only removed jobs ran from stays or goes by the rules of
+    something stay unless `--outputs` is given, and so do those that have not ended. One of which
+    something may still be on a node goes only when it is named, with `--outputs`. A snapshot that only removed jobs ran from stays or goes by the rules of
     `snapshots prune`.
     """
     who = caller(context)

@@ -106,6 +106,40 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     not_collected: list[str] = []
     # Pipes and sockets among them, which have no content: nothing of them is saved.
     left_out: list[str] = []
+    # The directory is removed with the job, as `$SLURM_TMPDIR` is: what is not saved by its end is lost.
+    goes_with_job: bool = False
+    # The nodes on which an earlier run of the task has left something that was not saved when this one began.
+    left_on: list[str] = []
+    # The nodes on which a later job has saved what this run left.
+    saved_on: list[str] = []
+
+    @property
+    def unsaved_on(self) -> list[str]:
+        """The nodes that may have something of it which is not in the store, if it is over."""
+        if self.code is None and self.phase != "running" and not self.not_collected:
+            nodes = self.left_on  # its command never ran
+        elif self.goes_with_job:
+            nodes = []
+        elif self.phase == "running":
+            nodes = [self.node, *self.further_nodes]
+        else:
+            nodes = self._not_collected_on()
+        return [node for node in nodes if node not in self.saved_on]
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether something of it may have gone with the job's directory, if it is over."""
+        return self.goes_with_job and (self.phase == "running" or bool(self.not_collected))
+
+    def not_collected_of(self, node: str) -> list[str]:
+        """Which of those lines speak of this node: those of further nodes begin with its name."""
+        others = tuple(f"{name}: " for name in self.further_nodes)
+        if node in self.further_nodes:
+            return [line for line in self.not_collected if line.startswith(f"{node}: ")]
+        return [line for line in self.not_collected if not line.startswith(others)]
+
+    def _not_collected_on(self) -> list[str]:
+        return [node for node in (self.node, *self.further_nodes) if self.not_collected_of(node)]
 
 
 class SlurmTask(msgspec.Struct, frozen=True, kw_only=True):

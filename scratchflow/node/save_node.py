@@ -25,7 +25,8 @@ from scratchflow.model.text import printable
 from scratchflow.node.backup import backup
 from scratchflow.node.check_saved import check_saved
 from scratchflow.node.context import NodeContext
-from scratchflow.node.job.place import debug_copies
+from scratchflow.node.job.leftovers import unknown_copies
+from scratchflow.node.job.place import debug_copies, job_copies
 from scratchflow.node.other_workspaces import (
     WorkspaceUnknown,
     as_known,
@@ -117,7 +118,7 @@ def _other_files(context: NodeContext, others: Collection[str]) -> list[str]:
     workspace = context.workspace
     saved = [*workspace.roots, *(root for name in others for root in _roots_of(context, name))]
     ours = {name.split("/")[0] for name in saved} | {"jobs", "debug"}
-    found = []
+    found = _unknown_job_copies(context)
     with suppress(OSError), os.scandir(workspace.scratch) as entries:
         for entry in entries:
             is_known = entry.name in ours or entry.name.startswith(".") or ".before-" in entry.name
@@ -125,6 +126,17 @@ def _other_files(context: NodeContext, others: Collection[str]) -> list[str]:
             if not is_known and is_own and may_hold_something(Path(entry.path)):
                 found.append(printable(entry.name))
     return sorted(found)[:_SHOWN]
+
+
+def _unknown_job_copies(context: NodeContext) -> list[str]:
+    """What jobs have left which no later job saves, as paths beneath scratch."""
+    copies = job_copies(context.workspace)
+    place = find_place(context.store, context.workspace.name)
+    return [
+        printable(f"{copies.name}/{name}")
+        for name in unknown_copies(place, copies)
+        if may_hold_something(copies / name)
+    ]
 
 
 def _debug_copies(workspace: Workspace) -> list[str]:

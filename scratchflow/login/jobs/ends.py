@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scratchflow.model.job import JobRecord, SlurmTask, TaskRecord
 from scratchflow.model.time_limit import slurm_time, time_limit_s
 from scratchflow.model.units import format_size, parse_size
@@ -10,9 +12,18 @@ SIGNAL_CODE = 128
 
 
 def why(
-    record: JobRecord, task: int, state: str, own: TaskRecord | None, said: SlurmTask | None
+    record: JobRecord,
+    task: int,
+    state: str,
+    own: TaskRecord | None,
+    said: SlurmTask | None,
+    *,
+    is_damaged: bool = False,
 ) -> str:
-    """Empty for a task that ended well or has not ended."""
+    """Empty for a task that ended well or has not ended. `is_damaged`: its own record is there and cannot be read."""
+    if state == "FAILED" and not is_damaged and has_not_begun(own):
+        rerun = f"`scratchflow jobs rerun {name_of(record, task)}`"
+        return f"the command was not run: {_before_it_began(record, own, said, rerun)}"
     if own is not None and state in {"FAILED", "COMPLETED"} and (words := _own_words(own)):
         return words
     return "" if state in _NOTHING_TO_SAY else _why(record, task, state, own, said)
@@ -52,6 +63,65 @@ _OTHERS = {
 }
 
 
+def has_not_begun(own: TaskRecord | None) -> bool:
+    """Whether the job ended before its command could begin, and nobody has written down why: it writes when it begins."""
+    return own is None or (own.phase == "restoring" and own.code is None)
+
+
+_NO_OUTPUT = 53
+"""The signal that Slurm names when it cannot open the files that a job prints to."""
+_SAYS_NOTHING = {"", "None", "NonZeroExitCode"}
+
+
+def _before_it_began(
+    record: JobRecord, own: TaskRecord | None, said: SlurmTask | None, rerun: str
+) -> str:
+    again = f"{rerun} runs it again"
+    reason = said.reason if said else ""
+    node = (own.node if own else "") or (said.node if said else "")
+    away = f", as when the store is away on `{node}`" if node else ""
+    if reason.startswith(f"RaisedSignal:{_NO_OUTPUT}") or (said and said.signal == _NO_OUTPUT):
+        return f"Slurm could not open the files that it prints to{away}; {again}"
+    if reason not in _SAYS_NOTHING:
+        from scratchflow.cluster.slurm.reasons import explain  # few jobs end so
+
+        return f"Slurm could not start the job: {explain(reason).text}; {rerun} with other resources submits it again"
+    if not node:
+        return (
+            "Slurm could not start the job, as when the nodes and the partition it asks for do not fit;"
+            f" {rerun} with other resources submits it again"
+        )
+    log = f"`jobs/{record.id}/logs/agent.jsonl` in the store may say more"
+    return f"the job ended before that{away}; {log}, {again}"
+
+
+def rest_of(own: TaskRecord | None) -> str:
+    """Where that is which a task that is over has made and which is not saved, and how it gets home; empty when all is."""
+    if own is None:
+        return ""
+    if own.has_lost:
+        return (
+            f"what was not saved is lost: it was in `{own.directory}`, which is removed with the job, as `$SLURM_TMPDIR` is."
+            " To avoid it, keep room in the store and files readable, or let the command write to shared storage itself"
+        )
+    if not own.unsaved_on:
+        return ""
+    what = "what is not saved is" if own.not_collected else "what it made last may be"
+    return f"{what} still on {in_words(own.unsaved_on)}; {brings_home(own.unsaved_on)}"
+
+
+def brings_home(nodes: Sequence[str]) -> str:
+    """How it gets into the store."""
+    where = "there" if len(nodes) == 1 else "on each of them"
+    example = f"`scratchflow submit --sbatch=--nodelist={nodes[0]} -- true`"
+    return f"the next job {where} saves it, such as {example}"
+
+
+def in_words(nodes: Sequence[str]) -> str:
+    """`a` and `b`."""
+    return " and ".join(f"`{node}`" for node in nodes)
+
+
 def name_of(record: JobRecord, task: int) -> str:
     """What people and `scancel` call the task."""
     number = str(record.number or record.id)
@@ -72,10 +142,7 @@ def _own_words(own: TaskRecord) -> str:
 def _timeout(record: JobRecord, own: TaskRecord | None, rerun: str) -> str:
     if own is None or own.code is None or own.phase == "ended":
         return f"its time limit was reached{_longer(record, rerun)}"
-    return (
-        f"the command ended with {own.code}; its time limit was reached while what it made was saved,"
-        f" and what was not saved by then is on `{own.node}`: the next job there saves it"
-    )
+    return f"the command ended with {own.code}; its time limit was reached while what it made was saved"
 
 
 def _code(own: TaskRecord | None, said: SlurmTask | None) -> str:

@@ -7,7 +7,7 @@ import time
 import msgspec
 
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.ends import why
+from scratchflow.login.jobs.ends import rest_of, why
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.look import Looked, is_end, is_settled, look_at, store_of
 from scratchflow.model.job import JobRecord
@@ -127,6 +127,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
     # A task that was requeued and waits has a record of its earlier run, and no node or time of its own.
     ran = None if state == "PENDING" else own
     is_open = queued is not None and not is_end(state)
+    is_over = looked.is_over_of(task)
     reason = (
         waits_for(queued.reason, has_run=own is not None)
         if queued is not None and state == "PENDING"
@@ -137,7 +138,7 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         task=task,
         job_id=queued.job_id if queued else said.job_id if said else own.job_id if own else None,
         state=state,
-        why=reason or why(record, task, state, own, said),
+        why=reason or why(record, task, state, own, said, is_damaged=task in looked.damaged),
         node=(queued.node if queued else "") or (ran.node if ran else said.node if said else ""),
         start=ran.start if ran else said.start if said else None,
         end=None if is_open else (said.end if said else None) or (own.end if own else None),
@@ -156,6 +157,9 @@ def _shown_task(looked: Looked, task: int, printed_s: float | None) -> TaskShown
         got=own.got if own else {},
         continued=own.continued if own else 0,
         damaged=task in looked.damaged,
+        unsaved_on=own.unsaved_on if own and is_over else [],
+        lost=bool(own and own.has_lost and is_over),
+        rest=rest_of(own) if is_over else "",
     )
 
 

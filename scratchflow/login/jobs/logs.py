@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import Counter
 
@@ -11,7 +12,7 @@ from scratchflow.agent.request import asking
 from scratchflow.cluster.slurm.batch.queue import QueuedTask
 from scratchflow.cluster.slurm.hostlist import expand
 from scratchflow.login.host import LoginHost
-from scratchflow.login.jobs.ends import name_of, why
+from scratchflow.login.jobs.ends import has_not_begun, name_of, rest_of, why
 from scratchflow.login.jobs.find import known_jobs
 from scratchflow.login.jobs.list import waits_for
 from scratchflow.login.jobs.look import Looked, is_end, look_at, store_of
@@ -20,7 +21,7 @@ from scratchflow.model.errors.allocation import AllocationEnded
 from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.events import Data, Event
-from scratchflow.model.job import JobRecord
+from scratchflow.model.job import JobRecord, SlurmTask
 from scratchflow.model.profile import to_plain
 from scratchflow.model.requests import ReadLogs, TailLogs
 from scratchflow.model.results.jobs import LogsShown
@@ -68,7 +69,7 @@ def _shown(
             if not asked.follow or (ended and not reading.was_ended_from_outside()):
                 return reading.done("RUNNING", ended=ended)
         elif is_end(state) or not asked.follow:
-            return reading.done(state, ended=is_end(state))
+            return reading.done(state, ended=is_end(state), said=looked.end(task))
         else:
             name = record.number or record.id
             reason = queued.reason if queued is not None and state == "PENDING" else ""
@@ -173,7 +174,7 @@ class _Reading:
             return False
         return bool(data["ended"])
 
-    def done(self, state: str, *, ended: bool) -> LogsShown:
+    def done(self, state: str, *, ended: bool, said: SlurmTask | None = None) -> LogsShown:
         """Reads what is left, from shared storage, and tells how it ended."""
         code = None
         if ended:
@@ -186,7 +187,9 @@ class _Reading:
                 state = _ended_state(code, own.ended_by if own else "")
         self._from_storage()
         if ended and code is None:
-            self._tell_why(state)
+            self._tell_why(state, said)
+        if ended:
+            self._tell_rest(said)
         return LogsShown(
             job=self._record.id,
             task=self._task,
@@ -195,12 +198,25 @@ class _Reading:
             followed=self._asked.follow,
         )
 
-    def _tell_why(self, state: str) -> None:
+    def _tell_why(self, state: str, said: SlurmTask | None) -> None:
         """Of a command that did not run, or has no exit code, what it printed tells nothing of its end."""
         own = read_task(self._place, self._record.id, self._task)
-        words = why(self._record, self._task, state, own, None)
-        if words and (state != "FAILED" or (own is not None and own.error)):
+        file = job_directory(self._place, self._record.id).task(self._task)
+        is_damaged = own is None and os.path.lexists(file)
+        words = why(self._record, self._task, state, own, said, is_damaged=is_damaged)
+        # Without Slurm's word, the record of its beginning may be on its way to this host.
+        not_begun = said is not None and not is_damaged and has_not_begun(own)
+        if words and (state != "FAILED" or not_begun or (own is not None and own.error)):
             self.say_once(f"job {name_of(self._record, self._task)}: {words}")
+
+    def _tell_rest(self, said: SlurmTask | None) -> None:
+        """What it made and is not saved, of a task that is over for certain."""
+        own = read_task(self._place, self._record.id, self._task)
+        if own is None or not (own.phase == "ended" or said is not None):
+            return
+        if words := rest_of(own):
+            first = f"not saved: {own.not_collected[0]}; " if own.not_collected else ""
+            self._login.remark(f"job {name_of(self._record, self._task)}: {first}{words}")
 
     def was_ended_from_outside(self) -> bool:
         """By a signal of Slurm's: it was cancelled, preempted or requeued, or its time was up.

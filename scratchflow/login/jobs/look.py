@@ -21,6 +21,7 @@ from scratchflow.model.errors.base import ScratchflowError
 from scratchflow.model.errors.slurm import SlurmUnreachable
 from scratchflow.model.job import JobRecord, SlurmRecord, SlurmTask, TaskRecord
 from scratchflow.model.times import epoch, iso_time
+from scratchflow.store.checks.fresh import forget_listing
 from scratchflow.store.directory import StoreDirectory, find_place
 from scratchflow.store.jobs.records import (
     forget_request,
@@ -39,6 +40,10 @@ NEVER_CAME_S = 600.0
 """After so long, a job that neither Slurm nor its own record knows was never submitted."""
 ACCOUNTING_LAGS_S = 86400.0
 """So long after an end accounting is asked for what it has not said yet: its database may have been away."""
+
+
+LISTINGS_LAG_S = 120.0
+"""So long a network file system may show this host an old listing."""
 
 
 class Looked(msgspec.Struct, frozen=True):
@@ -76,11 +81,12 @@ class Looked(msgspec.Struct, frozen=True):
     @property
     def is_over(self) -> bool:
         """Whether no task can do anything any more."""
-        open_states = {"SUBMITTING", "UNKNOWN"}
-        return all(
-            is_end(state) and state not in open_states
-            for state in map(self.state, self.record.task_numbers)
-        )
+        return all(map(self.is_over_of, self.record.task_numbers))
+
+    def is_over_of(self, task: int) -> bool:
+        """The same of one task."""
+        state = self.state(task)
+        return is_end(state) and state not in {"SUBMITTING", "UNKNOWN"}
 
 
 def is_settled(one: Looked, now_s: float) -> bool:
@@ -235,6 +241,7 @@ def _with_ends(
 ) -> Looked:
     record = one.record
     slurm = _slurm_with_ends(one, accounted, now_s)
+    one = _read_anew(place, one, slurm, now_s)
     has_run = bool(one.tasks or one.damaged)
     is_lost = record.number is None and not has_run and not record.not_submitted
     if is_lost and now_s - (epoch(record.time) or 0) > NEVER_CAME_S:
@@ -249,6 +256,17 @@ def _with_ends(
         if done.is_over and not one.queued:
             forget_request(place, record.id)
     return done
+
+
+def _read_anew(place: StoreDirectory, one: Looked, slurm: SlurmRecord, now_s: float) -> Looked:
+    """With the records of tasks that ended a moment ago on a node, and seem to have written nothing: a listing may be old."""
+    ended = [said for task, said in slurm.tasks.items() if said.node and task not in one.tasks]
+    if not any(now_s - (epoch(said.end) or 0) < LISTINGS_LAG_S for said in ended):
+        return one
+    forget_listing(job_directory(place, one.record.id).tasks)
+    damaged: list[int] = []
+    tasks = read_tasks(place, one.record.id, damaged)
+    return msgspec.structs.replace(one, tasks=tasks, damaged=sorted(damaged))
 
 
 def _slurm_with_ends(one: Looked, accounted: Accounted | None, now_s: float) -> SlurmRecord:
@@ -299,7 +317,7 @@ def _end(
             task=task,
             job_id=accounted.job_id,
             state=accounted.state,
-            reason=accounted.reason,
+            reason=accounted.reason or _reason(one.end(task), queued),
             node=accounted.node,
             start=iso_time(accounted.start),
             end=iso_time(accounted.end),
@@ -325,6 +343,12 @@ def _end(
         restarts=restarts,
         accounted=is_all,
     )
+
+
+def _reason(noted: SlurmTask | None, queued: QueuedTask | None) -> str:
+    """As `squeue` says or has said: accounting may have none."""
+    reason = queued.reason if queued is not None else noted.reason if noted else ""
+    return "" if reason == "None" else reason
 
 
 def _is_earlier(accounted: AccountedTask, queued: QueuedTask | None) -> bool:

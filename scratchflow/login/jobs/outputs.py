@@ -1,22 +1,30 @@
-"""`jobs outputs`, on the login host: what was collected from a job, listed and sent. Slurm has no part in it."""
+"""`jobs outputs`, on the login host: what was collected from a job, listed and sent.
+
+Slurm is asked only whether a task is over that has not said so: then the rest may be on its node.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.ends import name_of, rest_of
 from scratchflow.login.jobs.find import known_jobs
-from scratchflow.login.jobs.look import store_of
+from scratchflow.login.jobs.look import look_at, store_of
 from scratchflow.model.errors.jobs import JobNotReady
-from scratchflow.model.job import JobRecord
+from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import JobOutputs
 from scratchflow.model.results.jobs import OutputShown, OutputsShown
 from scratchflow.model.text import printable
 from scratchflow.node.job.outputs import send_outputs
 from scratchflow.store.checks.fresh import forget_old_listing
+from scratchflow.store.directory import StoreDirectory
 from scratchflow.store.failures import store_errors
 from scratchflow.store.jobs.outputs import outputs_of_tasks, place_of
-from scratchflow.store.jobs.records import job_directory
+from scratchflow.store.jobs.records import job_directory, read_tasks
 
 _LISTED = 1000
+_RESTS, _NAMED = 10, 5
 
 
 def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
@@ -28,6 +36,8 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
     forget_old_listing(place)
     found = outputs_of_tasks(place, record, tasks)
     directory = job_directory(place, record.id).all_outputs
+    wanted = list(tasks) or record.task_numbers
+    left, is_over = _left(login, place, record, wanted)
     with store_errors(directory):
         sha256 = send_outputs(found, login.emit) if asked.send else ""
     return OutputsShown(
@@ -42,10 +52,40 @@ def show_outputs(login: LoginHost, asked: JobOutputs) -> OutputsShown:
         ],
         files=len(found),
         bytes=sum(one.size_bytes for one in found),
-        tasks=list(tasks) or record.task_numbers,
+        tasks=wanted,
         is_array=record.is_array,
         sha256=sha256,
+        unsaved_on=[*dict.fromkeys(node for own in left for node in own.unsaved_on)],
+        rest=_rest(record, left),
+        is_over=is_over,
     )
+
+
+def _left(
+    login: LoginHost, place: StoreDirectory, record: JobRecord, wanted: Collection[int]
+) -> tuple[list[TaskRecord], bool]:
+    """Those of these tasks which are over and have left or lost something; whether all of them are over."""
+    tasks = read_tasks(place, record.id)
+    own = [tasks[number] for number in wanted if number in tasks]
+    if len(own) == len(wanted) and all(one.phase == "ended" for one in own):
+        return [one for one in own if rest_of(one)], True
+    (looked,) = look_at(login, place, [record])
+    over = {number for number in wanted if looked.is_over_of(number)}
+    own = [looked.tasks[number] for number in wanted if number in over and number in looked.tasks]
+    return [one for one in own if rest_of(one)], len(over) == len(wanted)
+
+
+def _rest(record: JobRecord, left: list[TaskRecord]) -> list[str]:
+    """One line for each thing that is to be known, with the first tasks that it is about."""
+    by_words: dict[str, list[str]] = {}
+    for own in left:
+        by_words.setdefault(rest_of(own), []).append(name_of(record, own.task))
+    return [f"{_some(names)}: {words}" for words, names in by_words.items()][:_RESTS]
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return f"{shown} and {len(names) - _NAMED} more" if len(names) > _NAMED else shown
 
 
 def _require_tasks(record: JobRecord, tasks: tuple[int, ...]) -> None:

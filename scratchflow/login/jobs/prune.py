@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 
 from scratchflow.login.host import LoginHost
+from scratchflow.login.jobs.ends import brings_home, in_words
 from scratchflow.login.jobs.find import Jobs, known_jobs
 from scratchflow.login.jobs.look import Looked, look_at, store_of
 from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.errors.slurm import SlurmUnreachable
-from scratchflow.model.job import JobRecord
+from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import PruneJobs
 from scratchflow.model.results.jobs import JobKept, JobPruned, JobsPruned
 from scratchflow.model.text import counted
@@ -110,19 +111,22 @@ def _stays(one: Looked, made: Held, asked: PruneJobs) -> tuple[str, str]:
     name = one.record.number or one.record.id
     if not one.is_over:
         return "it has not ended", f"`scratchflow cancel {name}` ends it"
-    unsaved = [task.node for task in one.tasks.values() if task.not_collected]
-    if unsaved and not (asked.wanted and asked.outputs):
-        why = f"not all that it made is saved, and the rest may be on `{unsaved[0]}`"
-        gives_up = f"`scratchflow jobs prune {name} --outputs` gives it up"
-        return why, f"the next job on that node saves it; {gives_up}"
-    if one.damaged and not asked.wanted:
+    gives_up = f"`scratchflow jobs prune {name} --outputs` gives it up"
+    is_given_up = bool(asked.wanted and asked.outputs)
+    unsaved = [task for task in one.tasks.values() if task.unsaved_on]
+    if unsaved and not is_given_up:
+        return _unsaved(unsaved[0]), f"{brings_home(unsaved[0].unsaved_on)}; {gives_up}"
+    if one.damaged and not is_given_up:
         why = f"the record of its task {one.damaged[0]} cannot be read, and not all that it made may be saved"
-        return why, f"`scratchflow jobs prune {name}` removes it all the same"
-    silent = [task.node for task in one.tasks.values() if task.phase != "ended"]
-    if silent and not asked.wanted:
-        why = f"it ended without a word, and what it made last may be on `{silent[0]}`"
-        return why, f"`scratchflow jobs prune {name}` removes it all the same"
+        return why, gives_up
     if made.files and not asked.outputs:
         why = f"it made {counted(made.files, 'file')} ({format_size(made.bytes)})"
         return why, "`--outputs` removes what jobs made as well"
     return "", ""
+
+
+def _unsaved(task: TaskRecord) -> str:
+    nodes = in_words(task.unsaved_on)
+    if task.not_collected:
+        return f"not all that it made is saved, and the rest may be on {nodes}"
+    return f"it ended without a word, and what it made last may be on {nodes}"

@@ -114,6 +114,12 @@ class TaskShown(msgspec.Struct, frozen=True, kw_only=True):
     """How often it was put back into the queue before its time limit, to go on."""
     damaged: bool = False
     """Its own record cannot be read; a warning names the file, and what is shown is Slurm's word."""
+    unsaved_on: list[str] = []
+    """Of an ended task: the nodes that may have something which is not in the store."""
+    lost: bool = False
+    """What was not saved went with the job's directory."""
+    rest: str = ""
+    """The same two for people, with a next step."""
 
 
 class JobShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,6 +209,12 @@ class OutputsShown(Result, frozen=True, kw_only=True):
     is_array: bool = False
     sha256: str = ""
     """Of what was sent."""
+    unsaved_on: list[str] = []
+    """The nodes that may have more of it, which is not in the store."""
+    rest: list[str] = []
+    """The same for people, with a next step; also that something is lost."""
+    is_over: bool = True
+    """Not when the job may make more of it yet, as far as is known."""
     put: OutputsPut | None = None
 
 

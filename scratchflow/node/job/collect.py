@@ -118,6 +118,10 @@ class Collector:
         left_out = [f"{printable(path)}: {kind}" for path, kind in sorted(self._left_out.items())]
         return Collected(len(paths), size, shown, tuple(lines[:_NAMED]), tuple(left_out[:_NAMED]))
 
+    def has_something(self) -> bool:
+        """Whether there is anything that `collect` would copy, or cannot look into."""
+        return bool(self._changed() or self._closed.keys() - self._closed_before)
+
     def _changed(self) -> dict[str, Path]:
         """What is to be copied, and where it is read."""
         self.present = []

@@ -1,4 +1,7 @@
-"""Copies of the workspace that jobs which died have left on this node: saved, then removed by the next job here."""
+"""Copies of the workspace that jobs which died have left on this node: saved, then removed by the next job here.
+
+A copy holds the record of its job: when that is gone from the store, it is put back with what the job made.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,23 @@ from pathlib import Path
 
 import msgspec
 
+from scratchflow.disk.durable import is_there
 from scratchflow.disk.private import make_private_directories
 from scratchflow.disk.process_lock import lock_now
 from scratchflow.disk.trees import remove_tree
 from scratchflow.model.errors.base import ScratchflowError
-from scratchflow.model.job import TaskRecord
+from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.times import iso_time
 from scratchflow.node.context import NodeContext
 from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.store.directory import StoreDirectory
-from scratchflow.store.jobs.records import job_directory, read_job, read_task, write_task
+from scratchflow.store.jobs.records import (
+    job_directory,
+    make_job_directory,
+    read_job,
+    read_task,
+    write_task,
+)
 from scratchflow.workspace.workspace import STATE_NAME
 
 _MARK = "run.json"
@@ -28,10 +38,17 @@ _NAME = re.compile(r"(\d{8}T\d{6}Z-[0-9a-f]{6})-(\d+)", re.ASCII)
 
 
 class CopyMark(msgspec.Struct, frozen=True):
-    """Which run of its task a copy belongs to. Where nodes share a scratch, its path alone does not tell."""
+    """Which run of its task a copy belongs to. Where nodes share a scratch, its path alone does not tell.
+
+    The rest is for the case that the store has lost the record, as by `jobs prune`; earlier versions did not write it.
+    """
 
     node: str
     restarts: int
+    store: str = ""
+    """Where the workspace's records are: other workspaces may have their copies beside this one."""
+    job: JobRecord | None = None
+    task: TaskRecord | None = None
 
 
 def mark_copy(copy: Path, mark: CopyMark) -> None:
@@ -71,11 +88,15 @@ def remove_copy(copy: Path) -> None:
 
 def _is_of_earlier_run(copy: Path, here: NodeContext, task: TaskRecord) -> bool:
     """Whether a run on this node left it, after which the task was put back into the queue and started again."""
+    mark = _read_mark(copy)
+    return mark is not None and mark.node == here.node and mark.restarts < task.restarts
+
+
+def _read_mark(copy: Path) -> CopyMark | None:
     try:
-        mark = msgspec.json.decode((copy / STATE_NAME / _MARK).read_bytes(), type=CopyMark)
+        return msgspec.json.decode((copy / STATE_NAME / _MARK).read_bytes(), type=CopyMark)
     except (OSError, msgspec.DecodeError):
-        return False
-    return mark.node == here.node and mark.restarts < task.restarts
+        return None
 
 
 @contextmanager
@@ -107,9 +128,23 @@ def save_leftovers(here: NodeContext, place: StoreDirectory, parent: Path, own: 
                 _save(here, place, parent / name, match[1], int(match[2]))
 
 
+def unknown_copies(place: StoreDirectory, parent: Path) -> list[str]:
+    """The names of copies in `parent` that no job will save: the store has no record of theirs, and they hold none."""
+    found = []
+    with suppress(OSError):
+        for name in sorted(os.listdir(parent)):
+            match = _NAME.fullmatch(name)
+            if match and not is_there(job_directory(place, match[1]).path):
+                mark = _read_mark(parent / name)
+                if mark is None or mark.job is None:
+                    found.append(name)
+    return found
+
+
 def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: int) -> None:
     record, task_record = read_job(place, job), read_task(place, job, task)
     if record is None or task_record is None:
+        _save_without_record(here, place, copy, job, task)
         return
     is_earlier = _is_of_earlier_run(copy, here, task_record)
     if here.node not in {task_record.node, *task_record.further_nodes} and not is_earlier:
@@ -140,9 +175,69 @@ def _save(here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: 
         if found.failed:
             return
         # A task that runs again writes its record itself; of further nodes it counts what they said.
-        if not is_further and is_over and read_task(place, job, task) == task_record:
-            write_task(place, job, _counted(task_record, found, here))
+        if is_over and read_task(place, job, task) == task_record:
+            saved = _without_rest(task_record, here.node)
+            write_task(place, job, saved if is_further else _counted(saved, found, here))
         remove_copy(copy)
+
+
+def _save_without_record(
+    here: NodeContext, place: StoreDirectory, copy: Path, job: str, task: int
+) -> None:
+    """Saves what a job has left whose record, or that of its task, is gone: with the record that lies in the copy.
+
+    A record that is there and cannot be read is not replaced.
+    """
+    mark = _read_mark(copy)
+    if mark is None or mark.job is None or mark.task is None:
+        return
+    is_it = (mark.node, mark.store, mark.job.id, mark.task.task) == (
+        here.node,
+        str(place.directory),
+        job,
+        task,
+    )
+    number = mark.task.job_id
+    if not is_it or number is None or not here.is_job_over(number):
+        return
+    with in_use(copy) as is_ours:
+        if not is_ours:
+            return
+        where = job_directory(place, job)
+        is_further = here.node in mark.task.further_nodes
+        left = Collector(
+            copy / mark.job.workspace,
+            where.outputs(task, here.node if is_further else ""),
+            mark.job.collect,
+            all_of_it=True,
+            only_newer=True,
+            beside=place_for_later(place, job, task, here.node),
+            since_ns=begun_ns(copy),
+        )
+        if left.has_something():
+            if not is_there(where.record):
+                make_job_directory(place, mark.job)
+            found = left.collect()
+            known = mark.task if is_further else _counted(mark.task, found, here)
+            if found.failed:
+                known = msgspec.structs.replace(known, not_collected=list(found.failed))
+            else:
+                known = _without_rest(known, here.node)
+            if not is_there(where.task(task)):
+                write_task(place, job, known)
+            if found.failed:
+                return
+        remove_copy(copy)
+
+
+def _without_rest(task: TaskRecord, node: str) -> TaskRecord:
+    """The record after what lay on this node was saved."""
+    done = task.not_collected_of(node)
+    return msgspec.structs.replace(
+        task,
+        not_collected=[line for line in task.not_collected if line not in done],
+        saved_on=[*dict.fromkeys([*task.saved_on, node])],
+    )
 
 
 def _counted(task: TaskRecord, found: Collected, here: NodeContext) -> TaskRecord:
@@ -151,6 +246,5 @@ def _counted(task: TaskRecord, found: Collected, here: NodeContext) -> TaskRecor
         collected_files=found.files,
         collected_bytes=found.bytes,
         collected_paths=list(found.paths),
-        not_collected=[],
         collected_time=iso_time(here.now().timestamp()),
     )

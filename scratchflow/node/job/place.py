@@ -17,7 +17,12 @@ def job_place(workspace: Workspace, environment: Mapping[str, str], job: str, ta
     """`$SLURM_TMPDIR` where Slurm makes one, else beneath scratch, beside the workspace."""
     own = environment.get(_JOB_DIRECTORY, "")
     top = Path(own) if _is_ours(own) else workspace.scratch
-    return top / _free_name(workspace, "jobs") / f"{job}-{task}"
+    return top / _jobs(workspace) / f"{job}-{task}"
+
+
+def job_copies(workspace: Workspace) -> Path:
+    """The directory of those beneath scratch."""
+    return workspace.scratch / _jobs(workspace)
 
 
 def debug_place(workspace: Workspace, job: str, task: int) -> Path:
@@ -28,6 +33,10 @@ def debug_place(workspace: Workspace, job: str, task: int) -> Path:
 def debug_copies(workspace: Workspace) -> Path:
     """The directory of all of those."""
     return workspace.scratch / _free_name(workspace, "debug")
+
+
+def _jobs(workspace: Workspace) -> str:
+    return _free_name(workspace, "jobs")
 
 
 def _free_name(workspace: Workspace, name: str) -> str:

@@ -121,6 +121,9 @@ class _Task:
             restarts=int(environment.get("SLURM_RESTART_COUNT") or 0),
             continued=earlier.continued if earlier else 0,
             directory=str(self._target),
+            goes_with_job=here.scratch_goes_with_job
+            or not self._target.is_relative_to(here.workspace.scratch),
+            left_on=earlier.unsaved_on if earlier else [],
             got={name: environment[key] for name, key in _GOT.items() if environment.get(key)},
         )
         if (
@@ -146,6 +149,8 @@ class _Task:
     def _run(self, signals: JobSignals, *, overlap: bool) -> JobRan:
         try:
             self._save_what_was_left()
+            left_on = [node for node in self._said.left_on if node != self._here.node]
+            self._said = msgspec.structs.replace(self._said, left_on=left_on)
             save_leftovers(self._here, self._place, self._target.parent, self._target.name)
             self._tell()
         except (ScratchflowError, OSError) as error:
@@ -156,7 +161,7 @@ class _Task:
                 self._require_steps(overlap=overlap)
                 further.begin()
             self._copy.restore(self._here, self._notify)
-            mark_copy(self._target, CopyMark(self._said.node, self._said.restarts))
+            mark_copy(self._target, self._mark())
             further.wait_until_ready()
             collector = Collector(self._work, self._outputs, self._record.collect)
             if self._goes_on:
@@ -201,9 +206,19 @@ class _Task:
             code = code or 1
         return JobRan(job=self._record.id, task=self.number, code=code, collected_files=files)
 
+    def _mark(self) -> CopyMark:
+        """What the next job here needs to save what this run leaves, whatever becomes of the records in the store."""
+        running = msgspec.structs.replace(self._said, phase="running")
+        store = str(self._place.directory)
+        return CopyMark(self._said.node, self._said.restarts, store, self._record, running)
+
     def _not_started(self, error: ScratchflowError | OSError) -> JobNotStarted:
         """The error, after it was written down if the store takes it."""
         reason = error.fields["reason"] if isinstance(error, JobNotStarted) else str(error)
+        if not self._is_saved and not self._said.not_collected:
+            self._said = msgspec.structs.replace(
+                self._said, not_collected=[f"what it made last: {reason}"]
+            )
         with suppress(ScratchflowError, OSError):  # the store may be what failed
             self._tell(phase="ended", error=reason, end=self._now())
         return JobNotStarted(job=self._record.id, reason=reason)

@@ -69,9 +69,14 @@ class JobDirectory(msgspec.Struct, frozen=True):
         """What the agents of all tasks said."""
         return self.logs / "agent.jsonl"
 
+    @property
+    def tasks(self) -> Path:
+        """The directory of what the tasks write down."""
+        return self.path / _TASKS
+
     def task(self, number: int) -> Path:
         """`tasks/<n>.json`."""
-        return self.path / _TASKS / f"{number}.json"
+        return self.tasks / f"{number}.json"
 
     def present(self, number: int) -> Path:
         """Which files the patterns of what is collected matched, when it was last looked."""

@@ -132,10 +132,12 @@ def test_an_empty_parameter_differs_from_a_missing_one() -> None:
 
 
 def test_where_something_is_that_could_not_be_saved_is_told() -> None:
-    task = msgspec.structs.replace(TASK, not_collected=["outputs/u: Permission denied"])
+    task = msgspec.structs.replace(
+        TASK, not_collected=["outputs/u: Permission denied"], rest="what is not saved is on `n1`"
+    )
     lines = list(details(msgspec.structs.replace(ONE, tasks=[task]), None))
     assert "             NOT collected: outputs/u: Permission denied" in lines
-    assert "             it is still on `n1`; the next job there tries again" in lines
+    assert "             what is not saved is on `n1`" in lines
 
 
 def test_what_was_left_out_is_named_and_is_not_said_to_be_on_the_node() -> None:
@@ -176,7 +178,16 @@ def test_outputs_are_listed_with_where_they_lie_and_how_to_get_them() -> None:
         "`scratchflow jobs outputs 7 --to laptop:.` brings them here, into `job-7/`",
     ]
     (line,) = outputs_in_words(msgspec.structs.replace(FOUND, files=0))
-    assert line.startswith("nothing of job 7 is saved")
+    assert line.startswith("nothing of job 7 is saved: ")
+    (line,) = outputs_in_words(msgspec.structs.replace(FOUND, files=0, is_over=False))
+    assert line.startswith("nothing of job 7 is saved yet: ")
+
+
+def test_where_more_of_them_may_be_is_told_with_or_without_files() -> None:
+    put = OutputsPut(target="/h/job-7", host="", written_files=1)
+    for more in ({}, {"files": 0}, {"put": put}):
+        found = msgspec.structs.replace(FOUND, rest=["7: it may be on `n1`"], **more)
+        assert "7: it may be on `n1`" in list(outputs_in_words(found))
 
 
 def test_of_several_tasks_it_is_said_where_their_parameters_are() -> None:

@@ -15,11 +15,15 @@ from scratchflow.model.events import Log
 from scratchflow.model.requests import SaveNode
 from scratchflow.model.results.backup import NodeSaved
 from scratchflow.node.history import list_snapshots
+from scratchflow.node.job.leftovers import CopyMark, mark_copy
 from scratchflow.node.save_node import save_node
 from scratchflow.store.catalogue import read_catalogue
 from scratchflow.store.directory import find_place
+from scratchflow.store.jobs.records import make_job_directory
+from scratchflow.store.jobs.remove import remove_job
 from scratchflow.workspace.notes import forget_base, write_base
 from tests.unit.conftest import Desk, make_desk
+from tests.unit.store.jobs.test_records import record
 
 
 def save(desk: Desk) -> NodeSaved:
@@ -92,6 +96,18 @@ def test_what_another_workspace_holds_is_in_a_snapshot_and_an_empty_directory_ho
     desk.write("full/x")
     saved = save(other)
     assert (list(saved.others), saved.other_files) == (["work"], ["full"])
+
+
+def test_what_a_job_left_that_no_store_knows_is_named(desk: Desk) -> None:
+    job = "20261115T093000Z-3f2a9c"
+    desk.write(f"jobs/{job}-0/work/outputs/x")
+    assert save(desk).other_files == [f"jobs/{job}-0"]
+    make_job_directory(desk.place, record(job))
+    assert save(desk).other_files == []  # the next job here saves it
+    remove_job(desk.place, job)
+    copy = desk.scratch / f"jobs/{job}-0"
+    mark_copy(copy, CopyMark(desk.context.node, 0, str(desk.place.directory), record(job)))
+    assert save(desk).other_files == []  # so does a job of the store that the mark names
 
 
 def test_what_jobs_debug_made_is_named(desk: Desk) -> None:

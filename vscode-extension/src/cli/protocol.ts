@@ -1050,6 +1050,9 @@ export interface OutputsShown {
   tasks: Array<number>;
   is_array?: boolean;
   sha256?: string;
+  unsaved_on?: Array<string>;
+  rest?: Array<string>;
+  is_over?: boolean;
   put?: OutputsPut | null;
 }
 
@@ -1779,6 +1782,9 @@ export interface TaskShown {
   got?: Record<string, string>;
   continued?: number;
   damaged?: boolean;
+  unsaved_on?: Array<string>;
+  lost?: boolean;
+  rest?: string;
 }
 
 /** `tunnel`: the local port. */

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scratchflow.login.jobs.ends import name_of, why
+from scratchflow.login.jobs.ends import name_of, rest_of, why
 from scratchflow.model.job import SlurmTask, TaskRecord
 from tests.unit.model.test_job import PLAIN
 
@@ -103,9 +103,67 @@ def test_a_limit_that_came_while_outputs_were_saved_is_told_as_that() -> None:
     own = msgspec.structs.replace(OWN, phase="running", code=0)
     words = why(RECORD, 0, "TIMEOUT", own, None)
     assert words.startswith("the command ended with 0; ")
-    assert "what was not saved by then is on `n1`" in words
+    assert rest_of(own).startswith("what it made last may be still on `n1`; the next job there")
 
 
 def test_a_task_is_named_as_slurm_names_it() -> None:
     assert name_of(RECORD, 0) == "41"
     assert name_of(msgspec.structs.replace(RECORD, tasks=[{}, {}]), 1) == "41_1"
+
+
+@pytest.mark.parametrize(
+    ("own", "more", "words"),
+    [
+        (None, {"reason": "BadConstraints", "code": 1}, "no node can meet its constraints"),
+        (None, {"code": 1}, "as when the nodes and the partition it asks for do not fit"),
+        (
+            None,
+            {"node": "n2", "code": 0, "signal": 53},
+            "Slurm could not open the files that it prints to, as when the store is away on `n2`",
+        ),
+        (
+            None,
+            {"node": "n2", "reason": "RaisedSignal:53(Real-time_signal_19)"},
+            "Slurm could not open the files that it prints to, as when the store is away on `n2`",
+        ),
+        (
+            None,
+            {"node": "n2", "code": 24, "reason": "NonZeroExitCode"},
+            f"as when the store is away on `n2`; `jobs/{RECORD.id}/logs/agent.jsonl`",
+        ),
+        (
+            msgspec.structs.replace(OWN, phase="restoring", code=None),
+            {"node": "n1", "code": 24},
+            "as when the store is away on `n1`",
+        ),
+    ],
+)
+def test_a_job_that_failed_before_its_command_began_says_that_it_was_not_run(
+    own: TaskRecord | None, more: dict[str, object], words: str
+) -> None:
+    found = why(RECORD, 0, "FAILED", own, said("FAILED", **more))
+    assert found.startswith("the command was not run: ")
+    assert words in found
+    assert "`scratchflow jobs rerun 41` " in found
+    assert "shows what it printed" not in found
+
+
+def test_of_one_whose_record_cannot_be_read_nobody_says_that_it_was_not_run() -> None:
+    words = why(RECORD, 0, "FAILED", None, said("FAILED", code=3), is_damaged=True)
+    assert words == "exit code 3; `scratchflow logs 41` shows what it printed"
+
+
+def test_what_waits_on_a_node_is_told_with_the_way_home() -> None:
+    own = msgspec.structs.replace(OWN, not_collected=["outputs/x: No space left on device"])
+    way = "the next job there saves it, such as `scratchflow submit --sbatch=--nodelist=n1 -- true`"
+    assert rest_of(own) == f"what is not saved is still on `n1`; {way}"
+    assert (rest_of(OWN), rest_of(None)) == ("", "")
+
+
+def test_what_went_with_the_job_is_told_as_lost() -> None:
+    own = msgspec.structs.replace(OWN, not_collected=["outputs/x: Permission denied"])
+    own = msgspec.structs.replace(own, goes_with_job=True, directory="/local/a.3/jobs/j-0")
+    words = rest_of(own)
+    assert words.startswith("what was not saved is lost: it was in `/local/a.3/jobs/j-0`")
+    assert "To avoid it, " in words
+    assert "the next job" not in words

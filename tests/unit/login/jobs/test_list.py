@@ -199,3 +199,21 @@ def test_a_profile_without_a_cluster_has_no_jobs_and_takes_none(cluster: Cluster
     cluster.settings = msgspec.structs.replace(cluster.settings, profile=profile)
     found = list_jobs(cluster.login, ListJobs())
     assert (found.jobs, found.no_cluster) == ([], True)
+
+
+@pytest.mark.parametrize(("state", "nodes"), [("NODE_FAIL", ["n1"]), ("RUNNING", [])])
+def test_the_node_that_may_have_unsaved_files_of_an_ended_task_is_shown(
+    cluster: Cluster, state: str, nodes: list[str]
+) -> None:
+    job = submit(cluster.login, Submit(command=("true",)))
+    fake = cluster.fake.jobs[job.number or 0]
+    fake.state, fake.start = state, 1
+    own = TaskRecord(task=0, job_id=job.number, node="n1", phase="running", start="")
+    write_task(cluster.desk.place, job.job, own)
+    (task,) = show_job(cluster.login, OneJob(wanted="last")).job.tasks
+    assert (task.unsaved_on, task.lost) == (nodes, False)
+    assert ("--nodelist=n1 -- true`" in task.rest) is bool(nodes)
+    lost = msgspec.structs.replace(own, goes_with_job=True)
+    write_task(cluster.desk.place, job.job, lost)
+    (task,) = show_job(cluster.login, OneJob(wanted="last")).job.tasks
+    assert (task.unsaved_on, task.lost) == ([], bool(nodes))

@@ -201,3 +201,41 @@ def test_whoever_sees_the_first_failed_task_is_not_sent_there_again(cluster: Clu
         (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
         assert f"`scratchflow logs {job.number}_1` shows another" in said
         assert ("logs --failed" in said) is not failed
+
+
+def test_of_a_job_that_failed_before_it_ran_it_is_told_that_the_command_was_not_run(
+    cluster: Cluster,
+) -> None:
+    job = submit(cluster.login, Submit(command=("true",)))
+    fake = cluster.fake.jobs[job.number or 0]
+    fake.state, fake.reason, fake.start = "FAILED", "BadConstraints", 1
+    done = read_logs(cluster.login, ReadLogs(wanted="last"))
+    (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert said.startswith(f"job {job.number}: the command was not run: Slurm could not start")
+    assert (done.state, done.code) == ("FAILED", None)
+
+
+def test_a_record_that_cannot_be_read_is_not_taken_for_a_command_that_was_not_run(
+    cluster: Cluster, job: Submitted
+) -> None:
+    cluster.fake.jobs[job.number or 0].state = "FAILED"
+    job_directory(cluster.desk.place, job.job).task(0).write_text("{")
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    said = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert not any("was not run" in line for line in said)
+
+
+@pytest.mark.parametrize("goes_with_job", [False, True])
+def test_what_is_not_saved_is_told_after_what_it_printed(
+    cluster: Cluster, job: Submitted, goes_with_job: bool
+) -> None:
+    cluster.fake.jobs[job.number or 0].state = "COMPLETED"
+    own = TaskRecord(task=0, job_id=1, node="n", phase="ended", start="", code=0)
+    own = msgspec.structs.replace(own, not_collected=["outputs/x: full"])
+    write_task(
+        cluster.desk.place, job.job, msgspec.structs.replace(own, goes_with_job=goes_with_job)
+    )
+    read_logs(cluster.login, ReadLogs(wanted="last"))
+    (said,) = [event.message for event in cluster.said if isinstance(event, Log)]
+    assert "not saved: outputs/x: full; " in said
+    assert ("is lost" in said, "the next job there" in said) == (goes_with_job, not goes_with_job)

@@ -7,6 +7,7 @@ import time
 import msgspec
 import pytest
 
+from scratchflow.login.jobs import look as module
 from scratchflow.login.jobs.look import Looked, look_at
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors.jobs import JobInDoubt
@@ -243,3 +244,26 @@ def test_a_requeued_task_is_open_again(cluster: Cluster) -> None:
     job.state = "RUNNING"
     assert look(cluster).state(0) == "RUNNING"
     assert not look(cluster).is_over
+
+
+def test_a_record_that_an_old_listing_hides_is_read_before_anybody_says_there_is_none(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As NFS shows it to a host that listed the directory before the job began."""
+    done = submit(cluster.login, CMD)
+    job = cluster.fake.jobs[done.number or 0]
+    job.state, job.nodes, job.start = "FAILED", "node-1", int(time.time()) - 300
+    monkeypatch.setattr(
+        module, "forget_listing", lambda _: write_task(cluster.desk.place, done.job, ENDED)
+    )
+    assert look(cluster).tasks == {0: ENDED}
+
+
+def test_a_reason_that_accounting_does_not_have_is_kept(cluster: Cluster) -> None:
+    done = submit(cluster.login, CMD)
+    job = cluster.fake.jobs[done.number or 0]
+    job.state, job.reason, job.start = "FAILED", "BadConstraints", 1
+    line = f"{job.job_id}|{job.job_id}|alice|FAILED|1:0|1|2|||00:00|4G|None|{job.name}\n"
+    cluster.fake.accounted = {job.job_id: line}
+    said = look(cluster).slurm.tasks[0]
+    assert (said.accounted, said.code, said.reason) == (True, 1, "BadConstraints")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from scratchflow.login.jobs.look import store_of
@@ -11,10 +12,11 @@ from scratchflow.login.jobs.outputs import show_outputs
 from scratchflow.login.jobs.submit import submit
 from scratchflow.model.errors.jobs import JobNotReady
 from scratchflow.model.events import Data
+from scratchflow.model.job import TaskRecord
 from scratchflow.model.requests import JobOutputs, Submit
 from scratchflow.model.results.jobs import Submitted
 from scratchflow.node.job.outputs import unpack
-from scratchflow.store.jobs.records import job_directory
+from scratchflow.store.jobs.records import job_directory, write_task
 from tests.unit.login.jobs.conftest import Cluster
 
 
@@ -69,3 +71,32 @@ def test_a_task_that_is_not_there_is_told(cluster: Cluster) -> None:
     job = made(cluster)
     with pytest.raises(JobNotReady, match=f"job {job.number} has no task 5"):
         show_outputs(cluster.login, JobOutputs(wanted="last", tasks=(5,)))
+
+
+@pytest.mark.parametrize("state", ["NODE_FAIL", "FAILED", "RUNNING"])
+def test_the_node_that_may_have_the_rest_is_named_once_the_job_is_over(
+    cluster: Cluster, state: str
+) -> None:
+    job = submit(cluster.login, Submit(command=("true",)))
+    fake = cluster.fake.jobs[job.number or 0]
+    fake.state, fake.start = state, 1
+    own = TaskRecord(task=0, job_id=job.number, node="n1", phase="running", start="")
+    write_task(cluster.desk.place, job.job, own)
+    found = show_outputs(cluster.login, JobOutputs(wanted="last"))
+    if state == "RUNNING":
+        assert (found.unsaved_on, found.rest, found.is_over) == ([], [], False)
+        return
+    assert (found.unsaved_on, found.is_over) == (["n1"], True)
+    (line,) = found.rest
+    assert line.startswith(f"{job.number}: what it made last may be still on `n1`; ")
+    assert "`scratchflow submit --sbatch=--nodelist=n1 -- true`" in line
+
+
+def test_slurm_is_not_asked_about_a_job_that_wrote_its_end(cluster: Cluster) -> None:
+    job = made(cluster)
+    own = TaskRecord(task=0, job_id=job.number, node="n1", phase="ended", start="", code=0)
+    own = msgspec.structs.replace(own, not_collected=["outputs/x: full"])
+    write_task(cluster.desk.place, job.job, own)
+    cluster.fake.asked.clear()
+    found = show_outputs(cluster.login, JobOutputs(wanted="last"))
+    assert (cluster.fake.asked, found.files, found.unsaved_on) == ([], 1, ["n1"])

@@ -107,9 +107,54 @@ def test_nothing_goes_while_slurm_does_not_answer(cluster: Cluster) -> None:
     assert job_ids(cluster.desk.place) == [job]
 
 
-def test_one_with_a_damaged_record_of_a_task_goes_only_when_it_is_named(cluster: Cluster) -> None:
+def test_one_with_a_damaged_record_of_a_task_goes_only_when_it_is_given_up(
+    cluster: Cluster,
+) -> None:
     old = ended(cluster)
     job_directory(cluster.desk.place, old).task(0).write_text("{")
     (kept,) = prune_jobs(cluster.login, PruneJobs()).kept
     assert "cannot be read" in kept.why
-    assert [one.job for one in prune_jobs(cluster.login, PruneJobs(wanted=(old,))).removed] == [old]
+    with pytest.raises(JobNotReady, match="cannot be read"):
+        prune_jobs(cluster.login, PruneJobs(wanted=(old,)))
+    done = prune_jobs(cluster.login, PruneJobs(wanted=(old,), outputs=True))
+    assert [one.job for one in done.removed] == [old]
+
+
+RUNNING = msgspec.structs.replace(OWN, phase="running", code=None, end=None)
+
+
+@pytest.mark.parametrize(
+    ("state", "own"),
+    [
+        ("FAILED", RUNNING),  # as when the store is away on its node
+        ("NODE_FAIL", RUNNING),
+        ("TIMEOUT", msgspec.structs.replace(RUNNING, code=0)),
+        ("FAILED", msgspec.structs.replace(OWN, code=None, error="full", left_on=["n1"])),
+    ],
+)
+def test_one_of_which_something_may_lie_on_a_node_goes_only_when_it_is_given_up(
+    cluster: Cluster, state: str, own: TaskRecord
+) -> None:
+    job = ended(cluster, state=state, own=own)
+    with pytest.raises(JobNotReady, match="may be on `n1`") as refused:
+        prune_jobs(cluster.login, PruneJobs(wanted=(job,)))
+    hint = refused.value.shown_hint
+    assert "--nodelist=n1 -- true` saves it" in hint or "the next job there saves it" in hint
+    assert "--outputs` gives it up" in hint
+    assert job_ids(cluster.desk.place) == [job]
+    prune_jobs(cluster.login, PruneJobs(wanted=(job,), outputs=True))
+    assert job_ids(cluster.desk.place) == []
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        msgspec.structs.replace(RUNNING, saved_on=["n1"]),  # the next job there has saved it
+        msgspec.structs.replace(RUNNING, goes_with_job=True),
+        msgspec.structs.replace(OWN, goes_with_job=True, not_collected=["x: Permission denied"]),
+        msgspec.structs.replace(RUNNING, phase="restoring"),  # its command never ran
+    ],
+)
+def test_one_that_has_left_nothing_on_a_node_goes(cluster: Cluster, own: TaskRecord) -> None:
+    job = ended(cluster, state="FAILED", own=own)
+    assert [one.job for one in prune_jobs(cluster.login, PruneJobs(wanted=(job,))).removed] == [job]

@@ -18,7 +18,15 @@ from scratchflow.node.job.leftovers import (
     remove_copy,
     save_leftovers,
 )
-from scratchflow.store.jobs.records import job_directory, make_job_directory, read_task, write_task
+from scratchflow.store.jobs.records import (
+    job_directory,
+    job_ids,
+    make_job_directory,
+    read_job,
+    read_task,
+    write_task,
+)
+from scratchflow.store.jobs.remove import remove_job
 from tests.unit.conftest import Desk
 from tests.unit.store.jobs.test_records import record
 
@@ -50,6 +58,7 @@ def test_it_is_saved_and_then_removed(desk: Desk, left: Path) -> None:
     told = read_task(desk.place, JOB, 0)
     assert told is not None
     assert (told.collected_files, told.phase) == (1, "running")
+    assert (told.saved_on, told.unsaved_on) == ([desk.context.node], [])
 
 
 def test_a_copy_that_is_in_use_is_left_alone(desk: Desk, left: Path) -> None:
@@ -128,6 +137,9 @@ def test_what_a_further_node_made_is_saved_beside_what_the_first_one_did(
     saved = job_directory(desk.place, JOB).outputs(0, desk.context.node) / "outputs/half"
     assert (saved.read_text(), left.exists()) == ("precious", False)
     assert not job_directory(desk.place, JOB).outputs(0).exists()
+    after = read_task(desk.place, JOB, 0)
+    assert after is not None
+    assert (after.unsaved_on, after.collected_files) == (["first"], 0)
 
 
 def test_what_was_saved_at_the_end_of_a_task_is_never_replaced(desk: Desk, left: Path) -> None:
@@ -178,3 +190,79 @@ def test_what_a_removal_left_half_way_is_no_copy_any_more_and_goes_with_the_next
     sweep(desk)
     assert list(left.parent.iterdir()) == []
     assert not job_directory(desk.place, JOB).outputs(0).exists()
+
+
+@pytest.fixture
+def marked(desk: Desk, left: Path) -> CopyMark:
+    """The mark of that copy, as its job writes it."""
+    job, task = read_job(desk.place, JOB), read_task(desk.place, JOB, 0)
+    mark = CopyMark(desk.context.node, 0, str(desk.place.directory), job, task)
+    mark_copy(left, mark)
+    return mark
+
+
+def test_of_a_job_whose_record_is_gone_it_is_saved_with_the_record(
+    desk: Desk, left: Path, marked: CopyMark
+) -> None:
+    remove_job(desk.place, JOB)
+    sweep(desk)
+    saved = job_directory(desk.place, JOB).outputs(0) / "outputs/half"
+    assert (saved.read_text(), left.exists()) == ("precious", False)
+    assert read_job(desk.place, JOB) == marked.job
+    told = read_task(desk.place, JOB, 0)
+    assert told is not None
+    assert (told.collected_files, told.unsaved_on) == (1, [])
+
+
+def test_what_cannot_be_saved_of_such_a_job_is_listed_and_stays(
+    desk: Desk, left: Path, marked: CopyMark
+) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root reads every file")
+    remove_job(desk.place, JOB)
+    (left / "work/outputs/half").chmod(0)
+    sweep(desk)
+    assert left.exists()
+    assert read_job(desk.place, JOB) == marked.job
+    told = read_task(desk.place, JOB, 0)
+    assert told is not None
+    assert told.not_collected == ["outputs/half: Permission denied"]
+    assert told.unsaved_on == [desk.context.node]
+    (left / "work/outputs/half").chmod(0o600)
+    sweep(desk)
+    assert not left.exists()
+
+
+@pytest.mark.usefixtures("marked")
+def test_a_job_without_a_record_that_made_nothing_does_not_come_back(
+    desk: Desk, left: Path
+) -> None:
+    remove_job(desk.place, JOB)
+    (left / "work/outputs/half").unlink()
+    sweep(desk)
+    assert (job_ids(desk.place), left.exists()) == ([], False)
+
+
+def test_a_copy_of_another_store_of_another_node_or_of_a_job_that_runs_is_left_alone(
+    desk: Desk, left: Path, marked: CopyMark
+) -> None:
+    remove_job(desk.place, JOB)
+    for other in ({"store": "/elsewhere"}, {"node": "other"}, {"job": None}):
+        mark_copy(left, msgspec.structs.replace(marked, **other))
+        sweep(desk)
+        assert (job_ids(desk.place), left.exists()) == ([], True)
+    mark_copy(left, marked)
+    desk.context = msgspec.structs.replace(desk.context, is_job_over=lambda _: False)
+    sweep(desk)
+    assert (job_ids(desk.place), left.exists()) == ([], True)
+
+
+@pytest.mark.usefixtures("marked")
+def test_a_damaged_record_of_the_task_is_no_reason_to_leave_it_there(
+    desk: Desk, left: Path
+) -> None:
+    where = job_directory(desk.place, JOB)
+    where.task(0).write_text("{")
+    sweep(desk)
+    assert (where.outputs(0) / "outputs/half").read_text() == "precious"
+    assert (where.task(0).read_text(), left.exists()) == ("{", False)

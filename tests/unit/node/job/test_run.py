@@ -16,6 +16,7 @@ from scratchflow.model.job import JobRecord, TaskRecord
 from scratchflow.model.requests import RunJob
 from scratchflow.model.results.jobs import JobRan
 from scratchflow.node.job import run as module
+from scratchflow.node.job.collect import Collected, Collector
 from scratchflow.node.job.run import run_job
 from scratchflow.process.interrupted import Interrupted
 from scratchflow.process.waiting import looks
@@ -28,6 +29,7 @@ from scratchflow.store.jobs.records import (
     write_present,
     write_task,
 )
+from scratchflow.store.jobs.remove import remove_job
 from tests.unit.conftest import Desk
 
 JOB = "20261115T093000Z-3f2a9c"
@@ -308,6 +310,69 @@ def test_a_store_that_takes_nothing_costs_no_result(desk: Desk, closed: str) -> 
     write_job(desk.place, submitted_again)
     run(desk)
     assert (job_directory(desk.place, JOB).outputs(0) / "outputs/x").read_text() == "made\n"
+
+
+@pytest.mark.parametrize("is_own", [False, True])
+def test_a_directory_that_goes_with_the_job_is_noted_as_such(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_own: bool
+) -> None:
+    if is_own:
+        (tmp_path / "job.7").mkdir()
+        monkeypatch.setenv("SLURM_TMPDIR", str(tmp_path / "job.7"))
+    script = f"mkdir outputs; echo made > outputs/x; chmod 500 {job_directory(desk.place, JOB).path / 'outputs'}"
+    submitted(desk, "sh", "-c", script)
+    run(desk)
+    task = task_of(desk)
+    assert task.not_collected
+    assert (task.goes_with_job, task.has_lost) == (is_own, is_own)
+    assert task.unsaved_on == ([] if is_own else [desk.context.node])
+
+
+def test_what_a_job_left_whose_record_was_removed_is_saved_by_the_next_job_there(
+    desk: Desk,
+) -> None:
+    desk.context = msgspec.structs.replace(desk.context, job_id=7, is_job_over=lambda _: True)
+    outputs = job_directory(desk.place, JOB).path / "outputs"
+    made = f"mkdir outputs; echo made > outputs/x; chmod 500 {outputs}"
+    record = submitted(desk, "sh", "-c", made, number=7)
+    run(desk)
+    outputs.chmod(0o700)
+    remove_job(desk.place, JOB)
+    later = msgspec.structs.replace(record, id="20261116T093000Z-000001", command=["true"])
+    make_job_directory(desk.place, later)
+    run_job(desk.context, desk.notify, RunJob(job=later.id))
+    assert read_job(desk.place, JOB) == record
+    assert (outputs / "0/outputs/x").read_text() == "made\n"
+    assert task_of(desk).unsaved_on == []
+    assert list((desk.scratch / "jobs").iterdir()) == []
+
+
+def test_an_end_that_kept_it_from_saving_is_noted_as_something_not_saved(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted(desk, "sh", "-c", "mkdir outputs; echo made > outputs/x")
+
+    def fails(_: Collector) -> Collected:
+        raise OSError("Stale file handle")
+
+    monkeypatch.setattr(Collector, "collect", fails)
+    with pytest.raises(JobNotStarted):
+        run(desk)
+    task = task_of(desk)
+    assert (task.phase, task.code) == ("ended", 0)
+    assert task.not_collected == ["what it made last: Stale file handle"]
+    assert task.unsaved_on == [desk.context.node]
+
+
+def test_where_an_earlier_run_left_something_is_known_while_this_one_has_made_nothing(
+    desk: Desk,
+) -> None:
+    submitted(desk, "true", directory="missing")
+    crashed = TaskRecord(task=0, job_id=1, node="another", phase="running", start="")
+    write_task(desk.place, JOB, crashed)
+    with pytest.raises(JobNotStarted):
+        run(desk)
+    assert task_of(desk).unsaved_on == ["another"]
 
 
 def fail() -> JobRecord:
