@@ -203,7 +203,8 @@ def outputs_in_words(found: OutputsShown) -> Iterator[str]:
     if not found.files:
         whose = f" of task {found.tasks[0]}" if found.is_array and len(found.tasks) == 1 else ""
         yet = "" if found.is_over else " yet"
-        yield f"nothing{whose} of job {name} is saved{yet}: only new and changed files in `outputs/` and `--collect` are"
+        only = ": only new and changed files in `outputs/` and `--collect` are"
+        yield f"nothing{whose} of job {name} is saved{yet}{'' if found.rest else only}"
         yield from map(printable, found.rest)
         return
     total = f"{counted(found.files, 'file')} ({format_size(found.bytes)})"

@@ -106,8 +106,8 @@ def rest_of(own: TaskRecord | None) -> str:
         )
     if not own.unsaved_on:
         return ""
-    what = "what is not saved is" if own.not_collected else "what it made last may be"
-    return f"{what} still on {in_words(own.unsaved_on)}; {brings_home(own.unsaved_on)}"
+    what = "what is not saved is still" if own.not_collected else "what it made last may still be"
+    return f"{what} on {in_words(own.unsaved_on)}; {brings_home(own.unsaved_on)}"
 
 
 def brings_home(nodes: Sequence[str]) -> str:

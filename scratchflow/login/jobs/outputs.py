@@ -80,7 +80,7 @@ def _rest(record: JobRecord, left: list[TaskRecord]) -> list[str]:
     by_words: dict[str, list[str]] = {}
     for own in left:
         by_words.setdefault(rest_of(own), []).append(name_of(record, own.task))
-    return [f"{_some(names)}: {words}" for words, names in by_words.items()][:_RESTS]
+    return [f"job {_some(names)}: {words}" for words, names in by_words.items()][:_RESTS]
 
 
 def _some(names: list[str]) -> str:

@@ -185,6 +185,8 @@ def test_outputs_are_listed_with_where_they_lie_and_how_to_get_them() -> None:
 
 def test_where_more_of_them_may_be_is_told_with_or_without_files() -> None:
     put = OutputsPut(target="/h/job-7", host="", written_files=1)
+    (line, _) = outputs_in_words(msgspec.structs.replace(FOUND, files=0, rest=["7: on `n1`"]))
+    assert line == "nothing of job 7 is saved"
     for more in ({}, {"files": 0}, {"put": put}):
         found = msgspec.structs.replace(FOUND, rest=["7: it may be on `n1`"], **more)
         assert "7: it may be on `n1`" in list(outputs_in_words(found))

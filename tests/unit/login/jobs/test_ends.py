@@ -103,7 +103,7 @@ def test_a_limit_that_came_while_outputs_were_saved_is_told_as_that() -> None:
     own = msgspec.structs.replace(OWN, phase="running", code=0)
     words = why(RECORD, 0, "TIMEOUT", own, None)
     assert words.startswith("the command ended with 0; ")
-    assert rest_of(own).startswith("what it made last may be still on `n1`; the next job there")
+    assert rest_of(own).startswith("what it made last may still be on `n1`; the next job there")
 
 
 def test_a_task_is_named_as_slurm_names_it() -> None:

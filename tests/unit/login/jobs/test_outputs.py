@@ -88,7 +88,7 @@ def test_the_node_that_may_have_the_rest_is_named_once_the_job_is_over(
         return
     assert (found.unsaved_on, found.is_over) == (["n1"], True)
     (line,) = found.rest
-    assert line.startswith(f"{job.number}: what it made last may be still on `n1`; ")
+    assert line.startswith(f"job {job.number}: what it made last may still be on `n1`; ")
     assert "`scratchflow submit --sbatch=--nodelist=n1 -- true`" in line
 
 
