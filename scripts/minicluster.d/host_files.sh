@@ -56,7 +56,7 @@ EOF
     ! asks_for_code "$1" || ask_for_code "$2"
     # Without pam_loginuid, pam_limits and the rest: they fail in containers.
     {
-        echo "auth required $(asks_for_code "$1" && echo "$CODE_MODULE" || echo pam_deny.so)"
+        echo "auth required $(auth_module "$1")"
         echo "account required pam_unix.so"
         case $1-$PAM in
             node-*-slurm) echo "account required pam_slurm.so" ;;

@@ -2,10 +2,14 @@
 # Sourced by scripts/minicluster: one-time codes that login asks for besides the key (MC_SECOND_FACTOR=1).
 
 CODE_SECRETS=/etc/users.oath # on login
-CODE_MODULE="pam_oath.so usersfile=$CODE_SECRETS window=20 digits=6"
 
 has_second_factor() { [[ $SECOND_FACTOR == 1 ]]; }
 asks_for_code() { has_second_factor && [[ $1 == login ]]; } # HOST
+
+# What PAM asks on a host, besides the key that sshd has looked at.
+auth_module() { # HOST
+    if asks_for_code "$1"; then echo "pam_oath.so usersfile=$CODE_SECRETS window=20 digits=6"; else echo pam_deny.so; fi
+}
 
 # The secret of a user, and how many codes were given out: known to whoever may read the laptop's files.
 code_file() { echo "$LAPTOP/code-$1"; } # USER
