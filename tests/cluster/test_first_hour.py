@@ -19,7 +19,7 @@ ANSWERS = "Save this? [Y]es, [c]hange a value, show the [d]iff, [n]o:"
 CONNECTED = "✓ login: connected to `login` as alice"
 REACHED = [
     CONNECTED,
-    "✓ agent: runs on the cluster; it goes again if you say no",
+    "✓ agent: runs on the cluster; removed again if you say no",
     "✓ slurm: answers; partitions debug, gpu",
     "✓ store: /home/alice/scratchflow (will be made)",
 ]
@@ -419,7 +419,7 @@ def test_a_dry_run_of_up_shows_the_set_up_and_what_comes_after_it(newcomer: Newc
         rows = steady(terminal.all_rows)
         text = "".join(terminal.all_rows)
     assert rows[0] == CONNECTED
-    assert rows[1] == "✓ agent: runs on the cluster; it goes again after this dry run"
+    assert rows[1] == "✓ agent: runs on the cluster; removed again after this dry run"
     for row in ("partition debug Slurm's default; others: gpu", *REACHED[2:]):
         assert row in rows
     assert "the agent is gone from `login` again" in rows

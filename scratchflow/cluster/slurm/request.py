@@ -47,9 +47,10 @@ def salloc_argv(
     named = f"--job-name={name}"
     # `extra` is the user's and goes through as it is. The name stands on both sides of it: after
     # it, so that it wins; before it, so that it holds even when `extra` ends the options.
+    extra = [*options.extra, named] if options.extra else []
     held = ["--no-shell"] if detached else []
-    options_argv = [*resource_options(options, node), *options.extra]
-    return ["salloc", named, *held, *options_argv, named, *([] if detached else command)]
+    options_argv = [*resource_options(options, node), *extra]
+    return ["salloc", named, *held, *options_argv, *([] if detached else command)]
 
 
 def resource_options(options: SlurmOptions, node: str = "") -> list[str]:

@@ -95,9 +95,9 @@ def _tell_site(found: Recognised, draft: Draft, emit: Emit) -> str:
 
 def _agent_words(options: SetupOptions, asker: Asker) -> str:
     if options.dry_run:
-        return "runs on the cluster; it goes again after this dry run"
+        return "runs on the cluster; removed again after this dry run"
     if asker.can_ask:
-        return "runs on the cluster; it goes again if you say no"
+        return "runs on the cluster; removed again if you say no"
     return "installed in your home on the cluster"
 
 
