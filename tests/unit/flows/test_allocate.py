@@ -35,7 +35,7 @@ HELD = NodeHeld(
 def pointed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the alias was pointed at, and verified for, in this order."""
     calls: list[str] = []
-    monkeypatch.setattr(module, "point_at", lambda _, held, __: calls.append(f"at {held.node}"))
+    monkeypatch.setattr(module, "point_at", lambda _, held, *__: calls.append(f"at {held.node}"))
     monkeypatch.setattr(module, "verify", lambda _, node, __, **___: calls.append(f"to {node}"))
     return calls
 

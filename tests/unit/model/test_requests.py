@@ -43,6 +43,7 @@ SAMPLES: dict[str, Any] = {
     "cwd": "",
     "start": "s",
     "folders": ("p",),
+    "path": "work/a",
     "to": "/x",
 }
 
