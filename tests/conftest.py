@@ -39,18 +39,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="with",
         help="whether unit and cluster tests marked as slow run; `only` leaves out the others of these",
     )
+    parser.addoption(
+        "--brief",
+        action="store_true",
+        help="leave out tests of other kinds that are marked as slow",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the unit and cluster tests that `--slow` does not ask for."""
-    asked = config.getoption("--slow")
-    if asked == "with":
-        return
+    """Leaves out the unit and cluster tests that `--slow` does not ask for, and others with `--brief`."""
+    asked: str = config.getoption("--slow")
+    is_brief: bool = config.getoption("--brief")
 
     def is_left_out(item: pytest.Item) -> bool:
         is_slow = item.get_closest_marker("slow") is not None
-        is_asked_about = {UNIT, CLUSTER} & set(item.path.parents)
-        return bool(is_asked_about) and is_slow != (asked == "only")
+        if {UNIT, CLUSTER} & set(item.path.parents):
+            return asked != "with" and is_slow != (asked == "only")
+        return is_brief and is_slow
 
     config.hook.pytest_deselected(items=[item for item in items if is_left_out(item)])
     items[:] = [item for item in items if not is_left_out(item)]

@@ -215,6 +215,7 @@ class KillingTransport(ProcessTransport):
         return Completed(process.returncode, stdout, b"")
 
 
+@pytest.mark.slow  # the next one kills at calls
 def test_killed_at_any_moment_the_next_run_heals(home: Path, cache: BundleCache) -> None:
     environment = bare_environment(home)
     killing = KillingTransport(environment)

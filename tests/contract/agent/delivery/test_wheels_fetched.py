@@ -25,6 +25,8 @@ from scratchflow.model.errors.agent import BundleFailed
 from tests.process_transport import ProcessTransport, bare_environment
 from tests.unit.agent.delivery.this_machine import this_target
 
+# They take as long as the index does.
+pytestmark = pytest.mark.slow
 SYSTEM_PYTHON = "/usr/bin/python3"
 ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 
