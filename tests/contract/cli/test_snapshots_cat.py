@@ -57,7 +57,7 @@ def test_the_versions_of_a_file(tmp_path: Path) -> None:
     (person.work / "file").unlink()
     (person.work / "left").touch()
     fourth = person.data("backup", "--allow-shrink", at="2026-11-10 13:30:00")["snapshot"]
-    shown = person.says("snapshots", "history", "file", at="2026-11-10 14:00:00").splitlines()
+    shown = person.says("snapshots", "history", "file", at="2026-11-10 14:20:00").splitlines()
     ids = [short_id(one) for one in (first, second, third, fourth)]
     assert [line.split()[0] for line in shown[:-1]] == ids
     assert shown[0].endswith("1 B  0644  added")
