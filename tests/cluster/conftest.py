@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,19 +10,6 @@ import pytest
 from tests.cluster.laptop import SETUP, Home, Laptop
 from tests.cluster.login import LoginHost, install
 from tests.cluster.minicluster import KNOWN_STORES, NOTES, Minicluster, retry_until, run
-
-# Those that wait longest, for the ends of jobs and of clusters of their own.
-FIRST = ("test_laptop_gone.py", "test_accounting.py", "test_minicluster.py", "test_job_tmpdir.py")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, then those with most tests: so none is left to one worker at the end."""
-    tests = Counter(item.path for item in items)
-    place = {name: number for number, name in enumerate(FIRST)}
-    items.sort(
-        key=lambda item: (place.get(item.path.name, len(FIRST)), -tests[item.path], item.path)
-    )
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -40,7 +40,7 @@ def traces(cluster: Minicluster) -> dict[str, str]:
 def assert_nothing_left(cluster: Minicluster, before: dict[str, str]) -> None:
     try:
         # A process that was killed is seen until its parent has taken notice.
-        retry_until(lambda: traces(cluster) == before, "no trace is left")
+        retry_until(lambda: traces(cluster) == before, "no trace is left", deadline_s=10)
     finally:
         assert traces(cluster) == before
 
