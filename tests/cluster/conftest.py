@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.laptop import SETUP, Home, Laptop
+from tests.cluster.laptop import SETUP, Laptop
 from tests.cluster.login import LoginHost, install
-from tests.cluster.minicluster import KNOWN_STORES, NOTES, Minicluster, retry_until, run
+from tests.cluster.minicluster import KNOWN_STORES, Minicluster, retry_until, run
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -45,7 +45,7 @@ def job_steps(minicluster: Minicluster) -> None:
 def restored_minicluster(minicluster: Minicluster) -> Iterator[Minicluster]:
     """The shared cluster, healed and without jobs again after the test."""
     yield minicluster
-    minicluster.heal()
+    minicluster.run("up")
     minicluster.exec("login", "scancel", "--user=alice")
 
 
@@ -110,43 +110,21 @@ def clean_slate(minicluster: Minicluster) -> None:
         minicluster.exec(node, "sh", "-c", "rm -rf /scratch/alice", check=False)
 
 
-@pytest.fixture(scope="session")
-def homes() -> dict[Path, Home]:
-    """By cluster: a laptop's home, and how it was just after `setup`."""
-    return {}
-
-
 @pytest.fixture(scope="module")
-def ready(
-    minicluster: Minicluster, homes: dict[Path, Home], tmp_path_factory: pytest.TempPathFactory
-) -> Laptop:
-    """A laptop on which the cluster is set up, and nothing was done since.
-
-    `setup` and its removal take longer than many a module; test_setup.py tries them.
-    """
-    home = homes.get(minicluster.state)
-    agent = minicluster.shared(f"{NOTES}/agent/current")
-    if home is None or not os.path.lexists(agent):
-        home = homes[minicluster.state] = set_up(tmp_path_factory.mktemp("laptop"), minicluster)
-    else:
-        home.bring_back()
-        others = f"cd {NOTES} && find . -mindepth 1 -maxdepth 1 ! -name agent -exec rm -rf {{}} +"
-        minicluster.exec("login", "sh", "-c", others)
-    return home.laptop
-
-
-def set_up(directory: Path, minicluster: Minicluster) -> Home:
-    laptop = Laptop(directory / "home", minicluster)
+def ready(minicluster: Minicluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laptop]:
+    """A laptop on which the cluster is set up."""
+    laptop = Laptop(tmp_path_factory.mktemp("laptop"), minicluster)
     laptop.data(*SETUP, "--yes")
     laptop.data("config", "set", "slurm.time", "10:00")
-    return Home(laptop, directory / "as_set_up")
+    yield laptop
+    laptop.data("setup", "--remove", "--yes")
 
 
 @pytest.fixture
 def laptop(ready: Laptop, minicluster: Minicluster) -> Iterator[Laptop]:
     """The same, without a node before and after."""
     yield ready
-    minicluster.heal()
+    minicluster.run("up")
     ready.run("clear", "--no-backup")
     for user in ("alice", "bob"):
         minicluster.exec("login", "scancel", f"--user={user}")

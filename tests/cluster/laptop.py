@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +22,7 @@ class Laptop:
     def __init__(self, home: Path, cluster: Minicluster) -> None:
         self.home, self.cluster = home, cluster
         self.ssh_config = home / ".ssh" / "config"
-        self.ssh_config.parent.mkdir(mode=0o700, parents=True)
+        self.ssh_config.parent.mkdir(mode=0o700)
         self.ssh_config.write_bytes(cluster.ssh_config.read_bytes())
         self.ssh_config.chmod(0o600)
 
@@ -77,16 +76,3 @@ class Laptop:
 
     def files(self) -> list[str]:
         return sorted(str(path.relative_to(self.home)) for path in self.home.rglob("*"))
-
-
-class Home:
-    """A laptop, and a copy of its home as it is now."""
-
-    def __init__(self, laptop: Laptop, copy: Path) -> None:
-        self.laptop, self._copy = laptop, copy
-        shutil.copytree(laptop.home, copy, symlinks=True)
-
-    def bring_back(self) -> None:
-        """The home as it was then, and nothing that came since."""
-        shutil.rmtree(self.laptop.home)
-        shutil.copytree(self._copy, self.laptop.home, symlinks=True)

@@ -168,7 +168,8 @@ class LoginHost:
         return self.cluster.exec("login", "pgrep", "slurmctld", check=False).returncode == 0
 
     def _argv(self, argv: Sequence[str]) -> list[str]:
-        return self.cluster.on_host("login", "env", *ENVIRONMENT, *argv, user="alice")
+        exec_as_alice = self.cluster._argv(["exec", "-u", "alice", "login"])
+        return [*exec_as_alice, "env", *ENVIRONMENT, *argv]
 
 
 def lines(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:

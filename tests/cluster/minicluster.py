@@ -11,24 +11,16 @@ from functools import cached_property
 from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "minicluster"
-# What scratchflow keeps for alice on the cluster: the agent, and notes beside it.
-NOTES = "/home/alice/.local/share/scratchflow"
 # Which stores alice has used: without this, a store that a test removes would count as lost.
-KNOWN_STORES = f"{NOTES}/stores"
-_FAULTS = {"crash", "boot", "stop", "link", "down"}
-_NAMESPACES = ("--mount", "--uts", "--ipc", "--net", "--pid")
-_HOST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+KNOWN_STORES = "/home/alice/.local/share/scratchflow/stores"
 
 
 def retry_until(condition: Callable[[], bool], what: str, *, deadline_s: float = 60) -> None:
     """Wait until the condition holds; fail with `what` when it does not in time."""
     end = time.monotonic() + deadline_s
-    pause_s = 0.02
     while not condition():
         assert time.monotonic() < end, f"not within {deadline_s:g} s: {what}"
-        time.sleep(pause_s)
-        # Most looks start a program or two, on processors that other workers need.
-        pause_s = min(1.5 * pause_s, 0.1)
+        time.sleep(0.02)
 
 
 def run(
@@ -52,8 +44,6 @@ class Minicluster:
     settings: Mapping[str, str] = field(default_factory=dict)
     on_laptop: tuple[str, ...] = ()
     """What to put before a command to run it on the laptop; nothing: it is this machine."""
-    faults: list[str] = field(default_factory=list, compare=False, repr=False)
-    """What was broken since the last `up`."""
 
     @property
     def ssh_config(self) -> Path:
@@ -75,8 +65,6 @@ class Minicluster:
 
     def start(self, *verb: str) -> subprocess.Popen[str]:
         """Begin a verb of the script, without waiting for it."""
-        if verb[0] != "exec":
-            self.faults.append(verb[0])
         return subprocess.Popen(
             self._argv(verb),
             env=self._environment(),
@@ -88,47 +76,11 @@ class Minicluster:
 
     def run(self, *verb: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a verb of the script, like `run("crash", "node-1")`."""
-        if verb[0] in _FAULTS:
-            self.faults.append(verb[0])
-        done = run(self._argv(verb), env=self._environment(), check=check)
-        if verb[0] == "up" and done.returncode == 0:
-            self.faults.clear()
-        return done
-
-    def heal(self) -> None:
-        """`up` where a test broke something, or a node takes no jobs: it looks at every daemon, so not for nothing."""
-        sinfo = self.exec("login", "sinfo", "--noheader", "-N", "--format=%T", check=False)
-        well = {"idle", "allocated", "mixed", "completing"}
-        if self.faults or sinfo.returncode != 0 or set(sinfo.stdout.split()) - well:
-            self.run("up")
+        return run(self._argv(verb), env=self._environment(), check=check)
 
     def exec(self, host: str, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a command on a host as root, without ssh."""
-        return run(self.on_host(host, *argv), env=self._environment(), check=check)
-
-    def on_host(self, host: str, *argv: str, user: str = "") -> list[str]:
-        """What runs a command on a host; a host that lives is entered as `minicluster exec` enters it, but at once."""
-        first = self._first_pid(host)
-        if not first:
-            return self._argv(["exec", *(["-u", user] if user else []), host, *argv])
-        enter = ["nsenter", f"--target={first}", *_NAMESPACES, "--", "env", "-i", "-C", "/"]
-        identity = "root"
-        words = ["HOME=/root", f"PATH={_HOST_PATH}", f"TERM={os.environ.get('TERM', 'dumb')}"]
-        if user:
-            identity = user
-            words += ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--"]
-            words += ["env", "-C", f"/home/{user}", f"HOME=/home/{user}", "SHELL=/bin/bash"]
-        return [*enter, *words, f"USER={identity}", f"LOGNAME={identity}", *argv]
-
-    def _first_pid(self, host: str) -> str:
-        """The host's first process, if the host is of this machine's and lives."""
-        directory = self.state / "hosts" / host
-        if self.on_laptop or not (directory / "init.pid").exists():
-            return ""
-        pid = (directory / "init.pid").read_text().strip()
-        namespace = Path(f"/proc/{pid}/ns/net")
-        is_its_own = pid and namespace.exists() and namespace.samefile(directory / "net")
-        return pid if is_its_own else ""
+        return self.run("exec", host, *argv, check=check)
 
     def ssh(self, host: str, *argv: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a command on a host as alice, from the laptop, through its ssh config."""
