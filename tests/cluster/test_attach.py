@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cluster.laptop import Laptop
 from tests.terminal import ENTER, LARGE, Terminal
 
@@ -27,6 +29,7 @@ def test_exit_gives_the_terminal_back_and_the_next_attach_has_a_fresh_shell(lapt
     assert laptop.data("status")["allocation"]["node"] == "node-1"
 
 
+@pytest.mark.slow
 def test_after_a_hop_it_shows_the_new_node_though_the_old_shell_still_dies(laptop: Laptop) -> None:
     laptop.data("up", "--node", "1")
     with attached(laptop) as terminal:

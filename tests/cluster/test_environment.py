@@ -36,7 +36,7 @@ def _set(layers: dict[str, str]) -> list[str]:
     return [word for pair in given for word in pair]
 
 
-@pytest.fixture(params=sorted(MANNERS))
+@pytest.fixture(params=["lmod", pytest.param("tcl", marks=pytest.mark.slow)])
 def home(minicluster: Minicluster, request: pytest.FixtureRequest) -> Iterator[str]:
     """Alice's home with tools that play `module` and conda, and an empty store and scratch."""
     tools = f"{HOME}/tools"

@@ -105,6 +105,7 @@ def test_the_day_goes_over_ssh_and_doctor_says_so(
     retry_until(lambda: store.life(got["node"])["phase"] == "ended", "it has ended")
 
 
+@pytest.mark.slow
 def test_without_being_told_it_ends_with_its_job_after_a_last_backup(
     laptop: Laptop, minicluster: Minicluster, store: Store
 ) -> None:
@@ -115,6 +116,7 @@ def test_without_being_told_it_ends_with_its_job_after_a_last_backup(
     assert (store.newest()["message"], store.newest()["files"]) == ("the job ends", 1)
 
 
+@pytest.mark.slow
 def test_run_goes_over_ssh_and_asks_for_the_job_each_time(laptop: Laptop) -> None:
     job_id = laptop.data("up", "--node", "1")["job_id"]
     script = 'pwd; echo "$SLURM_JOB_ID"; echo err >&2; printf "%s\\0" "$@"; exit 7'

@@ -17,6 +17,7 @@ from tests.terminal import CTRL_C, Terminal
 FAR = "LOCAL-12"
 
 
+@pytest.mark.slow
 def test_a_laptop_in_another_zone(
     laptop: Laptop, minicluster: Minicluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

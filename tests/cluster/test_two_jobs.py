@@ -117,6 +117,7 @@ def test_a_hop_onto_a_warm_node_with_unsaved_work_finishes_and_keeps_it(laptop: 
     assert hopped["snapshot"] == rows[-1]["id"]
 
 
+@pytest.mark.slow
 def test_a_hop_that_goes_on_does_not_roll_back_what_was_done_on_the_new_node(
     laptop: Laptop, minicluster: Minicluster
 ) -> None:
