@@ -16,9 +16,8 @@ from tests.cluster.laptop import Laptop
 from tests.cluster.minicluster import Minicluster, retry_until
 
 INTERRUPTS = int(os.environ.get("SCRATCHFLOW_INTERRUPTS", "6"))
-WITHDRAWN_WITHIN_S = 30
-"""For a request whose asker has gone: it takes five seconds at most, on a busy machine more. What is forgotten stays
-for as long as it may wait."""
+WITHDRAWN_WITHIN_S = 5
+"""The promise for a request whose asker has gone."""
 
 
 def our_jobs(minicluster: Minicluster) -> dict[int, str]:

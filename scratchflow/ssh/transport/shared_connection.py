@@ -89,7 +89,10 @@ def note_asking(chain: Sequence[ResolvedHost], environment: Mapping[str, str]) -
     """Remembers that a login to this host takes somebody who answers: what else goes there may ride ours."""
     master = our_master(chain, environment)
     if master is not None:
-        master.asked_note.touch(mode=0o600)
+        with suppress(
+            OSError
+        ):  # a full disk costs another question, not the login that has just worked
+            master.asked_note.touch(mode=0o600)
 
 
 def shared_where_asked(

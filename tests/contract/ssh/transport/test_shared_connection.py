@@ -145,3 +145,14 @@ def test_it_is_remembered_which_login_asks_until_ours_is_ended(lab: Lab) -> None
     end_ours(chain, lab.environment)
     assert_no_ssh_is_left(lab)
     assert shared_where_asked(chain, lab.environment) is None
+
+
+def test_a_login_that_worked_is_not_lost_because_nothing_can_be_noted(lab: Lab) -> None:
+    chain = resolve_chain("login", config=lab.config)
+    ours = our_master(chain, lab.environment)
+    assert ours
+    ours.asked_note.symlink_to(
+        "/nonexistent/note"
+    )  # as on a full disk, also for root: no file can be made
+    note_asking(chain, lab.environment)
+    assert shared_where_asked(chain, lab.environment) is None
