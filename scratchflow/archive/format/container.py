@@ -48,6 +48,10 @@ _FIRST_HIGH_LEVEL = 3  # below it `lz4` compresses fast, whatever the level
 # After a block that became no smaller than this, LZ4 looks at half as many places in the next one:
 # of programs and libraries that is a twelfth of the time for a fortieth more bytes.
 _HARDLY_SMALLER = 0.5
+# What is to become as small as possible takes five times as long, and becomes a sixth smaller: of programs and
+# libraries. A block that becomes hardly smaller is not tried twice: of numbers and packed data nothing is gained.
+_SMALLEST_LEVEL = 3
+_WORTH_ANOTHER_TRY = 0.8
 # An LZ4 block expands to at most 255 times its size: a claim beyond that is a lie.
 MAX_EXPANSION = 255
 
@@ -62,8 +66,10 @@ class Footer(msgspec.Struct, frozen=True):
     version: int = FORMAT_VERSION
 
 
-def compress_frame(raw: memoryview, level: int, out: memoryview) -> int:
+def compress_frame(raw: memoryview, level: int, out: memoryview, *, smallest: bool = False) -> int:
     """One independent data frame, written to the start of `out`; returns its length.
+
+    `smallest` takes time for fewer bytes, whatever the level.
 
     Block by block, because the library makes a copy of what it returns: of a block that copy is
     still in the processor's cache, of a whole frame it is not. The checksum is made here because
@@ -81,6 +87,11 @@ def compress_frame(raw: memoryview, level: int, out: memoryview) -> int:
             block, mode=mode, compression=level, acceleration=acceleration, store_size=False
         )
         acceleration = 2 if len(packed) > len(block) * _HARDLY_SMALLER else 1
+        if smallest and mode == "fast" and len(packed) < len(block) * _WORTH_ANOTHER_TRY:
+            again = lz4_block.compress(
+                block, mode="high_compression", compression=_SMALLEST_LEVEL, store_size=False
+            )
+            packed = min(again, packed, key=len)
         size_field = len(packed)
         if len(packed) >= len(block):
             packed, size_field = block, len(block) | _UNCOMPRESSED

@@ -50,6 +50,9 @@ class _Frame(msgspec.Struct, frozen=True):
 
 # How many frames may wait to be written: a disk that pauses to write back does not stop the cores.
 _MAX_WAITING = 12
+# So much of an archive may be made as small as possible, which costs a second of one core: a large
+# file that changed a little is the rule, and one that changed all over should not be waited for.
+_MAX_SMALLEST_BYTES = 64 << 20
 # As many as the one thread that hashes can follow; each has two buffers.
 _MAX_THREADS = 8
 
@@ -85,6 +88,8 @@ class FrameSink:
         self.view = memoryview(self._buffer)
         self.fill = 0
         self._flushed = 0
+        self._smallest = False
+        self._smallest_left = _MAX_SMALLEST_BYTES
 
     @property
     def position(self) -> int:
@@ -107,14 +112,22 @@ class FrameSink:
         if self.fill + count > FRAME_BYTES and self.fill:
             self.flush()
 
+    def make_smallest(self) -> None:
+        """The current frame is to take as little room as possible, if not too many were to."""
+        self._smallest = self._smallest_left > 0
+
     def flush(self) -> None:
         """Sends the current frame off to be compressed and written."""
         if not self.fill:
             return
+        smallest, self._smallest = self._smallest, False
+        self._smallest_left -= self.fill if smallest else 0
         self.view.release()
         self._waiting.acquire()
         out = self._next_out()
-        compressing = self._compressors.submit(self._compress, self._buffer, self.fill, out)
+        compressing = self._compressors.submit(
+            self._compress, self._buffer, self.fill, out, smallest=smallest
+        )
         self._under_way.put(_Frame(compressing.result, self.fill, lambda: self._outs.put(out)))
         self._flushed += self.fill
         self.fill = 0
@@ -185,9 +198,12 @@ class FrameSink:
             frame.done()
             self._waiting.release()
 
-    def _compress(self, buffer: bytearray, count: int, out: memoryview) -> memoryview:
+    def _compress(
+        self, buffer: bytearray, count: int, out: memoryview, *, smallest: bool
+    ) -> memoryview:
+        raw = memoryview(buffer)[:count]
         try:
-            return out[: compress_frame(memoryview(buffer)[:count], self._level, out)]
+            return out[: compress_frame(raw, self._level, out, smallest=smallest)]
         finally:
             self._free.put(buffer)
 

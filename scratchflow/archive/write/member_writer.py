@@ -63,6 +63,9 @@ class Sink(Protocol):
     def make_room(self, count: int) -> None:
         """Sees to it that this many bytes lie in one frame, if a frame holds so many."""
 
+    def make_smallest(self) -> None:
+        """The current frame may take longer to compress, for fewer bytes."""
+
     def flush(self) -> None:
         """Ends the frame."""
 
@@ -283,6 +286,7 @@ class MemberWriter:
             sink.make_room(min(len(header) + stored + padding(stored), FRAME_BYTES))
             sink.put(header)
             position = sink.position
+            sink.make_smallest()
             for start, length, _ in to_store:
                 sink.put(window.content[start : start + length])
             sink.put(_ZEROS[: padding(stored)])

@@ -39,6 +39,10 @@ class OneFrame:
         if self.fill + count > FRAME_BYTES:
             raise NotPlain
 
+    def make_smallest(self) -> None:
+        """Chunks of large files are not for packers."""
+        raise NotPlain
+
     def flush(self) -> None:
         """The one frame is full."""
         raise NotPlain

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +41,24 @@ def test_a_frame_comes_back_from_lz4_and_from_us(content: bytes, level: int) -> 
     assert decompress_frame(packed, len(content)) == content
     plain = subprocess.run(["lz4", "-dc"], input=packed, stdout=subprocess.PIPE, check=True)
     assert plain.stdout == content
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
+def test_a_frame_as_small_as_possible_is_never_larger_and_comes_back(content: bytes) -> None:
+    out = memoryview(bytearray(MAX_PACKED_BYTES))
+    fast = compress_frame(memoryview(content), 0, out)
+    packed = bytes(out[: compress_frame(memoryview(content), 0, out, smallest=True)])
+    assert len(packed) <= fast
+    assert decompress_frame(packed, len(content)) == content
+    plain = subprocess.run(["lz4", "-dc"], input=packed, stdout=subprocess.PIPE, check=True)
+    assert plain.stdout == content
+
+
+def test_a_program_becomes_a_tenth_smaller_when_time_is_taken_for_it() -> None:
+    program = Path(sys.executable).resolve().read_bytes()[: 4 << 20]
+    out = memoryview(bytearray(MAX_PACKED_BYTES))
+    fast = compress_frame(memoryview(program), 0, out)
+    assert compress_frame(memoryview(program), 0, out, smallest=True) < 0.9 * fast
 
 
 def test_what_hardly_shrinks_costs_little_room() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import random
 import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from scratchflow.archive.format.container import MAX_PACKED_BYTES, compress_frame
-from scratchflow.archive.write.frame_sink import FRAME_BYTES, FrameSink
+from scratchflow.archive.write.frame_sink import _MAX_SMALLEST_BYTES, FRAME_BYTES, FrameSink
 from scratchflow.model.errors.store import TargetFull
 
 _CONTENT = random.Random(1).randbytes(1 << 20) * 9 + b"the end"  # noqa: S311 - the same every time
@@ -48,6 +49,26 @@ def test_what_goes_in_comes_out_in_order(tmp_path: Path, threads: int) -> None:
     ends = [0, *sink.frames.raw_ends]
     assert ends[-1] == len(_CONTENT)
     assert all(0 < end - start <= FRAME_BYTES for start, end in pairwise(ends))
+
+
+def test_only_so_much_is_made_as_small_as_possible(tmp_path: Path) -> None:
+    program = Path(sys.executable).resolve().read_bytes()[:FRAME_BYTES]
+    with (tmp_path / "archive.lz4").open("wb", buffering=0) as out:
+        sink = FrameSink(out, archive_id="A", level=0, threads=2)
+        sink.put(program)
+        sink.flush()
+        while sink.position < len(program) + _MAX_SMALLEST_BYTES:
+            sink.put(program)
+            sink.make_smallest()
+            sink.flush()
+        sink.put(program)
+        sink.make_smallest()
+        sink.close()
+    assert _unpacked(tmp_path / "archive.lz4") == program * (sink.position // len(program))
+    ends = [0, *sink.frames.packed_ends]
+    fast, *smallest, late = [end - start for start, end in pairwise(ends)]
+    assert max(smallest) < 0.9 * fast
+    assert late == fast
 
 
 def test_a_frame_that_was_packed_elsewhere_comes_after_what_was_put_before(tmp_path: Path) -> None:
